@@ -174,8 +174,8 @@ type Result struct {
 	event.Outcome
 	// Messages are those that the turn added to the conversation, after its input.
 	Messages []model.Message
-	// Tickets are what suspended calls wait for.
-	Tickets []*interaction.Request
+	// Interactions are what suspended calls wait for.
+	Interactions []*interaction.Request
 	// State is where a suspended or stopped turn goes on; nil when it ended.
 	State *State
 	// Session is the state that the turn leaves for later turns of the session.

@@ -35,10 +35,10 @@ type JournalEntry struct {
 
 // Aftermath is what a call left behind besides its result.
 type Aftermath struct {
-	// Tickets are what a call waits for, and Resume is what its tool needs to go
+	// Interactions are what a call waits for, and Resume is what its tool needs to go
 	// on.
-	Tickets []*Ticket       `json:"tickets,omitempty"`
-	Resume  json.RawMessage `json:"resume,omitempty"`
+	Interactions []*Interaction  `json:"tickets,omitempty"`
+	Resume       json.RawMessage `json:"resume,omitempty"`
 	// HandOff is the agent that was asked to take over.
 	HandOff string `json:"hand_off,omitempty"`
 	// Usage and Cost are what the delegates of the call used, and Currency is
@@ -90,7 +90,7 @@ const (
 	IndeterminateAsk Indeterminate = "ask"
 )
 
-// ActionIndeterminate is what the ticket of such a call asks for.
+// ActionIndeterminate is what the interaction of such a call asks for.
 const ActionIndeterminate = "tool:Indeterminate"
 
 // Record puts into the state what Journaler.Keep and Settle were told of a call
@@ -108,7 +108,7 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 		}
 		return
 	}
-	waits := after != nil && len(after.Tickets) > 0
+	waits := after != nil && len(after.Interactions) > 0
 	if result == nil && !waits {
 		return // nothing could be gone on with
 	}
@@ -123,7 +123,7 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	}
 	c.Outcome, c.Result = entry.Outcome, result
 	if waits {
-		*c = CallState{ID: c.ID, Outcome: event.CallSuspended, Arguments: c.Arguments, Tickets: after.Tickets, Resume: after.Resume}
+		*c = CallState{ID: c.ID, Outcome: event.CallSuspended, Arguments: c.Arguments, Interactions: after.Interactions, Resume: after.Resume}
 	}
 	if after != nil {
 		s.applyAftermath(after)

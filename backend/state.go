@@ -46,7 +46,7 @@ type State struct {
 	// no result, or InStep.
 	Calls []CallState `json:"calls,omitempty"`
 	// Remote is the turn at the peer, of an agent that runs elsewhere: its Resume
-	// is what the backend needs to go on, and its Tickets what the peer waits for.
+	// is what the backend needs to go on, and its Interactions what the peer waits for.
 	Remote *CallState `json:"remote,omitempty"`
 	// InStep tells that the step of Calls is not over, so that the turn goes on
 	// with the rest of it. Otherwise it was suspended.
@@ -66,7 +66,7 @@ type State struct {
 	// HandOff is the agent that takes over at the next step.
 	HandOff string         `json:"hand_off,omitempty"`
 	Journal []JournalEntry `json:"journal,omitempty"`
-	// Answered are the answers that were taken in, by ticket.
+	// Answered are the answers that were taken in, by interaction.
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
 
 	SessionState
@@ -101,16 +101,16 @@ type CallState struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Result is what the call came to, once it has.
 	Result *model.ToolResult `json:"result,omitempty"`
-	// Tickets are what a suspended call waits for.
-	Tickets []*Ticket `json:"tickets,omitempty"`
+	// Interactions are what a suspended call waits for.
+	Interactions []*Interaction `json:"tickets,omitempty"`
 	// Resume is what a tool that waited needs to go on.
 	Resume json.RawMessage `json:"resume,omitempty"`
 	// Answers are the answers that came and were not acted on yet.
 	Answers []interaction.Answer `json:"resolutions,omitempty"`
 }
 
-// Ticket is a request as a state keeps it.
-type Ticket struct {
+// Interaction is a request as a state keeps it.
+type Interaction struct {
 	interaction.Request
 	// Question is the id that the tool gave to what it asks, for tools that wait
 	// themselves.
@@ -193,7 +193,7 @@ func (s *State) Check() error {
 		return errors.New("a message of the state of the turn has an empty part")
 	case s.Remote != nil && len(s.Calls) > 0:
 		return errors.New("the state of the turn has calls of its own and a turn at a peer")
-	case s.Remote != nil && s.Remote.Outcome == event.CallSuspended && (len(s.Remote.Tickets) == 0 || slices.Contains(s.Remote.Tickets, nil)):
+	case s.Remote != nil && s.Remote.Outcome == event.CallSuspended && (len(s.Remote.Interactions) == 0 || slices.Contains(s.Remote.Interactions, nil)):
 		return errors.New("the turn at the peer waits for nothing")
 	case s.InStep && len(s.Calls) == 0:
 		return errors.New("the state of the turn is in the middle of a step without calls")
@@ -209,7 +209,7 @@ func (s *State) Check() error {
 		switch {
 		case c.ID != asked[i].ID:
 			return fmt.Errorf("the state of the turn has call %q where its last answer has %q", c.ID, asked[i].ID)
-		case c.Outcome == event.CallSuspended && (len(c.Tickets) == 0 || slices.Contains(c.Tickets, nil)):
+		case c.Outcome == event.CallSuspended && (len(c.Interactions) == 0 || slices.Contains(c.Interactions, nil)):
 			return fmt.Errorf("call %q of the turn waits for nothing", c.ID)
 		case c.Outcome != "" && c.Outcome != event.CallSuspended && c.Result == nil:
 			return fmt.Errorf("call %q of the turn has no result", c.ID)
@@ -250,12 +250,12 @@ func (s *State) askedCalls() []*model.ToolCall {
 	return nil
 }
 
-// Tickets returns what the turn waits for: the tickets that have no answer.
-func (s *State) Tickets() []*interaction.Request {
+// Interactions returns what the turn waits for: the interactions that have no answer.
+func (s *State) Interactions() []*interaction.Request {
 	var open []*interaction.Request
 	for c := range s.waitingCalls() {
-		for _, ticket := range c.openTickets() {
-			open = append(open, &ticket.Request)
+		for _, request := range c.openInteractions() {
+			open = append(open, &request.Request)
 		}
 	}
 	return open
@@ -275,15 +275,15 @@ func (s *State) waitingCalls() iter.Seq[*CallState] {
 	}
 }
 
-// HasTicket reports whether the call waits, or has waited, for a ticket.
-func (c *CallState) HasTicket(id string) bool {
-	return slices.ContainsFunc(c.Tickets, func(t *Ticket) bool { return t.ID == id })
+// HasInteraction reports whether the call waits, or has waited, for an interaction.
+func (c *CallState) HasInteraction(id string) bool {
+	return slices.ContainsFunc(c.Interactions, func(t *Interaction) bool { return t.ID == id })
 }
 
-// openTickets returns the tickets of the call that have no answer.
-func (c *CallState) openTickets() []*Ticket {
-	var open []*Ticket
-	for _, t := range c.Tickets {
+// openInteractions returns the interactions of the call that have no answer.
+func (c *CallState) openInteractions() []*Interaction {
+	var open []*Interaction
+	for _, t := range c.Interactions {
 		if !slices.ContainsFunc(c.Answers, func(r interaction.Answer) bool { return r.Target == t.ID }) {
 			open = append(open, t)
 		}
@@ -291,34 +291,34 @@ func (c *CallState) openTickets() []*Ticket {
 	return open
 }
 
-// Answer takes in the answer to a ticket, which it names by the ticket's id or
+// Answer takes in the answer to an interaction, which it names by the interaction's id or
 // that of the call. An answer that was given before changes nothing. The errors
 // are an *interaction.UnknownError and a *interaction.AnswerError; with either nothing
 // changed.
 func (s *State) Answer(r interaction.Answer) error {
-	call, ticket := s.findOpen(r.Target)
-	if ticket == nil {
+	call, request := s.findOpen(r.Target)
+	if request == nil {
 		return s.checkRepeat(r)
 	}
-	r.Target = ticket.ID
-	if err := interaction.Check(&ticket.Request, &r); err != nil {
+	r.Target = request.ID
+	if err := interaction.Check(&request.Request, &r); err != nil {
 		return err
 	}
 	call.Answers = append(call.Answers, r)
 	if s.Answered == nil {
 		s.Answered = make(map[string]interaction.Answer)
 	}
-	s.Answered[ticket.ID] = r
-	if len(call.Tickets) == 1 && call.ID != ticket.ID {
+	s.Answered[request.ID] = r
+	if len(call.Interactions) == 1 && call.ID != request.ID {
 		s.Answered[call.ID] = r
 	}
 	return nil
 }
 
-// findOpen returns the open ticket that a target names, and its call.
-func (s *State) findOpen(target string) (*CallState, *Ticket) {
+// findOpen returns the open interaction that a target names, and its call.
+func (s *State) findOpen(target string) (*CallState, *Interaction) {
 	for c := range s.waitingCalls() {
-		for _, t := range c.openTickets() {
+		for _, t := range c.openInteractions() {
 			if t.ID == target {
 				return c, t
 			}
@@ -328,7 +328,7 @@ func (s *State) findOpen(target string) (*CallState, *Ticket) {
 		if c.ID != target {
 			continue
 		}
-		if open := c.openTickets(); len(open) > 0 {
+		if open := c.openInteractions(); len(open) > 0 {
 			return c, open[0]
 		}
 	}
@@ -340,7 +340,7 @@ func (s *State) checkRepeat(r interaction.Answer) error {
 	known, ok := s.Answered[r.Target]
 	if !ok {
 		var open []string
-		for _, t := range s.Tickets() {
+		for _, t := range s.Interactions() {
 			open = append(open, t.ID)
 		}
 		return &interaction.UnknownError{Target: r.Target, Open: open}

@@ -24,10 +24,10 @@ func waiting() *backend.State {
 		Version: backend.StateVersion, Agent: "agent", Messages: []model.Message{answer},
 		Calls: []backend.CallState{
 			{ID: "a", Outcome: event.CallSucceeded, Result: &model.ToolResult{CallID: "a"}},
-			{ID: "b", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{
+			{ID: "b", Outcome: event.CallSuspended, Interactions: []*backend.Interaction{
 				{Request: interaction.Request{ID: "perm_b", ResponseSchema: json.RawMessage(`{"type":"object","required":["approved"]}`)}},
 			}},
-			{ID: "c", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{{Request: interaction.Request{ID: "c1"}}, {Request: interaction.Request{ID: "c2"}}}},
+			{ID: "c", Outcome: event.CallSuspended, Interactions: []*backend.Interaction{{Request: interaction.Request{ID: "c1"}}, {Request: interaction.Request{ID: "c2"}}}},
 		},
 	}
 }
@@ -36,7 +36,7 @@ func yes(target string) interaction.Answer {
 	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(`{"approved":true}`)}
 }
 
-func TestAnAnswerIsTakenByTicketOrByCall(t *testing.T) {
+func TestAnAnswerIsTakenByInteractionOrByCall(t *testing.T) {
 	for _, target := range []string{"b", "perm_b"} {
 		s := waiting()
 		if err := s.Answer(yes(target)); err != nil {
@@ -45,8 +45,8 @@ func TestAnAnswerIsTakenByTicketOrByCall(t *testing.T) {
 		if got := s.Calls[1].Answers; len(got) != 1 || got[0].Target != "perm_b" {
 			t.Errorf("by %s: %+v", target, got)
 		}
-		if open := s.Tickets(); len(open) != 2 {
-			t.Errorf("by %s: %d tickets are open", target, len(open))
+		if open := s.Interactions(); len(open) != 2 {
+			t.Errorf("by %s: %d interactions are open", target, len(open))
 		}
 		for _, again := range []string{"b", "perm_b"} {
 			if err := s.Answer(yes(again)); err != nil {
@@ -59,7 +59,7 @@ func TestAnAnswerIsTakenByTicketOrByCall(t *testing.T) {
 	}
 }
 
-func TestAnswersToACallWithSeveralTicketsAreTakenInOrder(t *testing.T) {
+func TestAnswersToACallWithSeveralInteractionsAreTakenInOrder(t *testing.T) {
 	s := waiting()
 	for range 2 {
 		if err := s.Answer(yes("c")); err != nil {
@@ -136,8 +136,8 @@ func TestAStateThatNoTurnCanBeInIsRefused(t *testing.T) {
 		"a call less":    func(s *backend.State) { s.Calls = s.Calls[:2] },
 		"another call":   func(s *backend.State) { s.Calls[0].ID = "z" },
 		"no result":      func(s *backend.State) { s.Calls[0].Result = nil },
-		"no ticket":      func(s *backend.State) { s.Calls[1].Tickets = nil },
-		"an empty place": func(s *backend.State) { s.Calls[1].Tickets = []*backend.Ticket{nil} },
+		"no interaction": func(s *backend.State) { s.Calls[1].Interactions = nil },
+		"an empty place": func(s *backend.State) { s.Calls[1].Interactions = []*backend.Interaction{nil} },
 	} {
 		s := waiting()
 		spoil(s)
@@ -168,12 +168,12 @@ func TestAStateIsRestoredFromItsParts(t *testing.T) {
 		t.Errorf("it is %+v", got)
 	}
 	for name, spoil := range map[string]func(*backend.State){
-		"version":      func(s *backend.State) { s.Version = 2 },
-		"no agent":     func(s *backend.State) { s.Agent = "" },
-		"another call": func(s *backend.State) { s.Calls[0].ID = "z" },
-		"no ticket":    func(s *backend.State) { s.Calls[1].Outcome = event.CallSuspended },
+		"version":        func(s *backend.State) { s.Version = 2 },
+		"no agent":       func(s *backend.State) { s.Agent = "" },
+		"another call":   func(s *backend.State) { s.Calls[0].ID = "z" },
+		"no interaction": func(s *backend.State) { s.Calls[1].Outcome = event.CallSuspended },
 		"an empty place": func(s *backend.State) {
-			s.Calls[1] = backend.CallState{ID: "y", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{nil}}
+			s.Calls[1] = backend.CallState{ID: "y", Outcome: event.CallSuspended, Interactions: []*backend.Interaction{nil}}
 		},
 	} {
 		s := begun()
@@ -206,8 +206,8 @@ func FuzzDecodeState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, ticket := range s.Tickets() {
-			_ = s.Clone().Answer(interaction.Answer{Target: ticket.ID, Action: interaction.Cancel})
+		for _, request := range s.Interactions() {
+			_ = s.Clone().Answer(interaction.Answer{Target: request.ID, Action: interaction.Cancel})
 		}
 		if err := s.Check(); err != nil {
 			t.Errorf("a state that was taken is refused: %v", err)

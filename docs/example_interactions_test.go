@@ -100,7 +100,7 @@ func Example_suspend() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(result.Status, "for", result.Tickets[0].ID)
+	fmt.Println(result.Status, "for", result.Interactions[0].ID)
 	kept, err := json.Marshal(result.State) // to be stored with the request
 	if err != nil {
 		fmt.Println(err)
@@ -117,7 +117,7 @@ func Example_suspend() {
 	}
 	req.TurnID, req.SessionID, req.State = result.TurnID, result.SessionID, state
 	req.Answers = []interaction.Answer{{
-		Target: state.Tickets()[0].ID, Action: interaction.Cancel, Reason: "the order was delivered",
+		Target: state.Interactions()[0].ID, Action: interaction.Cancel, Reason: "the order was delivered",
 	}}
 	result, err = rt.Run(ctx, req, nil)
 	if err != nil {
@@ -191,7 +191,7 @@ func Example_wait() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(result.Tickets[0].Message, result.Tickets[0].Mode)
+	fmt.Println(result.Interactions[0].Message, result.Interactions[0].Mode)
 	req.TurnID, req.State = result.TurnID, result.State
 	req.Answers = []interaction.Answer{{Target: "seat", Action: interaction.Resume, Result: json.RawMessage(`"floor"`)}}
 	_, err = rt.Run(ctx, req, nil)

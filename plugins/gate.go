@@ -47,8 +47,8 @@ type Decision struct {
 	Reason string
 	// Result is the result of the call, for SetResult.
 	Result tools.Result
-	// Ticket describes what the call waits for, for Suspend.
-	Ticket *interaction.Request
+	// Interaction describes what the call waits for, for Suspend.
+	Interaction *interaction.Request
 	// Terminate ends the turn along with the call, for Block.
 	Terminate bool
 

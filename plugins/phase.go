@@ -126,11 +126,11 @@ type PhaseContext struct {
 	Answer *model.Message
 	// Call is the tool call concerned, from ToolGate to AfterToolExecute.
 	Call *model.ToolCall
-	// Resolution is the latest answer that the call goes on with, and Ticket
+	// InteractionAnswer is the latest answer that the call goes on with, and Interaction
 	// what it answers, from ToolGate to AfterToolExecute; nil for a call that did
 	// not wait. Answered tells of earlier ones.
-	Resolution *interaction.Answer
-	Ticket     *interaction.Request
+	InteractionAnswer *interaction.Answer
+	Interaction       *interaction.Request
 	// Result is what the call came to, in AfterToolExecute.
 	Result *tools.Result
 	// Termination says why the turn ended, in RunEnd; with the code hand_off the
@@ -175,7 +175,7 @@ type Turn interface {
 	// that shape it.
 	Request() *RequestPlan
 	// Answered returns the latest answer that the call concerned was given to a
-	// ticket with an action, and the ticket. A call may have had to wait several
+	// interaction with an action, and the interaction. A call may have had to wait several
 	// times, for several gates.
 	Answered(action string) (*interaction.Request, *interaction.Answer)
 

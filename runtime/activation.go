@@ -125,7 +125,7 @@ func (a *Activation) Suspend() *Result {
 // waitingFor returns the event that says what a suspended turn waits for.
 func waitingFor(state *backend.State) *event.RunWaiting {
 	waiting := new(event.RunWaiting)
-	for _, request := range state.Tickets() {
+	for _, request := range state.Interactions() {
 		waiting.Interactions = append(waiting.Interactions, request.ID)
 	}
 	return waiting

@@ -280,8 +280,8 @@ func (m *doomed) lives(t *rapid.T, deaths []int, keeps bool) lived {
 		req.TurnID, req.Indeterminate, req.Journal, req.Checkpoint = "turn", m.policy, d, d.Begin
 		req.Custom = json.RawMessage(`{"found":true}`)
 		if req.State = d.recovered(t); req.State != nil && !req.State.InStep {
-			for _, ticket := range req.State.Tickets() {
-				req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
+			for _, request := range req.State.Interactions() {
+				req.Answers = append(req.Answers, turntest.Yes(request.ID))
 			}
 		}
 		d.lives, d.dead, d.pending = 0, false, nil

@@ -47,8 +47,8 @@ type suspendedDelegate struct {
 	State     *backend.State `json:"state"`
 }
 
-// actionDelegate is what the ticket of a delegate asks for when the delegate's
-// own ticket does not say.
+// actionDelegate is what the interaction of a delegate asks for when the delegate's
+// own interaction does not say.
 const actionDelegate = "agent_delegate:suspended"
 
 // Delegate runs a turn of another agent as part of this one: in the same
@@ -137,8 +137,8 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 		return fmt.Errorf("keep the state of agent %s: %w", result.Agent, err)
 	}
 	out.State = state
-	for _, ticket := range result.Tickets {
-		question := *ticket
+	for _, request := range result.Interactions {
+		question := *request
 		question.Action = cmp.Or(question.Action, actionDelegate)
 		out.Questions = append(out.Questions, question)
 	}

@@ -123,7 +123,7 @@ func (l *life) runtime(t fataler) *runtime.AgentRuntime {
 	return rt
 }
 
-// reply is the answer to a ticket, always the same for the same call.
+// reply is the answer to an interaction, always the same for the same call.
 func (l *life) reply(id, callID string) interaction.Answer {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(callID))
@@ -138,7 +138,7 @@ type course struct {
 	// stops are the boundaries between steps at which it stops, and goes on.
 	stops []bool
 	// answers say, for each time that the turn waits, how many of the open
-	// tickets are answered, from which one on; nil answers all.
+	// interactions are answered, from which one on; nil answers all.
 	answers []int
 	// cancelAt is the event at which it is cancelled; 0 never.
 	cancelAt int
@@ -151,11 +151,11 @@ func drawCourse(t *rapid.T) course {
 	}
 }
 
-// some returns answers to some of the open tickets, in some order.
+// some returns answers to some of the open interactions, in some order.
 func (c *course) some(l *life, open []*interaction.Request, turn int) []interaction.Answer {
 	var given []interaction.Answer
-	for _, ticket := range open {
-		given = append(given, l.reply(ticket.ID, ticket.CallID))
+	for _, request := range open {
+		given = append(given, l.reply(request.ID, request.CallID))
 	}
 	if len(given) == 0 || turn >= len(c.answers) {
 		return given
@@ -203,7 +203,7 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, []event.Event
 			return got, log.List, err
 		}
 		req.State = kept(t, got.State)
-		req.Answers = c.some(l, req.State.Tickets(), turn)
+		req.Answers = c.some(l, req.State.Interactions(), turn)
 	}
 	t.Fatal("the turn does not end")
 	return nil, nil, nil
@@ -234,7 +234,7 @@ func (l *life) background(t *rapid.T, c course) (*runtime.Result, []event.Event,
 	close(ready)
 	got, err := turn.Wait(context.Background())
 	all.Wait()
-	if open := turn.Tickets(); len(open) != 0 {
+	if open := turn.Interactions(); len(open) != 0 {
 		t.Errorf("a turn that is over waits for %d answers", len(open))
 	}
 	return got, log.List, err

@@ -126,9 +126,9 @@ func (w *world) asks(ctx context.Context, job *backend.Job, host backend.Host) (
 func (*world) asksForEver(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 	state := turntest.AsksAt(`1`)
 	state.Agent = job.Agent.ID
-	q := state.Remote.Tickets[0]
+	q := state.Remote.Interactions[0]
 	host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
-	return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Tickets: state.Tickets(), State: state}, nil
+	return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Interactions: state.Interactions(), State: state}, nil
 }
 
 // silent is the turn at a peer that never answers.

@@ -35,9 +35,9 @@ var needs = map[string][]struct {
 	},
 	"decisions": {
 		{"an answer", func(r *runtime.Request) {
-			ticket := &interaction.Request{ID: "q", CallID: "t"}
+			request := &interaction.Request{ID: "q", CallID: "t"}
 			r.State = &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{
-				ID: "t", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{{Request: *ticket}},
+				ID: "t", Outcome: event.CallSuspended, Interactions: []*backend.Interaction{{Request: *request}},
 			}}
 			r.Answers = []interaction.Answer{{Target: "q", Action: interaction.Resume}}
 		}, backend.DecisionsDurable},
@@ -139,14 +139,14 @@ func TestEveryOverrideIsAskedFor(t *testing.T) {
 // A turn that waits at a backend which takes no answers fails: it would wait for
 // ever.
 func TestATurnThatNobodyCanAnswerDoesNotWait(t *testing.T) {
-	ticket := &interaction.Request{ID: "q", CallID: "t"}
+	request := &interaction.Request{ID: "q", CallID: "t"}
 	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), turntest.Far).WithBackend(turntest.Factory{Backend: &turntest.Remote{
 		ProfileFunc: backend.WeakestProfile,
 		ExecuteFunc: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
 			state := &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{
-				ID: "t", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{{Request: *ticket}},
+				ID: "t", Outcome: event.CallSuspended, Interactions: []*backend.Interaction{{Request: *request}},
 			}}
-			return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, State: state, Tickets: state.Tickets()}, nil
+			return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, State: state, Interactions: state.Interactions()}, nil
 		},
 	}}))
 	turn, err := rt.Start(t.Context(), runtime.Prompt("far", "hello"), nil)

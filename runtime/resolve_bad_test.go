@@ -24,11 +24,11 @@ import (
 )
 
 // begun starts a turn of the agent clerk and returns it with its log, to be
-// looked at when the turn is over, and the ids of its tickets as they come.
+// looked at when the turn is over, and the ids of its interactions as they come.
 func begun(ctx context.Context, t *testing.T, rt *runtime.AgentRuntime) (turn *runtime.Turn, log *turntest.Events, asked chan string) {
 	t.Helper()
 	log, asked = new(turntest.Events), make(chan string, 64)
-	turn, err := rt.Start(ctx, runtime.Prompt("clerk", "go"), onTicket(log, func(id string) { asked <- id }))
+	turn, err := rt.Start(ctx, runtime.Prompt("clerk", "go"), onInteraction(log, func(id string) { asked <- id }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func begun(ctx context.Context, t *testing.T, rt *runtime.AgentRuntime) (turn *r
 // open lists what a turn waits for.
 func open(turn *runtime.Turn) []string {
 	var ids []string
-	for _, ticket := range turn.Tickets() {
-		ids = append(ids, ticket.ID)
+	for _, request := range turn.Interactions() {
+		ids = append(ids, request.ID)
 	}
 	return ids
 }
@@ -205,7 +205,7 @@ func TestAnswersFromEverywhereAtOnceAreTakenOnce(t *testing.T) {
 								if n == 7 {
 									answer = interaction.Answer{Target: id, Action: interaction.Cancel}
 								}
-								turn.Tickets()
+								turn.Interactions()
 								if turn.Answer(answer) == nil {
 									var call int
 									_, _ = fmt.Sscanf(id, "may_c%d", &call)
@@ -280,8 +280,8 @@ func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 		return turntest.Build(t, turntest.WithAgents(exec, agent).WithTool("risky", turntest.Risky).WithPlugin("cautious", turntest.Cautious))
 	}
 	got, err := mode(spec.Parallel).Run(t.Context(), runtime.Prompt("clerk", "go"), nil)
-	if err != nil || len(got.Tickets) != 2 {
-		t.Fatalf("%d tickets, %v", len(got.Tickets), err)
+	if err != nil || len(got.Interactions) != 2 {
+		t.Fatalf("%d interactions, %v", len(got.Interactions), err)
 	}
 	// Meanwhile the agent was changed: it now makes one call after the other.
 	rt := mode(spec.Sequential)
@@ -292,7 +292,7 @@ func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 	if err != nil || second.State == nil {
 		t.Fatalf("it ended by %+v, %v", second.Termination, err)
 	}
-	if open := kept(t, second.State).Tickets(); len(open) != 1 || open[0].ID != "may_a" {
+	if open := kept(t, second.State).Interactions(); len(open) != 1 || open[0].ID != "may_a" {
 		t.Errorf("it waits for %d answers", len(open))
 	}
 	req.State, req.Answers = kept(t, second.State), []interaction.Answer{turntest.Yes("may_a")}
@@ -339,8 +339,8 @@ func TestADelegateThatWaitedIsPaidForOnce(t *testing.T) {
 	rt := turntest.Build(t, b)
 	req := runtime.Prompt("boss", "go")
 	got, err := rt.Run(t.Context(), req, nil)
-	if err != nil || len(got.Tickets) != 1 {
-		t.Fatalf("%d tickets, %v", len(got.Tickets), err)
+	if err != nil || len(got.Interactions) != 1 {
+		t.Fatalf("%d interactions, %v", len(got.Interactions), err)
 	}
 	req.TurnID, req.State, req.Answers = got.TurnID, kept(t, got.State), []interaction.Answer{turntest.Yes("d")}
 	got, err = rt.Run(t.Context(), req, nil)

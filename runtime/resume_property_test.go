@@ -94,8 +94,8 @@ func driven(t *rapid.T, agent spec.Agent, script []turntest.Answer, stops bool) 
 			return got, err
 		}
 		req.State, req.Answers = kept(t, got.State), nil
-		for _, ticket := range got.Tickets {
-			req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
+		for _, request := range got.Interactions {
+			req.Answers = append(req.Answers, turntest.Yes(request.ID))
 		}
 	}
 	t.Fatal("the turn does not end")

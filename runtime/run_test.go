@@ -191,10 +191,10 @@ func TestACancelledTurn(t *testing.T) {
 }
 
 func TestASuspendedTurnIsNoError(t *testing.T) {
-	ticket := &interaction.Request{ID: "t", Action: "ask"}
+	request := &interaction.Request{ID: "t", Action: "ask"}
 	asks := turntest.Plugin(func(r *plugins.Registrar) {
 		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
-			return plugins.Decision{Kind: plugins.Suspend, Ticket: ticket}, nil
+			return plugins.Decision{Kind: plugins.Suspend, Interaction: request}, nil
 		}))
 	})
 	look := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
@@ -203,8 +203,8 @@ func TestASuspendedTurnIsNoError(t *testing.T) {
 	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), &log)
 	turntest.CheckLog(t, log.List)
-	if err != nil || got.Status != event.StatusWaiting || len(got.Tickets) != 1 || got.Tickets[0].ID != "t" || got.State == nil {
-		t.Errorf("the turn ended %s with the tickets %v and the error %v", got.Status, got.Tickets, err)
+	if err != nil || got.Status != event.StatusWaiting || len(got.Interactions) != 1 || got.Interactions[0].ID != "t" || got.State == nil {
+		t.Errorf("the turn ended %s with the interactions %v and the error %v", got.Status, got.Interactions, err)
 	}
 }
 

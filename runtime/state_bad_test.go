@@ -139,11 +139,11 @@ func goesOnSanely(t *rapid.T, rt *runtime.AgentRuntime, state *backend.State) {
 	req.TurnID, req.State = "turn", state
 	for range 20 {
 		req.Answers = nil
-		for _, ticket := range req.State.Tickets() {
-			if slices.ContainsFunc(req.Answers, func(r interaction.Answer) bool { return r.Target == ticket.ID }) {
+		for _, request := range req.State.Interactions() {
+			if slices.ContainsFunc(req.Answers, func(r interaction.Answer) bool { return r.Target == request.ID }) {
 				continue
 			}
-			req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
+			req.Answers = append(req.Answers, turntest.Yes(request.ID))
 		}
 		begun, finished, seq := 0, 0, req.State.Seq
 		got, err := rt.Run(context.Background(), req, event.SinkFunc(func(ev event.Event) {
@@ -189,8 +189,8 @@ func TestTheStateOfATurnOutlivesWhatItNeeds(t *testing.T) {
 		return s
 	}
 	all := func(s *backend.State) (answers []interaction.Answer) {
-		for _, ticket := range s.Tickets() {
-			answers = append(answers, turntest.Yes(ticket.ID))
+		for _, request := range s.Interactions() {
+			answers = append(answers, turntest.Yes(request.ID))
 		}
 		return answers
 	}

@@ -104,8 +104,8 @@ func restful(t *testing.T, rt *runtime.AgentRuntime, pieces bool) (*runtime.Resu
 			req.State = kept(t, got.State)
 			time.Sleep(24 * time.Hour)
 		}
-		for _, ticket := range got.Tickets {
-			req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
+		for _, request := range got.Interactions {
+			req.Answers = append(req.Answers, turntest.Yes(request.ID))
 		}
 	}
 	t.Fatal("the turn does not end")

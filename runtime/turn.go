@@ -69,15 +69,15 @@ func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 // termination. Cancelling a turn that is over does nothing.
 func (t *Turn) Cancel(reason error) { t.cancel(reason) }
 
-// Tickets returns what the turn waits for now.
-func (t *Turn) Tickets() []*interaction.Request {
+// Interactions returns what the turn waits for now.
+func (t *Turn) Interactions() []*interaction.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.asked.Tickets()
+	return t.asked.Interactions()
 }
 
-// Answer answers something that the turn waits for, by the id of the ticket or
-// of the call. An answer may come as soon as the ticket was shown, and the same
+// Answer answers something that the turn waits for, by the id of the interaction or
+// of the call. An answer may come as soon as the interaction was shown, and the same
 // one may come again. The errors are a *interaction.UnknownError and a
 // *interaction.AnswerError; with either nothing changed.
 func (t *Turn) Answer(r interaction.Answer) error {
@@ -100,16 +100,16 @@ func (t *Turn) noteRequest(q *event.InteractionRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.asked.Calls {
-		if t.asked.Calls[i].HasTicket(q.ID) {
+		if t.asked.Calls[i].HasInteraction(q.ID) {
 			return
 		}
 	}
-	if t.asked.Remote != nil && t.asked.Remote.HasTicket(q.ID) {
+	if t.asked.Remote != nil && t.asked.Remote.HasInteraction(q.ID) {
 		return
 	}
 	t.asked.Calls = append(t.asked.Calls, backend.CallState{
 		ID: q.CallID, Outcome: event.CallSuspended,
-		Tickets: []*backend.Ticket{{Request: q.Request}},
+		Interactions: []*backend.Interaction{{Request: q.Request}},
 	})
 }
 
@@ -152,11 +152,11 @@ func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
 	if res.State.Remote != nil {
 		h.abandonTasks(ctx, []*backend.State{res.State})
 	}
-	res.State, res.Tickets = nil, nil
+	res.State, res.Interactions = nil, nil
 	return backend.Ended(ctx)
 }
 
-// awaitAnswer waits until one of the tickets of a state has an answer, or ctx ends. In
+// awaitAnswer waits until one of the interactions of a state has an answer, or ctx ends. In
 // the second case the backend runs once more, with a context that has ended, to
 // close the step and let the plugins finish.
 func (t *Turn) awaitAnswer(ctx context.Context, state *backend.State) {
@@ -181,8 +181,8 @@ func (t *Turn) clearRequests() {
 func (t *Turn) applyAnswers(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, ticket := range state.Tickets() {
-		if r, ok := t.asked.Answered[ticket.ID]; ok && state.Answer(r) == nil {
+	for _, request := range state.Interactions() {
+		if r, ok := t.asked.Answered[request.ID]; ok && state.Answer(r) == nil {
 			any = true
 		}
 	}

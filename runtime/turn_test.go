@@ -19,8 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// onTicket returns a sink that keeps events and tells of tickets.
-func onTicket(log *turntest.Events, tell func(id string)) event.Sink {
+// onInteraction returns a sink that keeps events and tells of interactions.
+func onInteraction(log *turntest.Events, tell func(id string)) event.Sink {
 	return event.SinkFunc(func(ev event.Event) {
 		log.Emit(ev)
 		if q, ok := ev.Data.(*event.InteractionRequest); ok {
@@ -33,7 +33,7 @@ func TestATurnGoesOnWhenItIsAnswered(t *testing.T) {
 	rt := turntest.Asking(t)
 	var log turntest.Events
 	asked := make(chan string, 2)
-	turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), onTicket(&log, func(id string) { asked <- id }))
+	turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), onInteraction(&log, func(id string) { asked <- id }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAnAnswerThatDoesNotFitLeavesTheTurnWaiting(t *testing.T) {
 	rt := turntest.Asking(t)
 	var log turntest.Events
 	asked := make(chan string, 2)
-	turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), onTicket(&log, func(id string) { asked <- id }))
+	turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), onInteraction(&log, func(id string) { asked <- id }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestAnAnswerThatDoesNotFitLeavesTheTurnWaiting(t *testing.T) {
 func TestASuspendedTurnGoesOnFromItsState(t *testing.T) {
 	rt := turntest.Asking(t)
 	first, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), nil)
-	if err != nil || len(first.Tickets) != 2 {
-		t.Fatalf("%v, %d tickets", err, len(first.Tickets))
+	if err != nil || len(first.Interactions) != 2 {
+		t.Fatalf("%v, %d interactions", err, len(first.Interactions))
 	}
 	req := runtime.Prompt("clerk", "go")
 	req.TurnID, req.State = first.TurnID, kept(t, first.State)
@@ -127,8 +127,8 @@ func TestADelegateThatWaitsIsResumedWithItsAnswers(t *testing.T) {
 		spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}},
 	).WithTool("risky", turntest.Risky).WithPlugin("cautious", turntest.Cautious))
 	first, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), nil)
-	if err != nil || len(first.Tickets) != 1 || first.Tickets[0].CallID != "d" || first.Tickets[0].Message != "may I?" {
-		t.Fatalf("the tickets are %+v, %v", first.Tickets, err)
+	if err != nil || len(first.Interactions) != 1 || first.Interactions[0].CallID != "d" || first.Interactions[0].Message != "may I?" {
+		t.Fatalf("the interactions are %+v, %v", first.Interactions, err)
 	}
 	req := runtime.Prompt("boss", "go")
 	req.TurnID, req.State, req.Answers = first.TurnID, kept(t, first.State), []interaction.Answer{turntest.Yes("d")}
@@ -284,11 +284,11 @@ func TestWhoAnswersForADelegateSeesAndChangesItsCall(t *testing.T) {
 		spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}},
 	).WithTool("risky", pays).WithPlugin("cautious", turntest.Cautious))
 	first, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), nil)
-	if err != nil || len(first.Tickets) != 1 {
-		t.Fatalf("%d tickets, %v", len(first.Tickets), err)
+	if err != nil || len(first.Interactions) != 1 {
+		t.Fatalf("%d interactions, %v", len(first.Interactions), err)
 	}
-	if ticket := first.Tickets[0]; ticket.Tool != "risky" || string(ticket.Arguments) != `{"amount":100}` || ticket.CallID != "d" {
-		t.Errorf("the ticket shows %+v", ticket)
+	if request := first.Interactions[0]; request.Tool != "risky" || string(request.Arguments) != `{"amount":100}` || request.CallID != "d" {
+		t.Errorf("the request shows %+v", request)
 	}
 	req := runtime.Prompt("boss", "go")
 	answer := turntest.Yes("d")

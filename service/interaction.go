@@ -11,13 +11,13 @@ import (
 // Interaction is a wait of a turn for something outside.
 type Interaction struct {
 	store.Interaction
-	// Ticket is what is asked.
-	Ticket interaction.Request
+	// Request is what is asked.
+	Request interaction.Request
 }
 
 func interactionFrom(i *store.Interaction) (*Interaction, error) {
 	v := &Interaction{Interaction: *i}
-	if err := json.Unmarshal(i.Request, &v.Ticket); err != nil {
+	if err := json.Unmarshal(i.Request, &v.Request); err != nil {
 		return nil, fmt.Errorf("decode interaction %s of turn %s: %w", i.ID, i.TurnID, err)
 	}
 	return v, nil

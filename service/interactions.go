@@ -66,7 +66,7 @@ func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID s
 		answer.Action = interaction.Resume
 	}
 	if i.State == store.InteractionPending {
-		if err := interaction.Check(&i.Ticket, &answer); err != nil {
+		if err := interaction.Check(&i.Request, &answer); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Service) findInteraction(ctx context.Context, scope store.Scope, turnID
 		return nil, err
 	}
 	for n := len(all) - 1; n >= 0; n-- {
-		if found, err := interactionFrom(all[n]); err == nil && found.Ticket.CallID == target {
+		if found, err := interactionFrom(all[n]); err == nil && found.Request.CallID == target {
 			return found, nil
 		}
 	}

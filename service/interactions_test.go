@@ -26,7 +26,7 @@ func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
 	}
 	ctx := t.Context()
 	open, err := s.ListInteractions(ctx, alice, store.InteractionQuery{TurnID: turn.ID})
-	if err != nil || len(open) != 2 || open[0].Ticket.Message != "may I?" {
+	if err != nil || len(open) != 2 || open[0].Request.Message != "may I?" {
 		t.Fatalf("the interactions are %+v, %v", open, err)
 	}
 	wrong := turntest.Yes("may_a")

@@ -176,11 +176,11 @@ func settledStory(t testing.TB, s *service.Service, id string) string {
 			if err != nil || len(list) != 1 {
 				return fmt.Sprintf("%d interactions, %v", len(list), err)
 			}
-			ticket, err := json.Marshal(list[0].Ticket)
+			request, err := json.Marshal(list[0].Request)
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked = string(ticket) + "\n"
+			asked = string(request) + "\n"
 			if _, err := s.CancelTurn(t.Context(), alice, id, "nobody answers"); err != nil {
 				return err.Error()
 			}

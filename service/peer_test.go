@@ -124,9 +124,9 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 		t.Run(agent+" while it waits", func(t *testing.T) {
 			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
 				state := turntest.AsksAt(`"t1"`)
-				q := state.Remote.Tickets[0]
+				q := state.Remote.Interactions[0]
 				host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
-				return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Tickets: state.Tickets(), State: state}, nil
+				return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Interactions: state.Interactions(), State: state}, nil
 			}}}
 			s := serve(t, federation(t, p))
 			made := create(t, s, says(session(t, s, agent), "x"))
@@ -200,9 +200,9 @@ func TestAnAnswerGoesToThePeer(t *testing.T) {
 			p := &turntest.Remote{ExecuteFunc: func(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 				if job.State == nil {
 					state := turntest.AsksAt(`"t1"`)
-					q := state.Remote.Tickets[0]
+					q := state.Remote.Interactions[0]
 					host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
-					return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Tickets: state.Tickets(), State: state}, nil
+					return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Interactions: state.Interactions(), State: state}, nil
 				}
 				at := job.State.Remote
 				return &backend.Result{Outcome: event.Outcome{Response: string(at.Resume) + string(at.Answers[0].Result)}}, nil
@@ -215,7 +215,7 @@ func TestAnAnswerGoesToThePeer(t *testing.T) {
 			first.Close()
 			second := serve(t, rt, on(kept))
 			open, err := second.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: made.ID})
-			if err != nil || len(open) != 1 || open[0].Ticket.Message != "which one?" {
+			if err != nil || len(open) != 1 || open[0].Request.Message != "which one?" {
 				t.Fatalf("the turn waits for %+v, %v", open, err)
 			}
 			answer := turntest.Yes(open[0].ID)

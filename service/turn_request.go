@@ -136,7 +136,7 @@ func restoreState(c *store.Claimed, added []model.Message) (*backend.State, erro
 // unappliedAnswers returns the answers that the state does not have yet.
 func unappliedAnswers(state *backend.State, interactions []*store.Interaction) ([]interaction.Answer, error) {
 	open := make(map[string]bool)
-	for _, t := range state.Tickets() {
+	for _, t := range state.Interactions() {
 		open[t.ID] = true
 	}
 	var list []interaction.Answer

@@ -42,7 +42,7 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	if err != nil {
 		return &backend.Result{}, err
 	}
-	if t.waits.isSuspended() && len(t.waits.resolutions) == 0 && ctx.Err() == nil { // nobody has answered
+	if t.waits.isSuspended() && len(t.waits.answers) == 0 && ctx.Err() == nil { // nobody has answered
 		return t.turnResult(event.Termination{Type: event.Suspended}), nil
 	}
 	ctx, cancel := t.withTimeLimit(ctx)
@@ -99,7 +99,7 @@ func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	switch termination.Type {
 	case event.Suspended:
 		r.State = t.currentState()
-		r.Tickets = r.State.Tickets()
+		r.Interactions = r.State.Interactions()
 	case "":
 	default:
 		r.Messages = t.addedMessages()

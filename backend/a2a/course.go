@@ -28,8 +28,8 @@ type course struct {
 	// has none, and Left is how much of its time is left.
 	Deadline time.Time     `json:"deadline,omitzero"`
 	Left     time.Duration `json:"left,omitempty"`
-	// Tickets counts the questions.
-	Tickets int `json:"tickets,omitempty"`
+	// Questions counts the questions.
+	Questions int `json:"tickets,omitempty"`
 }
 
 // decodeCourse reads what a state holds of a turn at a peer. One that cannot be

@@ -78,11 +78,11 @@ func TestWhatThePeerUsedIsCountedOnce(t *testing.T) {
 	}})
 	r.script.Extend()
 	r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(100)}, backend.Spent{})
-	state, ticket := r.wait()
+	state, request := r.wait()
 	if state.Stats.Usage.Total() != 60 || state.Stats.Cost != 1 || state.Spent.Tokens != 60 || state.Stats.Steps != 3 {
 		t.Errorf("so far it has used %+v, %+v", state.Stats, state.Spent)
 	}
-	r.next(state, resume(ticket.ID, `"yes"`))
+	r.next(state, resume(request.ID, `"yes"`))
 	r.job.Meter = backend.NewMeter(nil, state.Budgets, state.Spent)
 	res, err := r.run(t.Context())
 	if err != nil || res.Usage != (model.Usage{Input: 50, Output: 50}) || res.Cost.Amount != 1.75 || res.Cost.Currency != "EUR" || res.Steps != 6 {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The actions of tickets: what a peer waits for.
+// The actions of interactions: what a peer waits for.
 const (
 	// ActionInput asks for a message to the peer's agent: a text, or an object
 	// with text or data.
@@ -40,30 +40,30 @@ var (
 		`"required":["authenticated"],"additionalProperties":false}`)
 )
 
-// maxQuestion is how much a ticket repeats of a peer's question, in bytes.
+// maxQuestion is how much an interaction repeats of a peer's question, in bytes.
 const maxQuestion = 64 << 10
 
 // askQuestion makes the turn wait for what the peer asks.
 func (t *turn) askQuestion() {
 	x := t.exchange
-	t.course.Tickets++
+	t.course.Questions++
 	question, parameters := t.peerQuestion()
 	question = clip.At(maxQuestion, question)
 	task := string(x.Position().TaskID)
-	ticket := &backend.Ticket{Request: interaction.Request{
-		ID: task + "/" + strconv.Itoa(t.course.Tickets), CallID: task,
+	request := &backend.Interaction{Request: interaction.Request{
+		ID: task + "/" + strconv.Itoa(t.course.Questions), CallID: task,
 		Action: ActionInput, Message: question, ResponseSchema: inputSchema, Mode: interaction.PassDecisionToTool,
 		Parameters: parameters,
 	}}
 	if x.Position().State == a2a.TaskStateAuthRequired {
-		ticket.Action, ticket.ResponseSchema = ActionAuth, authSchema
+		request.Action, request.ResponseSchema = ActionAuth, authSchema
 	} else if form := askedForm(parameters); form != nil {
-		ticket.Action, ticket.ResponseSchema = tools.ActionAsk, form
+		request.Action, request.ResponseSchema = tools.ActionAsk, form
 	}
 	x.NoteQuestion()
-	t.waits = wait{outcome: event.CallSuspended, tickets: []*backend.Ticket{ticket}}
-	t.response = ticket.Message
-	t.host.Emit(&event.InteractionRequest{Request: ticket.Request})
+	t.waits = wait{outcome: event.CallSuspended, interactions: []*backend.Interaction{request}}
+	t.response = request.Message
+	t.host.Emit(&event.InteractionRequest{Request: request.Request})
 }
 
 // peerQuestion returns what the peer asks, and what a program needs to know about
@@ -88,20 +88,20 @@ type given struct {
 	parts []*a2a.Part
 }
 
-// readAnswer reads the answer to a ticket.
-func readAnswer(ticket *interaction.Request, r *interaction.Answer) (*given, error) {
+// readAnswer reads the answer to an interaction.
+func readAnswer(request *interaction.Request, r *interaction.Answer) (*given, error) {
 	if r.Action == interaction.Cancel {
 		return &given{refused: true, reason: cmp.Or(r.Reason, "the question of the peer was not answered")}, nil
 	}
-	if q := questionOf(ticket.Parameters); ticket.Action == tools.ActionAsk && q != nil {
+	if q := questionOf(request.Parameters); request.Action == tools.ActionAsk && q != nil {
 		var response any
 		if err := json.Unmarshal(r.Result, &response); err != nil {
-			return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
+			return nil, fmt.Errorf("read the answer to interaction %q: %w", request.ID, err)
 		}
 		return &given{parts: []*a2a.Part{answerTo(q, response)}}, nil
 	}
 	var text string
-	if json.Unmarshal(r.Result, &text) == nil && ticket.Action == ActionInput {
+	if json.Unmarshal(r.Result, &text) == nil && request.Action == ActionInput {
 		return &given{parts: []*a2a.Part{a2a.NewTextPart(text)}}, nil
 	}
 	var fields struct {
@@ -110,14 +110,14 @@ func readAnswer(ticket *interaction.Request, r *interaction.Answer) (*given, err
 		Data          json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(r.Result, &fields); err != nil {
-		return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
+		return nil, fmt.Errorf("read the answer to interaction %q: %w", request.ID, err)
 	}
-	if ticket.Action == ActionAuth && !fields.Authenticated {
+	if request.Action == ActionAuth && !fields.Authenticated {
 		return &given{refused: true, reason: "the agent of the peer was not authorised"}, nil
 	}
 	a := new(given)
-	if ticket.Action == ActionAuth && fields.Text == "" && len(fields.Data) == 0 {
-		if part := authorizedPart(ticket.Parameters); part != nil {
+	if request.Action == ActionAuth && fields.Text == "" && len(fields.Data) == 0 {
+		if part := authorizedPart(request.Parameters); part != nil {
 			a.parts = append(a.parts, part)
 		}
 		return a, nil
@@ -128,7 +128,7 @@ func readAnswer(ticket *interaction.Request, r *interaction.Answer) (*given, err
 	if len(fields.Data) > 0 {
 		var value any
 		if err := json.Unmarshal(fields.Data, &value); err != nil {
-			return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
+			return nil, fmt.Errorf("read the answer to interaction %q: %w", request.ID, err)
 		}
 		a.parts = append(a.parts, a2a.NewDataPart(value))
 	}
@@ -142,7 +142,7 @@ type peerQuestion struct {
 	Schema      json.RawMessage `json:"response_schema"`
 }
 
-// questionOf reads the data of a question from the parameters of a ticket; nil
+// questionOf reads the data of a question from the parameters of an interaction; nil
 // when it does not name an interaction and the form of the answer.
 func questionOf(parameters json.RawMessage) *peerQuestion {
 	var asked struct {
@@ -194,13 +194,13 @@ func authorizedPart(parameters json.RawMessage) *a2a.Part {
 // takeAnswers reads the answers that a turn goes on with, and shows that it does.
 func (t *turn) takeAnswers() (*given, error) {
 	all := new(given)
-	for i := range t.waits.resolutions {
-		r := &t.waits.resolutions[i]
-		at := slices.IndexFunc(t.waits.tickets, func(ticket *backend.Ticket) bool { return ticket.ID == r.Target })
+	for i := range t.waits.answers {
+		r := &t.waits.answers[i]
+		at := slices.IndexFunc(t.waits.interactions, func(request *backend.Interaction) bool { return request.ID == r.Target })
 		if at < 0 {
 			return nil, fmt.Errorf("the answer %q belongs to nothing that the turn at the peer waits for", r.Target)
 		}
-		a, err := readAnswer(&t.waits.tickets[at].Request, r)
+		a, err := readAnswer(&t.waits.interactions[at].Request, r)
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ func asking(state a2a.TaskState, question string) *a2a.Task {
 	return t
 }
 
-// resume returns the answer to a ticket.
+// resume returns the answer to an interaction.
 func resume(target, answer string) interaction.Answer {
 	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(answer)}
 }
@@ -40,10 +40,10 @@ func resume(target, answer string) interaction.Answer {
 func (r *rig) wait() (*backend.State, *interaction.Request) {
 	r.t.Helper()
 	res, err := r.run(r.t.Context())
-	if err != nil || res.Termination.Type != event.Suspended || len(res.Tickets) != 1 || res.State == nil {
+	if err != nil || res.Termination.Type != event.Suspended || len(res.Interactions) != 1 || res.State == nil {
 		r.t.Fatalf("it does not wait: %+v, %v", res, err)
 	}
-	return res.State, res.Tickets[0]
+	return res.State, res.Interactions[0]
 }
 
 func TestAPeerThatAsks(t *testing.T) {
@@ -64,25 +64,25 @@ func TestAPeerThatAsks(t *testing.T) {
 				peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("Let me see. "), peertest.Turned(inputRequired, "Which colour?")),
 				peertest.StreamOf(peertest.Task(peertest.Working, "Let me see. "), peertest.Words("Blue it is."), peertest.Turned(peertest.Completed, "")),
 			}})
-			state, ticket := r.wait()
+			state, request := r.wait()
 			want := &interaction.Request{
-				ID: "task-1/1", CallID: "task-1", Action: ActionInput, Message: "Which colour?", ResponseSchema: ticket.ResponseSchema, Mode: interaction.PassDecisionToTool,
+				ID: "task-1/1", CallID: "task-1", Action: ActionInput, Message: "Which colour?", ResponseSchema: request.ResponseSchema, Mode: interaction.PassDecisionToTool,
 				Parameters: json.RawMessage(`{"context_id":"context-1","task_id":"task-1"}`),
 			}
-			if diff := cmp.Diff(want, ticket); diff != "" {
+			if diff := cmp.Diff(want, request); diff != "" {
 				t.Error(diff)
 			}
 			shown, ok := r.host.events[len(r.host.events)-1].(*event.InteractionRequest)
-			if !ok || shown.ID != ticket.ID || shown.CallID != string(peertest.TaskID) || shown.Message != "Which colour?" {
+			if !ok || shown.ID != request.ID || shown.CallID != string(peertest.TaskID) || shown.Message != "Which colour?" {
 				t.Errorf("it shows %+v", shown)
 			}
 			before := len(r.host.events)
-			r.next(state, resume(ticket.ID, tt.answer))
+			r.next(state, resume(request.ID, tt.answer))
 			res, err := r.run(t.Context())
 			if err != nil || res.Response != "Let me see. Blue it is." || res.Steps != 2 || res.State != nil {
 				t.Fatalf("%+v, %v", res, err)
 			}
-			if resumed, ok := r.host.events[before].(*event.ToolCallResumed); !ok || resumed.TargetID != ticket.ID || string(resumed.Result) != tt.answer {
+			if resumed, ok := r.host.events[before].(*event.ToolCallResumed); !ok || resumed.TargetID != request.ID || string(resumed.Result) != tt.answer {
 				t.Errorf("it shows %+v", r.host.events[before])
 			}
 			if text := r.host.text(); text != res.Response {
@@ -105,10 +105,10 @@ func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
 	asks := peertest.Turned(inputRequired, "May I?")
 	asks.Status.Message.Parts = append(asks.Status.Message.Parts, a2a.NewDataPart(map[string]any{"tool": "lend"}))
 	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), asks)}})
-	_, ticket := r.wait()
+	_, request := r.wait()
 	want := `{"context_id":"context-1","data":{"tool":"lend"},"task_id":"task-1"}`
-	if ticket.Message != "May I?" || string(ticket.Parameters) != want {
-		t.Errorf("it asks %q with %s", ticket.Message, ticket.Parameters)
+	if request.Message != "May I?" || string(request.Parameters) != want {
+		t.Errorf("it asks %q with %s", request.Message, request.Parameters)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAPeerThatAsksAgain(t *testing.T) {
 	if err := state.Answer(resume(first.ID, `"red"`)); err == nil {
 		t.Error("a late answer to the first question is one to the second")
 	}
-	r.next(state, resume(string(peertest.TaskID), `"yes"`)) // a ticket may be named by its call
+	r.next(state, resume(string(peertest.TaskID), `"yes"`)) // an interaction may be named by its call
 	res, err := r.run(t.Context())
 	if err != nil || res.Response != "Blue it is." || res.Steps != 3 {
 		t.Errorf("%+v, %v", res, err)
@@ -210,8 +210,8 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(asking(tt.state, "May I?"))}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
-			state, ticket := r.wait()
-			tt.answer.Target = ticket.ID
+			state, request := r.wait()
+			tt.answer.Target = request.ID
 			r.next(state, tt.answer)
 			res, err := r.run(t.Context())
 			if got := termination(res, err); got.Type != event.Cancelled || got.Detail == "" || res.State != nil {
@@ -243,11 +243,11 @@ func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
 				peertest.MethodSubscribe: {peertest.StreamOf(asked), peertest.StreamOf(asked, peertest.Task(peertest.Completed, "thanks"))},
 				peertest.MethodGet:       {peertest.Result(asked), peertest.Result(peertest.Task(peertest.Completed, "thanks"))},
 			})
-			state, ticket := r.wait()
-			if ticket.Action != ActionAuth || ticket.Message != "Open https://example.com/auth" {
-				t.Errorf("it asks %+v", ticket)
+			state, request := r.wait()
+			if request.Action != ActionAuth || request.Message != "Open https://example.com/auth" {
+				t.Errorf("it asks %+v", request)
 			}
-			r.next(state, resume(ticket.ID, tt.answer))
+			r.next(state, resume(request.ID, tt.answer))
 			res, err := r.run(t.Context())
 			if err != nil || res.Response != "thanks" {
 				t.Fatalf("%+v, %v", res, err)
@@ -279,8 +279,8 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 				peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Completed, "Blue it is."))},
 			})
 			r.remote.peer.Options.Poll.Next = time.Millisecond
-			state, ticket := r.wait()
-			r.next(state, resume(ticket.ID, `"blue"`))
+			state, request := r.wait()
+			r.next(state, resume(request.ID, `"blue"`))
 			ctx, kill := context.WithCancelCause(t.Context())
 			kept := (*backend.State)(nil)
 			r.job.Checkpoint = func(_ context.Context, s *backend.State) error {
@@ -305,7 +305,7 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 			if len(sends) != tt.sends || sends[1].Message(t).ID != sends[len(sends)-1].Message(t).ID {
 				t.Errorf("%d messages are sent", len(sends))
 			}
-			if err := kept.Answer(resume(ticket.ID, `"blue"`)); err != nil {
+			if err := kept.Answer(resume(request.ID, `"blue"`)); err != nil {
 				t.Errorf("the answer is not known any more: %v", err)
 			}
 		})
@@ -332,10 +332,10 @@ func TestAStaleTaskDoesNotTakeAQuestionBack(t *testing.T) {
 		peertest.MethodSubscribe: {peertest.StreamOf(peertest.Turned(inputRequired, "Which size?"))},
 		peertest.MethodGet:       {peertest.Result(first)},
 	})
-	state, ticket := r.wait()
-	r.next(state, resume(ticket.ID, `"blue"`))
+	state, request := r.wait()
+	r.next(state, resume(request.ID, `"blue"`))
 	res, err := r.run(t.Context())
-	if err != nil || res.Termination.Type != event.Suspended || res.Tickets[0].Message != "Which size?" {
+	if err != nil || res.Termination.Type != event.Suspended || res.Interactions[0].Message != "Which size?" {
 		t.Errorf("%+v, %v", res, err)
 	}
 }

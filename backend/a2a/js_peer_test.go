@@ -180,7 +180,7 @@ func ended(t *testing.T, s *service.Service, id string) *event.Outcome {
 func answers(t *testing.T, s *service.Service, id, want, result string) {
 	t.Helper()
 	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: id, State: store.InteractionPending})
-	if err != nil || len(open) != 1 || open[0].Ticket.Message != want {
+	if err != nil || len(open) != 1 || open[0].Request.Message != want {
 		t.Fatalf("the turn waits for %+v, %v", open, err)
 	}
 	answer := interaction.Answer{Target: open[0].ID, Action: interaction.Resume, Result: json.RawMessage(result)}

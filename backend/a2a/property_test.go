@@ -249,7 +249,7 @@ func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 			}
 			answer := fmt.Sprintf("answer %d", len(want))
 			want = append(want, answer)
-			r.next(res.State, resume(res.Tickets[0].ID, fmt.Sprintf("%q", answer)))
+			r.next(res.State, resume(res.Interactions[0].ID, fmt.Sprintf("%q", answer)))
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -38,7 +38,7 @@ func (t *turn) exchangeHooks() exchange.Hooks {
 		ResetText: func() { t.host.Emit(&event.StreamReset{Reason: "the peer's answer is another than it had begun with"}) },
 		ShowState: t.showTask,
 		Keep: func(ctx context.Context) error {
-			t.waits.tickets, t.waits.resolutions = nil, nil
+			t.waits.interactions, t.waits.answers = nil, nil
 			return t.saveCheckpoint(ctx)
 		},
 		Grant:    t.newGrant,

@@ -149,11 +149,11 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 
 				r.job = newJob()
 				r.job.TurnID, r.job.Input[0].Parts[0].Text = "turn-2", "ask"
-				state, ticket := r.wait()
-				if ticket.Message != "Which colour?" {
-					t.Errorf("it asks %+v", ticket)
+				state, request := r.wait()
+				if request.Message != "Which colour?" {
+					t.Errorf("it asks %+v", request)
 				}
-				r.next(state, resume(ticket.ID, `"blue"`))
+				r.next(state, resume(request.ID, `"blue"`))
 				r.remote.peer.Options.Stream = stream
 				if res, err = r.run(t.Context()); err != nil || res.Response != "You said blue" {
 					t.Errorf("%+v, %v", res, err)

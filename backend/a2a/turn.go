@@ -44,9 +44,9 @@ type turn struct {
 
 // wait is what a turn waits for, as its state has it.
 type wait struct {
-	outcome     event.CallOutcome
-	tickets     []*backend.Ticket
-	resolutions []interaction.Answer
+	outcome      event.CallOutcome
+	interactions []*backend.Interaction
+	answers      []interaction.Answer
 }
 
 // isSuspended reports whether nobody has gone on yet.
@@ -68,7 +68,7 @@ func (t *turn) restoreState(s *backend.State) error {
 		return fmt.Errorf("go on with the task at peer %s: %w", c.Peer, errOtherPeer)
 	}
 	t.course, t.stats, t.response = *c, s.Stats, s.Response
-	t.waits = wait{outcome: s.Remote.Outcome, tickets: s.Remote.Tickets, resolutions: slices.Clone(s.Remote.Answers)}
+	t.waits = wait{outcome: s.Remote.Outcome, interactions: s.Remote.Interactions, answers: slices.Clone(s.Remote.Answers)}
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (t *turn) currentState() *backend.State {
 		Plugins: execution.State{Session: session, Written: slices.Sorted(maps.Keys(session))},
 		Remote: &backend.CallState{
 			ID:      cmp.Or(string(c.TaskID), c.MessageID),
-			Outcome: t.waits.outcome, Tickets: t.waits.tickets, Resume: encodeRecord(&c), Answers: slices.Clone(t.waits.resolutions),
+			Outcome: t.waits.outcome, Interactions: t.waits.interactions, Resume: encodeRecord(&c), Answers: slices.Clone(t.waits.answers),
 		},
 	}
 	if before := t.job.State; before != nil {

@@ -210,7 +210,7 @@ func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	switch {
 	case result.Wait != nil:
 		c.resume = result.Wait.State
-		b.suspendCall(c, ticketsOf(result.Wait))
+		b.suspendCall(c, interactionsOf(result.Wait))
 	case result.IsError:
 		b.settleCall(c, result, event.CallFailed)
 	default:

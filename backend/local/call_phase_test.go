@@ -103,7 +103,7 @@ func TestAStateHasThePhaseOfACall(t *testing.T) {
 	} {
 		c := &call{ToolCall: &model.ToolCall{ID: "c", Name: "t"}, phase: phase}
 		if phase == callWaiting {
-			c.tickets = append(c.tickets, nil)
+			c.interactions = append(c.interactions, nil)
 		}
 		if phase.hasResult() {
 			c.outcome = event.CallSucceeded

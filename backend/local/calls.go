@@ -45,8 +45,8 @@ type call struct {
 
 // waiting is what a call has that waits, or has waited, for something outside.
 type waiting struct {
-	tickets     []*backend.Ticket
-	resolutions []interaction.Answer
+	interactions []*backend.Interaction
+	answers      []interaction.Answer
 	// resume is what the tool needs to go on, and resumed what it is given.
 	resume  json.RawMessage
 	resumed *tools.Resumed
@@ -221,7 +221,7 @@ func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	if err := backend.Ended(ctx); err != nil {
 		return stepResult{}, err
 	}
-	if c.phase > callWaiting || c.phase == callWaiting && len(c.resolutions) == 0 {
+	if c.phase > callWaiting || c.phase == callWaiting && len(c.answers) == 0 {
 		return stepResult{}, nil
 	}
 	if done := t.takeUp(c); done {
@@ -251,10 +251,10 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 		}
 		t.settleCall(c, d.Result.Readable(), outcome)
 	case plugins.Suspend:
-		if d.Ticket == nil {
-			d.Ticket = &interaction.Request{Message: d.Reason}
+		if d.Interaction == nil {
+			d.Interaction = &interaction.Request{Message: d.Reason}
 		}
-		t.suspendCall(c, []*backend.Ticket{{Request: *d.Ticket}})
+		t.suspendCall(c, []*backend.Interaction{{Request: *d.Interaction}})
 	case plugins.Block:
 		t.settleCall(c, tools.ErrorResult(d.Reason).Readable(), event.CallFailed)
 		if d.Terminate {
@@ -267,11 +267,11 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 // showToHooks shows a call to the hooks, and the answer it goes on with.
 func (t *turn) showToHooks(c *call) {
 	p := &t.engine.Context
-	p.Call, p.Resolution, p.Ticket = c.ToolCall, nil, nil
-	if len(c.resolutions) > 0 {
-		p.Resolution = &c.resolutions[0]
-		if ticket := c.ticketByID(p.Resolution.Target); ticket != nil {
-			p.Ticket = &ticket.Request
+	p.Call, p.InteractionAnswer, p.Interaction = c.ToolCall, nil, nil
+	if len(c.answers) > 0 {
+		p.InteractionAnswer = &c.answers[0]
+		if request := c.interactionByID(p.InteractionAnswer.Target); request != nil {
+			p.Interaction = &request.Request
 		}
 	}
 }

@@ -104,12 +104,12 @@ func TestACallThatEndsTheTurnInterruptsTheOthers(t *testing.T) {
 	}
 }
 
-func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
-	ticket := &interaction.Request{ID: "t1", Action: "tool:PermissionConfirm"}
+func TestSuspendedCallsReturnTheirInteractions(t *testing.T) {
+	request := &interaction.Request{ID: "t1", Action: "tool:PermissionConfirm"}
 	asksForSome := gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		switch p.Call.ID {
 		case "a":
-			return plugins.Decision{Kind: plugins.Suspend, Reason: "approval", Ticket: ticket}, nil
+			return plugins.Decision{Kind: plugins.Suspend, Reason: "approval", Interaction: request}, nil
 		case "b":
 			return plugins.Decision{Kind: plugins.Suspend, Reason: "no ticket"}, nil
 		default:
@@ -126,11 +126,11 @@ func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
 		{ID: "t1", Action: "tool:PermissionConfirm", CallID: "a", Tool: "x", Arguments: []byte("{}"), Mode: interaction.ReplayToolCall},
 		{ID: "b", Message: "no ticket", CallID: "b", Tool: "x", Arguments: []byte("{}"), Mode: interaction.ReplayToolCall},
 	}
-	if diff := cmp.Diff(want, got.Tickets); diff != "" {
+	if diff := cmp.Diff(want, got.Interactions); diff != "" {
 		t.Error(diff)
 	}
-	if ticket.CallID != "" {
-		t.Error("the gate's own ticket was changed")
+	if request.CallID != "" {
+		t.Error("the gate's own request was changed")
 	}
 	if done := got.done(); len(done) != 1 || done[0] != "c succeeded ran" {
 		t.Errorf("the calls that do not wait came to %q", done)

@@ -52,7 +52,7 @@ func isRepeatable(effect tools.Effect) bool {
 func (t *turn) leaveOpen(c *call) {
 	if t.job.Indeterminate == backend.IndeterminateAsk {
 		c.resume = nil
-		t.suspendCall(c, []*backend.Ticket{{Request: interaction.Request{
+		t.suspendCall(c, []*backend.Interaction{{Request: interaction.Request{
 			Action: backend.ActionIndeterminate, Mode: interaction.UseDecisionAsToolResult,
 			Message: indeterminateText(c.Name) + " Find out whether it has, and answer with what the agent is to take for the result of the call.",
 		}}})

@@ -190,13 +190,13 @@ func TestAPersonSaysWhatCameOfACallInDoubt(t *testing.T) {
 		s.play(t)
 		l.settled = nil
 		first := s.goesOn(t, l.begun[0])
-		if first.Termination.Type != event.Suspended || len(first.Tickets) != 1 {
+		if first.Termination.Type != event.Suspended || len(first.Interactions) != 1 {
 			t.Fatalf("the turn ends by %+v", first.Termination)
 		}
-		ticket := first.Tickets[0]
-		if ticket.Action != backend.ActionIndeterminate || ticket.Mode != interaction.UseDecisionAsToolResult || string(ticket.Arguments) != `{}` ||
-			!strings.Contains(ticket.Message, "may or may not have taken effect") {
-			t.Errorf("the ticket is %+v", ticket)
+		request := first.Interactions[0]
+		if request.Action != backend.ActionIndeterminate || request.Mode != interaction.UseDecisionAsToolResult || string(request.Arguments) != `{}` ||
+			!strings.Contains(request.Message, "may or may not have taken effect") {
+			t.Errorf("the request is %+v", request)
 		}
 		if len(l.settled) != 1 || l.settled[0].entry.Outcome != event.CallIndeterminate || l.settled[0].result != nil {
 			t.Errorf("the journal is told %+v", l.settled)
@@ -231,7 +231,7 @@ func TestACallThatBeganToWaitWaitsAfterACrash(t *testing.T) {
 	s.play(t)
 	state := l.begun[0]
 	state.Record(l.settled[0].entry, l.settled[0].result)
-	if open := state.Tickets(); len(open) != 1 || open[0].ID != "q" || state.Journal[0].Outcome != event.CallSuspended || state.Journal[0].After != nil {
+	if open := state.Interactions(); len(open) != 1 || open[0].ID != "q" || state.Journal[0].Outcome != event.CallSuspended || state.Journal[0].After != nil {
 		t.Fatalf("the state waits for %+v, its journal has %+v", open, state.Journal)
 	}
 	s.model, l.begun = says(text("done")), nil

@@ -123,7 +123,7 @@ func (c *call) pendingAftermath() *backend.Aftermath {
 		*after = *c.left
 	}
 	if !c.phase.hasResult() {
-		after.Tickets, after.Resume = c.tickets, c.resume
+		after.Interactions, after.Resume = c.interactions, c.resume
 	}
 	return after
 }

@@ -195,8 +195,8 @@ func (c *course) run(t fataler) {
 			t.Fatal(err)
 		}
 		agent = state.Agent
-		for _, ticket := range state.Tickets() {
-			if err := state.Answer(resume(ticket.ID, "true")); err != nil {
+		for _, request := range state.Interactions() {
+			if err := state.Answer(resume(request.ID, "true")); err != nil {
 				t.Fatal(err)
 			}
 		}

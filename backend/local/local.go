@@ -226,7 +226,7 @@ func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	}
 	if termination.Type == event.Suspended || termination.Type == "" {
 		r.State = t.currentState()
-		r.Tickets, r.Session = r.State.Tickets(), r.State.Plugins.Session
+		r.Interactions, r.Session = r.State.Interactions(), r.State.Plugins.Session
 	} else {
 		r.Session = t.engine.Export().Session
 	}

@@ -19,85 +19,85 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// suspendCall makes a call wait for its tickets, and shows them. A call that could
+// suspendCall makes a call wait for its interactions, and shows them. A call that could
 // not be answered, or not be kept, has failed instead.
-func (t *turn) suspendCall(c *call, tickets []*backend.Ticket) {
-	if problem := whyUnanswerable(tickets, c.resume); problem != "" {
+func (t *turn) suspendCall(c *call, interactions []*backend.Interaction) {
+	if problem := whyUnanswerable(interactions, c.resume); problem != "" {
 		c.resume = nil
 		t.settleCall(c, tools.ErrorResult("the call cannot wait: "+problem), event.CallFailed)
 		return
 	}
 	c.applyMove(moveSuspend)
-	c.tickets, c.resolutions = nil, nil
-	for _, ticket := range tickets {
-		ticket.ID = t.freeTicket(c, ticket)
-		c.tickets = append(c.tickets, ticket)
-		ticket.CallID = c.ID
-		ticket.Tool = clip.Clean(cmp.Or(ticket.Tool, c.Name))
-		ticket.Action, ticket.Message = clip.Clean(ticket.Action), clip.Clean(ticket.Message)
-		if len(ticket.Arguments) == 0 {
-			ticket.Arguments = rawjson.Encode(c.Arguments)
+	c.interactions, c.answers = nil, nil
+	for _, request := range interactions {
+		request.ID = t.freeID(c, request)
+		c.interactions = append(c.interactions, request)
+		request.CallID = c.ID
+		request.Tool = clip.Clean(cmp.Or(request.Tool, c.Name))
+		request.Action, request.Message = clip.Clean(request.Action), clip.Clean(request.Message)
+		if len(request.Arguments) == 0 {
+			request.Arguments = rawjson.Encode(c.Arguments)
 		}
-		ticket.Mode = cmp.Or(ticket.Mode, interaction.ReplayToolCall)
-		t.host.Emit(&event.InteractionRequest{Request: ticket.Request})
+		request.Mode = cmp.Or(request.Mode, interaction.ReplayToolCall)
+		t.host.Emit(&event.InteractionRequest{Request: request.Request})
 	}
 }
 
-// whyUnanswerable returns why a call cannot wait for tickets, and keep what its
+// whyUnanswerable returns why a call cannot wait for interactions, and keep what its
 // tool needs to go on, or "".
-func whyUnanswerable(tickets []*backend.Ticket, resume json.RawMessage) string {
+func whyUnanswerable(interactions []*backend.Interaction, resume json.RawMessage) string {
 	malformed := func(raw json.RawMessage) bool { return len(raw) > 0 && !json.Valid(raw) }
-	if len(tickets) == 0 {
+	if len(interactions) == 0 {
 		return "it asks nothing"
 	}
 	if malformed(resume) {
 		return "the state it would go on from is no JSON"
 	}
-	for _, ticket := range tickets {
-		if !clip.IsClean(ticket.ID) { // an answer could not name it
+	for _, request := range interactions {
+		if !clip.IsClean(request.ID) { // an answer could not name it
 			return "the id of its question holds a NUL or is not UTF-8"
 		}
-		if malformed(ticket.Parameters) || malformed(ticket.Arguments) {
+		if malformed(request.Parameters) || malformed(request.Arguments) {
 			return "the parameters or arguments of its question are no JSON"
 		}
-		if len(ticket.ResponseSchema) == 0 {
+		if len(request.ResponseSchema) == 0 {
 			continue
 		}
-		if _, err := schema.Compile(ticket.ResponseSchema); err != nil {
+		if _, err := schema.Compile(request.ResponseSchema); err != nil {
 			return fmt.Sprintf("the form of its answer is no valid JSON Schema: %v", err)
 		}
 	}
 	return ""
 }
 
-// freeTicket returns the id of a ticket: the one it has, or that of its call,
-// unless the turn had such a ticket already. A late answer to the earlier one
+// freeID returns the id of an interaction: the one it has, or that of its call,
+// unless the turn had such an interaction already. A late answer to the earlier one
 // must not be taken for an answer to this one.
-func (t *turn) freeTicket(c *call, ticket *backend.Ticket) string {
-	id := cmp.Or(ticket.ID, c.ID)
-	for n := 2; t.knowsTicket(id); n++ {
-		id = cmp.Or(ticket.ID, c.ID) + "#" + strconv.Itoa(n)
+func (t *turn) freeID(c *call, request *backend.Interaction) string {
+	id := cmp.Or(request.ID, c.ID)
+	for n := 2; t.knowsInteraction(id); n++ {
+		id = cmp.Or(request.ID, c.ID) + "#" + strconv.Itoa(n)
 	}
 	return id
 }
 
-func (t *turn) knowsTicket(id string) bool {
+func (t *turn) knowsInteraction(id string) bool {
 	if _, answered := t.resolved[id]; answered {
 		return true
 	}
 	for i := range t.calls {
-		if slices.ContainsFunc(t.calls[i].tickets, func(other *backend.Ticket) bool { return other.ID == id }) {
+		if slices.ContainsFunc(t.calls[i].interactions, func(other *backend.Interaction) bool { return other.ID == id }) {
 			return true
 		}
 	}
 	return false
 }
 
-// ticketByID returns the call's ticket with an id, or nil.
-func (c *call) ticketByID(id string) *backend.Ticket {
-	for _, ticket := range c.tickets {
-		if ticket.ID == id {
-			return ticket
+// interactionByID returns the call's interaction with an id, or nil.
+func (c *call) interactionByID(id string) *backend.Interaction {
+	for _, request := range c.interactions {
+		if request.ID == id {
+			return request
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (t *turn) resumeStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	r, err = t.goOn(ctx)
 	c := &t.engine.Context
-	c.Answer, c.Call, c.Result, c.Resolution, c.Ticket = nil, nil, nil, nil, nil
+	c.Answer, c.Call, c.Result, c.InteractionAnswer, c.Interaction = nil, nil, nil, nil, nil
 	if err != nil || r.course != suspends {
 		t.keepResults()
 	}
@@ -128,26 +128,26 @@ func (t *turn) goOn(ctx context.Context) (stepResult, error) {
 // settles it. What does not is judged like a fresh call, with the answer at
 // hand.
 func (t *turn) takeUp(c *call) (settled bool) {
-	if len(c.resolutions) == 0 {
+	if len(c.answers) == 0 {
 		return false
 	}
-	for i := range c.resolutions {
-		r := &c.resolutions[i]
+	for i := range c.answers {
+		r := &c.answers[i]
 		t.host.Emit(event.Resumed(r))
 	}
 	c.applyMove(moveAnswer)
-	first := &c.resolutions[0]
-	ticket := c.ticketByID(first.Target)
-	open := ticket != nil && ticket.Action == backend.ActionIndeterminate && ticket.Question == ""
-	if ticket != nil && ticket.Question == "" && len(first.Arguments) > 0 && !open {
+	first := &c.answers[0]
+	request := c.interactionByID(first.Target)
+	open := request != nil && request.Action == backend.ActionIndeterminate && request.Question == ""
+	if request != nil && request.Question == "" && len(first.Arguments) > 0 && !open {
 		c.editArguments(first.Arguments) // what a tool asks about itself is for the tool to change
 	}
 	switch {
-	case ticket == nil: // a state that no loop wrote
+	case request == nil: // a state that no loop wrote
 		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the answer %q belongs to nothing", first.Target)), event.CallFailed)
 		return true
-	case ticket.Mode == interaction.PassDecisionToTool:
-		c.passAnswers(ticket)
+	case request.Mode == interaction.PassDecisionToTool:
+		c.passAnswers(request)
 		return false
 	case open && first.Action == interaction.Cancel:
 		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
@@ -155,7 +155,7 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	case first.Action == interaction.Cancel:
 		t.settleCall(c, tools.ErrorResult(refusalText(first.Reason)).Readable(), event.CallFailed)
 		return true
-	case ticket.Mode == interaction.UseDecisionAsToolResult:
+	case request.Mode == interaction.UseDecisionAsToolResult:
 		t.settleCall(c, resultFromAnswer(first.Result), event.CallSucceeded)
 		return true
 	default:
@@ -163,9 +163,9 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	}
 }
 
-// passAnswers hands the answers to the tool, if the ticket is one of its own.
-func (c *call) passAnswers(ticket *backend.Ticket) {
-	if ticket != nil && ticket.Mode == interaction.PassDecisionToTool {
+// passAnswers hands the answers to the tool, if the interaction is one of its own.
+func (c *call) passAnswers(request *backend.Interaction) {
+	if request != nil && request.Mode == interaction.PassDecisionToTool {
 		c.resumed = &tools.Resumed{Answers: c.toolAnswers(), State: c.resume}
 	}
 }
@@ -197,26 +197,26 @@ func resultFromAnswer(result json.RawMessage) tools.Result {
 
 // toolAnswers returns what a tool that waited is told.
 func (c *call) toolAnswers() []interaction.Answer {
-	list := make([]interaction.Answer, 0, len(c.resolutions))
-	for _, r := range c.resolutions {
-		if ticket := c.ticketByID(r.Target); ticket != nil {
-			r.Target = ticket.Question
+	list := make([]interaction.Answer, 0, len(c.answers))
+	for _, r := range c.answers {
+		if request := c.interactionByID(r.Target); request != nil {
+			r.Target = request.Question
 		}
 		list = append(list, r)
 	}
 	return list
 }
 
-// ticketsOf returns the tickets of a call whose tool waits.
-func ticketsOf(wait *tools.Wait) []*backend.Ticket {
+// interactionsOf returns the interactions of a call whose tool waits.
+func interactionsOf(wait *tools.Wait) []*backend.Interaction {
 	mode := interaction.PassDecisionToTool
 	if wait.AnswerIsResult {
 		mode = interaction.UseDecisionAsToolResult
 	}
-	tickets := make([]*backend.Ticket, len(wait.Questions))
+	interactions := make([]*backend.Interaction, len(wait.Questions))
 	for i, q := range wait.Questions {
 		q.Mode = mode
-		tickets[i] = &backend.Ticket{Request: q, Question: q.ID}
+		interactions[i] = &backend.Interaction{Request: q, Question: q.ID}
 	}
-	return tickets
+	return interactions
 }

@@ -57,10 +57,10 @@ func resume(target, result string) interaction.Answer {
 // asksFor is a gate that lets calls of one tool wait, until they have an answer.
 func asksFor(tool string, mode interaction.Mode) plugin {
 	return gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-		if p.Call.Name != tool || p.Resolution != nil {
+		if p.Call.Name != tool || p.InteractionAnswer != nil {
 			return plugins.Decision{}, nil
 		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{ID: "ticket_" + p.Call.ID, Message: "may I?", Mode: mode}}, nil
+		return plugins.Decision{Kind: plugins.Suspend, Interaction: &interaction.Request{ID: "ticket_" + p.Call.ID, Message: "may I?", Mode: mode}}, nil
 	})
 }
 
@@ -96,8 +96,8 @@ func TestEachResumeModeDoesWhatItSays(t *testing.T) {
 			plugins: []plugin{asksFor("x", tt.mode)},
 		}
 		first := s.play(t)
-		if first.Termination.Type != event.Suspended || len(first.Tickets) != 1 || first.State == nil {
-			t.Fatalf("%s: the turn ended by %+v with %d tickets", tt.mode, first.Termination, len(first.Tickets))
+		if first.Termination.Type != event.Suspended || len(first.Interactions) != 1 || first.State == nil {
+			t.Fatalf("%s: the turn ended by %+v with %d interactions", tt.mode, first.Termination, len(first.Interactions))
 		}
 		second := s.goesOn(t, first.State, tt.answer)
 		second.ends(t, event.NaturalEnd, "")
@@ -117,15 +117,15 @@ func TestSeveralCallsWaitAtOnceAndAreAnsweredInAnyOrder(t *testing.T) {
 		plugins: []plugin{asksFor("x", interaction.ReplayToolCall)},
 	}
 	first := s.play(t)
-	if len(first.Tickets) != 2 {
-		t.Fatalf("%d tickets", len(first.Tickets))
+	if len(first.Interactions) != 2 {
+		t.Fatalf("%d interactions", len(first.Interactions))
 	}
 	if got := first.done(); !slices.Equal(got, []string{"y succeeded at once"}) {
 		t.Errorf("what does not wait is done: %q", got)
 	}
 	second := s.goesOn(t, first.State, resume("x2", `true`))
-	if second.Termination.Type != event.Suspended || len(second.Tickets) != 1 || second.Tickets[0].CallID != "x" {
-		t.Fatalf("after one answer: %+v, %d tickets", second.Termination, len(second.Tickets))
+	if second.Termination.Type != event.Suspended || len(second.Interactions) != 1 || second.Interactions[0].CallID != "x" {
+		t.Fatalf("after one answer: %+v, %d interactions", second.Termination, len(second.Interactions))
 	}
 	if len(s.model.requests) != 1 {
 		t.Errorf("the model was asked although a call waits")
@@ -209,8 +209,8 @@ func TestAToolThatWaitsGoesOnFromWhatItLeft(t *testing.T) {
 	})
 	s := stage{model: says(asks("", call("w")), text("done")), tools: map[string]tools.Tool{"w": waits}}
 	first := s.play(t)
-	if len(first.Tickets) != 2 || first.Tickets[0].Message != "how many?" {
-		t.Fatalf("the tickets are %+v", first.Tickets)
+	if len(first.Interactions) != 2 || first.Interactions[0].Message != "how many?" {
+		t.Fatalf("the interactions are %+v", first.Interactions)
 	}
 	second := s.goesOn(t, first.State, resume("q2", `7`))
 	second.ends(t, event.NaturalEnd, "")
@@ -247,8 +247,8 @@ func TestWhatAQuestionDoesNotSayIsThatOfItsCall(t *testing.T) {
 		})
 		s := stage{model: says(asks("", call("w")), text("done")), tools: map[string]tools.Tool{"w": waits}}
 		got := s.play(t)
-		if len(got.Tickets) != 1 || got.Tickets[0].Tool != tt.tool || string(got.Tickets[0].Arguments) != tt.arguments {
-			t.Errorf("%s: the tickets are %+v", name, got.Tickets)
+		if len(got.Interactions) != 1 || got.Interactions[0].Tool != tt.tool || string(got.Interactions[0].Arguments) != tt.arguments {
+			t.Errorf("%s: the interactions are %+v", name, got.Interactions)
 		}
 	}
 }
@@ -261,14 +261,14 @@ func TestALateAnswerIsNotTakenForOneToALaterCall(t *testing.T) {
 	}
 	first := s.play(t)
 	second := s.goesOn(t, first.State, resume("ticket_x", `true`))
-	if len(second.Tickets) != 1 || second.Tickets[0].ID == "ticket_x" {
-		t.Fatalf("the second call waits for %+v", second.Tickets)
+	if len(second.Interactions) != 1 || second.Interactions[0].ID == "ticket_x" {
+		t.Fatalf("the second call waits for %+v", second.Interactions)
 	}
 	state := through(t, second.State)
 	if err := state.Answer(resume("ticket_x", `true`)); err != nil {
 		t.Errorf("the late answer: %v", err)
 	}
-	if len(state.Tickets()) != 1 {
+	if len(state.Interactions()) != 1 {
 		t.Error("the late answer was taken for the second call")
 	}
 }

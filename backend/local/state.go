@@ -98,9 +98,9 @@ func (t *turn) lastAnswer() *model.Message {
 
 // callState returns a call of a step that is not over.
 func (c *call) callState() backend.CallState {
-	s := backend.CallState{ID: c.ID, Outcome: c.outcomeSoFar(), Decided: c.phase.isLetThrough(), Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
+	s := backend.CallState{ID: c.ID, Outcome: c.outcomeSoFar(), Decided: c.phase.isLetThrough(), Skipped: c.skipped, Interactions: c.interactions, Resume: c.resume}
 	if !c.phase.hasResult() {
-		s.Answers = slices.Clone(c.resolutions) // a sequence may not have come to it
+		s.Answers = slices.Clone(c.answers) // a sequence may not have come to it
 	}
 	if c.edited {
 		s.Arguments = c.Arguments
@@ -129,7 +129,7 @@ func phaseOf(s *backend.CallState) callPhase {
 }
 
 func (c *call) restoreState(s *backend.CallState) {
-	c.phase, c.skipped, c.tickets, c.resume, c.resolutions = phaseOf(s), s.Skipped, s.Tickets, s.Resume, s.Answers
+	c.phase, c.skipped, c.interactions, c.resume, c.answers = phaseOf(s), s.Skipped, s.Interactions, s.Resume, s.Answers
 	if len(s.Arguments) > 0 {
 		c.editArguments(s.Arguments)
 	}
@@ -137,7 +137,7 @@ func (c *call) restoreState(s *backend.CallState) {
 		c.outcome = s.Outcome
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
 	}
-	if c.phase.isLetThrough() && len(c.resolutions) > 0 {
-		c.passAnswers(c.ticketByID(c.resolutions[0].Target))
+	if c.phase.isLetThrough() && len(c.answers) > 0 {
+		c.passAnswers(c.interactionByID(c.answers[0].Target))
 	}
 }

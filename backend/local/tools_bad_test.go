@@ -104,9 +104,9 @@ func TestWhatAToolThatWaitsMayGetWrong(t *testing.T) {
 			got.ends(t, event.Suspended, "")
 			var open []string
 			var given []interaction.Answer
-			for _, ticket := range got.Tickets {
-				open = append(open, ticket.ID)
-				given = append(given, resume(ticket.ID, `1`))
+			for _, request := range got.Interactions {
+				open = append(open, request.ID)
+				given = append(given, resume(request.ID, `1`))
 			}
 			if !slices.Equal(open, tt.open) {
 				t.Errorf("it waits for %q, want %q", open, tt.open)
@@ -124,7 +124,7 @@ func TestAGateThatLetsACallWaitForNothingSensibleFailsTheCall(t *testing.T) {
 	got := stage{
 		model: says(asks("", call("x")), text("done")),
 		tools: map[string]tools.Tool{"x": answers("ran")},
-		plugins: []plugin{decides(plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
+		plugins: []plugin{decides(plugins.Decision{Kind: plugins.Suspend, Interaction: &interaction.Request{
 			ResponseSchema: json.RawMessage(`{"type":"nothing"}`),
 		}})},
 	}.play(t)

@@ -92,7 +92,7 @@ type asking interface {
 type ownTurn struct{ *runtime.Turn }
 
 // Open returns what the turn waits for now.
-func (t ownTurn) Open(context.Context) ([]*interaction.Request, error) { return t.Tickets(), nil }
+func (t ownTurn) Open(context.Context) ([]*interaction.Request, error) { return t.Interactions(), nil }
 
 // Answer answers it.
 func (t ownTurn) Answer(_ context.Context, r interaction.Answer) error { return t.Turn.Answer(r) }

@@ -132,7 +132,7 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
 		Termination: event.Termination{Type: event.Failed, Detail: "s3cret"}, Cost: &event.Cost{Amount: 0.25, Currency: "EUR"},
 	})
 	r.TurnID, r.Status = "id", event.StatusWaiting
-	r.Tickets = []*interaction.Request{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}}
+	r.Interactions = []*interaction.Request{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}}
 	err := o.close(r)
 	if err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func (p faultyPlugin) Register(r *plugins.Registrar) error {
 		}))
 	case "suspend":
 		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
-			return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
+			return plugins.Decision{Kind: plugins.Suspend, Interaction: &interaction.Request{
 				ID: "ticket_1", Action: "tool:PermissionConfirm", Message: "May wc be called?",
 			}}, nil
 		}))

@@ -292,7 +292,7 @@ func (c completer) interactions(ctx context.Context, at *completed) (list []cobr
 		all, err := in.ListInteractions(ctx, at.others[0])
 		for i := range all {
 			if all[i].State == store.InteractionPending {
-				list = append(list, described(all[i].ID, all[i].Ticket.Message, in.redact))
+				list = append(list, described(all[i].ID, all[i].Request.Message, in.redact))
 			}
 		}
 		return err

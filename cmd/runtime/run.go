@@ -227,8 +227,8 @@ func failure(result *runtime.Result, err error) string {
 		return fmt.Sprintf("the turn is %s: %s", result.Status, cmp.Or(result.Termination.Detail, string(result.Termination.Type)))
 	}
 	text := "the turn waits for a person, and this command cannot ask one"
-	for _, ticket := range result.Tickets {
-		text += "\n  " + oneLine(cmp.Or(ticket.Message, ticket.Action))
+	for _, request := range result.Interactions {
+		text += "\n  " + oneLine(cmp.Or(request.Message, request.Action))
 	}
 	return text + "\n  run it on a terminal or with --approve ask, yes or no"
 }

@@ -138,7 +138,7 @@ func (t *remoteTurn) Open(ctx context.Context) ([]*interaction.Request, error) {
 	var open []*interaction.Request
 	for i := range list {
 		if list[i].State == store.InteractionPending {
-			open = append(open, &list[i].Ticket)
+			open = append(open, &list[i].Request)
 		}
 	}
 	return open, nil
@@ -276,6 +276,6 @@ func (t *remoteTurn) result(ctx context.Context) (*runtime.Result, error) {
 		r.Agent, r.FinishReason, r.Steps = cmp.Or(o.Agent, t.agent), cmp.Or(o.FinishReason, t.finish), max(o.Steps, now.Steps)
 		return r, nil
 	}
-	r.Tickets, err = t.Open(ctx)
+	r.Interactions, err = t.Open(ctx)
 	return r, err
 }

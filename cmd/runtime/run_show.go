@@ -221,8 +221,8 @@ type outcome struct {
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
 	// Artifacts counts the results that were too large for the conversation.
 	Artifacts int `json:"artifacts,omitempty"`
-	// Tickets are what a turn waits for that did not end.
-	Tickets json.RawMessage `json:"tickets,omitempty"`
+	// Interactions are what a turn waits for that did not end.
+	Interactions json.RawMessage `json:"tickets,omitempty"`
 }
 
 // close ends what was shown. The error says that showing failed.
@@ -279,10 +279,10 @@ func (o *show) outcome(r *runtime.Result) outcome {
 		Cost: r.Cost, FinishReason: r.FinishReason, Artifacts: len(r.Artifacts),
 	}
 	out.Termination.Detail = o.redact(out.Termination.Detail)
-	if len(r.Tickets) > 0 {
-		tickets, err := json.Marshal(r.Tickets)
+	if len(r.Interactions) > 0 {
+		interactions, err := json.Marshal(r.Interactions)
 		o.keep(err)
-		out.Tickets = redactJSON(tickets, o.redact)
+		out.Interactions = redactJSON(interactions, o.redact)
 	}
 	return out
 }

@@ -30,7 +30,7 @@ type screen struct {
 	// ready are the calls of the answer that is under way, and running those that
 	// are made, in the order of the answer.
 	ready, running []runningCall
-	// asked are the questions that nobody has answered, by their tickets; nothing
+	// asked are the questions that nobody has answered, by their interactions; nothing
 	// is drawn while there are any.
 	asked map[string]runningCall
 }

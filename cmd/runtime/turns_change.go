@@ -199,11 +199,11 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(all, func(v native.Interaction) bool { return v.ID == id || v.Ticket.CallID == id })
+		i := slices.IndexFunc(all, func(v native.Interaction) bool { return v.ID == id || v.Request.CallID == id })
 		if i < 0 {
 			return &service.NotFoundError{Kind: "interaction", ID: id}
 		}
-		answer, err := o.answer(&all[i].Ticket)
+		answer, err := o.answer(&all[i].Request)
 		if err != nil {
 			return err
 		}

@@ -8,9 +8,9 @@ import (
 
 // Answered is an answer that a call of the current step was given.
 type Answered struct {
-	Step       int                 `json:"step"`
-	Ticket     interaction.Request `json:"ticket"`
-	Resolution interaction.Answer  `json:"resolution"`
+	Step        int                 `json:"step"`
+	Interaction interaction.Request `json:"ticket"`
+	Answer      interaction.Answer  `json:"resolution"`
 }
 
 // noteAnswer keeps the answer that the call in the context goes on with. It
@@ -18,14 +18,14 @@ type Answered struct {
 // the one that was answered must not ask twice.
 func (e *Engine) noteAnswer() {
 	p := &e.Context
-	if p.Resolution == nil || p.Ticket == nil || p.Call == nil {
+	if p.InteractionAnswer == nil || p.Interaction == nil || p.Call == nil {
 		return
 	}
 	e.answers = slices.DeleteFunc(slices.Clone(e.answers), func(a Answered) bool {
-		return a.Step != e.currentStep() || a.Ticket.CallID == p.Call.ID && a.Ticket.ID == p.Ticket.ID
+		return a.Step != e.currentStep() || a.Interaction.CallID == p.Call.ID && a.Interaction.ID == p.Interaction.ID
 	})
-	a := Answered{Step: e.currentStep(), Ticket: *p.Ticket, Resolution: *p.Resolution}
-	a.Ticket.CallID = p.Call.ID
+	a := Answered{Step: e.currentStep(), Interaction: *p.Interaction, Answer: *p.InteractionAnswer}
+	a.Interaction.CallID = p.Call.ID
 	e.answers = append(e.answers, a)
 }
 

@@ -18,7 +18,7 @@ func waits(action string) plugin {
 			if _, answer := p.Answered(action); answer != nil {
 				return plugins.Decision{}, nil
 			}
-			return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{ID: action, Action: action}}, nil
+			return plugins.Decision{Kind: plugins.Suspend, Interaction: &interaction.Request{ID: action, Action: action}}, nil
 		}))
 	}
 }
@@ -38,28 +38,28 @@ func TestACallMayWaitForSeveralGates(t *testing.T) {
 		if d.Kind != plugins.Suspend {
 			break
 		}
-		asked = append(asked, d.Ticket.Action)
+		asked = append(asked, d.Interaction.Action)
 		// The turn is suspended and goes on elsewhere.
-		ticket := *d.Ticket
-		ticket.CallID = "x"
+		request := *d.Interaction
+		request.CallID = "x"
 		from := *c
 		e = restored(t, e, list...)
 		c = &e.Context
-		c.Stats, c.Call, c.Ticket = from.Stats, from.Call, &ticket
-		c.Resolution = &interaction.Answer{Target: ticket.ID, Action: interaction.Resume, Result: json.RawMessage("true")}
+		c.Stats, c.Call, c.Interaction = from.Stats, from.Call, &request
+		c.InteractionAnswer = &interaction.Answer{Target: request.ID, Action: interaction.Resume, Result: json.RawMessage("true")}
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c"}, asked); diff != "" {
 		t.Error(diff)
 	}
 	for what, change := range map[string]func(){
-		"another call": func() { c.Call, c.Ticket, c.Resolution = &model.ToolCall{ID: "y"}, nil, nil },
+		"another call": func() { c.Call, c.Interaction, c.InteractionAnswer = &model.ToolCall{ID: "y"}, nil, nil },
 		"a call of a step on": func() {
 			c.Stats = &plugins.Stats{Steps: 2}
-			c.Call, c.Ticket, c.Resolution = &model.ToolCall{ID: "x"}, nil, nil
+			c.Call, c.Interaction, c.InteractionAnswer = &model.ToolCall{ID: "x"}, nil, nil
 		},
 	} {
 		change()
-		if d := e.Gate(t.Context()); d.Kind != plugins.Suspend || d.Ticket.Action != "a" {
+		if d := e.Gate(t.Context()); d.Kind != plugins.Suspend || d.Interaction.Action != "a" {
 			t.Errorf("%s: the decision is %+v", what, d)
 		}
 	}

@@ -25,7 +25,7 @@ type State struct {
 	Request *plugins.RequestPlan `json:"request,omitempty"`
 	// HandOff is the agent that was asked to take over.
 	HandOff string `json:"hand_off,omitempty"`
-	// Answers are those to tickets of the calls of the current step.
+	// Answers are those to interactions of the calls of the current step.
 	Answers []Answered `json:"answers,omitempty"`
 	// Begun are the plugins between RunStart and RunEnd.
 	Begun []string `json:"begun,omitempty"`

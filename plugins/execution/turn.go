@@ -56,19 +56,19 @@ func (t turn) AddUsage(usage model.Usage, modelID string) {
 // Request returns the plan of the next request.
 func (t turn) Request() *plugins.RequestPlan { return &t.engine.Request }
 
-// Answered returns the latest answer to a ticket with an action.
+// Answered returns the latest answer to an interaction with an action.
 func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer) {
 	p := &t.engine.Context
-	if p.Ticket != nil && p.Resolution != nil && p.Ticket.Action == action {
-		return p.Ticket, p.Resolution
+	if p.Interaction != nil && p.InteractionAnswer != nil && p.Interaction.Action == action {
+		return p.Interaction, p.InteractionAnswer
 	}
 	if p.Call == nil {
 		return nil, nil
 	}
 	for i := len(t.engine.answers) - 1; i >= 0; i-- {
 		a := &t.engine.answers[i]
-		if a.Step == t.engine.currentStep() && a.Ticket.CallID == p.Call.ID && a.Ticket.Action == action {
-			return &a.Ticket, &a.Resolution
+		if a.Step == t.engine.currentStep() && a.Interaction.CallID == p.Call.ID && a.Interaction.Action == action {
+			return &a.Interaction, &a.Answer
 		}
 	}
 	return nil, nil

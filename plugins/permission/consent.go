@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Action is the action of the tickets by which a person is asked about a call.
+// Action is the action of the interactions by which a person is asked about a call.
 const Action = "tool:PermissionConfirm"
 
 // Scope says for how long a person may grant what a rule asks about.
@@ -41,7 +41,7 @@ func responseSchema(scopes []Scope) json.RawMessage {
 		`"reason":{"type":"string","description":"Why not, for the model."}}}`)
 }
 
-// subject is what a ticket's parameters say.
+// subject is what an interaction's parameters say.
 type subject struct {
 	// Agent is the one whose rule asks.
 	Agent string `json:"agent"`
@@ -62,7 +62,7 @@ func (g *gate) askPerson(call *model.ToolCall, o outcome, scopes []Scope) plugin
 	if err != nil {
 		return blockCall("permission denied: %v", err)
 	}
-	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Ticket: &interaction.Request{
+	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Interaction: &interaction.Request{
 		ID: "perm_" + call.ID, Action: Action, Message: message, Parameters: parameters,
 		ResponseSchema: responses[scopes[len(scopes)-1]], Mode: interaction.ReplayToolCall,
 	}}
@@ -112,12 +112,12 @@ func consentOf(r *interaction.Answer) (c consent, err error) {
 
 // isAbout reports whether an answer is about the call as it is now: a person who
 // changed the arguments, or saw others, did not agree to these.
-func isAbout(ticket *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
-	shown := ticket.Arguments
+func isAbout(request *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
+	shown := request.Arguments
 	if len(r.Arguments) > 0 {
 		shown = r.Arguments
 	}
-	if ticket.Tool != call.Name {
+	if request.Tool != call.Name {
 		return false
 	}
 	if bytes.Equal(shown, call.Arguments) {

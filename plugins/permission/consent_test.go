@@ -21,7 +21,7 @@ import (
 type turn struct {
 	t      testing.TB
 	engine *execution.Engine
-	// asked are the tickets of the turn's calls.
+	// asked are the interactions of the turn's calls.
 	asked []*interaction.Request
 }
 
@@ -57,9 +57,9 @@ func (u *turn) judge(call *model.ToolCall) plugins.Decision {
 			u.t.Fatal(err)
 		}
 	case plugins.Suspend:
-		ticket := *d.Ticket
-		ticket.CallID, ticket.Tool, ticket.Arguments = call.ID, call.Name, call.Arguments
-		u.asked = append(u.asked, &ticket)
+		request := *d.Interaction
+		request.CallID, request.Tool, request.Arguments = call.ID, call.Name, call.Arguments
+		u.asked = append(u.asked, &request)
 	}
 	return d
 }
@@ -68,14 +68,14 @@ func (u *turn) judge(call *model.ToolCall) plugins.Decision {
 func (u *turn) call(tool, arguments string) plugins.Decision {
 	u.t.Helper()
 	u.engine.Context.Stats.Steps++
-	u.engine.Context.Ticket, u.engine.Context.Resolution = nil, nil
+	u.engine.Context.Interaction, u.engine.Context.InteractionAnswer = nil, nil
 	return u.judge(&model.ToolCall{ID: "c", Name: tool, Arguments: json.RawMessage(arguments)})
 }
 
 // answer goes on with the call that waits, in another process.
 func (u *turn) answer(r interaction.Answer) plugins.Decision {
 	u.t.Helper()
-	ticket := u.asked[len(u.asked)-1]
+	request := u.asked[len(u.asked)-1]
 	if r.Action == "" {
 		r.Action = interaction.Resume
 	}
@@ -83,7 +83,7 @@ func (u *turn) answer(r interaction.Answer) plugins.Decision {
 	if r.Arguments != nil {
 		call.Arguments = r.Arguments
 	}
-	u.engine.Context.Ticket, u.engine.Context.Resolution = ticket, &r
+	u.engine.Context.Interaction, u.engine.Context.InteractionAnswer = request, &r
 	return u.judge(&call)
 }
 
@@ -93,7 +93,7 @@ func yes(more string) interaction.Answer {
 
 const forSession = `,"scope":"session"`
 
-func TestATicketSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
+func TestAnInteractionSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
 	t.Parallel()
 	u := begin(t, `{"rules":[{"tool":"bash(rm *)","scope":"once"}]}`, nil)
 	for _, tt := range []struct {
@@ -116,12 +116,12 @@ func TestATicketSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
 		if d.Kind != plugins.Suspend {
 			t.Fatalf("%s: the decision is %+v", tt.tool, d)
 		}
-		form := d.Ticket.ResponseSchema
+		form := d.Interaction.ResponseSchema
 		want := &interaction.Request{
 			ID: "perm_c", Action: "tool:PermissionConfirm", Message: tt.message, Parameters: json.RawMessage(tt.parameters),
 			ResponseSchema: form, Mode: interaction.ReplayToolCall,
 		}
-		if diff := cmp.Diff(want, d.Ticket); diff != "" {
+		if diff := cmp.Diff(want, d.Interaction); diff != "" {
 			t.Error(diff)
 		}
 		compiled, err := schema.Compile(form)

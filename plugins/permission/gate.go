@@ -88,8 +88,8 @@ func (g *gate) newDecision(p *plugins.PhaseContext, o outcome, scopes []Scope) p
 // useAnswer is the decision on a call that a person has to agree to: what the person
 // said, or else the question.
 func (g *gate) useAnswer(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
-	ticket, answer := p.Answered(Action)
-	if answer == nil || !isAbout(ticket, answer, p.Call) {
+	request, answer := p.Answered(Action)
+	if answer == nil || !isAbout(request, answer, p.Call) {
 		return g.askPerson(p.Call, o, scopes)
 	}
 	c, err := consentOf(answer)

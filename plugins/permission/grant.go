@@ -43,8 +43,8 @@ func (g *gate) isGranted(p *plugins.PhaseContext, o outcome) bool {
 // through: only what this agent's rules still ask about, by the rule that the
 // person was shown.
 func (g *gate) recordGrant(p *plugins.PhaseContext) error {
-	ticket, answer := p.Answered(Action)
-	if answer == nil || !isAbout(ticket, answer, p.Call) {
+	request, answer := p.Answered(Action)
+	if answer == nil || !isAbout(request, answer, p.Call) {
 		return nil
 	}
 	c, err := consentOf(answer)
@@ -53,8 +53,8 @@ func (g *gate) recordGrant(p *plugins.PhaseContext) error {
 	}
 	o := g.policy.decideCall(p.Call.Name, p.Call.Arguments)
 	var shown subject
-	if err := json.Unmarshal(ticket.Parameters, &shown); err != nil {
-		return nil //nolint:nilerr // without its parameters a ticket grants the one call
+	if err := json.Unmarshal(request.Parameters, &shown); err != nil {
+		return nil //nolint:nilerr // without its parameters an interaction grants the one call
 	}
 	fits := o.behavior == Ask && slices.Contains(o.grantableScopes(), Session) && shown.Agent == g.agent && shown.Rule == o.ruleText()
 	if fits && !g.isGranted(p, o) {

@@ -33,9 +33,9 @@ func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.
 		target, said.data, said.text = open[at], response, ""
 	}
 	var problem error
-	for _, result := range said.forms(target.Ticket.ResponseSchema) {
+	for _, result := range said.forms(target.Request.ResponseSchema) {
 		answer := &interaction.Answer{Target: target.ID, ID: message.ID, Action: interaction.Resume, Result: result}
-		err := interaction.Check(&target.Ticket, answer)
+		err := interaction.Check(&target.Request, answer)
 		if err == nil {
 			return answer, nil
 		}
@@ -47,8 +47,8 @@ func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.
 	if problem != nil {
 		text = problem.Error()
 	}
-	if len(target.Ticket.ResponseSchema) > 0 {
-		return nil, invalid("the answer does not fit: %s. Asked is: %s. The answer has the form %s", text, question(target), target.Ticket.ResponseSchema)
+	if len(target.Request.ResponseSchema) > 0 {
+		return nil, invalid("the answer does not fit: %s. Asked is: %s. The answer has the form %s", text, question(target), target.Request.ResponseSchema)
 	}
 	return nil, invalid("the answer does not fit: %s. Asked is: %s", text, question(target))
 }

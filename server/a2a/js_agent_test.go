@@ -153,14 +153,14 @@ func (counter) Register(r *plugins.Registrar) error {
 		if err := json.Unmarshal(p.Call.Arguments, &asked); err != nil {
 			return plugins.Decision{}, err
 		}
-		ticket := &interaction.Request{
+		request := &interaction.Request{
 			ID: p.Call.Name + "_" + p.Call.ID, Message: asked.Question,
 			ResponseSchema: json.RawMessage(`{"type":"string"}`), Mode: interaction.UseDecisionAsToolResult,
 		}
 		if p.Call.Name == "authorize" {
-			ticket.Action = "auth:sign_in"
+			request.Action = "auth:sign_in"
 		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: ticket}, nil
+		return plugins.Decision{Kind: plugins.Suspend, Interaction: request}, nil
 	}))
 	return nil
 }

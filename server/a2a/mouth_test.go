@@ -131,7 +131,7 @@ var asking = plugin(func(r *plugins.Registrar) {
 		if err := json.Unmarshal(p.Call.Arguments, &asked); err != nil {
 			return plugins.Decision{}, err
 		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
+		return plugins.Decision{Kind: plugins.Suspend, Interaction: &interaction.Request{
 			ID: "q_" + p.Call.ID, Message: asked.Question, Action: asked.Action, ResponseSchema: asked.Schema, Mode: interaction.UseDecisionAsToolResult,
 		}}, nil
 	}))

@@ -136,9 +136,9 @@ func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 	status := &a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &r.Time}
 	switch d := ev.Data.(type) {
 	case *event.InteractionRequest:
-		asked := &service.Interaction{Ticket: d.Request}
+		asked := &service.Interaction{Request: d.Request}
 		asked.ID, asked.TurnID = d.ID, r.TurnID
-		status.State, status.Message = askState(&asked.Ticket), askMessage(info, asked)
+		status.State, status.Message = askState(&asked.Request), askMessage(info, asked)
 	case *event.RunFinish:
 		status.State, status.Message = endState(&d.Termination), endMessage(info, &d.Termination)
 	}

@@ -244,5 +244,5 @@ func pending(all []*service.Interaction) []*service.Interaction {
 
 // question returns what a person is asked.
 func question(i *service.Interaction) string {
-	return cmp.Or(i.Ticket.Message, "an answer is needed to go on with "+i.Ticket.Tool)
+	return cmp.Or(i.Request.Message, "an answer is needed to go on with "+i.Request.Tool)
 }

@@ -80,7 +80,7 @@ func statusOf(turn *service.Turn, info a2a.TaskInfo, asked []*service.Interactio
 		s.State, s.Message = endState(&turn.Outcome.Termination), endMessage(info, &turn.Outcome.Termination)
 	case turn.Status == service.Waiting:
 		if open := pending(asked); len(open) > 0 {
-			s.State, s.Message = askState(&open[0].Ticket), askMessage(info, open[0])
+			s.State, s.Message = askState(&open[0].Request), askMessage(info, open[0])
 		}
 	}
 	return s
@@ -103,9 +103,9 @@ const maxAsked = 128 << 10
 // program needs to know to answer it. What is too large is cut off or left out, which
 // the data says.
 func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
-	data := map[string]any{keyInteraction: i.ID, "tool": i.Ticket.Tool}
+	data := map[string]any{keyInteraction: i.ID, "tool": i.Request.Tool}
 	for name, value := range map[string]json.RawMessage{
-		"arguments": i.Ticket.Arguments, "parameters": i.Ticket.Parameters, "response_schema": i.Ticket.ResponseSchema,
+		"arguments": i.Request.Arguments, "parameters": i.Request.Parameters, "response_schema": i.Request.ResponseSchema,
 	} {
 		var decoded any
 		if len(value) == 0 || json.Unmarshal(value, &decoded) != nil {
@@ -117,8 +117,8 @@ func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 		}
 		data[name] = decoded
 	}
-	if i.Ticket.Action != "" {
-		data["action"] = i.Ticket.Action
+	if i.Request.Action != "" {
+		data["action"] = i.Request.Action
 	}
 	text := question(i)
 	if n := textChunk(text, maxAsked); n < len(text) {

@@ -88,7 +88,7 @@ func (s *Surface) waitsForClient(ctx context.Context, caller service.Caller, id 
 		return false
 	}
 	for _, i := range open {
-		if forClient(i.Ticket.Action) {
+		if forClient(i.Request.Action) {
 			return true
 		}
 	}

@@ -61,12 +61,12 @@ func (c *call) pending(ctx context.Context, found *run) ([]pendingInteraction, e
 	}
 	t := newTranslator(found.record.facts())
 	for _, i := range asked {
-		tool := i.Ticket.Tool
-		if !forClient(i.Ticket.Action) {
+		tool := i.Request.Tool
+		if !forClient(i.Request.Action) {
 			tool = t.name(tool)
 		}
 		list = append(list, pendingInteraction{
-			interactionView: interactionOf(&i.Ticket, tool),
+			interactionView: interactionOf(&i.Request, tool),
 			CreatedAt:       moment(i.CreatedAt), ExpiresAt: known(i.ExpiresAt),
 		})
 	}

@@ -57,7 +57,7 @@ func TestARunThatWaitsForAnApprovalSaysSoAndIsAnswered(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			id := w.guardedRun("use weather", "")
 			asked := w.awaited(id)
-			ticket, _ := asked["interactionId"].(string)
+			request, _ := asked["interactionId"].(string)
 			if asked["action"] != permission.Action || asked["name"] != "weather" || asked["toolUseId"] == "" || !strings.Contains(fmt.Sprint(asked["message"]), "weather") || asked["responseSchema"] == nil {
 				t.Errorf("it asks for %v", asked)
 			}
@@ -75,7 +75,7 @@ func TestARunThatWaitsForAnApprovalSaysSoAndIsAnswered(t *testing.T) {
 			if _, err := time.Parse(time.RFC3339Nano, fmt.Sprint(pending["expiresAt"])); err != nil || pending["createdAt"] == nil {
 				t.Errorf("it is pending as %v", pending)
 			}
-			w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/interactions/"+ticket, tt.answer)
+			w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/interactions/"+request, tt.answer)
 			events := w.events(id, "")
 			checkPayloads(t, events)
 			if got := deltasAsOne(kinds(events)); got != tt.kinds {
@@ -84,7 +84,7 @@ func TestARunThatWaitsForAnApprovalSaysSoAndIsAnswered(t *testing.T) {
 			if last := events[len(events)-1].data; !strings.Contains(fmt.Sprint(last["text"]), tt.said) {
 				t.Errorf("it ends with %v", last)
 			}
-			w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/interactions/"+ticket, tt.answer) // the same again
+			w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/interactions/"+request, tt.answer) // the same again
 			if view := w.must(http.StatusOK, http.MethodGet, "/agent-runs/"+id, ""); fmt.Sprint(view["pendingInteractions"]) != "[]" {
 				t.Errorf("it is read as %v", view)
 			}
@@ -97,7 +97,7 @@ func TestAnAnswerToAnInteractionMayBeRefused(t *testing.T) {
 	w := serving(t, guarded)
 	lax := w.beyond()
 	id := w.guardedRun("use weather", "")
-	ticket, _ := w.awaited(id)["interactionId"].(string)
+	request, _ := w.awaited(id)["interactionId"].(string)
 	at := "/agent-runs/" + id + "/interactions/"
 	const yes = `{"result":{"approved":true}}`
 	check := func(as, path, body string, status int, code string) {
@@ -109,33 +109,33 @@ func TestAnAnswerToAnInteractionMayBeRefused(t *testing.T) {
 		}
 	}
 	base := "/api/v1/workspaces/"
-	check("ann", base+"alices"+at+ticket, yes, http.StatusNotFound, "not_found")
-	check("bob", base+"bobs"+at+ticket, yes, http.StatusNotFound, "not_found")
-	check("bob", base+"alices"+at+ticket, yes, http.StatusNotFound, "not_found")
-	check("al", base+"alices"+at+ticket, yes, http.StatusNotFound, "not_found") // whose key is for another agent
-	check("joe", base+"joes"+at+ticket, yes, http.StatusForbidden, "insufficient_scope")
-	check("alice", "/agent-runs/none/interactions/"+ticket, "no JSON", http.StatusNotFound, "not_found")
+	check("ann", base+"alices"+at+request, yes, http.StatusNotFound, "not_found")
+	check("bob", base+"bobs"+at+request, yes, http.StatusNotFound, "not_found")
+	check("bob", base+"alices"+at+request, yes, http.StatusNotFound, "not_found")
+	check("al", base+"alices"+at+request, yes, http.StatusNotFound, "not_found") // whose key is for another agent
+	check("joe", base+"joes"+at+request, yes, http.StatusForbidden, "insufficient_scope")
+	check("alice", "/agent-runs/none/interactions/"+request, "no JSON", http.StatusNotFound, "not_found")
 	check("alice", at+"none", yes, http.StatusNotFound, "unknown_interaction")
 	for _, body := range []string{
 		"", "no JSON", "[]", "{}", `{"result":null}`, `{"result":{"approved":"yes"}}`, `{"result":{"approved":true,"more":1}}`, `{"result":"yes"}`,
 		`{"action":"allow"}`, `{"action":1}`, `{"id":1,"result":{"approved":true}}`, `{"reason":[],"result":{"approved":true}}`,
 		`{"resul":{"approved":true}}`, `{"result":{"approved":true},"result":{"approved":true}}`, `{"result":{"approved":true},"arguments":1}`,
 	} {
-		check("alice", at+ticket, body, http.StatusBadRequest, "invalid_request")
+		check("alice", at+request, body, http.StatusBadRequest, "invalid_request")
 	}
 	lax.as = "alice"
-	answer := lax.must(http.StatusOK, http.MethodPost, at+ticket, `{"result":{"approved":true},"by":"ann"}`)
+	answer := lax.must(http.StatusOK, http.MethodPost, at+request, `{"result":{"approved":true},"by":"ann"}`)
 	if !strings.Contains(fmt.Sprint(answer["warnings"]), "by") {
 		t.Errorf("it is answered with %v", answer)
 	}
-	check("alice", at+ticket, `{"result":{"approved":false}}`, http.StatusConflict, "answered")
+	check("alice", at+request, `{"result":{"approved":false}}`, http.StatusConflict, "answered")
 	w.events(id, "")
-	check("alice", at+ticket, `{"result":{"approved":false}}`, http.StatusConflict, "answered")
+	check("alice", at+request, `{"result":{"approved":false}}`, http.StatusConflict, "answered")
 	check("alice", at+"none", yes, http.StatusNotFound, "unknown_interaction")
 	over := w.guardedRun("use weather", "")
-	ticket, _ = w.awaited(over)["interactionId"].(string)
+	request, _ = w.awaited(over)["interactionId"].(string)
 	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+over+"/cancel", "")
-	check("alice", "/agent-runs/"+over+"/interactions/"+ticket, yes, http.StatusConflict, "run_terminal")
+	check("alice", "/agent-runs/"+over+"/interactions/"+request, yes, http.StatusConflict, "run_terminal")
 }
 
 // TestACallOfTheClientThatNeedsAnApproval is asked for twice: first somebody has to
@@ -144,8 +144,8 @@ func TestACallOfTheClientThatNeedsAnApproval(t *testing.T) {
 	t.Parallel()
 	w := serving(t, guarded)
 	id := w.guardedRun("use look", lookRef)
-	ticket, _ := w.awaited(id)["interactionId"].(string)
-	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/interactions/"+ticket, `{"result":{"approved":true}}`)
+	request, _ := w.awaited(id)["interactionId"].(string)
+	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/interactions/"+request, `{"result":{"approved":true}}`)
 	list := w.answered(id, func(call map[string]any) string {
 		view := w.must(http.StatusOK, http.MethodGet, "/agent-runs/"+id, "")
 		pending, _ := view["pendingInteractions"].([]any)

@@ -43,16 +43,16 @@ func answerText(result json.RawMessage) string {
 
 // resolutionOf returns the answer of a client as that to an interaction. An
 // error refuses a question.
-func resolutionOf(ticket *interaction.Request, answer *toolAnswer) (interaction.Answer, error) {
-	r := interaction.Answer{Target: ticket.ID, Action: interaction.Resume}
+func resolutionOf(request *interaction.Request, answer *toolAnswer) (interaction.Answer, error) {
+	r := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	var err error
 	switch {
-	case ticket.Action == clienttool.Action:
+	case request.Action == clienttool.Action:
 		r.Result, err = json.Marshal(answer.Answer)
 	case answer.Error != nil:
 		r.Action, r.Reason = interaction.Cancel, *answer.Error
 	default:
-		if r.Result, err = interaction.ReadAnswer(ticket, *answer.Result); err != nil {
+		if r.Result, err = interaction.ReadAnswer(request, *answer.Result); err != nil {
 			err = invalid("the result is no answer to the question: %s", err)
 		}
 	}

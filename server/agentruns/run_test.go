@@ -132,11 +132,11 @@ func TestARunAsksItsClient(t *testing.T) {
 	open := asked(t, s, run.ID, 3)
 	answers := map[string]string{"look": `{"result":"seen"}`, "peer": `{"error":"no"}`, "read.file": `{"result":""}`}
 	for _, i := range open {
-		answer, known := answers[i.Ticket.Tool]
-		if !known || i.Ticket.Action != actionClientCall || string(i.Ticket.Arguments) != `{"message":"hi"}` {
-			t.Errorf("it asks %+v", i.Ticket)
+		answer, known := answers[i.Request.Tool]
+		if !known || i.Request.Action != actionClientCall || string(i.Request.Arguments) != `{"message":"hi"}` {
+			t.Errorf("it asks %+v", i.Request)
 		}
-		if _, err := s.AnswerInteraction(t.Context(), owner, run.ID, interaction.Answer{Target: i.Ticket.CallID, Result: json.RawMessage(answer)}); err != nil {
+		if _, err := s.AnswerInteraction(t.Context(), owner, run.ID, interaction.Answer{Target: i.Request.CallID, Result: json.RawMessage(answer)}); err != nil {
 			t.Fatal(err)
 		}
 	}

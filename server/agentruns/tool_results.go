@@ -106,7 +106,7 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *s
 		return nil, false, err
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if t := &list[i].Ticket; forClient(t.Action) && t.CallID == callID {
+		if t := &list[i].Request; forClient(t.Action) && t.CallID == callID {
 			return list[i], true, nil
 		}
 	}
@@ -115,7 +115,7 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *s
 
 // resolve hands the answer to the run, unless somebody was faster.
 func (c *call) resolve(ctx context.Context, found *run, asked *service.Interaction, answer *toolAnswer) error {
-	resolution, err := resolutionOf(&asked.Ticket, answer)
+	resolution, err := resolutionOf(&asked.Request, answer)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ type translator struct {
 	// was ended from outside does not say it. used is what the terminal event says.
 	spent event.Usage
 	used  usage
-	// asked is what the run waited for, by ticket, resolved those tickets that have
+	// asked is what the run waited for, by interaction, resolved those interactions that have
 	// an answer, and answered the calls that the client has answered.
 	asked    map[string]*event.InteractionRequest
 	resolved map[string]bool

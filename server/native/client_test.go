@@ -130,10 +130,10 @@ func TestWhatATurnWaitsForIsAnswered(t *testing.T) {
 	turn := begin(t, c, "clerk", "pay")
 	waiting := until(t, c, turn.ID, store.Waiting)
 	list, err := c.ListInteractions(t.Context(), turn.ID)
-	if err != nil || len(list) != 1 || len(waiting.WaitsFor) != 1 || waiting.WaitsFor[0].ID != list[0].ID || list[0].Ticket.Tool != "pay" || list[0].State != store.InteractionPending {
+	if err != nil || len(list) != 1 || len(waiting.WaitsFor) != 1 || waiting.WaitsFor[0].ID != list[0].ID || list[0].Request.Tool != "pay" || list[0].State != store.InteractionPending {
 		t.Fatalf("%+v, %v, %+v", list, err, waiting)
 	}
-	answer := interaction.Answer{Target: list[0].Ticket.CallID, ID: "a1", Action: interaction.Resume, Result: json.RawMessage(`{"approved":"perhaps"}`)}
+	answer := interaction.Answer{Target: list[0].Request.CallID, ID: "a1", Action: interaction.Resume, Result: json.RawMessage(`{"approved":"perhaps"}`)}
 	_, err = c.AnswerInteraction(t.Context(), turn.ID, answer)
 	if err == nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("an answer that does not fit gives %v", err)

@@ -103,8 +103,8 @@ type Interaction struct {
 	TurnID    string                   `json:"turn_id"`
 	SessionID string                   `json:"session_id"`
 	State     service.InteractionState `json:"state"`
-	// Ticket is what is asked.
-	Ticket interaction.Request `json:"ticket"`
+	// Request is what is asked.
+	Request interaction.Request `json:"ticket"`
 	// Answer is the answer, and AnsweredBy the subject that gave it; empty for
 	// the runtime itself.
 	Answer     json.RawMessage `json:"resolution,omitempty"`
@@ -155,12 +155,12 @@ func turnOf(t *service.Turn, waitsFor []Question) Turn {
 
 func interactionOf(i *service.Interaction) Interaction {
 	return Interaction{
-		ID: i.ID, TurnID: i.TurnID, SessionID: i.SessionID, State: i.State, Ticket: i.Ticket, Answer: i.Answer, AnsweredBy: i.AnsweredBy,
+		ID: i.ID, TurnID: i.TurnID, SessionID: i.SessionID, State: i.State, Request: i.Request, Answer: i.Answer, AnsweredBy: i.AnsweredBy,
 		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt, AnsweredAt: i.AnsweredAt,
 	}
 }
 
 func questionOf(i *service.Interaction) Question {
-	t := &i.Ticket
+	t := &i.Request
 	return Question{ID: i.ID, Action: i.Action, Message: fmt.Sprintf("%s (%s %s)", cmp.Or(t.Message, t.Action), t.Tool, t.Arguments)}
 }

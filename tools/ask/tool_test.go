@@ -56,14 +56,14 @@ func TestACallIsAQuestion(t *testing.T) {
 		if q.Message != tt.message || q.Action != tt.action {
 			t.Errorf("%s: asked is %s %q, want %s %q", tt.name, q.Action, q.Message, tt.action, tt.message)
 		}
-		ticket := &interaction.Request{ID: "c", ResponseSchema: q.ResponseSchema}
+		request := &interaction.Request{ID: "c", ResponseSchema: q.ResponseSchema}
 		for _, answer := range tt.good {
-			if _, err := interaction.ReadAnswer(ticket, answer); err != nil {
+			if _, err := interaction.ReadAnswer(request, answer); err != nil {
 				t.Errorf("%s: %q is refused: %v", tt.name, answer, err)
 			}
 		}
 		for _, answer := range tt.bad {
-			if got, err := interaction.ReadAnswer(ticket, answer); err == nil {
+			if got, err := interaction.ReadAnswer(request, answer); err == nil {
 				t.Errorf("%s: %q is taken for %s", tt.name, answer, got)
 			}
 		}

@@ -52,7 +52,7 @@ func TestLargeIntegersKeepTheirDigits(t *testing.T) {
 			t.Parallel()
 			r := call(t.Context(), t, ready(t, config(t)), "ticket", `{}`)
 			if string(r.Data) != `{"number":9223372036854775807}` || r.IsError {
-				t.Errorf("the ticket is %s (error: %t)", r.Data, r.IsError)
+				t.Errorf("the request is %s (error: %t)", r.Data, r.IsError)
 			}
 		})
 	}

@@ -17,10 +17,10 @@ import (
 // Cautious is a plugin that lets calls of the tool "risky" wait for a Yes.
 var Cautious = Plugin(func(r *plugins.Registrar) {
 	r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-		if p.Call.Name != "risky" || p.Resolution != nil {
+		if p.Call.Name != "risky" || p.InteractionAnswer != nil {
 			return plugins.Decision{}, nil
 		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
+		return plugins.Decision{Kind: plugins.Suspend, Interaction: &interaction.Request{
 			ID: "may_" + p.Call.ID, Message: "may I?", ResponseSchema: json.RawMessage(`{"type":"boolean"}`),
 		}}, nil
 	}))
@@ -53,6 +53,6 @@ func AtTask(task string) *backend.State {
 func AsksAt(task string) *backend.State {
 	s := AtTask(task)
 	s.Remote.Outcome = event.CallSuspended
-	s.Remote.Tickets = []*backend.Ticket{{Request: interaction.Request{ID: "q", Action: "peer:input", Message: "which one?"}}}
+	s.Remote.Interactions = []*backend.Interaction{{Request: interaction.Request{ID: "q", Action: "peer:input", Message: "which one?"}}}
 	return s
 }

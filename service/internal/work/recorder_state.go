@@ -156,10 +156,10 @@ func (r *recorder) unsavedArtifacts() []*store.Artifact {
 // ending is how the work on a turn ends.
 type ending struct {
 	// state is where the turn goes on: when it is handed back, or waits for
-	// tickets.
-	state   *backend.State
-	tickets []*interaction.Request
-	yield   bool
+	// interactions.
+	state        *backend.State
+	interactions []*interaction.Request
+	yield        bool
 	// due is when a turn that is handed back is to be taken up again.
 	due time.Time
 	// status, result, messages, steps and snapshot are those of a turn that has
@@ -198,8 +198,8 @@ func (r *recorder) endingCommit(e *ending) (func(*store.Commit), error) {
 		return func(c *store.Commit) { fill(c); c.Yield, c.Due = true, e.due }, nil
 	case e.status == "":
 		suspend := new(store.Suspend)
-		for _, ticket := range e.tickets {
-			suspend.Open = append(suspend.Open, ticket.ID)
+		for _, request := range e.interactions {
+			suspend.Open = append(suspend.Open, request.ID)
 		}
 		return func(c *store.Commit) { fill(c); c.Suspend = suspend }, nil
 	}

@@ -206,7 +206,7 @@ func (w *worker) runActivation(ctx context.Context, a *runtime.Activation) error
 		return w.log.commitEnd(ctx, ending{state: a.Leave(nil).State, yield: true})
 	case runtime.Suspended:
 		out := a.Suspend()
-		return w.log.commitEnd(ctx, ending{state: out.State, tickets: out.Tickets})
+		return w.log.commitEnd(ctx, ending{state: out.State, interactions: out.Interactions})
 	case runtime.Lost:
 		a.Leave(errHandBack)
 		return w.log.commitEnd(ctx, ending{yield: true})
