@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Disposition says how one activation of a turn came to its end.
+// Disposition is the outcome of one activation of a turn.
 type Disposition uint8
 
 // The dispositions.
@@ -30,20 +30,19 @@ const (
 	Suspended
 	// Yielded is a turn that was stopped between two steps, by its Checkpoint.
 	Yielded
-	// Lost is a turn whose context ended with backend.ErrReleased: what it did
-	// since its last checkpoint is done again by whoever goes on with it.
+	// Lost is a turn whose context ended with backend.ErrReleased: the next
+	// activation repeats the work done since its last checkpoint.
 	Lost
 )
 
-// Activation works on one turn, from its beginning or from a state to the next
-// outcome. Run, Start and those who keep turns all work through it. It is used by
-// one goroutine.
+// Activation works on one turn, from its start or from a state to the next outcome.
+// Run, Start and package service all use it. It is used by one goroutine.
 type Activation struct {
 	host  *host
 	span  *telemetry.TurnSpan
 	begun time.Time
-	// revision is released by Close; nil then, and for a delegate, which has its
-	// parent's.
+	// revision is released by Close. It is nil after that, and for a delegate,
+	// which uses its parent's.
 	revision *registry.Revision
 
 	// result and err are what the backend returned last.
@@ -51,8 +50,8 @@ type Activation struct {
 	err    error
 }
 
-// Prepare resolves what a turn needs in the current revision, and keeps that until
-// Close. The errors are those of a request that cannot begin.
+// Prepare resolves what a turn needs in the current revision, and keeps it until
+// Close. It fails if the request cannot begin.
 func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sink) (*Activation, error) {
 	a, err := r.newActivation(ctx, req, sink)
 	if err != nil {
@@ -61,7 +60,7 @@ func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sin
 	return &a, nil
 }
 
-// newActivation is Prepare for callers that keep the activation to themselves.
+// newActivation is Prepare without the allocation.
 func (r *AgentRuntime) newActivation(ctx context.Context, req *Request, sink event.Sink) (Activation, error) {
 	rev := r.registry.Acquire()
 	h, err := r.prepareTurn(ctx, rev, req, sink, nil)
@@ -72,8 +71,8 @@ func (r *AgentRuntime) newActivation(ctx context.Context, req *Request, sink eve
 	return Activation{host: h, revision: rev}, nil
 }
 
-// Close lets go of the revision that the turn resolved in. It may be called more
-// than once.
+// Close releases the revision that the turn resolved in. It may be called more than
+// once.
 func (a *Activation) Close() {
 	if a.revision != nil {
 		a.revision.Release()
@@ -81,7 +80,7 @@ func (a *Activation) Close() {
 	}
 }
 
-// Observe begins to observe the turn, in the trace of ctx. Finish and Leave end that.
+// Observe starts the turn's span in the trace of ctx. Finish and Leave end it.
 func (a *Activation) Observe(ctx context.Context) context.Context {
 	ctx, a.span = a.host.startSpan(ctx)
 	a.begun = time.Now()
@@ -104,25 +103,25 @@ func (a *Activation) Execute(ctx context.Context) Disposition {
 	}
 }
 
-// Finish ends the turn with the one terminal event, and returns what it came to. A
-// turn that failed or was canceled gives a *TurnError, too. A suspended turn may be
-// finished when nobody will answer.
+// Finish ends the turn with its one terminal event, and returns the result. A turn
+// that failed or was canceled also returns a *TurnError. A suspended turn may be
+// finished if nobody will answer.
 func (a *Activation) Finish(ctx context.Context) (*Result, error) {
 	out, err := a.host.finishTurn(ctx, a.result, a.err, a.begun)
 	endSpan(a.span, out, err)
 	return out, err
 }
 
-// Suspend ends the work on a turn that waits for answers, with the event that says
-// so, and returns how far it came.
+// Suspend emits the event that the turn waits for answers, ends the work on it, and
+// returns its progress.
 func (a *Activation) Suspend() *Result {
 	h, state := a.host, a.result.State
-	_ = h.emitLast(waitingFor(state)) // a sink that panics does not keep the turn from waiting
+	_ = h.emitLast(waitingFor(state)) // a panic of the sink must not keep the turn from waiting
 	state.Seq = h.seq.Load()
 	return a.Leave(nil)
 }
 
-// waitingFor returns the event that says what a suspended turn waits for.
+// waitingFor returns the event that lists what a suspended turn waits for.
 func waitingFor(state *backend.State) *event.RunWaiting {
 	waiting := new(event.RunWaiting)
 	for _, request := range state.Interactions() {
@@ -131,8 +130,8 @@ func waitingFor(state *backend.State) *event.RunWaiting {
 	return waiting
 }
 
-// Leave ends the work on a turn that has not ended, and returns how far it came.
-// cause, which may be nil, is why somebody else goes on with it.
+// Leave ends the work on a turn that has not ended, and returns its progress.
+// cause, which may be nil, is why somebody else continues it.
 func (a *Activation) Leave(cause error) *Result {
 	if a.result == nil {
 		a.result = new(backend.Result)
@@ -142,8 +141,9 @@ func (a *Activation) Leave(cause error) *Result {
 	return out
 }
 
-// prepareResume says that a suspended turn waits, and makes Execute go on from its state. The error, a
-// *backend.MismatchError, ends the turn: its backend cannot take answers.
+// prepareResume emits that a suspended turn waits, and makes Execute continue from
+// its state. It fails with a *backend.MismatchError, which ends the turn, if the
+// backend cannot take answers.
 func (a *Activation) prepareResume() error {
 	state := a.result.State
 	if a.err = a.host.checkResumable(state); a.err == nil {
@@ -158,13 +158,13 @@ func (a *Activation) stopWaiting(ctx context.Context) {
 	a.err = a.host.stopWaiting(ctx, a.result)
 }
 
-// Abandon ends the delegates of the turn that wait at peers: it was ended from
-// outside.
+// Abandon ends the turn's delegates that wait at peers, after the turn was ended
+// from outside.
 func (a *Activation) Abandon(ctx context.Context) { a.host.abandonDelegates(ctx) }
 
-// Artifacts returns those that the session holds, without their data.
+// Artifacts returns the artifacts of the session, without their data.
 func (a *Activation) Artifacts() []tools.Artifact { return a.host.session.Artifacts() }
 
-// TakeArtifacts returns the artifacts that the turn made since it was called last,
-// with their data.
+// TakeArtifacts returns the artifacts, with their data, that the turn made since
+// the last call.
 func (a *Activation) TakeArtifacts() []*tools.Artifact { return a.host.session.takeMade() }

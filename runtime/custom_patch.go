@@ -8,7 +8,7 @@ import (
 	"github.com/wI2L/jsondiff"
 )
 
-// diffCustom returns how the application's state changed; nil when it did not.
+// diffCustom returns how the application's state changed, or nil if it did not.
 func diffCustom(from, to json.RawMessage) []event.PatchOperation {
 	diff, err := jsondiff.CompareJSON(documentOf(from), documentOf(to), jsondiff.UnmarshalFunc(decodeExactly))
 	if err != nil {
@@ -37,7 +37,7 @@ func replaceWhole(custom json.RawMessage) event.PatchOperation {
 	return event.PatchOperation{Op: jsondiff.OperationReplace, Value: documentOf(custom)}
 }
 
-// documentOf returns a state as a document: null for none.
+// documentOf returns a state as a document: null if it is empty.
 func documentOf(custom json.RawMessage) json.RawMessage {
 	if len(custom) == 0 {
 		return json.RawMessage("null")
@@ -45,7 +45,7 @@ func documentOf(custom json.RawMessage) json.RawMessage {
 	return custom
 }
 
-// decodeExactly decodes JSON and keeps numbers as they are written.
+// decodeExactly decodes JSON and keeps the spelling of numbers.
 func decodeExactly(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

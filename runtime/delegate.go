@@ -16,15 +16,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// DelegationError says that a delegate was not started.
+// DelegationError reports that a delegate was not started.
 type DelegationError struct {
-	// Agent is the agent that was to be called.
+	// Agent is the agent that should have been called.
 	Agent string
-	// Chain are the agents whose turns led there, the root first; those of other
-	// runtimes are not among them.
+	// Chain lists the agents whose turns led there, the root first, without those
+	// of other runtimes.
 	Chain []string
-	// Depth is the limit that was reached; 0 when the agent already is part of
-	// the chain.
+	// Depth is the limit that was reached, or 0 if the agent is already part of the
+	// chain.
 	Depth int
 }
 
@@ -40,21 +40,20 @@ func (e *DelegationError) Error() string {
 	return fmt.Sprintf("agent %s was not called: it is waiting for this call itself (%s → %s)", e.Agent, chain, e.Agent)
 }
 
-// suspendedDelegate is what a call needs to go on with a delegate that waits.
+// suspendedDelegate is what a call needs to resume a delegate that waits.
 type suspendedDelegate struct {
 	TurnID    string         `json:"turn_id"`
 	SessionID string         `json:"session_id"`
 	State     *backend.State `json:"state"`
 }
 
-// actionDelegate is what the interaction of a delegate asks for when the delegate's
-// own interaction does not say.
+// actionDelegate is the action of a delegate's interaction that has none of its
+// own.
 const actionDelegate = "agent_delegate:suspended"
 
-// Delegate runs a turn of another agent as part of this one: in the same
-// revision, under the same context, within what this turn may still use, and
-// under whatever this turn's own agent is held to. One that waits is resumed
-// with the answers.
+// Delegate runs a turn of another agent as part of this one: in the same revision
+// and context, within the remaining budgets of this turn, and under the gates that
+// limit its agent. A delegate that waits is resumed with the answers.
 func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
 	next, err := h.childAncestry(&req)
 	if err != nil {
@@ -90,9 +89,9 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	return out, nil
 }
 
-// keptBy returns the checkpoint of a turn that runs elsewhere, which whoever
-// delegated it keeps. One that runs here is not kept in the middle: nobody could
-// tell what its own calls have done since.
+// keptBy returns a checkpoint function for a turn at a peer, which passes the state
+// to keep. A local delegate is not kept in the middle: nobody could know what its
+// own calls have done since.
 func (h *host) keptBy(keep func(context.Context, json.RawMessage) error) func(context.Context, *backend.State) error {
 	return func(ctx context.Context, state *backend.State) error {
 		h.completeState(state)
@@ -104,7 +103,7 @@ func (h *host) keptBy(keep func(context.Context, json.RawMessage) error) func(co
 	}
 }
 
-// resumeDelegate makes a request go on with a turn that waited.
+// resumeDelegate makes a request continue a turn that waited.
 func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 	if resumed == nil {
 		return nil
@@ -112,16 +111,16 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 	var waiting suspendedDelegate
 	err := json.Unmarshal(resumed.State, &waiting)
 	if err == nil && waiting.State == nil {
-		err = errors.New("there is none")
+		err = errors.New("the state is missing")
 	}
 	if err != nil {
-		return fmt.Errorf("go on with agent %s: its state cannot be read: %w", req.AgentID, err)
+		return fmt.Errorf("resume agent %s: invalid state: %w", req.AgentID, err)
 	}
 	req.TurnID, req.SessionID, req.State, req.Answers = waiting.TurnID, waiting.SessionID, waiting.State, resumed.Answers
 	return nil
 }
 
-// countSince leaves out what a delegate had used when it went on: that was
+// countSince subtracts what a delegate had used before it was resumed: that was
 // counted when it began to wait.
 func countSince(out *tools.DelegateResult, before *plugins.Stats) {
 	out.Usage.Sub(before.Usage)
@@ -145,8 +144,8 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	return nil
 }
 
-// childAncestry checks that another agent may be called from here, and returns where
-// its turn will come from.
+// childAncestry returns the ancestry of a delegate's turn. It fails with a
+// *DelegationError if the agent cannot be called from here.
 func (h *host) childAncestry(req *tools.DelegateRequest) (*ancestry, error) {
 	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, session: h.session.rootSession()}
 	next.depth = h.depth

@@ -10,12 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/panics"
 )
 
-// patience is how long a turn whose context has ended has to return before it
-// is given up. Its goroutine ends when what it waits for does. One that was given
-// up takes a second more at most, to end what waits for it at peers.
+// patience is how long a turn may take to return after its context has ended. After
+// that it is abandoned; its goroutine ends when what it waits for does. An
+// abandoned turn takes at most a second more, to end its tasks at peers.
 const patience = 10 * time.Second
 
-// errNoOutcome is what comes of a turn whose goroutine ended behind its back.
+// errNoOutcome is the error of a turn whose goroutine was ended by runtime.Goexit.
 var errNoOutcome = errors.New("the turn ended without a result")
 
 // outcome is what a backend returned.
@@ -24,15 +24,15 @@ type outcome struct {
 	err    error
 }
 
-// executeJob runs the job on a goroutine of its own: a plugin or executor that
-// ignores its context must not keep the caller for ever.
+// executeJob runs the job on its own goroutine: a plugin or executor that ignores
+// its context must not block the caller forever.
 func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	h.job.Abort = end
 	done := make(chan outcome, 1)
 	go func() {
-		// What ends the goroutine behind its back must not keep the caller.
+		// A Goexit must not block the caller.
 		o := outcome{err: errNoOutcome}
 		defer func() { done <- o }()
 		o = h.runJob(ctx)
@@ -54,8 +54,8 @@ func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 	}
 }
 
-// runJob runs the job and turns a panic of the backend, or of the sink behind
-// it, into an error.
+// runJob runs the job and turns a panic of the backend, or of the sink, into an
+// error.
 func (h *host) runJob(ctx context.Context) (o outcome) {
 	defer panics.Handle(func(p *panics.Error) {
 		o = outcome{err: p}
@@ -63,12 +63,12 @@ func (h *host) runJob(ctx context.Context) (o outcome) {
 	h.emitStart()
 	o.result, o.err = h.where.Execute(ctx, h.job, h.backendHost())
 	if o.err != nil {
-		_ = o.err.Error() // a nil pointer in an error panics here, and not behind the turn's back
+		_ = o.err.Error() // an error with a nil pointer panics here, where it is recovered
 	}
 	return o
 }
 
-// AbandonedError says that a turn was given up because something in it did not
+// AbandonedError reports that a turn was abandoned because something in it did not
 // end with its context.
 type AbandonedError struct {
 	TurnID string

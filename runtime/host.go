@@ -25,33 +25,34 @@ type host struct {
 	identity
 	speaker
 	parent *ancestry
-	// depth is how many agents led to the root turn, in other runtimes.
+	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
 	session *sessionState
-	// journal keeps what happens in the middle of a step; nil when nobody does.
+	// journal records calls in the middle of a step; nil if nobody keeps it.
 	journal backend.Journaler
-	// watch is told of what the turn waits for; nil when nobody answers.
+	// watch receives what the turn waits for; nil if nobody answers.
 	watch func(*event.InteractionRequest)
-	// delegates are those that wait at peers.
+	// delegates are the ones that wait at peers.
 	delegates delegates
-	// overdue is when a turn whose context has ended is given up; zero while it
-	// has not.
+	// overdue is when a turn whose context has ended is abandoned; zero until the
+	// context ends.
 	overdue time.Time
 	emission
 }
 
-// identity is what a turn is called, and whose it is.
+// identity holds a turn's ids and its owner.
 type identity struct {
 	turnID    string
 	sessionID string
-	// tenant owns the turn; empty for a delegate's and for one that nobody keeps.
+	// tenant owns the turn; empty for a delegate's turn and for one that is not
+	// stored.
 	tenant string
 }
 
-// speaker is who has the conversation.
+// speaker is the agent that has the conversation.
 type speaker struct {
-	// agent is the one that has it, and env its plugins.
+	// agent is its id, and env its plugins.
 	agent  string
 	env    *execution.Env
 	active activeAgent
@@ -62,8 +63,8 @@ type emission struct {
 	sink event.Sink
 	// seq is the number of the latest event.
 	seq atomic.Uint64
-	// gate is what stands in the way of emitting: one goroutine at a time may,
-	// and none behind a sink that panicked, or once the turn was given up.
+	// gate guards the sink: one goroutine at a time may emit, and none after the
+	// sink panicked or the turn was abandoned.
 	gate atomic.Int32
 }
 
@@ -73,7 +74,7 @@ type activeAgent struct {
 	env   *backend.Environment
 }
 
-// What stands in the way of emitting.
+// The states of emission.gate.
 const (
 	gateOpen int32 = iota
 	gateBusy
@@ -108,7 +109,7 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.
 	return h
 }
 
-// newJob returns what the backend is handed.
+// newJob returns the job for the backend.
 func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *backend.Job {
 	job := &backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
@@ -138,8 +139,8 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 	return job
 }
 
-// budgetsOf returns the budgets of an agent. A limit of cost without a currency gets
-// that of the prices, so that a peer is told which one is meant.
+// budgetsOf returns the budgets of an agent. A cost limit without a currency gets
+// the currency of the prices, so that a peer knows which one is meant.
 func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 	b := plan.Agent.Budgets
 	if b == nil || b.MaxCost == nil || b.Currency != "" || plan.Local == nil {
@@ -157,13 +158,13 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 	return &named
 }
 
-// completeState adds to a state what the loop does not know.
+// completeState adds what the loop does not know to a state.
 func (h *host) completeState(state *backend.State) {
 	state.Seq = h.seq.Load()
 	state.SessionState = h.session.handOut()
 }
 
-// emitStart emits the event that opens the turn, or says that it goes on.
+// emitStart emits the event that opens or resumes the turn.
 func (h *host) emitStart() {
 	opening := &event.RunStart{AgentID: h.agent, Revision: h.revision.Number(), Resumed: h.job.State != nil}
 	if h.parent != nil {
@@ -172,7 +173,7 @@ func (h *host) emitStart() {
 	h.emit(opening)
 }
 
-// continueFrom prepares the turn to go on from a state.
+// continueFrom prepares the turn to continue from a state.
 func (h *host) continueFrom(state *backend.State) {
 	h.completeState(state)
 	h.job.State = state
@@ -182,8 +183,8 @@ func (h *host) continueFrom(state *backend.State) {
 	}
 }
 
-// Emit appends an event to the turn's log. The events that open and end the
-// turn, and say that it waits, are the runtime's own, so a backend's are dropped, and so is nil.
+// Emit appends an event to the turn's log. It drops nil, and the events that open,
+// end or suspend the turn: the runtime emits those itself.
 func (h *host) Emit(data event.Data) {
 	switch d := data.(type) {
 	case nil, *event.RunStart, *event.RunWaiting, *event.RunFinish:
@@ -204,17 +205,17 @@ func (h *host) emit(data event.Data) {
 	h.gate.CompareAndSwap(gateBusy, gateOpen)
 }
 
-// emitLast emits the last event of an activation. A sink that panics cannot keep the
-// turn from ending.
+// emitLast emits the last event of an activation. A sink that panics cannot keep
+// the turn from ending.
 func (h *host) emitLast(data event.Data) (err error) {
 	defer panics.Recover(&err)
-	h.gate.Swap(gateShut) // not Store: what was emitted before happened before this
+	h.gate.Swap(gateShut) // not Store: Swap orders this after earlier emits
 	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
 	return nil
 }
 
-// HandOff resolves the agent that takes over the conversation. It has to run on
-// the local loop, which has the conversation.
+// HandOff resolves the agent that takes over the conversation. It must run on the
+// local loop, which has the conversation.
 func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
 	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{LocalOnly: true})
 	if err != nil {
@@ -225,10 +226,10 @@ func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backe
 	return plan.Agent, plan.Local, nil
 }
 
-// Session is the session that the turn belongs to.
+// Session returns the session that the turn belongs to.
 func (h *host) Session() tools.Session { return h.session }
 
-// FlushSession emits what became of the session.
+// FlushSession emits the changes of the session.
 func (h *host) FlushSession() {
 	changes := h.session.takeChanges()
 	for i := range changes {
@@ -243,18 +244,18 @@ type journalingHost struct{ *host }
 
 var _ backend.Journaler = journalingHost{}
 
-// Begin hands on the turn's state ahead of tool calls.
+// Begin passes on the turn's state before tool calls.
 func (h journalingHost) Begin(ctx context.Context, state *backend.State) error {
 	h.completeState(state)
 	return h.journal.Begin(ctx, state)
 }
 
-// Keep hands on what a call that is under way goes on from.
+// Keep passes on the state from which a running call can be resumed.
 func (h journalingHost) Keep(ctx context.Context, entry *backend.JournalEntry) error {
 	return h.journal.Keep(ctx, entry)
 }
 
-// Settle hands on what a call came to, together with what became of the session.
+// Settle passes on the result of a call, together with the changes of the session.
 func (h journalingHost) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
 	if session := h.session.changedState(); session != nil {
 		after := backend.Aftermath{}
@@ -266,8 +267,7 @@ func (h journalingHost) Settle(entry *backend.JournalEntry, result *model.ToolRe
 	h.journal.Settle(entry, result)
 }
 
-// backendHost returns what the backend is given: it looks whether somebody keeps the
-// journal.
+// backendHost returns the host for the backend, with a journal if one is kept.
 func (h *host) backendHost() backend.Host {
 	if h.journal == nil {
 		return h

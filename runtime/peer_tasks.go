@@ -19,9 +19,9 @@ import (
 )
 
 // Abandon ends what a suspended or stopped turn left running at peers: the turn
-// itself, when its agent is remote, and delegates that wait there. It is for
-// callers of Run that will not resume the turn; everything else ends such tasks
-// by itself. Ending a task twice does no harm. The errors name the agents whose
+// itself, if its agent is remote, and delegates that wait there. It is for callers
+// of Run that will not resume the turn; in all other cases such tasks are ended
+// automatically. Ending a task twice is harmless. The errors name the agents whose
 // tasks may still run.
 func (r *AgentRuntime) Abandon(ctx context.Context, state *backend.State) error {
 	if state == nil {
@@ -32,7 +32,7 @@ func (r *AgentRuntime) Abandon(ctx context.Context, state *backend.State) error 
 	return abortTasks(ctx, rev, PeerTasks(state))
 }
 
-// abortTasks ends turns at peers, all at the same time.
+// abortTasks ends turns at peers concurrently.
 func abortTasks(ctx context.Context, rev *registry.Revision, states []*backend.State) error {
 	errs := make([]error, len(states))
 	var aborting sync.WaitGroup
@@ -57,7 +57,7 @@ func abortTask(ctx context.Context, rev *registry.Revision, state *backend.State
 }
 
 // PeerTasks returns the states of the turns at peers that a turn, or one of its
-// delegates, waits for: those that Abandon ends.
+// delegates, waits for. Abandon ends these.
 func PeerTasks(state *backend.State) []*backend.State {
 	if state.Remote != nil {
 		return []*backend.State{state}
@@ -74,7 +74,7 @@ func PeerTasks(state *backend.State) []*backend.State {
 	return found
 }
 
-// delegateAtPeer does the same for what a call goes on from, if that is a
+// delegateAtPeer does the same for the resume state of a call, if the call is a
 // delegate.
 func delegateAtPeer(resume json.RawMessage) []*backend.State {
 	var waiting suspendedDelegate
@@ -84,9 +84,8 @@ func delegateAtPeer(resume json.RawMessage) []*backend.State {
 	return PeerTasks(waiting.State)
 }
 
-// delegates are the delegates of a turn that wait for somebody, at peers. The
-// calls they belong to are all that would resume them: when the turn ends first,
-// their tasks have to be ended.
+// delegates are the delegates of a turn that wait at peers. Only their calls would
+// resume them: when the turn ends first, their tasks have to be ended.
 type delegates struct {
 	mu      sync.Mutex
 	waiting map[string][]*backend.State // by call
@@ -101,7 +100,7 @@ func (d *delegates) restoreFrom(state *backend.State) {
 	}
 }
 
-// setWaiting replaces what a call waits for at peers; nothing removes the call.
+// setWaiting replaces what a call waits for at peers; no states remove the call.
 func (d *delegates) setWaiting(callID string, states []*backend.State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,11 +114,11 @@ func (d *delegates) setWaiting(callID string, states []*backend.State) {
 	d.waiting[callID] = states
 }
 
-// takeAll returns all that is waited for, and forgets it.
+// takeAll removes and returns everything that is waited for.
 func (d *delegates) takeAll() []*backend.State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.waiting) == 0 { // as in most turns
+	if len(d.waiting) == 0 { // the usual case
 		return nil
 	}
 	var all []*backend.State
@@ -130,17 +129,16 @@ func (d *delegates) takeAll() []*backend.State {
 	return all
 }
 
-// abandonDelegates ends the delegates that wait at peers for a turn that has
-// ended. It takes no longer than the turn has left of its patience, but a second
-// at least: a peer that answers must not be forgotten because something else did
-// not.
+// abandonDelegates ends the delegates that wait at peers for a turn that has ended.
+// It takes no longer than the rest of the turn's patience, but at least a second: a
+// peer that does answer must not be skipped because something else did not.
 func (h *host) abandonDelegates(ctx context.Context) {
 	if states := h.delegates.takeAll(); len(states) > 0 {
 		h.abandonTasks(ctx, states)
 	}
 }
 
-// abandonTasks ends turns at peers for a turn that has ended. What fails is logged.
+// abandonTasks ends turns at peers for a turn that has ended. Failures are logged.
 func (h *host) abandonTasks(ctx context.Context, states []*backend.State) {
 	limit := patience
 	if !h.overdue.IsZero() {
@@ -154,7 +152,7 @@ func (h *host) abandonTasks(ctx context.Context, states []*backend.State) {
 	}
 }
 
-// isSuspended reports whether a result is that of a turn that waits for somebody.
+// isSuspended reports whether a result is that of a turn that waits for answers.
 func isSuspended(res *backend.Result) bool {
 	return res != nil && res.Termination.Type == event.Suspended && res.State != nil
 }

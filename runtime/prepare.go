@@ -16,32 +16,35 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// ancestry is where a delegated turn comes from.
+// ancestry describes the turns that led to a delegated turn.
 type ancestry struct {
 	turnID, callID string
-	// chain are the agents above, the root first, and depth is how many agents
-	// led to the root, in other runtimes.
+	// chain lists the agents above, the root first, and depth is the number of
+	// agents in other runtimes that led to the root.
 	chain   []string
 	depth   int
 	ceiling []plugins.CeilingGate
 	meter   *backend.Meter
-	// session is that of the root turn, which the artifacts of a delegate belong
-	// to.
+	// session is that of the root turn, which owns the artifacts of its delegates.
 	session *sessionState
 }
 
-// prepareTurn resolves what a turn needs, or says why it cannot begin.
+// prepareTurn resolves what a turn needs. It fails if the turn cannot begin.
 func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
 	if len(req.Input) == 0 {
 		return nil, ErrNoInput
 	}
 	agentID := req.AgentID
-	state, err := initialState(req)
-	if err != nil {
-		return nil, err
-	}
-	if state != nil {
+	var state *backend.State
+	switch {
+	case req.State != nil:
+		var err error
+		if state, err = resumedState(req); err != nil {
+			return nil, err
+		}
 		agentID = state.Agent
+	case len(req.Answers) > 0:
+		return nil, &interaction.UnknownError{Target: req.Answers[0].Target}
 	}
 	plan, err := r.resolveAgent(ctx, rev, agentID, req)
 	if err != nil {
@@ -85,15 +88,8 @@ func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision,
 	return plan, err
 }
 
-// initialState returns the state that a turn goes on from, with the answers taken in;
-// nil for a turn that begins.
-func initialState(req *Request) (*backend.State, error) {
-	if req.State == nil {
-		if len(req.Answers) > 0 {
-			return nil, &interaction.UnknownError{Target: req.Answers[0].Target}
-		}
-		return nil, nil //nolint:nilnil // the turn begins
-	}
+// resumedState returns a copy of the request's state with the answers applied.
+func resumedState(req *Request) (*backend.State, error) {
 	state := req.State.Clone()
 	if err := state.Check(); err != nil {
 		return nil, err
@@ -106,11 +102,11 @@ func initialState(req *Request) (*backend.State, error) {
 	return state, nil
 }
 
-// selectBackend returns the backend that runs the plan, if it can do what the request
-// needs.
+// selectBackend returns the backend that runs the plan. It fails if the backend
+// cannot do what the request needs.
 func (r *AgentRuntime) selectBackend(plan *resolve.Plan, req *Request, parent *ancestry) (where backend.Backend, err error) {
 	defer panics.Handle(func(p *panics.Error) {
-		err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, p)
+		err = fmt.Errorf("get the backend profile of agent %s: %w", plan.Agent.ID, p)
 	})
 	where = r.local
 	if plan.Remote != nil {
@@ -122,14 +118,14 @@ func (r *AgentRuntime) selectBackend(plan *resolve.Plan, req *Request, parent *a
 	return where, nil
 }
 
-// checkResumable returns a *backend.MismatchError when the backend of a turn cannot
-// take the answers to what the turn waits for.
+// checkResumable returns a *backend.MismatchError if the backend of a turn cannot
+// take answers.
 func (h *host) checkResumable(state *backend.State) error {
 	need := backend.Requirements{Continuation: continuationLevel(state), Decisions: backend.DecisionsDurable}
 	return checkProfile(h.agent, h.where, need)
 }
 
-// continuationLevel returns what it takes to go on from a state.
+// continuationLevel returns the level of continuation that a state needs.
 func continuationLevel(state *backend.State) backend.Level {
 	switch {
 	case state == nil:
@@ -141,8 +137,8 @@ func continuationLevel(state *backend.State) backend.Level {
 	}
 }
 
-// checkProfile returns a *backend.MismatchError when a backend cannot do all that a turn
-// needs.
+// checkProfile returns a *backend.MismatchError if a backend cannot do all that a
+// turn needs.
 func checkProfile(agentID string, where backend.Backend, need backend.Requirements) error {
 	profile := where.Profile()
 	if missing := profile.Check(&need); missing != nil {
@@ -151,15 +147,15 @@ func checkProfile(agentID string, where backend.Backend, need backend.Requiremen
 	return nil
 }
 
-// requirementsOf returns what a turn needs of the backend that runs its agent, in
-// every dimension of a profile.
+// requirementsOf returns what a turn needs of its backend, in every dimension of a
+// profile.
 func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.Requirements {
 	need := backend.Requirements{Continuation: continuationLevel(req.State)}
 	if len(req.Answers) > 0 {
 		need.Decisions = backend.DecisionsDurable
 	}
 	limits := req.Overrides
-	limits.Budgets = nil // a dimension of their own
+	limits.Budgets = nil // budgets are a dimension of their own
 	switch {
 	case !limits.Empty():
 		need.Overrides = backend.OverrideLimits
@@ -179,8 +175,8 @@ func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.R
 	return need
 }
 
-// CheckRequest reports why no turn can begin with a request in the current
-// revision; its input is not looked at.
+// CheckRequest reports why a turn cannot begin with a request in the current
+// revision. It ignores the input.
 func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
 	plan, err := r.resolveAgent(ctx, r.registry.Current(), req.AgentID, req)
 	if err != nil {

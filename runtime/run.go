@@ -19,70 +19,66 @@ import (
 
 // Request asks for one turn.
 type Request struct {
-	// AgentID is the agent that works on it.
+	// AgentID is the agent that runs the turn.
 	AgentID string
 	// Input is what the turn works on: at least one message.
 	Input []model.Message
-	// History is the conversation ahead of the input. The runtime does not
-	// modify it.
+	// History is the conversation before the input. The runtime does not modify it.
 	History []model.Message
-	// SessionID names the conversation; empty makes it a conversation of this
-	// turn alone. Session is the state that its earlier turns left, as
-	// Result.Session has it.
+	// SessionID names the conversation; if empty, the turn is a conversation of its
+	// own. Session is the state that earlier turns left, as in Result.Session.
 	SessionID string
 	Session   map[string]json.RawMessage
 	// Custom is the application's own state of the session, a JSON value, and
-	// Artifacts are those that the session holds, without their data; what its
-	// earlier turns left.
+	// Artifacts are those of the session, without their data. Both are what earlier
+	// turns left.
 	Custom    json.RawMessage
 	Artifacts []tools.Artifact
-	// TurnID is the turn's id; empty makes a new one.
+	// TurnID is the turn's id; if empty, a new one is made.
 	TurnID string
-	// Params override those of the agent, field by field, and Overrides its
-	// limits and the form of its answer.
+	// Params override those of the agent, field by field, and Overrides its limits
+	// and the form of its answer.
 	Params    model.Params
 	Overrides resolve.Overrides
-	// Ephemeral is the agent, for a turn that brings it along. It has the id
-	// AgentID.
+	// Ephemeral is an agent that the request itself defines. Its id is AgentID.
 	Ephemeral *resolve.Ephemeral
-	// Depth is how many turns, in other runtimes, led to this one.
+	// Depth is the number of turns, in other runtimes, that led to this one.
 	Depth int
-	// Tenant owns the turn; empty for one that nobody keeps. Metrics may be told
-	// apart by it.
+	// Tenant owns the turn; empty if the turn is not stored. It can be a label of
+	// metrics.
 	Tenant string
 
-	// State goes on with a turn that was stopped or suspended, with the input,
-	// history and turn id that it began with. The agent is that of the state.
+	// State continues a turn that was stopped or suspended, with its original
+	// input, history and turn id. The agent is that of the state.
 	State *backend.State
-	// Answers are the answers to what the turn waits for.
+	// Answers answer what the turn waits for.
 	Answers []interaction.Answer
 
-	// Persistence is for those who keep turns while they run, as package service
-	// does.
+	// Persistence is for callers that store turns while they run, as package
+	// service does.
 	Persistence
 }
 
-// Persistence keeps a turn while it runs, so that somebody else can go on with it.
-// The zero value keeps nothing.
+// Persistence stores a turn while it runs, so that another process can continue it.
+// The zero value stores nothing.
 type Persistence struct {
-	// Checkpoint, when set, is handed the turn's state after each step that does
-	// not end it. With backend.ErrYield the turn stops there, without having
+	// Checkpoint, if set, receives the turn's state after each step that does not
+	// end it. If it returns backend.ErrYield, the turn stops there without having
 	// ended; any other error fails it.
 	Checkpoint func(ctx context.Context, state *backend.State) error
-	// Journal, when set, keeps what happens in the middle of a step, so that the
-	// turn can go on there when the process has died.
+	// Journal, if set, records calls in the middle of a step, so that the turn can
+	// continue there if the process dies.
 	Journal backend.Journaler
-	// Indeterminate says what becomes of a call that was under way when the
+	// Indeterminate decides what becomes of a call that was running when the
 	// process died and must not be repeated; empty means an error for the model.
 	Indeterminate backend.Indeterminate
-	// SnapshotID is reserved for the snapshot that is made of the session when the
-	// turn succeeds, and ParentSnapshotID is the one that the turn goes on from.
-	// Tools and hooks see both; empty when there is none.
+	// SnapshotID is reserved for the session snapshot that a successful turn makes,
+	// and ParentSnapshotID is the one that the turn continues from. Tools and hooks
+	// see both; empty if there is no snapshot.
 	SnapshotID       string
 	ParentSnapshotID string
-	// ShowCustom, when set, returns what those who follow the turn see of the
-	// application's state, which it is handed a copy of. With an error they do not
-	// see that it changed.
+	// ShowCustom, if set, returns the application's state as those who follow the
+	// turn may see it. It gets a copy. If it fails, they do not see the change.
 	ShowCustom func(custom json.RawMessage) (json.RawMessage, error)
 }
 
@@ -91,23 +87,21 @@ func Prompt(agentID, text string) Request {
 	return Request{AgentID: agentID, Input: []model.Message{model.User(text)}}
 }
 
-// Result is what a turn came to, or how far it came. The agent of its Outcome is
+// Result is the outcome of a turn, or its progress. The agent of its Outcome is
 // always set.
 type Result struct {
 	backend.Result
 	TurnID    string
 	SessionID string
 	Status    event.Status
-	// Custom is the application's own state of the session: what the turn made of
-	// it, or what it was before when the turn did not succeed; nil when there is
-	// none.
+	// Custom is the application's own state of the session: as the turn left it, or
+	// as it was before if the turn did not succeed; nil if there is none.
 	Custom json.RawMessage
-	// Artifacts are what the turn and its delegates made that is no part of the
-	// conversation, with its data.
+	// Artifacts are those that the turn and its delegates made, with their data.
 	Artifacts []tools.Artifact
 }
 
-// TurnError says that a turn began and failed. The cause tells why: a
+// TurnError reports that a turn began and failed. It wraps the cause: a
 // *model.Error, a *execution.HookError, a *backend.PanicError, the end of the
 // context.
 type TurnError struct {
@@ -129,19 +123,18 @@ func (e *TurnError) Error() string {
 // Unwrap returns the cause.
 func (e *TurnError) Unwrap() error { return e.Err }
 
-// ErrNoInput says that a request has no message to work on.
+// ErrNoInput reports a request without a message.
 var ErrNoInput = errors.New("the request has no input: give at least one message")
 
-// Run runs a turn and returns what it came to. The events go to the sink, which
-// may be nil, from run_start to exactly one run_finish. A turn that has to wait
-// for something outside ends as suspended; Start is for turns that somebody
-// answers.
+// Run runs a turn and returns its result. The events go to the sink, which may be
+// nil, from run_start to exactly one run_finish. A turn that has to wait for
+// something outside ends as suspended; use Start for turns that somebody answers.
 //
-// A request that cannot begin, because its agent does not resolve, it has no
-// input, or an answer does not fit, gives an error, no result and no event. A
-// turn that began and failed or was cancelled gives both a result and a
-// *TurnError. One that was stopped between two steps gives a result with a
-// State, backend.ErrYield, and no run_finish.
+// If the request cannot begin, because its agent does not resolve, it has no
+// input, or an answer does not fit, Run returns an error, no result, and emits no
+// event. A turn that began and failed or was canceled returns both a result and a
+// *TurnError. One that was stopped between two steps returns a result with a
+// State, and backend.ErrYield, and emits no run_finish.
 func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*Result, error) {
 	a, err := r.newActivation(ctx, &req, sink)
 	if err != nil {
@@ -151,7 +144,8 @@ func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*
 	return a.runToOutcome(ctx)
 }
 
-// runToOutcome works on the turn up to its first outcome. One that waits is not gone on with.
+// runToOutcome runs the turn up to its first outcome. It does not resume a turn
+// that waits.
 func (a *Activation) runToOutcome(ctx context.Context) (*Result, error) {
 	ctx = a.Observe(ctx)
 	if a.Execute(ctx) == Yielded {
@@ -160,7 +154,7 @@ func (a *Activation) runToOutcome(ctx context.Context) (*Result, error) {
 	return a.Finish(ctx)
 }
 
-// startSpan begins to observe the turn.
+// startSpan starts the turn's span.
 func (h *host) startSpan(ctx context.Context) (context.Context, *telemetry.TurnSpan) {
 	if h.runtime.observer == nil {
 		return telemetry.WithTurn(ctx, h.turnID), nil
@@ -181,7 +175,7 @@ func (h *host) startSpan(ctx context.Context) (context.Context, *telemetry.TurnS
 	return h.runtime.observer.StartTurn(ctx, turn)
 }
 
-// endSpan ends the observation of a turn.
+// endSpan ends the turn's span.
 func endSpan(span *telemetry.TurnSpan, r *Result, err error) {
 	o := telemetry.TurnOutcome{Outcome: r.Outcome, Status: r.Status, Err: err}
 	if r.Termination.Type == "" { // it was stopped between two steps
@@ -190,7 +184,7 @@ func endSpan(span *telemetry.TurnSpan, r *Result, err error) {
 	span.End(o)
 }
 
-// finishTurn emits the one terminal event and returns what the turn came to.
+// finishTurn emits the one terminal event and returns the result.
 func (h *host) finishTurn(ctx context.Context, res *backend.Result, err error, begun time.Time) (*Result, error) {
 	if res == nil {
 		res = &backend.Result{}
@@ -218,7 +212,7 @@ func (h *host) finishTurn(ctx context.Context, res *backend.Result, err error, b
 	return out, nil
 }
 
-// turnResult returns what the turn came to, or how far it came.
+// turnResult returns the turn's result, or its progress.
 func (h *host) turnResult(res *backend.Result) *Result {
 	out := &Result{Result: *res, TurnID: h.turnID, SessionID: h.sessionID, Status: res.Termination.Status()}
 	out.Agent, out.Revision = h.agent, h.revision.Number()
@@ -232,7 +226,7 @@ func (h *host) turnResult(res *backend.Result) *Result {
 func (h *host) logOutcome(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
 	for i := range res.DeadLetters {
 		l := &res.DeadLetters[i]
-		telemetry.Logger(ctx, h.runtime.logger).Warn("a plugin did not do what it was asked for",
+		telemetry.Logger(ctx, h.runtime.logger).Warn("plugin action failed",
 			zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
 	}
 	level := zap.DebugLevel

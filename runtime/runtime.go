@@ -1,14 +1,14 @@
 // Package runtime runs one turn of a declared agent. An AgentRuntime holds the
-// current revision, resolves the agent anew for each turn, and runs the turn where
-// the agent lives: on the local loop or at a peer. Package builder makes one.
+// current revision, resolves the agent anew for each turn, and runs the turn on the
+// agent's backend: the local loop or a peer. Package builder makes one.
 //
-// Run runs a turn to its end and returns what it came to:
+// Run runs a turn to its end and returns the result:
 //
 //	result, err := rt.Run(ctx, runtime.Prompt("guide", "How is Paris?"), nil)
 //
-// Start runs one in the background that somebody can answer and cancel. Package
-// service keeps sessions and turns in a store; it works through Prepare, as Run and
-// Start do.
+// Start runs a turn in the background, where it can be answered and canceled.
+// Package service keeps sessions and turns in a store; like Run and Start, it uses
+// Prepare.
 package runtime
 
 import (
@@ -23,21 +23,21 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what a runtime is made of.
+// Settings configures an AgentRuntime.
 type Settings struct {
 	// Registry holds the revisions that turns resolve in. It is required.
 	Registry *registry.Store
 	// Local runs the agents that have no endpoint. It is required.
 	Local backend.Backend
-	// Logger takes in the runtime's log; nil drops it.
+	// Logger receives the runtime's log; nil drops it.
 	Logger *zap.Logger
 	// Telemetry observes the turns; nil does not.
 	Telemetry *telemetry.Telemetry
-	// Warn is told of the warnings of each revision that becomes current and that
-	// the one before did not have; nil writes them to Logger. It is called by
-	// whoever publishes, and must not publish itself.
+	// Warn receives the warnings of each new revision that the previous one did not
+	// have; nil writes them to Logger. It is called by the goroutine that
+	// publishes, and must not publish itself.
 	Warn func(diag.List)
-	// NewID makes the ids of turns; nil makes UUIDs of version 7.
+	// NewID returns a new turn id; nil uses UUIDs of version 7.
 	NewID func() string
 	// Depth is how deep delegates may be nested; 0 means resolve.DefaultDepth.
 	Depth int
@@ -78,17 +78,16 @@ func New(s Settings) *AgentRuntime {
 // Revision returns the current revision.
 func (r *AgentRuntime) Revision() *registry.Revision { return r.registry.Current() }
 
-// Diagnostics returns what the dry run of the current revision found: warnings
-// and notes.
+// Diagnostics returns the warnings and notes of the current revision's dry run.
 func (r *AgentRuntime) Diagnostics() diag.List { return r.registry.Current().Diagnostics() }
 
-// Publish changes what the runtime knows. It hands edit a draft of the current
-// revision, dry-runs every agent of what edit made of it, and makes it current.
-// When edit fails, or an agent does not resolve (*registry.InvalidError),
-// nothing changes. Turns in flight keep the revision they began with.
+// Publish changes the configuration. It passes edit a draft of the current revision,
+// dry-runs every agent of the edited draft, and makes it current. If edit fails, or
+// an agent does not resolve (*registry.InvalidError), nothing changes. Turns in
+// flight keep the revision they began with.
 //
-// Warnings that the revision before did not have are told to Settings.Warn, or
-// logged.
+// New warnings, which the previous revision did not have, go to Settings.Warn or
+// to the log.
 func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) error) (*registry.Revision, error) {
 	before := r.registry.Current().Diagnostics()
 	rev, err := r.registry.Publish(ctx, edit)
@@ -103,14 +102,13 @@ func (r *AgentRuntime) Resolve(ctx context.Context, agentID string, opts resolve
 	return resolve.Resolve(ctx, r.registry.Current(), agentID, opts)
 }
 
-// Explain says how an agent of the current revision resolves, or why it does
+// Explain describes how an agent of the current revision resolves, or why it does
 // not.
 func (r *AgentRuntime) Explain(ctx context.Context, agentID string) (*resolve.Explanation, error) {
 	return resolve.Explain(ctx, r.registry.Current(), agentID)
 }
 
-// Close closes what the components of the current revision hold open, such as
-// connections to the servers that tools come from, and waits until that is done,
-// for those of earlier revisions, too. It is called when no turn is under way any
-// more, and may be called more than once if the components allow it.
+// Close closes what the components of the current and earlier revisions hold open,
+// such as connections to tool servers, and waits for them. Call it after the last
+// turn has ended. It may be called more than once if the components allow it.
 func (r *AgentRuntime) Close() error { return r.registry.Close() }

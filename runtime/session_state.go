@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	// maxArtifacts bounds what the artifacts of one turn may come to, and
-	// maxCustom the application's state of a session, in bytes.
+	// maxArtifacts limits the artifacts of one turn, and maxCustom the
+	// application's state of a session, in bytes.
 	maxArtifacts = 64 << 20
 	maxCustom    = 4 << 20
-	// maxShown is how many changes of the application's state may wait to be
-	// shown; those behind are shown as one.
+	// maxShown is how many changes of the application's state may wait to be shown;
+	// later ones are merged into one.
 	maxShown = 256
 )
 
 var (
-	// errNoJSON is returned for an application's state that cannot be kept.
-	errNoJSON = errors.New("the state of the session cannot be changed to what is no JSON, or nested too deeply")
-	// errTurnOver is returned to what changes the session behind the end of the
-	// turn.
+	// errNoJSON is returned for an application's state that cannot be stored.
+	errNoJSON = errors.New("the new state of the session is not JSON, or nested too deeply")
+	// errTurnOver is returned for changes of the session after the end of the turn.
 	errTurnOver = errors.New("the turn is over")
 )
 
-// sessionState is a session as one turn sees and changes it. What changed is
-// shown by the turn's own goroutine, in the order in which it changed.
+// sessionState is a session as one turn sees and changes it. The turn's own
+// goroutine shows the changes, in the order in which they were made.
 type sessionState struct {
 	snapshotID, parentID string
 	newID                func() string
-	// root has the artifacts of a delegate; nil for a turn that is none.
+	// root has the artifacts of a delegate; nil for a turn that is not a
+	// delegate's.
 	root *sessionState
 
-	// found is the custom state as the turn found it.
+	// found is the custom state at the start of the turn.
 	found json.RawMessage
 
 	mu sync.Mutex
-	// state is what the turn made of the session. Its custom state is never
+	// state is the session as the turn changed it. Its custom state is never
 	// modified in place.
 	state backend.SessionState
 	// handed is the version that was handed out last.
@@ -54,13 +54,13 @@ type sessionState struct {
 	// taken.
 	made  []*tools.Artifact
 	taken int
-	// changes are those that were not shown.
+	// changes are those that were not shown yet.
 	changes []sessionChange
 	over    bool
 
 	// view is Request.ShowCustom; nil shows everything.
 	view func(custom json.RawMessage) (json.RawMessage, error)
-	// base is the custom state that was shown last, and patched tells that it was
+	// base is the custom state that was shown last, and patched is set once it was
 	// shown as a whole. Used by the turn's goroutine.
 	base    json.RawMessage
 	patched bool
@@ -74,8 +74,7 @@ type sessionChange struct {
 
 var _ tools.Session = (*sessionState)(nil)
 
-// newSessionState returns the session of a turn that begins, or goes on from a
-// state.
+// newSessionState returns the session of a turn that begins or resumes.
 func newSessionState(req *Request, state *backend.State, parent *ancestry, newID func() string) *sessionState {
 	s := &sessionState{snapshotID: req.SnapshotID, parentID: req.ParentSnapshotID, newID: newID, view: req.ShowCustom}
 	if parent != nil {
@@ -88,14 +87,14 @@ func newSessionState(req *Request, state *backend.State, parent *ancestry, newID
 		s.state.Artifacts = slices.Clone(s.state.Artifacts)
 		s.handed = s.state.Version
 		if !bytes.Equal(s.state.Custom, s.base) {
-			// Whoever follows the turn may have seen more than was kept of it.
+			// Followers of the turn may have seen more than was stored of it.
 			s.changes = append(s.changes, sessionChange{custom: s.state.Custom})
 		}
 	}
 	return s
 }
 
-// rootSession returns the session that artifacts are kept with.
+// rootSession returns the session that artifacts are stored in.
 func (s *sessionState) rootSession() *sessionState {
 	if s.root != nil {
 		return s.root
@@ -106,7 +105,7 @@ func (s *sessionState) rootSession() *sessionState {
 // SnapshotID returns the id that is reserved for the turn's snapshot.
 func (s *sessionState) SnapshotID() string { return s.snapshotID }
 
-// ParentSnapshotID returns the snapshot that the turn goes on from.
+// ParentSnapshotID returns the snapshot that the turn continues from.
 func (s *sessionState) ParentSnapshotID() string { return s.parentID }
 
 // Custom returns a copy of the application's state.
@@ -116,8 +115,8 @@ func (s *sessionState) Custom() json.RawMessage {
 	return bytes.Clone(s.state.Custom)
 }
 
-// UpdateCustom changes the application's state. The change is made again when
-// another one came between.
+// UpdateCustom changes the application's state. It retries when another change was
+// made in between.
 func (s *sessionState) UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error {
 	for {
 		s.mu.Lock()
@@ -137,7 +136,7 @@ func (s *sessionState) UpdateCustom(change func(custom json.RawMessage) (json.Ra
 	}
 }
 
-// swapCustom replaces the application's state if it still is what was seen.
+// swapCustom replaces the application's state if it is still the one that was seen.
 func (s *sessionState) swapCustom(seen, next json.RawMessage) (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +158,7 @@ func (s *sessionState) swapCustom(seen, next json.RawMessage) (done bool, err er
 	return true, nil
 }
 
-// customOf returns a state as it is kept: a compact copy; nil for none, and for
+// customOf returns a state as it is stored: a compact copy; nil if it is empty or
 // null.
 func customOf(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
@@ -174,24 +173,24 @@ func customOf(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	switch {
 	case compact.Len() > maxCustom:
-		return nil, fmt.Errorf("the state of the session has %d bytes; it may have %d", compact.Len(), maxCustom)
+		return nil, fmt.Errorf("the state of the session has %d bytes; the limit is %d", compact.Len(), maxCustom)
 	case compact.String() == "null":
 		return nil, nil
 	}
 	return compact.Bytes(), nil
 }
 
-// KeepArtifact keeps something until the turn's result is dropped, or for as long
-// as the store has it.
+// KeepArtifact stores an artifact until the turn's result is dropped, or for as
+// long as the store has it.
 func (s *sessionState) KeepArtifact(a tools.Artifact) (string, error) {
 	if s.root != nil {
 		return s.root.KeepArtifact(a)
 	}
 	if len(a.Metadata) > 0 && !rawjson.Valid(a.Metadata) {
-		return "", fmt.Errorf("the metadata of artifact %q is no JSON", a.Name)
+		return "", fmt.Errorf("the metadata of artifact %q is not JSON", a.Name)
 	}
 	if !clip.IsClean(a.ID) {
-		return "", fmt.Errorf("the id %q of an artifact holds a NUL or is not UTF-8", a.ID)
+		return "", fmt.Errorf("invalid artifact id %q: it contains a NUL or is not UTF-8", a.ID)
 	}
 	if a.ID == "" {
 		a.ID = s.newID()
@@ -211,8 +210,7 @@ func (s *sessionState) KeepArtifact(a tools.Artifact) (string, error) {
 	return a.ID, nil
 }
 
-// putArtifact puts an artifact at the place of the one that it replaces, or behind the
-// others.
+// putArtifact replaces an artifact, or appends a new one.
 func (s *sessionState) putArtifact(a *tools.Artifact) error {
 	size := s.state.ArtifactBytes + a.Size
 	replaced := slices.IndexFunc(s.made, func(m *tools.Artifact) bool { return replacesArtifact(a, m) })
@@ -220,7 +218,7 @@ func (s *sessionState) putArtifact(a *tools.Artifact) error {
 		size -= s.made[replaced].Size
 	}
 	if size > maxArtifacts {
-		return fmt.Errorf("the artifacts of a turn may have %d bytes in all", maxArtifacts)
+		return fmt.Errorf("the artifacts of a turn exceed the limit of %d bytes", maxArtifacts)
 	}
 	if replaced >= 0 {
 		s.made = slices.Delete(s.made, replaced, replaced+1)
@@ -232,7 +230,7 @@ func (s *sessionState) putArtifact(a *tools.Artifact) error {
 	s.state.ArtifactBytes = size
 	held := *a
 	held.Data = nil
-	// What was handed out has the list as it was.
+	// Readers still have the old list.
 	s.state.Artifacts = slices.Clone(s.state.Artifacts)
 	if i := slices.IndexFunc(s.state.Artifacts, func(h tools.Artifact) bool { return replacesArtifact(a, &h) }); i >= 0 {
 		s.state.Artifacts[i] = held
@@ -247,7 +245,7 @@ func replacesArtifact(a, other *tools.Artifact) bool {
 	return a.ID == other.ID || a.Name != "" && a.Name == other.Name
 }
 
-// Artifacts returns what the session holds, without the data.
+// Artifacts returns the artifacts of the session, without their data.
 func (s *sessionState) Artifacts() []tools.Artifact {
 	if s.root != nil {
 		return s.root.Artifacts()
@@ -257,7 +255,7 @@ func (s *sessionState) Artifacts() []tools.Artifact {
 	return slices.Clone(s.state.Artifacts)
 }
 
-// takeMade returns the artifacts that the turn made since it was called last.
+// takeMade returns the artifacts that the turn made since the last call.
 func (s *sessionState) takeMade() []*tools.Artifact {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +264,7 @@ func (s *sessionState) takeMade() []*tools.Artifact {
 	return made
 }
 
-// handOut returns what the turn made of the session.
+// handOut returns the session as the turn changed it.
 func (s *sessionState) handOut() backend.SessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,8 +275,8 @@ func (s *sessionState) handOut() backend.SessionState {
 	return s.state
 }
 
-// changedState returns what the turn made of the session; nil when that was handed
-// out before.
+// changedState returns the session as the turn changed it, or nil if that state was
+// handed out before.
 func (s *sessionState) changedState() *backend.SessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,9 +287,9 @@ func (s *sessionState) changedState() *backend.SessionState {
 	return &state
 }
 
-// close ends what can be done to the session, and returns the custom state and
-// the artifacts that the turn made. A turn that did not succeed leaves the state
-// as it was.
+// close rejects further changes of the session, and returns the custom state and
+// the artifacts that the turn made. Unless changed is set, the custom state is the
+// one at the start of the turn.
 func (s *sessionState) close(changed bool) (custom json.RawMessage, made []tools.Artifact) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +303,7 @@ func (s *sessionState) close(changed bool) (custom json.RawMessage, made []tools
 	return s.state.Custom, made
 }
 
-// takeChanges returns the changes that were not shown.
+// takeChanges removes and returns the changes that were not shown yet.
 func (s *sessionState) takeChanges() []sessionChange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,7 +312,7 @@ func (s *sessionState) takeChanges() []sessionChange {
 	return changes
 }
 
-// changeEvent returns the event that shows a change, or nil when nothing changed by it.
+// changeEvent returns the event that shows a change, or nil if nothing changed.
 func (s *sessionState) changeEvent(c *sessionChange) event.Data {
 	if c.artifact != nil {
 		return c.artifact
@@ -334,8 +332,9 @@ func (s *sessionState) changeEvent(c *sessionChange) event.Data {
 	return &event.CustomPatch{Patch: patch}
 }
 
-// customViews returns the custom state that was shown last, and a new one, as those
-// who follow the turn see them. It is false when the new one must not be shown.
+// customViews returns the custom state that was shown last, and a new one, as
+// followers of the turn see them. It returns false if the new one must not be
+// shown.
 func (s *sessionState) customViews(next json.RawMessage) (base, custom json.RawMessage, ok bool) {
 	if s.view == nil {
 		return s.base, next, true

@@ -144,10 +144,10 @@ func TestTheSessionIsClosedBehindTheTurn(t *testing.T) {
 	}
 	for _, s := range []tools.Session{late, inTool} {
 		if err := s.UpdateCustom(sets(`1`)); err == nil {
-			t.Error("the state is changed behind the turn")
+			t.Error("the state changed after the turn")
 		}
 		if _, err := s.KeepArtifact(tools.Artifact{}); err == nil {
-			t.Error("an artifact is kept behind the turn")
+			t.Error("an artifact was kept after the turn")
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestADelegateBelongsToTheTraceOfItsCall(t *testing.T) {
 	for i := range spans {
 		for _, a := range spans[i].Attributes {
 			if text := a.Value.String(); strings.Contains(text, "secret") || strings.Contains(text, "private") {
-				t.Errorf("span %s tells what was said: %s=%s", spans[i].Name, a.Key, text)
+				t.Errorf("span %s reveals content: %s=%s", spans[i].Name, a.Key, text)
 			}
 		}
 		if spans[i].Name == "execute_tool look" && spans[i].SpanContext.SpanID() != seen.SpanID() {

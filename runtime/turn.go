@@ -18,15 +18,16 @@ type Turn struct {
 	err        error
 
 	mu sync.Mutex
-	// asked has what the turn asked for since it went on last, and all answers.
+	// asked holds what the turn has asked since it was last resumed, and all
+	// answers.
 	asked backend.State
-	// answered is signalled when an answer came.
+	// answered is signaled by each answer.
 	answered chan struct{}
 }
 
-// Start begins a turn and returns at once. Unlike Run it does not end when it
-// has to wait: it goes on once Resolve gave it the answers. The turn ends when
-// ctx does. The errors are those of a request that cannot begin.
+// Start begins a turn and returns at once. Unlike with Run, the turn does not end
+// when it has to wait: it continues once Answer has its answers. It ends when ctx
+// does. Start fails if the request cannot begin.
 func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) (*Turn, error) {
 	a, err := r.Prepare(ctx, &req, sink)
 	if err != nil {
@@ -54,8 +55,8 @@ func (t *Turn) ID() string { return t.activation.host.turnID }
 // Done returns a channel that is closed when the turn is over.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
-// Wait returns what the turn came to, as Run does, once it is over. When ctx
-// ends first it returns why; the turn goes on.
+// Wait returns the result of the turn, as Run does, once it is over. If ctx ends
+// first, Wait returns its cause and the turn continues.
 func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 	select {
 	case <-t.done:
@@ -65,8 +66,8 @@ func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 	}
 }
 
-// Cancel ends the turn. The reason, which may be nil, appears in its
-// termination. Cancelling a turn that is over does nothing.
+// Cancel ends the turn. The reason, which may be nil, appears in its termination.
+// Canceling a turn that is over has no effect.
 func (t *Turn) Cancel(reason error) { t.cancel(reason) }
 
 // Interactions returns what the turn waits for now.
@@ -77,9 +78,9 @@ func (t *Turn) Interactions() []*interaction.Request {
 }
 
 // Answer answers something that the turn waits for, by the id of the interaction or
-// of the call. An answer may come as soon as the interaction was shown, and the same
-// one may come again. The errors are a *interaction.UnknownError and a
-// *interaction.AnswerError; with either nothing changed.
+// of the call. An answer may come as soon as the interaction was shown, and may be
+// repeated. It fails with a *interaction.UnknownError or a
+// *interaction.AnswerError, which change nothing.
 func (t *Turn) Answer(r interaction.Answer) error {
 	t.mu.Lock()
 	err := t.asked.Answer(r)
@@ -94,8 +95,8 @@ func (t *Turn) Answer(r interaction.Answer) error {
 	return nil
 }
 
-// noteRequest notes what the turn asks for. A call that needs several answers asks again
-// for those that did not come.
+// noteRequest records what the turn asks. A call that needs several answers repeats
+// those that are still missing.
 func (t *Turn) noteRequest(q *event.InteractionRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,8 +114,8 @@ func (t *Turn) noteRequest(q *event.InteractionRequest) {
 	})
 }
 
-// noteWaiting notes what a state waits for: what was asked for and is not part of it is
-// over.
+// noteWaiting records what a state waits for. Requests that are no longer part of
+// it are dropped.
 func (t *Turn) noteWaiting(state *backend.State) {
 	waiting := state.Clone()
 	t.asked.Calls, t.asked.Remote = waiting.Calls, waiting.Remote
@@ -123,7 +124,7 @@ func (t *Turn) noteWaiting(state *backend.State) {
 // runUntilEnd runs the turn from one wait to the next.
 func (t *Turn) runUntilEnd(ctx context.Context) {
 	defer t.clearRequests()
-	t.err = errNoOutcome // unless a sink ends the goroutine, something else comes of it
+	t.err = errNoOutcome // remains only if a sink ends the goroutine
 	a := t.activation
 	ctx = a.Observe(ctx)
 	for {
@@ -133,7 +134,7 @@ func (t *Turn) runUntilEnd(ctx context.Context) {
 			t.result, t.err = a.Leave(nil), backend.ErrYield
 			return
 		case Suspended:
-			if late { // it was told to end, and waits
+			if late { // its context had ended, and still it waits
 				a.stopWaiting(ctx)
 			} else if a.prepareResume() == nil {
 				t.awaitAnswer(ctx, a.result.State)
@@ -156,9 +157,9 @@ func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
 	return backend.Ended(ctx)
 }
 
-// awaitAnswer waits until one of the interactions of a state has an answer, or ctx ends. In
-// the second case the backend runs once more, with a context that has ended, to
-// close the step and let the plugins finish.
+// awaitAnswer waits until one of the interactions of a state has an answer, or ctx
+// ends. If ctx ends, the backend runs once more with the ended context, to close
+// the step and let the plugins finish.
 func (t *Turn) awaitAnswer(ctx context.Context, state *backend.State) {
 	for !t.applyAnswers(state) {
 		select {
@@ -169,15 +170,15 @@ func (t *Turn) awaitAnswer(ctx context.Context, state *backend.State) {
 	}
 }
 
-// clearRequests notes that the turn waits for nothing any more.
+// clearRequests records that the turn no longer waits for anything.
 func (t *Turn) clearRequests() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked.Calls, t.asked.Remote = nil, nil
 }
 
-// applyAnswers hands the answers that came to the state, and reports whether there are
-// any.
+// applyAnswers adds the answers that have arrived to the state, and reports whether
+// there were any.
 func (t *Turn) applyAnswers(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -51,7 +51,7 @@ func TestATurnGoesOnWhenItIsAnswered(t *testing.T) {
 		t.Fatalf("the turn ended by %+v with %q, %v", got.Termination, got.Response, err)
 	}
 	if !slices.ContainsFunc(log.List, func(ev event.Event) bool { return ev.Data.Type() == event.TypeRunWaiting }) {
-		t.Error("the log does not say that the turn waited")
+		t.Error("the log has no entry for the wait")
 	}
 	turntest.CheckLog(t, log.List)
 	turntest.CheckMessages(t, got.Messages)
@@ -238,7 +238,7 @@ func TestATurnThatIgnoresItsContextIsGivenUp(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		if len(log.List) != n || !log.List[n-1].Terminal() {
-			t.Errorf("%d events came behind the end", len(log.List)-n)
+			t.Errorf("%d events after the end", len(log.List)-n)
 		}
 	})
 }

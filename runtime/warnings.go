@@ -5,8 +5,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// LogWarnings writes each warning of a list to a logger, with its code, its place
-// and the agent concerned. A nil logger writes nothing.
+// LogWarnings logs each warning of a list, with its code, its place and the agent
+// concerned. A nil logger drops them.
 func LogWarnings(logger *zap.Logger, list diag.List) {
 	if logger == nil {
 		return
@@ -26,7 +26,7 @@ func LogWarnings(logger *zap.Logger, list diag.List) {
 	}
 }
 
-// reportWarnings tells of the warnings of a revision that the one before did not have.
+// reportWarnings reports the warnings that the previous revision did not have.
 func (r *AgentRuntime) reportWarnings(before, now diag.List) {
 	known := make(map[diag.Identity]bool, len(before))
 	for i := range before {
