@@ -28,7 +28,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// doomed is a turn whose process dies now and then. The script says what the
+// doomed is a turn whose process dies now and then. The script has what the
 // models answer, by the number of answers that the conversation has.
 type doomed struct {
 	script []turntest.Answer
@@ -179,11 +179,11 @@ var errDied = errors.New("the process died")
 
 // disk is what outlives a process: the latest state, and the calls that were
 // settled. The process dies when it has something to keep for the lives-th time;
-// keeps says whether that is still kept.
+// keeps reports whether that is still kept.
 type disk struct {
 	state []byte
 	rows  [][2][]byte
-	// log are the events that were kept, behind which pending are to be.
+	// log has the kept events, and pending the next ones.
 	log, pending []event.Event
 	lives        int
 	keeps        bool
@@ -206,7 +206,7 @@ func (d *disk) write() bool {
 	return true
 }
 
-// Emit takes in an event, which is kept with what is kept next.
+// Emit adds an event, which is kept with the next commit.
 func (d *disk) Emit(ev event.Event) { d.pending = append(d.pending, ev) }
 
 func (d *disk) Begin(_ context.Context, s *backend.State) (err error) {

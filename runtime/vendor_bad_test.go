@@ -23,8 +23,8 @@ import (
 // vendor is a provider that can be asked on loopback.
 type vendor struct {
 	new func(t *testing.T, url string) model.Executor
-	// whole is a stream that is an answer; piece is an event of one that goes on,
-	// behind begin, with a place for a text.
+	// whole is a stream that is an answer; piece is an event of one that continues
+	// after begin, with a place for a text.
 	whole, begin, piece string
 	// refusal is the body of a refused request.
 	refusal string
