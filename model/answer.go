@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// MaxAnswer is how large an answer may be, in bytes: its text, reasoning and
-// arguments, ids and names, and 1 KiB for each part on top. An event that adds
-// nothing counts for a byte, so that a stream cannot go on for ever.
+// MaxAnswer is the size limit of an answer in bytes: text, reasoning, arguments,
+// ids and names, plus 1 KiB for each part. An event that adds nothing counts as one
+// byte, so that every stream ends.
 const MaxAnswer = 16 << 20
 
 const (
@@ -21,8 +21,8 @@ const (
 	maxCallID = 256
 )
 
-// Answer is a model's answer put together from its events. The zero value is
-// ready to use.
+// Answer assembles a model's answer from its events. The zero value is ready to
+// use.
 type Answer struct {
 	Reason FinishReason
 	// Usage counts the tokens of the answer; zero when the vendor reported
@@ -30,15 +30,15 @@ type Answer struct {
 	Usage Usage
 	// Finished is set once the answer ended as it should.
 	Finished bool
-	// Served is the model that answers, as far as a pool said.
+	// Served is the model that answers, if a pool reported one.
 	Served Served
-	// Retries counts how often the answer was asked for again.
+	// Retries counts the repetitions of the request.
 	Retries int
-	// Taken, if set, reports whether a call that came before has an id: no call of
-	// the answer gets it then. Reset keeps it.
+	// Taken, if set, reports whether an earlier call has an id: no call of the
+	// answer is then given that id. Reset keeps it.
 	Taken func(id string) bool
-	// MaxCalls, if set, is how many calls the answer may ask for: Message leaves out
-	// those behind, and Omitted counts them. Reset keeps it.
+	// MaxCalls, if set, limits the calls of the answer: Message leaves out those
+	// beyond it, and Omitted counts them. Reset keeps it.
 	MaxCalls int
 
 	number int
@@ -58,7 +58,7 @@ type Served struct {
 	Upstream string
 }
 
-// partial is a part that is being put together.
+// partial is a part that is still being assembled.
 type partial struct {
 	typ PartType
 	// data is the text, the readable reasoning or the arguments.
@@ -66,16 +66,14 @@ type partial struct {
 	// id is that of the call, or of the reasoning item; name is the tool's.
 	id, name  string
 	encrypted string
-	// done tells that nothing more may be added, and cancelled that the part was
-	// taken back.
+	// done is set when the part is complete, and cancelled when it was taken back.
 	done, cancelled bool
 }
 
-// Add takes in the next event. It returns an *Error of class Provider for an
-// event that breaks the order: a piece of a call that never started, is complete
-// or was taken back, a call started out of order, or anything behind the finish.
-// The error of an answer that is larger than MaxAnswer is of class Truncated,
-// because asking again would not help.
+// Add appends the next event. It returns an *Error of class Provider for an event
+// out of order: a piece of a call that never started, is complete or was cancelled,
+// a call started out of order, or anything after the finish. An answer larger than
+// MaxAnswer fails with class Truncated, because asking again would not help.
 func (a *Answer) Add(ev *Event) error {
 	if a.Finished {
 		return protocolError("an event follows the end of the answer")
@@ -137,8 +135,8 @@ func (a *Answer) Add(ev *Event) error {
 	return nil
 }
 
-// openPart returns the part that text or reasoning is added to: the last one that
-// stands, when it is of that type and goes on, else a new one.
+// openPart returns the part that text or reasoning is appended to: the last part,
+// if it has that type and is not complete, else a new one.
 func (a *Answer) openPart(typ PartType) *partial {
 	n := len(a.parts)
 	for n > 0 && a.parts[n-1].cancelled {
@@ -158,7 +156,7 @@ func (a *Answer) startedCall(index int) *partial {
 	return &a.parts[a.calls[index]]
 }
 
-// addPart adds a part, in the memory of one from an earlier answer if there is.
+// addPart adds a part, reusing the memory of a part of an earlier answer.
 func (a *Answer) addPart(typ PartType) *partial {
 	a.size += partSize
 	var data []byte
@@ -169,9 +167,9 @@ func (a *Answer) addPart(typ PartType) *partial {
 	return &a.parts[len(a.parts)-1]
 }
 
-// callID returns the id of a call that starts: what the model gave, unless that
-// is missing, too long, not text, or taken by another call. Some vendors count the calls of
-// each answer anew.
+// callID returns the id of a call that starts: the one from the model, unless it is
+// missing, too long, not valid text or already taken. Some vendors number the calls
+// of each answer from the start.
 func (a *Answer) callID(id string) string {
 	for n := len(a.calls); id == "" || len(id) > maxCallID || !clip.IsClean(id) || a.isIDTaken(id); n++ {
 		id = fmt.Sprintf("call_%d_%d", a.number, n)
@@ -183,9 +181,8 @@ func (a *Answer) isIDTaken(id string) bool {
 	return slices.ContainsFunc(a.calls, func(i int) bool { return a.parts[i].id == id }) || a.Taken != nil && a.Taken(id)
 }
 
-// Reset makes the answer empty again, keeping its memory. The number tells the
-// answers of a turn apart: it becomes part of the ids that are made for calls
-// to which the model gave none.
+// Reset empties the answer and keeps its memory. The number identifies the answer
+// within its turn: it becomes part of the ids generated for calls without one.
 func (a *Answer) Reset(number int) {
 	*a = Answer{number: number, parts: a.parts[:0], calls: a.calls[:0], Taken: a.Taken, MaxCalls: a.MaxCalls}
 }
@@ -228,9 +225,8 @@ func (a *Answer) Text() string {
 }
 
 // Message returns the answer as a message, with its parts in the order in which
-// they began. A call that was taken back is no part of it, and neither is one beyond
-// MaxCalls. A call without
-// arguments, or with the JSON null, has the arguments {}.
+// they began. It leaves out cancelled calls and those beyond MaxCalls. A call
+// without arguments, or with JSON null, has the arguments {}.
 func (a *Answer) Message() Message {
 	parts := make([]Part, 0, len(a.parts))
 	calls, number := make([]ToolCall, 0, len(a.calls)), 0
@@ -262,7 +258,7 @@ func (a *Answer) Message() Message {
 
 var noArguments = json.RawMessage(`{}`)
 
-// copyArguments returns a copy of what was collected, whose memory is used again.
+// copyArguments returns a copy of the arguments, because their buffer is reused.
 func copyArguments(data []byte) json.RawMessage {
 	switch string(bytes.TrimSpace(data)) {
 	case "", "null":

@@ -37,7 +37,7 @@ func TestAnAnswerIsOnlySoLarge(t *testing.T) {
 		}
 		a.Reset(2)
 		if err := a.Add(&finish); err != nil {
-			t.Errorf("%s: the answer behind it: %v", tt.name, err)
+			t.Errorf("%s: the answer after it: %v", tt.name, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type Breaker struct {
 	until   time.Time
 	probing bool
 	// turns counts how often the breaker opened or closed. An attempt that began
-	// before the latest of these says nothing any more.
+	// before the latest change no longer counts.
 	turns int
 }
 
@@ -78,14 +78,13 @@ func (b *Breaker) refusalLocked() *Error {
 	return refused
 }
 
-// roundUp returns a wait in whole seconds, so that nobody is told to come back
-// too early.
+// roundUp rounds a wait up to whole seconds, so that nobody comes back too early.
 func roundUp(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
-// beginAttempt asks for leave to call the model. Unless it is refused, the attempt must
-// be ended. A nil breaker gives leave.
+// beginAttempt returns an attempt to call the model, or the error of an open
+// breaker. The attempt must be counted. A nil breaker permits every call.
 func (b *Breaker) beginAttempt() (attempt, error) {
 	if b == nil {
 		return attempt{}, nil
@@ -99,8 +98,8 @@ func (b *Breaker) beginAttempt() (attempt, error) {
 	return attempt{breaker: b, turn: b.turns, probe: b.probing}, nil
 }
 
-// attempt is one call that a breaker let through. What becomes of it is tied to
-// it: an attempt that is abandoned or late cannot be taken for another.
+// attempt is one call that a breaker let through. It holds its own outcome, so that
+// an abandoned or late attempt is not mistaken for another.
 type attempt struct {
 	breaker *Breaker
 	turn    int
@@ -108,19 +107,19 @@ type attempt struct {
 	outcome outcome
 }
 
-// outcome is what an attempt says about its model.
+// outcome is the result of an attempt.
 type outcome uint8
 
 const (
-	// saidNothing is an attempt that does not count: it was cancelled, or given
-	// up before the model said anything.
+	// saidNothing is an attempt that does not count: it was cancelled, or abandoned
+	// before the model sent anything.
 	saidNothing outcome = iota
 	succeeded
 	failed
 )
 
-// noteEvent takes in one event of the attempt's stream, or its error. An attempt that
-// its consumer gives up counts by what was seen until then.
+// noteEvent records one event of the attempt's stream, or its error. An attempt
+// that its consumer abandons counts by what was seen until then.
 func (a *attempt) noteEvent(ctx context.Context, typ EventType, err error) {
 	switch {
 	case a.breaker == nil:

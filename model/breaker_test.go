@@ -127,7 +127,7 @@ func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 	cancel()
 	for name, tt := range map[string]struct {
 		probe func(b *Breaker)
-		// closes tells whether the breaker is closed afterwards, and fails
+		// closes reports whether the breaker is closed afterwards, and fails
 		// whether it is open for another 30 s.
 		closes, fails bool
 	}{

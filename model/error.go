@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ErrorClass says what kind of trouble a model call ran into, and with it what
-// may help.
+// ErrorClass is the kind of failure of a model call, which decides what may help.
 type ErrorClass string
 
 // The classes of errors.
@@ -40,7 +39,7 @@ const (
 	Truncated ErrorClass = "truncation"
 	// InvalidOutput is an answer that does not have the form asked for.
 	InvalidOutput ErrorClass = "invalid_output"
-	// Cancelled is a call that its caller gave up.
+	// Cancelled is a call that its caller abandoned.
 	Cancelled ErrorClass = "cancelled"
 )
 
@@ -59,9 +58,9 @@ type Error struct {
 	Class ErrorClass
 	// Provider is the id of the provider, empty when none was reached.
 	Provider string
-	// Message says what happened, without secrets.
+	// Message describes the failure, without secrets.
 	Message string
-	// Status is the HTTP status of the vendor's answer, 0 when there was none.
+	// Status is the HTTP status of the vendor's answer, or 0 if none.
 	Status int
 	// RetryAfter is how long the vendor asks to wait, 0 when it does not say.
 	RetryAfter time.Duration

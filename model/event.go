@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// EventType says what an Event of a model's answer carries.
+// EventType is the kind of an Event.
 type EventType uint8
 
 // The types of events in a model's answer.
@@ -19,27 +19,26 @@ const (
 	EventToolCallStart
 	// EventToolCallDelta adds Delta to the arguments of the call Index.
 	EventToolCallDelta
-	// EventToolCallEnd says that the arguments of the call Index are complete.
+	// EventToolCallEnd marks the arguments of the call Index as complete.
 	EventToolCallEnd
 	// EventFinish ends the answer, with Reason and Usage.
 	EventFinish
 	// EventServed names the model that answers from here on, when a pool chose
 	// it: ID is the model's id, Name the vendor's name.
 	EventServed
-	// EventRetry says that the answer is about to be asked for again, with
-	// Retry. What was streamed stands unless an EventReset or
-	// EventToolCallCancel follows.
+	// EventRetry announces that the answer is requested again, with Retry. What was
+	// streamed remains valid unless an EventReset or EventToolCallCancel follows.
 	EventRetry
-	// EventReset takes back everything that was streamed of the answer, the
-	// numbers of its calls included; Delta says why.
+	// EventReset discards everything streamed of the answer, including the numbers
+	// of its calls; Delta is the reason.
 	EventReset
-	// EventToolCallCancel takes back the call Index, which broke off; Delta says
-	// why. Its number is not used again.
+	// EventToolCallCancel discards the call Index, which was interrupted; Delta is
+	// the reason. Its number is not reused.
 	EventToolCallCancel
 )
 
-// Event is one piece of a model's answer. Type says which fields count. Calls
-// are numbered from 0 in the order in which they start; the pieces of several
+// Event is one piece of a model's answer. Type determines which fields are set.
+// Calls are numbered from 0 in the order in which they start; the pieces of several
 // calls may alternate.
 type Event struct {
 	Type  EventType
@@ -60,25 +59,25 @@ type Event struct {
 type Retry struct {
 	// Attempt counts the repetitions of the call from 1.
 	Attempt int
-	// Class is what the attempt before failed with.
+	// Class is the error class of the previous attempt.
 	Class ErrorClass
-	// Plan says how the answer is taken up again; empty when it had not begun.
+	// Plan is how the answer resumes; empty if it had not begun.
 	Plan RecoveryPlan
-	// Wait is how long the repetition is put off.
+	// Wait is the delay before the repetition.
 	Wait time.Duration
 }
 
-// RecoveryPlan says how an answer goes on that broke off.
+// RecoveryPlan is how an interrupted answer resumes.
 type RecoveryPlan string
 
-// The plans, by what had been streamed when the answer broke off.
+// The plans, by what had been streamed when the answer was interrupted.
 const (
-	// ContinueText goes on behind a text.
+	// ContinueText continues after the text.
 	ContinueText RecoveryPlan = "continue_text"
-	// KeepToolCalls takes the complete calls for the whole answer; the model is
-	// not asked again.
+	// KeepToolCalls treats the complete calls as the whole answer; the model is not
+	// asked again.
 	KeepToolCalls RecoveryPlan = "keep_tool_calls"
-	// DropToolCall goes on behind the text ahead of an incomplete call.
+	// DropToolCall continues after the text and drops an incomplete call.
 	DropToolCall RecoveryPlan = "drop_tool_call"
 	// Restart asks again from the beginning.
 	Restart RecoveryPlan = "restart"

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Home says how the member of a pool that serves a session is chosen.
+// Home is how a pool chooses the member that serves a session.
 type Home string
 
 // The ways to choose a home.
@@ -20,8 +20,8 @@ const (
 )
 
 // chooseHome returns the home of a session that has none yet: by the policy, among
-// the members that may be one and are known of nothing that keeps them from
-// serving; if there is no such member, among all that may be one.
+// the eligible members with no known obstacle, or among all eligible members if all
+// have one.
 func (p *Pool) chooseHome(key string, unread []*Error) int {
 	fit := func(i int) bool { return p.objectionTo(i, unread) == nil }
 	i := p.bestMember(key, fit)
@@ -93,9 +93,8 @@ type seat struct {
 	moves int
 }
 
-// seats are those of the latest sessions, by what sessions are told apart by.
-// The empty key is that of a call outside of any session, of which nothing is
-// remembered.
+// seats are those of the latest sessions, by session key. A call outside of any
+// session has the empty key and is not remembered.
 type seats struct {
 	byKey map[string]seat
 	// ring holds the keys in the order in which they came; next is where the

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// Role says who a message is from.
+// Role is the sender of a message.
 type Role string
 
 // The roles of messages.
@@ -33,7 +33,7 @@ type Message struct {
 	Parts []Part `json:"parts"`
 }
 
-// PartType says which field of a Part is set.
+// PartType determines which field of a Part is set.
 type PartType string
 
 // The types of parts.
@@ -52,7 +52,7 @@ const (
 	PartToolResult PartType = "tool_result"
 )
 
-// Part is one piece of a message. Type says which of the other fields is set.
+// Part is one piece of a message. Type determines which of the other fields is set.
 type Part struct {
 	Type       PartType    `json:"type"`
 	Text       string      `json:"text,omitempty"`

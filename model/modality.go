@@ -40,8 +40,8 @@ func (p *Part) Modality() spec.Modality {
 	}
 }
 
-// canRead reports whether a model reads a part. Text is read by every model, and
-// of a file of no known kind the vendor must say whether it is.
+// canRead reports whether a model reads a part. Every model reads text; whether it
+// reads a file of unknown kind is left to the vendor.
 func canRead(input []spec.Modality, p *Part) bool {
 	if len(input) == 0 {
 		return true
@@ -80,9 +80,9 @@ func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 	return l.Executor.Stream(ctx, &own)
 }
 
-// readErrors tells, per member, why it cannot read the request; nil when all can.
-// Members that read every message of the user are preferred to those that read
-// the latest only. When nobody does, the error says so.
+// readErrors returns, per member, why it cannot read the request, or nil if all
+// can. Members that read every user message are preferred to those that read only
+// the latest. It fails if no member reads the latest.
 func (p *Pool) readErrors(req *Request) ([]*Error, error) {
 	limited := func(m Member) bool { return len(m.Input) > 0 }
 	if !slices.ContainsFunc(p.members, limited) {
@@ -110,8 +110,7 @@ func (p *Pool) readErrors(req *Request) ([]*Error, error) {
 	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, joinModalities(asked))}
 }
 
-// latestUserMessages returns what the user said last: the user's messages that follow each
-// other nearest to the end.
+// latestUserMessages returns the last run of consecutive user messages.
 func latestUserMessages(messages []Message) []Message {
 	end := len(messages)
 	for end > 0 && messages[end-1].Role != RoleUser {

@@ -29,7 +29,7 @@ type Member struct {
 	FailoverOnly bool
 }
 
-// PoolPolicy says how a pool chooses among its members.
+// PoolPolicy configures how a pool chooses among its members.
 type PoolPolicy struct {
 	Home Home
 	// PerTurn chooses a home for each turn instead of each session.
@@ -151,7 +151,7 @@ func (p *Pool) tryMember(ctx context.Context, i int, req *Request, r *route, yie
 }
 
 // movesOn reports whether a failure of a member is a reason to ask another, and
-// remembers one that is for good.
+// remembers permanent failures.
 func (p *Pool) movesOn(i int, e *Error) bool {
 	switch e.Class {
 	case RateLimited, Overloaded:
@@ -177,7 +177,7 @@ type route struct {
 	// is an objection to it.
 	order     []int
 	objection *Error
-	// mayMove tells whether another member than the home may be asked.
+	// mayMove is set if a member other than the home may be asked.
 	mayMove bool
 }
 
@@ -213,7 +213,7 @@ func (p *Pool) planRoute(req *Request, unread []*Error) *route {
 	return r
 }
 
-// objectionTo returns why a member is not asked, as far as is known beforehand.
+// objectionTo returns why a member is not asked, if that is known in advance.
 func (p *Pool) objectionTo(i int, unread []*Error) *Error {
 	switch {
 	case p.gone[i] != nil:

@@ -7,7 +7,7 @@ import "bytes"
 const continueNote = "Your last message was cut off by a technical fault. Continue exactly where it broke off: " +
 	"repeat nothing of it, and do not mention the interruption."
 
-// planRecovery says how the answer goes on, by what of it was shown.
+// planRecovery returns how the answer resumes, depending on what was shown of it.
 func (c *call) planRecovery() RecoveryPlan {
 	complete, incomplete := c.answer.countCalls()
 	switch {
@@ -26,8 +26,8 @@ func (c *call) planRecovery() RecoveryPlan {
 	}
 }
 
-// carryOut takes back what the next attempt does not build on, and reports
-// whether there is one.
+// carryOut discards what the next attempt does not build on, and reports whether
+// there is a next attempt.
 func (c *call) carryOut(plan RecoveryPlan) bool {
 	const reason = "the answer broke off"
 	switch plan {
@@ -47,9 +47,10 @@ func (c *call) carryOut(plan RecoveryPlan) bool {
 	return true
 }
 
-// nextRequest returns what the next attempt asks: the request as it came, or, when a
-// text was shown, that text with the wish to go on. The reasoning behind it is
-// left out: it may be incomplete, and a pool may have moved to another vendor.
+// nextRequest returns the request of the next attempt: the original, or, if text
+// was shown, the original plus that text and a note to continue. The reasoning
+// before the text is left out: it may be incomplete, and a pool may have moved to
+// another vendor.
 func (c *call) nextRequest() *Request {
 	if len(c.answer.parts) == 0 {
 		return c.req
@@ -61,7 +62,7 @@ func (c *call) nextRequest() *Request {
 	return &next
 }
 
-// countCalls counts the calls that were not taken back, by whether they are
+// countCalls counts the calls that were not cancelled, by whether they are
 // complete.
 func (a *Answer) countCalls() (complete, incomplete int) {
 	for i := range a.calls {

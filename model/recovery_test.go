@@ -43,7 +43,7 @@ func TestAnAnswerThatBreaksOffIsTakenUpAgain(t *testing.T) {
 		output *spec.OutputSchema
 		second []model.Event
 		plan   model.RecoveryPlan
-		// continues is the text that the second request asks to go on behind.
+		// continues is the text that the second request asks to go on after.
 		continues string
 		asked     int
 		want      []model.Part

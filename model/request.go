@@ -54,8 +54,8 @@ type Request struct {
 	SessionID string
 	// TurnID is the turn that asks. It may be empty.
 	TurnID string
-	// ToolChoice says whether the model may call tools; the zero value leaves
-	// it to the model.
+	// ToolChoice controls whether the model may call tools; zero leaves it to the
+	// model.
 	ToolChoice ToolChoice
 	// Output is the form that the answer's text must have; nil for any. An
 	// executor asks for it by what the vendor has for it, or by a tool of its
@@ -70,7 +70,7 @@ type Request struct {
 	Params
 }
 
-// ToolMode says whether a model may call tools.
+// ToolMode is whether a model may call tools.
 type ToolMode string
 
 // The tool modes.
@@ -86,7 +86,7 @@ const (
 	ToolsNamed ToolMode = "named"
 )
 
-// ToolChoice says whether a model may, must or must not call tools.
+// ToolChoice is whether a model may, must or must not call tools.
 type ToolChoice struct {
 	Mode ToolMode
 	// Name is the tool to call, for ToolsNamed.

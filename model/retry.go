@@ -19,7 +19,7 @@ const (
 	maxRetryAfter            = 60 * time.Second
 )
 
-// RetryPolicy says how often and how patiently a model call is repeated.
+// RetryPolicy limits how often and how fast a model call is repeated.
 type RetryPolicy struct {
 	// MaxRetries is how often a call is repeated after its first attempt, for
 	// whatever reason.
@@ -41,10 +41,10 @@ type RetryPolicy struct {
 // Waiting ends at once when the call is cancelled. The error after the last
 // attempt is passed on unchanged.
 //
-// An answer that had begun is not begun anew if that can be helped, because it
-// was shown already. It is taken up again by one of the RecoveryPlans: what its
-// consumer put together by then stays, and what follows is added to it. Each
-// repetition is announced by an EventRetry.
+// An answer that had begun is resumed where possible, because it was already shown:
+// what its consumer has assembled so far remains, and what follows is appended,
+// according to one of the RecoveryPlans. Each repetition is announced by an
+// EventRetry.
 type Retrying struct {
 	Executor Executor
 	Policy   RetryPolicy
@@ -89,8 +89,8 @@ type call struct {
 	// usage is what the attempts cost that failed.
 	usage Usage
 	waits *waits
-	// repeated counts the repetitions, and resumed those of them by which an
-	// answer was taken up again that broke off.
+	// repeated counts the repetitions, and resumed those that resumed an
+	// interrupted answer.
 	repeated, resumed int
 
 	// Of the current attempt: why it failed, whether it began to answer, and the
@@ -100,8 +100,8 @@ type call struct {
 	first   int
 }
 
-// acceptEvent takes in one event of the current attempt, and reports whether another is
-// wanted.
+// acceptEvent handles one event of the current attempt, and reports whether another
+// is wanted.
 func (c *call) acceptEvent(ev Event, err error) bool {
 	if c.over || c.failure != nil {
 		return false
@@ -153,8 +153,8 @@ func (c *call) totalUsage(last *Usage) *Usage {
 	return &sum
 }
 
-// awaitRetry decides what follows an attempt, and reports whether it is another one,
-// for which it waits.
+// awaitRetry decides whether to repeat the call, waits for the next attempt, and
+// reports whether there is one.
 func (c *call) awaitRetry() bool {
 	if c.over {
 		return false

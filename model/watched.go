@@ -19,9 +19,9 @@ var errSilent = errors.New("the stream was silent for too long")
 
 // Watched wraps an executor so that each of its streams ends: one that is silent
 // for too long is cancelled and fails with class Timeout, and one that stops
-// without an end fails with class StreamInterrupted. What an executor sends
-// behind the end is dropped. Every stream of a vendor passes here, and what is not
-// text in it is replaced: NULs, and what is not UTF-8.
+// without an end fails with class StreamInterrupted. Events after the end are
+// dropped. Every vendor stream passes through here, and NULs and invalid UTF-8 are
+// replaced.
 type Watched struct {
 	Executor Executor
 	// Idle is how long a stream may be silent, before its first event or between

@@ -10,10 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// concessions are what a request does without or puts in another way, because
-// the model was found to refuse it. Which model takes what changes with every
-// generation, and the names of models behind a gateway say nothing, so it is
-// found out: at most once per model, at the price of a refused request.
+// concessions are what a request omits or expresses in another way, because the
+// model was found to refuse it. What a model accepts changes with every generation,
+// and the names of models behind a gateway reveal nothing, so it is found out: at
+// most once per model, at the price of a refused request.
 type concessions struct {
 	// adaptive asks for thinking by a level of effort: newer models refuse a
 	// budget.

@@ -45,8 +45,8 @@ func (a *answer) addDelta(t model.EventType, delta string) {
 	}
 }
 
-// translate takes in one event of the vendor's stream. It reports whether the
-// answer is complete; then the last of the events is an EventFinish.
+// translate handles one event of the vendor's stream. It reports whether the answer
+// is complete; then the last of the events is an EventFinish.
 func (a *answer) translate(ev ssestream.Event) (done bool, err error) {
 	name, err := eventName(ev)
 	if err != nil {
@@ -140,8 +140,8 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// countUsage takes in a count of the vendor's. Each repeats the ones before, in
-// part; what it leaves out stands.
+// countUsage records a usage report of the vendor. Each repeats parts of the
+// earlier ones; missing fields keep their value.
 func (a *answer) countUsage(u *usage) {
 	if u == nil {
 		return

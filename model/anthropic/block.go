@@ -18,7 +18,7 @@ type block struct {
 	// when no piece of arguments follows.
 	input    json.RawMessage
 	received bool
-	// report tells that the block is the call of the report.
+	// report is set if the block is the call of the report.
 	report bool
 }
 

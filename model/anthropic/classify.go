@@ -66,13 +66,13 @@ func (r *refusal) errorClass() model.ErrorClass {
 	}
 }
 
-// overflowPhrases are how the vendor, that has no type for it, says that a
-// request does not fit into the model's window.
+// overflowPhrases are the vendor's messages for a request that does not fit into
+// the model's window; there is no error type for it.
 var overflowPhrases = []string{
 	"prompt is too long", "exceed context limit", "exceeds the context", "context window", "maximum context length",
 }
 
-// filterPhrases are how it says that it withheld an answer.
+// filterPhrases are its messages for a withheld answer.
 var filterPhrases = []string{"content filtering policy"}
 
 func (r *refusal) mentions(phrases []string) bool {

@@ -90,7 +90,7 @@ func (e *Executor) clientOptions(c *Config, transport http.RoundTripper) []optio
 	return options
 }
 
-// checkResponse turns every answer that is no stream into an error, ahead of
+// checkResponse turns every answer that is no stream into an error, before
 // the SDK.
 func (e *Executor) checkResponse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)

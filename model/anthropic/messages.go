@@ -48,7 +48,7 @@ func (w *writer) writeMessage(m *model.Message) error {
 }
 
 // writeInstructions writes a message of the system. The API has a place for those
-// ahead of the conversation only; a later one is the user's, marked as what it
+// before the conversation only; a later one is the user's, marked as what it
 // is, so that what came before it stays as it was.
 func (w *writer) writeInstructions(text string) {
 	switch {
@@ -74,16 +74,16 @@ func (w *writer) writeAssistant(m *model.Message) {
 			blocks = appendReasoning(blocks, p.Reasoning)
 		}
 	}
-	// The API refuses reasoning that nothing follows, as an answer that was
-	// cut off leaves it behind.
+	// The API refuses reasoning that nothing follows, which remains of an answer
+	// that was cut off.
 	if spoke {
 		w.addBlocks(sdk.MessageParamRoleAssistant, blocks)
 	}
 }
 
-// addBlocks adds blocks to the message that is being written, or begins another one.
-// The API wants the results of calls right behind the calls, so they go ahead
-// of what else the user says.
+// addBlocks adds blocks to the current message, or begins another one. The API
+// wants the results of calls right after the calls, so they precede other user
+// content.
 func (w *writer) addBlocks(role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) {
 	if len(blocks) == 0 {
 		return

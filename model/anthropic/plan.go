@@ -16,8 +16,8 @@ type plan struct {
 	report *report
 	// cached marks what the vendor should keep.
 	cached bool
-	// forced tells that the model is made to call a tool, and limited that the
-	// request says how long the answer may be.
+	// forced is set if the model is made to call a tool, and limited if the request
+	// limits the length of the answer.
 	forced, limited bool
 }
 
@@ -93,7 +93,7 @@ func (p *plan) isThinking() bool {
 }
 
 // markCached marks the last of the tools, of the instructions and of the latest
-// two messages from the user: what lies ahead of a mark is kept. The mark before
+// two messages from the user: what lies before a mark is kept. The mark before
 // the last is where the request before this one ended, so that it is found even
 // when a step added more than the vendor looks back for.
 func (p *plan) markCached() {

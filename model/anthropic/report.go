@@ -13,7 +13,7 @@ import (
 // it, and it appears in no event.
 type report struct {
 	name string
-	// wrapped tells that the answer is the property reportProperty of the
+	// wrapped is set if the answer is the property reportProperty of the
 	// arguments, which are always an object.
 	wrapped bool
 	// declaration is the tool as a JSON array of one.
@@ -140,10 +140,10 @@ func (r *reporting) addArguments(a *answer, call *block, piece string) {
 	}
 }
 
-// finishAnswer tells what was held back. A model that answered without the report has
-// given its answer as text. What it said beside the report is not part of the
-// answer, and is told as a thought; it comes last, so that it is not taken for
-// part of a thought that the vendor vouches for.
+// finishAnswer adds the text that was held back. A model that answered without the
+// report has given its answer as text. Text beside the report is not part of the
+// answer and becomes reasoning; it comes last, so that it is not mistaken for part
+// of a thought that the vendor signed.
 func (r *reporting) finishAnswer(a *answer) {
 	if r.call == nil {
 		r.releaseText(a)

@@ -73,7 +73,7 @@ func (a *attempt) readStream(answer *answer, yield func(model.Event, error) bool
 	vendorhttp.Drain(a.response.Body, a.cancel)
 }
 
-// brokenError returns the error for a stream that ended ahead of its answer.
+// brokenError returns the error for a stream that ended before its answer.
 func (a *attempt) brokenError(cause error) error {
 	if cause == nil && a.caller.Err() == nil {
 		return vendorhttp.EndedEarly()

@@ -43,8 +43,8 @@ func encodeDeclarations(list []declaration) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// objectSchema returns schema in the form the vendor accepts: it must say that
-// it is of an object.
+// objectSchema returns schema in the form the vendor accepts: its type must be
+// object.
 func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object"}`), nil

@@ -57,7 +57,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	}
 }
 
-// statusCancelled is how the vendor says that it gave up a request.
+// statusCancelled is the vendor's status for a request that it abandoned.
 const statusCancelled = 499
 
 // effectiveStatus returns the HTTP status, or the one that an error tells
@@ -79,8 +79,8 @@ func (r *refusal) blamesKey() bool {
 	return strings.HasPrefix(r.errorReason(), "API_KEY_") || strings.HasPrefix(strings.ToLower(r.api.Message), "api key")
 }
 
-// overflowPhrases are how the vendor says that a request does not fit into the
-// model's window, for which it has no code.
+// overflowPhrases are the vendor's messages for a request that does not fit into
+// the model's window; there is no code for it.
 var overflowPhrases = []string{
 	"input token count", "maximum number of tokens", "input context is too long", "context length",
 }

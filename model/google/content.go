@@ -47,7 +47,7 @@ func (w *contentWriter) addParts(role genai.Role, parts []*genai.Part) {
 	}
 }
 
-// addSystem writes instructions. The API has a place for them ahead of the
+// addSystem writes instructions. The API has a place for them before the
 // conversation only; those within it go to the user's side, where they stand.
 func (w *contentWriter) addSystem(m *model.Message) {
 	text := m.Text()
@@ -145,7 +145,7 @@ func callArguments(raw json.RawMessage) map[string]any {
 }
 
 // addResults writes the results of the calls of one answer. What has no place
-// in them comes behind them, as something the user shows.
+// in them comes after them, as something the user shows.
 func (w *contentWriter) addResults(m *model.Message) {
 	var shown []*genai.Part
 	for i := range m.Parts {

@@ -96,8 +96,8 @@ func (g generation) thinkingConfig(effort *spec.Effort) *genai.ThinkingConfig {
 	return config
 }
 
-// thinkingLevel returns the level of thinking. There is none that turns it off, and
-// not every model has them all: then it is the nearest.
+// thinkingLevel returns the level of thinking. No level turns it off, and not every
+// model has them all: then it is the nearest.
 func (g generation) thinkingLevel(effort spec.Effort) genai.ThinkingLevel {
 	level := effort.Standard()
 	if level == "" {

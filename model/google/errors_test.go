@@ -93,8 +93,8 @@ func TestSecretsAreKeptInAFinish(t *testing.T) {
 	}
 }
 
-// TestRetryAfter checks where the vendor tells how long to wait: in the details
-// of its error, else in the header.
+// TestRetryAfter checks where the delay is read from: the details of the error,
+// else the header.
 func TestRetryAfter(t *testing.T) {
 	info := func(delay string) string {
 		return `{"error":{"code":429,"message":"x","details":[{"@type":"type.googleapis.com/google.rpc.Help"},` +

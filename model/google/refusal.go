@@ -18,7 +18,7 @@ type refusal struct {
 	// status is the HTTP status, 0 for an error inside a stream.
 	status int
 	api    genai.APIError
-	// detailed tells that there was an error in the vendor's form.
+	// detailed is set if there was an error in the vendor's form.
 	detailed bool
 }
 
@@ -80,8 +80,7 @@ func parseErrorValue(data json.RawMessage) *refusal {
 	return r
 }
 
-// detailField returns the text of a field of the details of a type, empty when
-// there is none.
+// detailField returns the text of a field of the details of a type, or "".
 func (r *refusal) detailField(typeName, field string) string {
 	for _, d := range r.api.Details {
 		name, _ := d["@type"].(string)

@@ -66,7 +66,7 @@ func (e *Executor) appendTools(encoded []byte, tools []model.Tool, req *model.Re
 	return append(encoded, `}]}`...), nil
 }
 
-// generationConfig returns the settings of a request, nil when there are none.
+// generationConfig returns the settings of a request, or nil if none.
 func generationConfig(req *model.Request, g generation, f form) *genai.GenerationConfig {
 	c := genai.GenerationConfig{
 		MaxOutputTokens: int32(min(max(req.MaxOutputTokens, 0), math.MaxInt32)),
@@ -90,7 +90,7 @@ func toFloat32(v *float64) *float32 {
 	return new(float32(*v))
 }
 
-// toolConfig says which tools may or must be called, nil to leave it to the
+// toolConfig returns which tools may or must be called, or nil to leave it to the
 // model.
 func toolConfig(choice model.ToolChoice) *genai.ToolConfig {
 	var c genai.FunctionCallingConfig

@@ -145,7 +145,7 @@ func TestSignatures(t *testing.T) {
 			call + `,"thoughtSignature":"YQ=="}`, call + `,"thoughtSignature":"YQ=="}`},
 		{"of the second call", []model.Part{vendortest.ToolCall("c", "look", ""), reasoning("", "gemini:call:YQ=="), vendortest.ToolCall("c", "look", "")},
 			call + skip + `,` + call + `,"thoughtSignature":"YQ=="}`, call + `},` + call + `,"thoughtSignature":"YQ=="}`},
-		{"of a text ahead of a call", []model.Part{model.Text("a"), reasoning("", "gemini:text:YQ=="), vendortest.ToolCall("c", "look", "")},
+		{"of a text before a call", []model.Part{model.Text("a"), reasoning("", "gemini:text:YQ=="), vendortest.ToolCall("c", "look", "")},
 			`{"text":"a","thoughtSignature":"YQ=="},` + call + skip, `{"text":"a","thoughtSignature":"YQ=="},` + call + `}`},
 		{"of one text of two", []model.Part{model.Text("a"), reasoning("", "gemini:text:YQ=="), model.Text("b")},
 			`{"text":"a","thoughtSignature":"YQ=="},{"text":"b"}`, `{"text":"a","thoughtSignature":"YQ=="},{"text":"b"}`},

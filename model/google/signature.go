@@ -7,8 +7,8 @@ import (
 
 // A signature proves to the vendor what the model thought, and must go back
 // with the very part it came with: a call or a text. In a conversation it is
-// the encrypted form of a piece of reasoning, directly ahead of its call or
-// behind its text. A mark tells the two apart, and both from what other
+// the encrypted form of a piece of reasoning, directly before its call or
+// after its text. A mark tells the two apart, and both from what other
 // vendors leave there, which this one would refuse.
 const (
 	ofCall = "gemini:call:"
@@ -19,8 +19,8 @@ const (
 // vendor's model made it. The vendor defines it for that.
 const unsigned = "skip_thought_signature_validator"
 
-// parseSignature returns a signature and the mark of what it belongs to, ""
-// when it is none of this vendor's.
+// parseSignature returns a signature and the mark of what it belongs to, or "" if
+// it belongs to another vendor.
 func parseSignature(encrypted string) (sig []byte, of string) {
 	for _, of := range []string{ofCall, ofText} {
 		if encoded, ok := strings.CutPrefix(encrypted, of); ok {

@@ -51,7 +51,7 @@ func (r *eventReader) readLine() error {
 	}
 }
 
-// finalEvent returns what an ended stream left behind, if that is whole.
+// finalEvent returns the unterminated last event of a stream, if its data is whole.
 func (r *eventReader) finalEvent() []byte {
 	if r.err != io.EOF { //nolint:errorlint // io.Reader returns it as it is
 		return nil

@@ -114,8 +114,7 @@ func ending(t *testing.T, reason string) model.Executor {
 	return vendor.Replay(t, strings.NewReader(`data: {"candidates":[{"finishReason":"`+reason+`"}]}`+"\n\n"))
 }
 
-// TestRetryDelayInStream checks that an error inside a stream tells how long to
-// wait.
+// TestRetryDelayInStream checks that the delay in an error inside a stream is read.
 func TestRetryDelayInStream(t *testing.T) {
 	_, failure := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(vendor.Recorded(t, "error_rate"))), hello())
 	if failure == nil || failure.RetryAfter != 39500*time.Millisecond || failure.Status != 0 {

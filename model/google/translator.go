@@ -129,7 +129,7 @@ func (t *translator) addSignature(of, sig string) {
 }
 
 // translateText hands on a piece of text. Where the answer is expected as a call, it
-// waits: the text ahead of that call is not part of the answer.
+// waits: the text before that call is not part of the answer.
 func (t *translator) translateText(p *part) {
 	if t.form.function != "" {
 		t.held.WriteString(p.Text)

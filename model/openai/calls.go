@@ -72,7 +72,7 @@ func (c *calls) addArguments(k *call, piece string, out *batch) {
 	}
 }
 
-// startIfReady starts a call that can be named. A name may come ahead of the
+// startIfReady starts a call that can be named. A name may come before the
 // id, so a call without one waits until its arguments begin.
 func (c *calls) startIfReady(k *call, out *batch) {
 	if !k.started && k.name != "" && (k.id != "" || len(k.held) > 0) {

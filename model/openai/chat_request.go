@@ -79,7 +79,7 @@ type chatFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// chatPart is a part of a user's message; type says which field is set.
+// chatPart is a part of a user's message; type determines which field is set.
 type chatPart struct {
 	Type     string     `json:"type"`
 	Text     string     `json:"text,omitempty"`

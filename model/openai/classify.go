@@ -93,7 +93,7 @@ func (r *refusal) effectiveStatus() int {
 	return 0
 }
 
-// overflowPhrases are how servers without a code for it say that a request
+// overflowPhrases are the messages of servers without a code for a request that
 // does not fit into the model's window.
 var overflowPhrases = []string{
 	"maximum context length", "context window", "available context size", "context length exceeded",

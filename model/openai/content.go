@@ -78,9 +78,8 @@ func callArguments(c *model.ToolCall) string { return string(rawjson.Object(c.Ar
 // cacheKeyLimit is the longest cache key the vendor accepts.
 const cacheKeyLimit = 64
 
-// cacheKey returns the key that routes requests of a session to the same
-// cache; without a session there is none. The vendor keeps what it was sent
-// without being asked to.
+// cacheKey returns the key that routes requests of a session to the same cache, or
+// "" without a session. The vendor caches without being asked to.
 func cacheKey(session string) string {
 	if len(session) <= cacheKeyLimit {
 		return session

@@ -63,8 +63,8 @@ func (r *refusal) streamError() error {
 }
 
 // parseRefusal reads the body of a refusal, or an error event: the vendor's
-// {"error": {…}}, or one of the forms that compatible servers use. It returns
-// nil when there is none.
+// {"error": {…}}, or one of the forms that compatible servers use. It returns nil
+// for anything else.
 func parseRefusal(data []byte) *refusal {
 	if !json.Valid(data) {
 		return nil

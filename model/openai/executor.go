@@ -70,7 +70,7 @@ type dialect struct {
 	// one.
 	declare func(declaration) any
 	named   func(tool string) any
-	// output is the field that says what form the answer must have, and describe
+	// output is the field with the required form of the answer, and describe
 	// returns its value.
 	output   string
 	describe func(outputForm) any

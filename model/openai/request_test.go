@@ -169,7 +169,7 @@ func TestReasoningThatCannotGoBack(t *testing.T) {
 		vendortest.Reasoning("", "gAAA", "rs_1"), vendortest.ToolCall("call_1", "look", `{}`),
 	}})
 	if sent := body(t, Responses, req, concessions{}); !strings.Contains(sent, `"type":"reasoning"`) {
-		t.Errorf("reasoning ahead of a call is left out: %s", sent)
+		t.Errorf("reasoning before a call is left out: %s", sent)
 	}
 	if sent := body(t, Responses, req, concessions{forgetReasoning: true}); strings.Contains(sent, `"type":"reasoning"`) {
 		t.Errorf("reasoning is not forgotten: %s", sent)

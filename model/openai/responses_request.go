@@ -82,7 +82,7 @@ type summaryText struct {
 	Text string `json:"text"`
 }
 
-// inputContent is a part of a message or of a call's output; type says which
+// inputContent is a part of a message or of a call's output; type determines which
 // fields are set.
 type inputContent struct {
 	Type     string `json:"type"`
@@ -135,8 +135,8 @@ type inputWriter struct {
 
 	role    model.Role
 	content []inputContent
-	// reasoning waits for what it led to: the API refuses reasoning that
-	// nothing follows, as an answer that was cut off leaves it behind.
+	// reasoning waits for what it led to: the API refuses reasoning that nothing
+	// follows, which remains of an answer that was cut off.
 	reasoning *model.Reasoning
 }
 

@@ -22,7 +22,7 @@ func (e *serverEvent) isEnd() bool { return bytes.HasPrefix(e.data, []byte("[DON
 // again; how large an event may be is the business of what it reads from. It is
 // more lenient than the standard where compatible servers need it: a field
 // error, which llama.cpp breaks off with, is an event of that name, and the
-// last event may lack the blank line behind it.
+// last event may lack the blank line after it.
 type sseReader struct {
 	in *bufio.Reader
 	// line holds a line that is longer than the buffer of in.
@@ -53,7 +53,7 @@ func (s *sseReader) next() bool {
 		case s.fields > 0:
 			return true
 		default:
-			s.clearEvent() // an event without data is none
+			s.clearEvent() // an event without data does not count
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (s *sseReader) readLine() ([]byte, error) {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), err
 }
 
-// addField takes in one line of an event. Comments have an empty name.
+// addField handles one line of an event. Comments have an empty name.
 func (s *sseReader) addField(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))

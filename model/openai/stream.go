@@ -11,13 +11,12 @@ import (
 // translator turns the events of a vendor's stream into ours. It belongs to
 // one answer.
 type translator interface {
-	// translate takes in one event and puts what it means into the batch. It
-	// reports whether the answer is complete; then the batch ends with an
-	// EventFinish.
+	// translate handles one event and puts what it means into the batch. It reports
+	// whether the answer is complete; then the batch ends with an EventFinish.
 	translate(ev *serverEvent, out *batch) (done bool, err error)
-	// end is called when the stream ends without that; marked tells whether with
-	// the mark of its end. It reports whether the answer is complete all the
-	// same.
+	// end is called when the stream ends without that; marked reports whether it
+	// ended with the mark of its end. It reports whether the answer is complete all
+	// the same.
 	end(marked bool, out *batch) (done bool, err error)
 }
 

@@ -19,8 +19,8 @@ const (
 // takes, and whether there is one. The order of properties is kept, because
 // models write them in this order.
 //
-// Notes for readers are left out where the mode refuses them. An object that
-// does not say whether it may have further properties may not: that narrows
+// Annotations are left out where the mode refuses them. An object that
+// does not set additionalProperties is closed: that narrows
 // what a model can answer and changes nothing else. Everything else must be so
 // already: every property required, and no keyword that the mode does not
 // know.
@@ -163,8 +163,7 @@ func (w *strictWriter) writeName(name string, first *bool) {
 	w.out.WriteByte(':')
 }
 
-// isTyped reports whether a schema says what it is of in a way that the mode
-// knows.
+// isTyped reports whether a schema has a type in a form that the mode knows.
 func isTyped(fields []member) bool {
 	return findMember(fields, "type") != nil || findMember(fields, "$ref") != nil || findMember(fields, "anyOf") != nil
 }
@@ -231,7 +230,7 @@ func parseMembers(raw json.RawMessage) ([]member, bool) {
 	return list, err == nil
 }
 
-// findMember returns the value of the member with the name, nil when there is none.
+// findMember returns the value of the member with the name, or nil if none.
 func findMember(list []member, name string) json.RawMessage {
 	for i := range list {
 		if list[i].name == name {

@@ -57,8 +57,8 @@ func descriptionOf(t *model.Tool) string {
 	return text
 }
 
-// objectSchema returns schema in the form the vendor accepts: an object schema
-// must name its properties, even when there are none.
+// objectSchema returns schema in the form the vendor accepts: an object schema must
+// list its properties, even if it has no properties.
 func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil

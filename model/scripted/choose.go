@@ -72,10 +72,10 @@ func countAnswers(run []model.Message) int {
 }
 
 // locateRun returns where the run of a request begins, and how many of its answers
-// are no longer in the request: a long conversation loses its older messages.
-// The messages of a turn have ids that begin with the turn's, and end with the
-// step; what is said to the model in the middle of it has not, and begins no
-// other run. Without such ids, the run begins at the last user message.
+// are no longer in the request: a long conversation loses its older messages. The
+// ids of a turn's messages begin with the turn's id and end with the step; a
+// message added in the middle of a turn has no such id and does not begin another
+// run. Without such ids, the run begins at the last user message.
 func (p *program) locateRun(req *model.Request) (start, lost int) {
 	first, last, present := -1, 0, 0
 	for i := range req.Messages {
@@ -94,7 +94,7 @@ func (p *program) locateRun(req *model.Request) (start, lost int) {
 	if first < 0 {
 		return p.runStart(req.Messages), 0
 	}
-	// What was last said ahead of the first answer belongs to the run.
+	// The message before the first answer belongs to the run.
 	start = first
 	for start > 0 && req.Messages[start-1].Role == model.RoleSystem {
 		start--
@@ -116,9 +116,9 @@ func stepOf(id, turn string) (step int, ok bool) {
 	return step, err == nil
 }
 
-// runStart returns where the latest run begins: at the last user message that
-// does not ask to go on with an answer that was cut off. System messages and
-// other user messages right ahead of it may be part of it.
+// runStart returns where the latest run begins: at the last user message that does
+// not ask to continue an interrupted answer. System messages and other user
+// messages right before it may be part of it.
 func (p *program) runStart(messages []model.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != model.RoleUser {
@@ -169,7 +169,7 @@ func (p *program) openPrefix(text string) (longest string, ok bool) {
 type selection struct {
 	program *program
 	used    bits
-	// text is what the last user or tool message says.
+	// text is the text of the last user or tool message.
 	text string
 	// spent counts how often the reply with the number failing has failed and
 	// left a part of its text in the conversation.
@@ -184,9 +184,9 @@ func (s *selection) noteText(m *model.Message) {
 	}
 }
 
-// passAnswer takes in an answer of the model: the reply that it was is used up, and
-// so are failures ahead of it. When the answer consists of several replies,
-// because a part that was cut off was joined with its continuation, all are.
+// passAnswer marks the reply that an answer of the model was as used, and failures
+// before it as well. An answer that consists of several replies, because a part
+// that was cut off was joined with its continuation, uses all of them.
 func (s *selection) passAnswer(m *model.Message) {
 	rest, calls := "", m.HasToolCalls()
 	if len(s.program.open) > 0 {
@@ -231,9 +231,8 @@ func (s *selection) failedIn(i int, rest string) (tail string, found bool) {
 	return rest, found
 }
 
-// skipLost passes over the replies that answers were which are no longer in the
-// request. Whether a reply with a match was among them cannot be known; it is
-// taken for unused.
+// skipLost marks the replies of answers that are no longer in the request as used.
+// Whether a reply with a match was among them cannot be known; it counts as unused.
 func (s *selection) skipLost(lost int) {
 	for i := 0; i < len(s.program.replies) && lost > 0; i++ {
 		r := &s.program.replies[i]
@@ -247,9 +246,9 @@ func (s *selection) skipLost(lost int) {
 	}
 }
 
-// nextReply returns the reply to the request itself, which has failed so many times,
-// and at whose place in the conversation so many replies were given that left
-// no trace.
+// nextReply returns the reply to the request itself, which has failed this many
+// times, and at whose place in the conversation this many replies were given that
+// left no trace.
 func (s *selection) nextReply(failed, silent int) *reply {
 	for i := range s.program.replies {
 		r := &s.program.replies[i]

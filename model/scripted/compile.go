@@ -34,7 +34,7 @@ type reply struct {
 	number int
 	// events is all but the finish.
 	events []model.Event
-	// text is what the events say in all.
+	// text is the joined text of the events.
 	text              string
 	delay, chunkDelay time.Duration
 
@@ -43,8 +43,8 @@ type reply struct {
 	usage             *model.Usage
 	output, reasoning int
 
-	// failure, when it is not nil, comes in place of the finish. A stall is a
-	// silence there, until the call ends.
+	// failure, if not nil, replaces the finish. A stall is silence there, until the
+	// call ends.
 	failure *model.Error
 	stall   bool
 	times   int
@@ -56,15 +56,15 @@ type reply struct {
 	open bool
 }
 
-// breaksOff reports whether the reply breaks off.
+// breaksOff reports whether the reply is interrupted.
 func (r *reply) breaksOff() bool { return r.failure != nil || r.stall }
 
-// isSilent reports whether a conversation does not show that the reply was given:
-// the output limit cut it off ahead of any text.
+// isSilent reports whether the reply leaves no trace in a conversation: the output
+// limit cut it off before any text.
 func (r *reply) isSilent() bool { return r.open && r.text == "" && !r.breaksOff() }
 
-// keptIn reports whether an answer is the reply although it failed: complete
-// calls stand, whatever comes behind them.
+// keptIn reports whether an answer is the reply although it failed: complete calls
+// remain valid, whatever follows.
 func (r *reply) keptIn(m *model.Message) bool {
 	return r.kept != "" && slices.ContainsFunc(m.Parts, func(p model.Part) bool {
 		return p.ToolCall != nil && p.ToolCall.ID == r.kept
@@ -152,8 +152,8 @@ func (c *compiler) compileReply(in *Reply, path string) reply {
 	return r
 }
 
-// isCompleteCall reports whether a call can be carried out. One that the output limit
-// cut off cannot.
+// isCompleteCall reports whether a call can be carried out. A call cut off by the
+// output limit cannot.
 func isCompleteCall(call model.ToolCall) bool {
 	return len(call.Arguments) == 0 || json.Valid(call.Arguments)
 }

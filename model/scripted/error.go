@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// ScriptError says all that is wrong with a script.
+// ScriptError lists everything that is wrong with a script.
 type ScriptError struct {
 	// Faults are in the order of the file. Where no file was read, they have a
 	// path in the script only, as in replies[0].error.class.

@@ -7,17 +7,16 @@
 // each other, a new run begins the script anew, and a run that is taken up
 // again by another process goes on where it was.
 //
-// A run is a turn: its messages are known by their ids, which begin with the
-// turn's, and the number of a step in them tells how many answers there were
-// when older ones are no longer in the request. Where a request names no turn,
-// or nothing of it is there yet, a run begins with the user's latest message.
-// An answer that was cut off, by a failure after some chunks or by finish_reason
-// max_tokens, is no end of a run: a user message that asks to go on does not
-// begin the script anew.
+// A run is a turn. Its messages have ids that begin with the id of the turn and end
+// with the number of a step, which shows how many answers there were when older
+// ones are no longer in the request. Where a request names no turn, or has no such
+// message yet, a run begins with the latest user message. An answer that was cut
+// off, by a failure after some chunks or by finish_reason max_tokens, does not end
+// a run: a user message that asks to continue does not restart the script.
 //
-// Only failures, and answers that were cut off ahead of any text, leave no trace
-// in a conversation. How often each request met one is therefore remembered,
-// for the latest few thousand of them, until it was answered.
+// Only failures, and answers that were cut off before any text, leave no trace in a
+// conversation. How often each request met one is therefore remembered, for the
+// latest few thousand requests, until the request was answered.
 //
 // The model answers from its script and from nothing else: a choice of tools,
 // the form that an answer should have and the parameters of a request change
@@ -45,7 +44,7 @@ type Executor struct {
 	program  *program
 	failures failures
 	record   *recorder
-	// given tells of each reply whether a request got it.
+	// given marks each reply that a request got.
 	given []atomic.Bool
 }
 
@@ -74,9 +73,9 @@ func openExecutor(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(program, ID(settings.ID)), nil
 }
 
-// New returns an executor that answers from the script, which may not be
-// modified afterwards. The error, a *ScriptError, says all that is wrong with
-// the script.
+// New returns an executor that answers from the script, which may not be modified
+// afterwards. The error, a *ScriptError, lists everything that is wrong with the
+// script.
 func New(script Script, options ...Option) (*Executor, error) {
 	program, faults := compileScript(&script)
 	if len(faults) > 0 {

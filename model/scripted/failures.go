@@ -10,8 +10,8 @@ import (
 // maxFailures is how many requests an executor remembers the failures of.
 const maxFailures = 4096
 
-// failures remembers how often requests failed, and how often replies were given
-// that leave no trace either. When it is full the oldest is forgotten.
+// failures remembers how often requests failed, and how often replies that leave no
+// trace were given. When it is full the oldest is forgotten.
 type failures struct {
 	seed maphash.Seed
 
@@ -29,7 +29,7 @@ func newFailures() failures {
 	return failures{seed: maphash.MakeSeed(), count: make(map[uint64]failed)}
 }
 
-// requestKey identifies a request among all: its repetitions have the same.
+// requestKey identifies a request: its repetitions have the same key.
 func (f *failures) requestKey(req *model.Request, last string) uint64 {
 	type identity struct {
 		session, turn, last string
@@ -38,8 +38,8 @@ func (f *failures) requestKey(req *model.Request, last string) uint64 {
 	return maphash.Comparable(f.seed, identity{req.SessionID, req.TurnID, last, len(req.Messages)})
 }
 
-// placeKey identifies the place in a conversation that a request asks behind:
-// requests that only have more from the user have the same.
+// placeKey identifies the place in a conversation after which a request asks:
+// requests that differ only in later user messages have the same key.
 func (f *failures) placeKey(req *model.Request) uint64 {
 	type identity struct {
 		session, turn string

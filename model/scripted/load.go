@@ -25,9 +25,8 @@ const (
 	maxDepth = 64
 )
 
-// Parse reads a script from the text of a YAML file. The name is used in
-// errors only. The error, a *ScriptError, says all that is wrong, with the line
-// and column.
+// Parse reads a script from the text of a YAML file. The name is used in errors
+// only. The error, a *ScriptError, lists all mistakes with their line and column.
 func Parse(name string, data []byte) (Script, error) {
 	script, _, err := parseScript(name, data)
 	return script, err
@@ -75,22 +74,22 @@ func parseScript(name string, data []byte) (Script, *program, error) {
 	return script, p, nil
 }
 
-// isConsequence reports whether a fault of a reply may come from one that reading the
-// reply has found: something is missing then.
+// isConsequence reports whether a fault of a reply may be caused by one found when
+// the reply was read: something is missing then.
 func isConsequence(fault *diag.Diagnostic, read diag.List) bool {
 	reply := fault.Path[:strings.IndexAny(fault.Path, "].")+1]
 	return slices.ContainsFunc(read, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Path, reply) })
 }
 
-// decoder turns the tree of a YAML file into a script. It remembers where each
-// value stands.
+// decoder turns the tree of a YAML file into a script. It remembers the position of
+// each value.
 type decoder struct {
 	file   string
 	places map[string]*yaml.Node
 	faults diag.List
 }
 
-// readRoot returns the root of the tree, or nil when there is none.
+// readRoot returns the root of the tree, or nil if it is empty.
 func (d *decoder) readRoot(data []byte) (root *yaml.Node) {
 	if len(data) > maxScript {
 		d.reportAt(diag.InvalidYAML, "", diag.Span{File: d.file}, "the script is larger than %d MiB", maxScript>>20)
@@ -160,7 +159,8 @@ func (d *decoder) spanOf(n *yaml.Node) diag.Span {
 	return diag.Span{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// spanAt returns where the value at a path stands, or the nearest one around it.
+// spanAt returns the position of the value at a path, or of the nearest value
+// around it.
 func (d *decoder) spanAt(path string) diag.Span {
 	for path != "" {
 		if n, ok := d.places[path]; ok {

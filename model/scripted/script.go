@@ -24,7 +24,7 @@ type Reply struct {
 	// fits every request.
 	Match string
 
-	// Reasoning is readable reasoning ahead of the text.
+	// Reasoning is readable reasoning before the text.
 	Reasoning string
 	Text      string
 	// ToolCalls are the calls that the reply asks for. A call without an id
@@ -68,9 +68,9 @@ type Failure struct {
 	// Times is how often the reply fails before the next one is used; 0 means
 	// once. A fallback fails always.
 	Times int
-	// AfterChunks is how many deltas of the reply are streamed ahead of the
-	// error: those of the reasoning, then of the text, then of the arguments of
-	// each call, so an error may leave a call incomplete. When the reply does not say how many Chunks it has, its parts are
-	// streamed in this many.
+	// AfterChunks is how many deltas of the reply are streamed before the error:
+	// those of the reasoning, then of the text, then of the arguments of each call,
+	// so an error may leave a call incomplete. If the reply does not set Chunks,
+	// its parts are streamed in this many.
 	AfterChunks int
 }

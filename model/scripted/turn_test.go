@@ -115,7 +115,7 @@ func TestTurnsAreDeterministic(t *testing.T) {
 	})
 }
 
-// TestCompleteCallsOfAFailureStand proves that the reply behind a failure is
+// TestCompleteCallsOfAFailureStand proves that the reply after a failure is
 // still to come when the failed one was kept for its complete call.
 func TestCompleteCallsOfAFailureStand(t *testing.T) {
 	t.Parallel()
@@ -191,7 +191,7 @@ func TestStall(t *testing.T) {
 }
 
 // TestEveryRecoveryCanBeScripted proves that each way in which an answer is
-// taken up again meets the reply that is meant for it, and that the step behind
+// taken up again meets the reply that is meant for it, and that the step after
 // it gets the next one.
 func TestEveryRecoveryCanBeScripted(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,8 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// NewForTest returns an executor for a test, which fails at its end when a reply of
-// the script was not used: what the test is about did not get as far as its script
-// says. A script that is wrong fails the test at once.
+// NewForTest returns an executor for a test, which fails at its end if a reply of
+// the script was not used. An invalid script fails the test at once.
 func NewForTest(t T, script Script, options ...Option) *Executor {
 	t.Helper()
 	e, err := New(script, options...)
@@ -28,8 +27,8 @@ func NewForTest(t T, script Script, options ...Option) *Executor {
 	return e
 }
 
-// Unused returns the places in the script, from 0, of the replies that no request has
-// got so far. The fallback does not count: it is there for what is not expected.
+// Unused returns the indexes in the script of the replies that no request has got
+// so far. The fallback does not count: it is there for what is not expected.
 func (e *Executor) Unused() []int {
 	var unused []int
 	for i := range e.given {
@@ -50,7 +49,7 @@ func (e *Executor) markGiven(r *reply) {
 // maxSummary bounds what summarize shows of a text, in characters.
 const maxSummary = 60
 
-// summarize says what a reply does, for a person who looks for it in a script.
+// summarize describes a reply for a person who looks for it in a script.
 func (r *Reply) summarize() string {
 	switch {
 	case len(r.ToolCalls) > 0:

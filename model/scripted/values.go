@@ -125,7 +125,7 @@ func appendText(out []byte, text string) []byte {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describeNode says what a value is.
+// describeNode names the kind of a value.
 func describeNode(n *yaml.Node) string {
 	const longest = 40
 	switch n.Kind {

@@ -42,7 +42,7 @@ func NewRedactor(key string, headers map[string]string, pattern *regexp.Regexp) 
 			secrets = append(secrets, credential)
 		}
 	}
-	// A secret that begins another one must not leave the other's rest behind.
+	// A longer secret is replaced before one that it begins with.
 	slices.SortFunc(secrets, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})

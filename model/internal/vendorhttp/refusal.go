@@ -14,7 +14,7 @@ const refusalLimit = 64 << 10
 // with a status of success. It then reads and closes the body, of which it
 // returns the first 64 KiB. The body of a stream is left alone.
 //
-// It is meant to be called ahead of a vendor's SDK: an SDK reads such a body
+// It is meant to be called before a vendor's SDK: an SDK reads such a body
 // without limit, and its error keeps the request with the key.
 func ReadRefusal(res *http.Response) (body []byte, refused bool) {
 	if res.StatusCode < http.StatusMultipleChoices && !isDocument(res.Header) {

@@ -22,8 +22,8 @@ func CallerClass(status int) (class model.ErrorClass, known bool) {
 	return class, false
 }
 
-// BusyClass returns the class of a status that says that the server took too
-// long, or is too busy.
+// BusyClass returns the class of a status of a server that took too long or is too
+// busy.
 func BusyClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:

@@ -53,7 +53,7 @@ func (l *limitedStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countEvent moves on behind the lines of p.
+// countEvent moves on after the lines of p.
 func (l *limitedStream) countEvent(p []byte) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')

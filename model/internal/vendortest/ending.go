@@ -48,9 +48,9 @@ func splitEvents(stream []byte) [][]byte {
 // testCancel cancels a request while it waits for the answer, and within it.
 func (v *Vendor) testCancel(t *testing.T) {
 	for name, piece := range map[string][]byte{
-		"ahead of the answer": nil,
-		"within the answer":   v.begunStream(t),
-		"at its end":          v.Recorded(t, "text"),
+		"before the answer": nil,
+		"within the answer": v.begunStream(t),
+		"at its end":        v.Recorded(t, "text"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -99,10 +99,10 @@ func (v *Vendor) answerOpen(t *testing.T, stream []byte) model.Executor {
 	})
 }
 
-// testDeadline lets the time of a request run out ahead of it, and within the
+// testDeadline lets the time of a request run out before it, and within the
 // answer.
 func (v *Vendor) testDeadline(t *testing.T) {
-	for name, limit := range map[string]time.Duration{"ahead": -time.Second, "within": time.Minute} {
+	for name, limit := range map[string]time.Duration{"before": -time.Second, "within": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			begun := v.begunStream(t)
 			synctest.Test(t, func(t *testing.T) {

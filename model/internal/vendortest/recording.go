@@ -29,7 +29,7 @@ type Recording struct {
 	// Class and Message are instead those of the error the stream ends with.
 	Class   model.ErrorClass
 	Message string
-	// EndsAnywhere tells that each event of the stream says it is the last.
+	// EndsAnywhere is set if each event of the stream says it is the last.
 	EndsAnywhere bool
 	// Hidden is a name that no event may show.
 	Hidden string

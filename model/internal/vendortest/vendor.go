@@ -38,7 +38,7 @@ type Vendor struct {
 
 	// Key is a key as the vendor issues them, MaskedKey one as it shows them.
 	Key, MaskedKey string
-	// KeyHeader is the header that carries the key, behind KeyPrefix.
+	// KeyHeader is the header that carries the key, after KeyPrefix.
 	KeyHeader, KeyPrefix string
 	// Headers are further headers of every request.
 	Headers map[string]string
@@ -62,7 +62,7 @@ type Vendor struct {
 	Folder     string
 	Calls      string
 	Recordings []Recording
-	// EndIsMarked tells that no stream is an answer without the mark of its end.
+	// EndIsMarked is set if every complete stream has the mark of its end.
 	EndIsMarked bool
 	// Patience is how long a whole answer may be held up by a server that leaves
 	// its stream open.
