@@ -11,7 +11,7 @@ import (
 // Arguments are those of a call, as the model wrote them, by their names.
 type Arguments map[string]json.RawMessage
 
-// ErrArguments says that the arguments of a call are no JSON object. Its text is for
+// ErrArguments reports that the arguments of a call are no JSON object. Its text is for
 // the model.
 var ErrArguments = errors.New("the arguments are no JSON object")
 

@@ -17,8 +17,8 @@ type Bundle interface {
 	// do, Members returns others. It does not reach out, and may be called from
 	// many goroutines at once.
 	Members() ([]Member, diag.List)
-	// Prefix is how the ids of members begin, empty when that is not known. It
-	// tells what a reference to a tool means while there are no members.
+	// Prefix is how the ids of members begin, empty if unknown. It identifies a
+	// reference to a tool while there are no members.
 	Prefix() string
 }
 

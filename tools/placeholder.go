@@ -89,7 +89,7 @@ type Declaration struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	// Required are the names of those that no call leaves out.
 	Required []string `json:"required"`
-	// Open says that names cannot be checked: the schema is not what was meant, or
+	// Open reports that names cannot be checked: the schema is not what was meant, or
 	// takes its properties from elsewhere.
 	Open bool `json:"-"`
 }

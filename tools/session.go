@@ -13,11 +13,11 @@ type Session interface {
 	// turn succeeds; it is reserved when the turn begins, so that things outside
 	// can be named after it. Empty when nothing is kept.
 	SnapshotID() string
-	// ParentSnapshotID is the snapshot that the turn goes on from; empty when
-	// there is none.
+	// ParentSnapshotID is the snapshot that the turn continues from, or empty if
+	// none.
 	ParentSnapshotID() string
-	// Custom returns the application's own state of the session, a JSON value;
-	// nil when there is none. It is a copy.
+	// Custom returns a copy of the application's own state of the session, a JSON
+	// value, or nil if none.
 	Custom() json.RawMessage
 	// UpdateCustom changes the application's state. change is handed a copy and
 	// returns what is to take its place; it is called again when somebody else
@@ -26,7 +26,7 @@ type Session interface {
 	UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error
 	// KeepArtifact keeps something with the session and returns its id. One that
 	// has the name of another takes its place; those without a name are added. An
-	// error says that it is not kept.
+	// error reports that it is not kept.
 	KeepArtifact(a Artifact) (id string, err error)
 	// Artifacts returns what the session holds, in order, without the data.
 	Artifacts() []Artifact
@@ -46,7 +46,8 @@ type Artifact struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// ErrNoSession is returned for what needs a session where there is none.
+// ErrNoSession is returned by operations that need a session when the turn has no
+// session.
 var ErrNoSession = errors.New("there is no session to keep it in")
 
 // NoSession is the Session of a call that belongs to none: it holds nothing and

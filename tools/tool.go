@@ -41,7 +41,7 @@ type Checker interface {
 	Check() error
 }
 
-// Effect says what calling a tool again does.
+// Effect is what repeating a call does.
 type Effect string
 
 // The classes of effects.
@@ -121,7 +121,7 @@ type Call struct {
 // Host is what a running tool can ask of the runtime. It is valid until Call
 // returns; what is asked of it later is dropped.
 type Host interface {
-	// Progress shows text that the tool produced so far to whoever watches the
+	// Progress shows text that the tool produced so far to anyone who watches the
 	// turn. The model does not see it. It never blocks for long.
 	Progress(text string)
 	// Delegate runs another agent and returns what it came to. The agent's turn
@@ -142,7 +142,7 @@ type Result struct {
 	Data json.RawMessage
 	// IsError tells the model that the call did not do what it asked.
 	IsError bool
-	// Wait, when set, says that the call cannot go on without something from
+	// Wait, if set, suspends the call until something arrives from
 	// outside. The rest of the result does not count then.
 	Wait *Wait
 	// Whole is the whole text of a result whose Content was cut; Readable sets

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// Wait says what a call waits for: a person's answer, the result of something
+// Wait is what a call waits for: a person's answer, the result of something
 // that runs elsewhere. The turn is suspended until there is an answer; a step's
 // other calls are not held up.
 type Wait struct {
@@ -29,7 +29,7 @@ const (
 	// ActionAsk asks for an answer in words, or in the form of the question.
 	ActionAsk = "ask:question"
 	// ActionAuthorize asks somebody to authorise the agent somewhere. The answer
-	// tells whether that was done.
+	// reports whether that was done.
 	ActionAuthorize = "auth:required"
 )
 

@@ -44,7 +44,7 @@ var delegateParameters = json.RawMessage(`{"type":"object","properties":{"prompt
 // Descriptor describes the delegate to the calling model. Its effect is Once,
 // whatever tools the agent has: a turn that is run again may decide otherwise,
 // and its calls would have other keys, so that not even an idempotent tool could
-// tell that they are repetitions. One that waits is no repetition, it goes on.
+// recognise repetitions. A delegate that waits is not repeated, it continues.
 func (d *Delegate) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: d.Description,

@@ -1,4 +1,4 @@
-// Package ask is the tool kind ask: a call asks the person behind the turn, and
+// Package ask is the tool kind ask: a call asks the user of the turn, and
 // the answer is its result.
 //
 // A call is an interaction like those of approvals: it can be answered on every
@@ -35,7 +35,7 @@ type Config struct {
 
 // Kind returns the tool kind ask.
 func Kind() tools.Kind {
-	return spec.NewKind("ask", "A question to the person behind the turn.", createTool)
+	return spec.NewKind("ask", "A question to the user.", createTool)
 }
 
 func (c *Config) questionKind() string {

@@ -1,6 +1,6 @@
 // Package client is the tool whose calls somebody outside answers: the
 // client that asked for the turn, which has the code. A call waits, as an
-// interaction that is kept with the turn, until the client says what came of it.
+// interaction that is kept with the turn, until the client reports its result.
 package client
 
 import (

@@ -47,7 +47,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
-// Action says which program a call runs, with placeholders for the arguments.
+// Action describes the program of a call, with placeholders for the arguments.
 func (c *Config) Action() string { return "runs " + process.Line(c.Command) }
 
 func (c *Config) toolEffect() tools.Effect {

@@ -16,7 +16,7 @@ type commandLine struct {
 	elements []element
 	// allowDash holds the arguments that may begin with '-' anywhere.
 	allowDash map[string]bool
-	// filled says that there are placeholders.
+	// filled reports that there are placeholders.
 	filled bool
 }
 

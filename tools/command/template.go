@@ -10,9 +10,9 @@ import (
 // it is filled, it stays one element.
 type element struct {
 	parts []part
-	// optional says that the element is left out when the argument is missing.
+	// optional reports that the element is left out when the argument is missing.
 	optional bool
-	// guarded says that what stands at its beginning comes from the model, and
+	// guarded reports that what stands at its beginning comes from the model, and
 	// nothing before it ends the options: it must not begin with '-'.
 	guarded bool
 }

@@ -135,7 +135,7 @@ func (r *run) startProgram(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, r.words...) //nolint:gosec // the configuration says what runs
+	cmd := exec.CommandContext(ctx, path, r.words...) //nolint:gosec // the configuration names the program
 	cmd.Args[0] = r.config.Command[0]
 	cmd.Dir = r.config.Dir
 	cmd.Env = process.Environment(r.config.Env)
@@ -168,8 +168,8 @@ func (r *run) waitForEnd(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// Nothing stays behind of a run that did not end well. One that did may
-	// leave something running, but not with its output held open.
+	// A run that failed leaves no processes running. One that succeeded may, but
+	// not with its output held open.
 	_ = process.Kill(r.cmd)
 	switch {
 	case errors.Is(err, exec.ErrWaitDelay):
@@ -196,7 +196,7 @@ func (r *run) successResult() tools.Result {
 	return result
 }
 
-// failureResult tells how the program ended, and what it said last.
+// failureResult describes how the program ended, with its last output.
 func (r *run) failureResult(exit *exec.ExitError) tools.Result {
 	text := fmt.Sprintf("command %s failed with exit code %d", r.config.Command[0], exit.ExitCode())
 	if exit.ExitCode() < 0 {
@@ -204,7 +204,7 @@ func (r *run) failureResult(exit *exec.ExitError) tools.Result {
 	}
 	said := r.stderr.Text()
 	if said == "" {
-		// Some programs say what is wrong where their results go.
+		// Some programs write errors to standard output.
 		last := process.Tail{Limit: errorLimit}
 		_, _ = last.Write(r.stdout.kept)
 		said = last.Text()

@@ -274,8 +274,8 @@ func TestEndlessOutputTakesNoMemory(t *testing.T) {
 	}
 }
 
-// fifo returns a named pipe and a function that opens its reading end: what is
-// written to it tells that a process runs, and its end that all have gone.
+// fifo returns a named pipe and a function that opens its reading end: a line
+// written to it shows that a process runs, and its end that all have exited.
 func fifo(t *testing.T) (path string, open func() *bufio.Reader) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "fifo")

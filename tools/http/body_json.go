@@ -50,7 +50,7 @@ type jsonScanner struct {
 	pos int
 	// from is where the literal begins that is not yet a piece.
 	from int
-	// inString says that pos is inside a string, which begins at opened, and
+	// inString reports that pos is inside a string, which begins at opened, and
 	// filled that the string has a placeholder.
 	inString, filled bool
 	opened           int

@@ -47,8 +47,8 @@ func isTextual(media string) bool {
 	}
 }
 
-// toUTF8 converts text from the character sets that are still common on the
-// web; of others it cannot tell what they say.
+// toUTF8 converts text from the character sets that are still common on the web. It
+// reports false for others.
 func toUTF8(raw []byte, charset string) (string, bool) {
 	switch charset {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":

@@ -7,8 +7,8 @@
 // redirects are not followed, and addresses of the runtime's own network are
 // refused unless the configuration allows them.
 //
-// A request says which trace it is part of (traceparent, tracestate), but never
-// carries baggage. One that is not for reading says which call it belongs to
+// A request carries its trace (traceparent, tracestate), but never
+// carries baggage. One with side effects names its call
 // (Idempotency-Key), so that a server can tell a call that is repeated after a
 // crash from another one. Headers that the configuration sets stay as they are.
 package http
@@ -44,15 +44,14 @@ type Config struct {
 }
 
 // MarshalJSON writes the record without the values of headers, and of query
-// parameters whose names say that they are credentials.
+// parameters whose names suggest credentials.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	c.Headers, c.Query = redact.Values(c.Headers), hideCredentials(c.Query)
 	return json.Marshal(plain(c))
 }
 
-// hideCredentials hides the values of parameters whose names say that they are
-// credentials.
+// hideCredentials hides the values of parameters whose names suggest credentials.
 func hideCredentials(values map[string]string) map[string]string {
 	shown := maps.Clone(values)
 	for name := range shown {
@@ -63,7 +62,7 @@ func hideCredentials(values map[string]string) map[string]string {
 	return shown
 }
 
-// Action says which request a call sends, with placeholders for the arguments.
+// Action describes the request of a call, with placeholders for the arguments.
 func (c *Config) Action() string { return "sends " + c.httpMethod() + " " + c.URL }
 
 func (c *Config) httpMethod() string {

@@ -191,7 +191,7 @@ func (p *program) setOwnHeaders(req *http.Request, call *tools.Call) {
 }
 
 // setTrace makes the request part of the trace that ctx belongs to, unless the
-// configuration says which it is part of. Baggage stays here: it holds whatever
+// configuration names another one. Baggage stays here: it holds what the
 // callers put there, and the server may be anybody's.
 func setTrace(ctx context.Context, h http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() || h["Traceparent"] != nil || h["Tracestate"] != nil {
@@ -202,7 +202,7 @@ func setTrace(ctx context.Context, h http.Header) {
 
 // forbidReplay keeps the HTTP client from sending a request again on its own.
 // The client takes a request with these headers for repeatable, which is for
-// the server to say, and the tool's effect says that it is not. It knows the
+// the server to decide, and by the tool's effect it is not. It knows the
 // headers by their canonical spelling only; to servers case means nothing.
 func forbidReplay(h http.Header) {
 	for _, name := range []string{idempotencyKey, "X-Idempotency-Key"} {

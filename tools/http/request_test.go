@@ -14,7 +14,7 @@ func TestArgumentsAreEscapedForWhereTheyStandInTheURL(t *testing.T) {
 	t.Parallel()
 	base, requests := record(t, nil)
 	for _, tt := range []struct {
-		url   string // behind the host
+		url   string // after the host
 		query map[string]string
 		args  string
 		want  string // the request's target

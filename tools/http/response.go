@@ -66,7 +66,7 @@ func statusText(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// describeHead tells what a response without a body is asked for.
+// describeHead describes a response without a body.
 func describeHead(resp *http.Response, status string) string {
 	var b strings.Builder
 	b.WriteString(status)

@@ -13,7 +13,7 @@ import (
 
 // address is a URL with places for arguments in its path and query.
 type address struct {
-	// base is scheme://host, without a slash behind it.
+	// base is scheme://host, without a slash after it.
 	base string
 	// host is the host's name or IP address, without a port.
 	host string
@@ -267,7 +267,7 @@ func (t template) firstName() string {
 }
 
 // leavesPath reports whether an escaped segment holds "." or ".." once it is
-// unescaped, also behind a slash or before path parameters.
+// unescaped, also after a slash or before path parameters.
 func leavesPath(segment string) bool {
 	if !strings.ContainsAny(segment, ".%") {
 		return false

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// errNoCatalog says that there is no catalogue yet.
-var errNoCatalog = errors.New("there is none")
+// errNoCatalog reports that there is no catalogue yet.
+var errNoCatalog = errors.New("no catalogue yet")
 
 // readCatalog reads a catalogue that was made under the settings of a
 // fingerprint. The error is errNoCatalog when there is no file, else it says
@@ -42,8 +42,8 @@ func readCatalog(name, fingerprint string) (*catalog, error) {
 	return c, nil
 }
 
-// writeCatalog writes a catalogue, so that whoever reads the file finds the old
-// one or the new one. A file that says the same already is left alone.
+// writeCatalog writes a catalogue atomically: readers find the old one or the new
+// one. An unchanged file is left alone.
 func writeCatalog(name string, c *catalog) error {
 	data, err := c.encodeFile()
 	if err != nil {
@@ -77,7 +77,7 @@ func writeCatalog(name string, c *catalog) error {
 	return nil
 }
 
-// withoutPath strips an error of the path, which whoever reports it says.
+// withoutPath strips an error of the path, which the caller reports.
 func withoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err

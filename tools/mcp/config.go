@@ -41,7 +41,7 @@ type Config struct {
 	ConnectTimeout *spec.Duration `json:"connect_timeout,omitempty" alias:"connect_timeout_ms:ms" default:"30s" doc:"How long it may take to reach the server and to learn its tools."`
 
 	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the server is told that it is cancelled."`
-	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"What repeating a call does, which decides whether it may happen again after a crash. By default each tool's own annotations decide, and once where there are none."`
+	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"What repeating a call does, which decides whether it may happen again after a crash. By default each tool's own annotations decide; without annotations it is once."`
 	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of text of a result that the model is given; what is longer is cut."`
 	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
 }
@@ -52,7 +52,7 @@ const (
 	authClientCredentials = "oauth_client_credentials"
 )
 
-// ServerAuth says how the runtime shows a server who it is.
+// ServerAuth is how the runtime authenticates to a server.
 type ServerAuth struct {
 	Type         string   `json:"type" required:"true" enum:"bearer|oauth_client_credentials" doc:"How: with a fixed token, or with tokens that an authorization server gives for a client's id and secret."`
 	Token        string   `json:"token,omitempty" secret:"true" of:"bearer" doc:"The token. Required."`
@@ -62,7 +62,7 @@ type ServerAuth struct {
 	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials" doc:"What the tokens are to permit."`
 }
 
-// ToolFilter says which of a server's tools there are.
+// ToolFilter selects which of a server's tools are offered.
 type ToolFilter struct {
 	Allow []string `json:"allow,omitempty" doc:"Globs; a tool must match one of them. Absent allows every tool."`
 	Deny  []string `json:"deny,omitempty" doc:"Globs; a tool must match none of them."`
@@ -81,7 +81,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c))
 }
 
-// Action says which server a call goes to.
+// Action names the server of a call.
 func (c *Config) Action() string {
 	if c.URL != "" {
 		return "calls the MCP server at " + c.URL

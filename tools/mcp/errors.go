@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// Error says that a server could not be reached, or that it did not keep to the
+// Error reports that a server could not be reached, or that it did not keep to the
 // protocol.
 type Error struct {
 	// Server is the id of the entry.
@@ -28,7 +28,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrClosed is the cause when the runtime has closed the connection.
 var ErrClosed = errors.New("the connection is closed")
 
-// pausedError says that a server which keeps failing is left alone for a while.
+// pausedError reports that a server which keeps failing is left alone for a while.
 type pausedError struct {
 	pause time.Duration
 	last  error

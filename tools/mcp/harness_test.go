@@ -188,8 +188,8 @@ func serve(behaviour string) error {
 }
 
 // scripted is a server that shakes hands and answers other requests with a
-// fixed result: METHOD RESULT, one a line. A result of "-" is none, after one of
-// "stop" it reads no more.
+// fixed result: METHOD RESULT, one a line. A result of "-" sends nothing; after
+// "stop" it stops reading.
 func scripted(script string) error {
 	answers := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"scripted","version":"1"}}`,

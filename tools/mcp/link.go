@@ -42,8 +42,8 @@ func newLink(open func(context.Context, *sync.WaitGroup) (*session, error)) *lin
 	return l
 }
 
-// openSession returns the session; fresh tells that it was opened for this call. The
-// attempt goes on when ctx ends, for whoever asks next.
+// openSession returns the session; fresh reports whether it was opened for this
+// call. The attempt goes on when ctx ends, for the next caller.
 func (l *link) openSession(ctx context.Context) (s *session, fresh bool, err error) {
 	attempt, s, err := l.currentAttempt()
 	if s != nil || err != nil {

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// serveVariable makes the test binary a server: its value says which one.
+// serveVariable makes the test binary a server: its value selects which one.
 const serveVariable = "MCPTOOL_TEST_SERVER"
 
 func TestMain(m *testing.M) {

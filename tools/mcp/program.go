@@ -28,7 +28,7 @@ const (
 	errorLimit = 2 << 10
 )
 
-// errUnread says that a program does not take what is written to it.
+// errUnread reports that a program does not take what is written to it.
 var errUnread = errors.New("the program does not read its input")
 
 // program carries a session over the standard input and output of a program.
@@ -45,7 +45,7 @@ type program struct {
 	input   *os.File
 	output  *os.File
 	stderr  process.Tail
-	// unread tells that the program has left its input unread for too long.
+	// unread is set if the program has left its input unread for too long.
 	unread bool
 	// exited is closed when the program and all that it started are gone; err
 	// is how it ended then.
@@ -81,7 +81,7 @@ func (p *program) startProcess() error {
 	if err != nil {
 		return errors.Join(err, theirIn.Close(), ourIn.Close())
 	}
-	cmd := exec.Command(path, p.config.Command[1:]...) //nolint:gosec // the configuration says what runs
+	cmd := exec.Command(path, p.config.Command[1:]...) //nolint:gosec // the configuration names the program
 	cmd.Args[0] = p.config.Command[0]
 	cmd.Dir = p.config.Dir
 	cmd.Env = process.Environment(p.config.Env)
@@ -100,8 +100,8 @@ func (p *program) startProcess() error {
 	return nil
 }
 
-// reapProcess waits for the program's end, which stop brings about at the latest, and
-// ends what it has left behind: that holds the output open.
+// reapProcess waits for the program to exit, which stop ensures, and ends the
+// processes that it left running: they hold the output open.
 func (p *program) reapProcess() {
 	err := p.cmd.Wait()
 	_ = process.Kill(p.cmd)

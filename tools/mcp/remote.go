@@ -103,7 +103,7 @@ func (r *remote) dressRequest(req *http.Request) *http.Request {
 	return dressed
 }
 
-// errTooLarge says that an answer is larger than any should be.
+// errTooLarge reports that an answer is larger than any should be.
 var errTooLarge = errors.New("the answer is larger than 16 MiB")
 
 // bodyLimit returns how large the body of a response may be. A stream may be

@@ -262,7 +262,8 @@ func TestACallOverHTTPThatTakesTooLong(t *testing.T) {
 	succeed(t, s, "echo", `{"text":"x"}`)
 }
 
-// Whoever gives up waiting does not keep others from getting the session.
+// TestAnAttemptOutlivesWhoMadeIt: a caller that stops waiting does not keep others
+// from getting the session.
 func TestAnAttemptOutlivesWhoMadeIt(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

@@ -88,7 +88,7 @@ func contentParts(content []mcp.Content) []model.Part {
 	return out
 }
 
-// blobPart returns bytes as an image, or as a file where they are none.
+// blobPart returns bytes as an image, or as a file if they are no image.
 func blobPart(mediaType string, data []byte, name string) model.Part {
 	if mediaType == "" {
 		mediaType = "application/octet-stream"

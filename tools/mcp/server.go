@@ -126,9 +126,9 @@ func (s *server) OnChange(changed func(ctx context.Context)) {
 	s.changed = changed
 }
 
-// Members returns the tools of the catalogue. What cannot be used is reported:
-// a schema that is none as a warning, since the server is not the
-// configuration's business, two names for one id as an error.
+// Members returns the tools of the catalogue. Those that cannot be used are
+// reported: an invalid schema as a warning, since the server is not the
+// configuration's responsibility, two names for one id as an error.
 func (s *server) Members() ([]tools.Member, diag.List) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 	return members, found
 }
 
-// newMember makes a tool. The error says which of its schemas is none.
+// newMember makes a tool. The error names an invalid schema.
 func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 	t := &tool{server: s, name: info.Name, descriptor: tools.Descriptor{
 		Description: info.Description,
@@ -262,8 +262,8 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 	return s.setCatalog(c), nil
 }
 
-// relistTools asks for the tools anew, because the server said that they changed,
-// and tells whoever wants to know.
+// relistTools lists the tools again, because the server announced a change, and
+// notifies the observer.
 func (s *server) relistTools(ctx context.Context, session *session) {
 	differs, err := s.listTools(ctx, session)
 	if err != nil {

@@ -76,8 +76,8 @@ func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*ses
 	}
 	running.Go(func() { c.waitForEnd(s, began) })
 	differs, err := s.listTools(c.ctx, c)
-	if c.listed = err; err != nil && s.Known() { // else whoever asked says so
-		s.logger.Warn("the tools cannot be listed; those that are known stay", "error", err)
+	if c.listed = err; err != nil && s.Known() { // else the caller reports it
+		s.logger.Warn("listing the tools failed; keeping the known ones", "error", err)
 	}
 	running.Go(func() { c.followChanges(s, differs) })
 	return c, nil
@@ -274,7 +274,7 @@ func (c *session) callTool(ctx context.Context, name string, arguments json.RawM
 	return result, err
 }
 
-// delivery tells what became of the request that carried a call. The carrier
+// delivery tracks the request that carried a call. The carrier
 // finds it in the context of the request.
 type delivery struct {
 	// refused is set when the server did not know the session.

@@ -68,8 +68,8 @@ func wasUnsent(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
 }
 
-// notDelivered is the code with which the carrier says that a request did not
-// get through; the rest of the error says why.
+// notDelivered is the carrier's code for a request that was not delivered; the rest
+// of the error is the reason.
 const notDelivered = -32005
 
 // failureError returns what the model is told of a call without a result.

@@ -24,8 +24,8 @@ func traceMeta(ctx context.Context) mcp.Meta {
 }
 
 // setTrace makes a request part of the trace that its context belongs to, for
-// what stands between here and the server, unless the configuration says which
-// it is part of. Baggage stays here.
+// proxies on the way to the server, unless the configuration names another trace.
+// Baggage is not sent.
 func (r *remote) setTrace(req *http.Request) {
 	for name := range r.headers {
 		if strings.EqualFold(name, "traceparent") || strings.EqualFold(name, "tracestate") {

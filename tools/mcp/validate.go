@@ -168,7 +168,7 @@ func (c *Config) checkFilter() diag.List {
 
 // filter is a compiled ToolFilter.
 type filter struct {
-	// all tells that nothing but deny restricts.
+	// all is set if nothing but deny restricts.
 	all         bool
 	allow, deny []pattern.Pattern
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// SourceKind says what gave an agent a tool.
+// SourceKind is the kind of a Source.
 type SourceKind string
 
 // The sources of tools, in the order in which they are merged.
@@ -38,7 +38,7 @@ const (
 	SourcePlugin SourceKind = "plugin"
 )
 
-// Source says what gave an agent a tool.
+// Source is where an agent got a tool from.
 type Source struct {
 	Kind SourceKind `json:"kind"`
 	// Name is the id of the agent or plugin, and for a global tool the id of the

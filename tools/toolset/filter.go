@@ -91,7 +91,7 @@ func compilePatterns(field Field, sources []string) ([]pattern.Pattern, diag.Lis
 	return compiled, list
 }
 
-// Decision says whether a catalog shows a tool, and by which entry.
+// Decision is whether a catalog shows a tool, and the entry that decided.
 type Decision struct {
 	Visible bool `json:"visible"`
 	// Field and Index name the entry that decided; Field is empty when no
