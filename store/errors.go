@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// ErrNotFound says that there is no such record, or that the caller does not
-// see it: nobody can tell which.
+// ErrNotFound is returned if a record does not exist or the caller may not see it:
+// the two look alike.
 var ErrNotFound = errors.New("not found")
 
-// ErrUnavailable says that the database behind the store cannot be reached, or was
+// ErrUnavailable reports that the database of the store cannot be reached, or was
 // lost while it worked: then nobody knows whether what was asked for was done.
 var ErrUnavailable = errors.New("the store cannot be reached")
 
-// ErrNotWritable says that the store can be read, but takes no writes for now: its
+// ErrNotWritable reports that the store can be read, but takes no writes for now: its
 // disk is full or failing, or its database is read-only, as a replica is. Nothing was
 // changed, and the same may succeed later. It is an ErrUnavailable, too.
 var ErrNotWritable error = notWritable{}
@@ -24,15 +24,15 @@ func (notWritable) Error() string { return "the store takes no writes" }
 
 func (notWritable) Unwrap() error { return ErrUnavailable }
 
-// ErrText says that a text, like an id, a label or a name, holds a NUL or is not
+// ErrText reports that a text, like an id, a label or a name, holds a NUL or is not
 // UTF-8. No store keeps such, so trying again does not help. Payloads, which are
 // bytes, may hold anything.
 var ErrText = errors.New("a text holds a NUL byte or is not UTF-8")
 
-// ErrHeld says that a turn cannot be claimed now. It is queued again.
+// ErrHeld reports that a turn cannot be claimed now. It is queued again.
 var ErrHeld = errors.New("the turn is held back")
 
-// ExistsError says that an id is taken.
+// ExistsError reports that an id is taken.
 type ExistsError struct {
 	// Kind is session or turn.
 	Kind string
@@ -42,7 +42,7 @@ type ExistsError struct {
 // Error names the record.
 func (e *ExistsError) Error() string { return fmt.Sprintf("%s %s exists already", e.Kind, e.ID) }
 
-// KeyConflictError says that a key was used for another request.
+// KeyConflictError reports that a key was used for another request.
 type KeyConflictError struct {
 	Key string
 	// ID is what that request made.
@@ -54,7 +54,7 @@ func (e *KeyConflictError) Error() string {
 	return fmt.Sprintf("the idempotency key %q was used for another request", e.Key)
 }
 
-// BusyError says that a session has a live turn.
+// BusyError reports that a session has a live turn.
 type BusyError struct {
 	SessionID string
 	// TurnID is that turn.
@@ -66,7 +66,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("session %s is busy with turn %s", e.SessionID, e.TurnID)
 }
 
-// StateError says that something cannot be done to a record in its state.
+// StateError reports that something cannot be done to a record in its state.
 type StateError struct {
 	// Kind is session, turn or interaction.
 	Kind string
@@ -81,7 +81,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("%s %s is %s: it cannot be %s", e.Kind, e.ID, e.State, e.Want)
 }
 
-// ConflictError says that an interaction has another answer already.
+// ConflictError reports that an interaction has another answer already.
 type ConflictError struct {
 	TurnID, ID string
 }
@@ -91,7 +91,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("interaction %s of turn %s has another answer already", e.ID, e.TurnID)
 }
 
-// FencedError says that a turn, or a webhook of it, does not belong to the worker
+// FencedError reports that a turn, or a webhook of it, does not belong to the worker
 // any more: it was taken over, or has ended.
 type FencedError struct {
 	TurnID string
@@ -108,7 +108,7 @@ func (e *FencedError) Error() string {
 	return fmt.Sprintf("turn %s does not belong to this worker any more (fence %d)", e.TurnID, e.Fence)
 }
 
-// LimitError says that a turn has as many webhooks as it may have.
+// LimitError reports that a turn has as many webhooks as it may have.
 type LimitError struct {
 	TurnID string
 	// Limit is how many those are.
@@ -120,7 +120,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("turn %s has %d webhooks already, which is the limit", e.TurnID, e.Limit)
 }
 
-// LockedError says that another process uses the store, which belongs to one
+// LockedError reports that another process uses the store, which belongs to one
 // process at a time.
 type LockedError struct {
 	Path string
@@ -128,7 +128,7 @@ type LockedError struct {
 	PID int
 }
 
-// Error says what to do about it.
+// Error describes what to do about it.
 func (e *LockedError) Error() string {
 	who := "another process"
 	if e.PID > 0 {
@@ -137,17 +137,17 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is in use by %s: a SQLite file serves one process; to run several replicas, use PostgreSQL (store: {driver: postgres, dsn: …})", e.Path, who)
 }
 
-// SchemaError says that the tables of a store are not those that this program
+// SchemaError reports that the tables of a store are not those that this program
 // works with.
 type SchemaError struct {
-	// Kind says what holds the tables: "file" or "database".
+	// Kind is what holds the tables: "file" or "database".
 	Kind string
-	// Have is the version of the tables, 0 when there are none, and Want that of
+	// Have is the version of the tables, or 0 if none, and Want that of
 	// this program.
 	Have, Want int64
 }
 
-// Error says what to do about it.
+// Error describes what to do about it.
 func (e *SchemaError) Error() string {
 	if e.Have > e.Want {
 		return fmt.Sprintf("the %s has tables of version %d, and this program knows %d: run a newer release", e.Kind, e.Have, e.Want)

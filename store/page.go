@@ -16,7 +16,7 @@ const (
 	MaxPage = 1000
 )
 
-// Page says which part of a list is wanted.
+// Page selects a part of a list.
 type Page struct {
 	// After is the Next of the page before; empty begins at the beginning.
 	After string
@@ -37,7 +37,7 @@ func (p Page) Size() int {
 	}
 }
 
-// ErrCursor says that a cursor is none that the store gave out.
+// ErrCursor is returned for a cursor that the store did not issue.
 var ErrCursor = errors.New("the cursor is not one that was given out")
 
 // Cursor is a place in a list that is ordered by time and then by id.
@@ -70,7 +70,7 @@ func (p Page) Cursor() (*Cursor, error) {
 }
 
 // Place reads where the page of a list begins that is ordered by a number, the
-// greatest first: behind which number, math.MaxInt64 at the beginning. The
+// greatest first: after which number, math.MaxInt64 at the beginning. The
 // cursors of such a list have the number as their ID. The error is ErrCursor.
 func (p Page) Place() (int64, error) {
 	c, err := p.Cursor()

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// RevocationHold is how long a revocation is kept beyond the end of its token, so
-// that a process whose clock is behind still knows it.
+// RevocationHold is how long a revocation is kept after the expiry of its token, so
+// that a process whose clock is slow still knows it.
 const RevocationHold = time.Hour
 
-// Revocation says that a token is not good any more, before its time is over.
+// Revocation reports that a token is not good any more, before its time is over.
 type Revocation struct {
 	// Seq is the place of the revocation in the order in which they were stored,
 	// beginning with 1.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SessionState says whether a session takes new turns.
+// SessionState is whether a session accepts new turns.
 type SessionState string
 
 // The states of a session. It goes from active to archived and back.
@@ -22,8 +22,8 @@ type Session struct {
 	State   SessionState
 	// Labels are for finding the session again.
 	Labels map[string]string
-	// Metadata is a JSON object that the owner keeps with the session; nil when
-	// there is none.
+	// Metadata is a JSON object that the owner keeps with the session, or nil if
+	// none.
 	Metadata json.RawMessage
 	// Tip is the id of the snapshot of the latest successful turn; empty before
 	// there is one.
@@ -73,6 +73,6 @@ type SessionQuery struct {
 // SessionPage is a page of sessions.
 type SessionPage struct {
 	Sessions []*Session
-	// Next is where the next page begins; empty when there is none.
+	// Next is where the next page begins, or empty if none.
 	Next string
 }

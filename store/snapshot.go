@@ -41,7 +41,7 @@ type SnapshotQuery struct {
 // SnapshotPage is a page of snapshots.
 type SnapshotPage struct {
 	Snapshots []*Snapshot
-	// Next is where the next page begins; empty when there is none.
+	// Next is where the next page begins, or empty if none.
 	Next string
 }
 
@@ -64,7 +64,7 @@ type Artifact struct {
 type JournalRow struct {
 	// Key is the call's idempotency key, which no other call has.
 	Key string
-	// Entry says what was called and what came of it, as JSON, and Result has
+	// Entry is the call and its outcome, as JSON, and Result has
 	// what the model sees of it, once there is something.
 	Entry  json.RawMessage
 	Result json.RawMessage

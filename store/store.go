@@ -108,8 +108,8 @@ type Turns interface {
 	SessionAgents(ctx context.Context, sessionID string) ([]string, error)
 	// UpdateTurn changes what the patch names.
 	UpdateTurn(ctx context.Context, scope Scope, id string, p TurnPatch) (*Turn, error)
-	// EndTurn ends a live turn from outside, whoever runs it: it raises the
-	// fence, appends the terminal event behind the last one, cancels the pending
+	// EndTurn ends a live turn from outside, whichever worker runs it: it raises the
+	// fence, appends the terminal event after the last one, cancels the pending
 	// interactions, and admits what the end makes room for. A turn that has ended
 	// is returned as it is.
 	EndTurn(ctx context.Context, e *EndTurn) (*Turn, error)
@@ -164,8 +164,8 @@ type Artifacts interface {
 type Events interface {
 	TurnReader
 
-	// Positions returns how far turns have got, in any order, whoever they belong
-	// to; those that are not known are left out. It costs little: processes ask
+	// Positions returns how far turns have got, in any order and for any owner;
+	// unknown turns are left out. It costs little: processes ask
 	// again and again for all the turns that somebody follows.
 	Positions(ctx context.Context, turnIDs []string) ([]Position, error)
 	// Events returns up to limit events of a turn with a seq greater than after,
@@ -226,7 +226,7 @@ type Pruning interface {
 // or doubling one is harmless, because the claim decides.
 type Queue interface {
 	// Enqueue queues jobs. A store on PostgreSQL calls it in the transaction
-	// that admits the turns, with its pgx.Tx; other stores call it behind their
+	// that admits the turns, with its pgx.Tx; other stores call it after their
 	// commit, with nil.
 	Enqueue(ctx context.Context, tx any, jobs []Job) error
 }
@@ -246,7 +246,7 @@ type Settings struct {
 	// TenantTurns is how many turns of one tenant may be admitted at the same
 	// time; 0 means any number.
 	TenantTurns int
-	// Logger takes in what the store has to say; nil drops it.
+	// Logger receives the log of the store; nil drops it.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -283,7 +283,7 @@ type Key struct {
 	Hash []byte
 }
 
-// Retention says what is too old to keep. Durations of 0 keep for ever.
+// Retention is the age at which records are deleted. Durations of 0 keep for ever.
 type Retention struct {
 	Now time.Time
 	// Sessions is how long a session without a live turn is kept after its

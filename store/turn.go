@@ -43,12 +43,12 @@ type Turn struct {
 	// Result is what it came to, as JSON; nil while it is live.
 	Result   json.RawMessage
 	Metadata json.RawMessage
-	// Background tells that nobody waits for the turn, so that it goes on
+	// Background is set if nobody waits for the turn, so that it goes on
 	// whatever becomes of its caller.
 	Background bool
 	// SnapshotID is reserved for the snapshot of the turn, and ParentSnapshotID
 	// is the one that it goes on from: the tip of the session when it is claimed
-	// first, unless the turn was made with one. FromStart tells that it was made
+	// first, unless the turn was made with one. FromStart is set if it was made
 	// to go on from nothing.
 	SnapshotID       string
 	ParentSnapshotID string
@@ -65,13 +65,13 @@ type Turn struct {
 	Worker                  string
 	Fence                   int64
 	LeaseUntil, HeartbeatAt time.Time
-	// Admitted tells that the turn was queued and takes room of its tenant.
+	// Admitted is set if the turn was queued and takes room of its tenant.
 	Admitted bool
-	// Strikes counts the workers that died over the turn since it got ahead.
+	// Strikes counts the workers that died over the turn since it made progress.
 	Strikes int
 	// Seq is that of its latest event.
 	Seq uint64
-	// Steps is how many model calls it has behind it.
+	// Steps counts its model calls so far.
 	Steps int
 }
 
@@ -107,7 +107,7 @@ type TurnQuery struct {
 	// ByChange orders the turns by when their state changed last, the latest
 	// first, instead of by when they were made. The cursors of the two orders
 	// differ. A turn that changes while one goes through the pages moves to the
-	// front: it may be missed behind a cursor.
+	// front: it may be missed after a cursor.
 	ByChange bool
 	// Count asks for the Total of the page. It takes a look at every turn that
 	// matches.
@@ -118,7 +118,7 @@ type TurnQuery struct {
 // TurnPage is a page of turns.
 type TurnPage struct {
 	Turns []*Turn
-	// Next is where the next page begins; empty when there is none.
+	// Next is where the next page begins, or empty if none.
 	Next string
 	// Total is how many turns match on all pages, if the query asks for it.
 	Total int
@@ -149,7 +149,7 @@ type Claim struct {
 type Claimed struct {
 	Turn    Turn
 	Session Session
-	// Snapshot is the one that the turn goes on from; nil when there is none.
+	// Snapshot is the one that the turn goes on from, or nil if none.
 	Snapshot *Snapshot
 	// State is the latest that was committed; nil for a turn that begins.
 	State []byte
@@ -175,7 +175,7 @@ type Commit struct {
 	// refused.
 	Events []event.Record
 	// State replaces the turn's state, unless it is nil, and clears its strikes:
-	// the turn got ahead. Steps comes with it.
+	// the turn made progress. Steps comes with it.
 	State []byte
 	Steps int
 	// Messages are added to the turn's own.
@@ -216,6 +216,6 @@ type Finish struct {
 type Position struct {
 	TurnID string
 	Status Status
-	// Seq is that of the latest event; 0 when there is none.
+	// Seq is that of the latest event, or 0 if none.
 	Seq uint64
 }

@@ -11,7 +11,7 @@ import (
 // is long enough to give that up before, if there is anybody who tries.
 const WebhookHold = 48 * time.Hour
 
-// WebhookState says whether there is something left to tell.
+// WebhookState is whether a webhook still has events to deliver.
 type WebhookState string
 
 // The states of a webhook. It stays in the last two until it is saved anew.
@@ -44,8 +44,8 @@ type Webhook struct {
 	// Cursor is the seq of the latest event that needs not be told any more.
 	Cursor uint64
 	// Attempts counts the failures since the receiver took something in last,
-	// FailingSince is when the first of them was and LastError what was wrong with
-	// the latest. They are zero when there was none.
+	// FailingSince is when the first of them was and LastError the error of the
+	// latest. They are zero without failures.
 	Attempts     int
 	FailingSince time.Time
 	LastError    string
@@ -88,7 +88,7 @@ type WebhookQuery struct {
 // WebhookPage is a page of webhooks.
 type WebhookPage struct {
 	Webhooks []*Webhook
-	// Next is where the next page begins; empty when there is none.
+	// Next is where the next page begins, or empty if none.
 	Next string
 }
 
@@ -148,8 +148,8 @@ type Webhooks interface {
 	WebhookReader
 
 	// SaveWebhook stores a webhook of a turn, and begins to tell its receiver. It
-	// replaces the one with the same id: whoever works on that loses it, and the
-	// new one goes on behind what was told. The errors are ErrNotFound for a turn
+	// replaces the one with the same id: a worker that holds it loses it, and the
+	// new one goes on after what was told. The errors are ErrNotFound for a turn
 	// that the scope does not see, and a *LimitError.
 	SaveWebhook(ctx context.Context, n *NewWebhook) (*Webhook, error)
 	// Webhooks returns a page of webhooks, the newest first.
@@ -171,6 +171,6 @@ type WebhookWork interface {
 	// those that the worker does not own any more.
 	HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []HeldWebhook) (lost []HeldWebhook, err error)
 	// AdvanceWebhook changes a webhook. The error is a *FencedError when it does
-	// not belong to the worker any more; nothing else tells that it is gone.
+	// not belong to the worker any more; there is no other sign that it is gone.
 	AdvanceWebhook(ctx context.Context, a *AdvanceWebhook) error
 }

@@ -20,7 +20,7 @@ func (m *Store) admitTurn(t *turn, now time.Time, jobs *jobs) bool {
 	return true
 }
 
-// startedTurn returns the live turn that has begun; nil when there is none.
+// startedTurn returns the live turn that has begun, or nil if none.
 func (s *session) startedTurn() *turn {
 	i := slices.IndexFunc(s.live, func(t *turn) bool { return !t.StartedAt.IsZero() })
 	if i < 0 {
@@ -30,7 +30,7 @@ func (s *session) startedTurn() *turn {
 }
 
 // nextTurn returns the turn whose time it is: the one that has begun, and else the
-// first that is due or was admitted; nil when there is none.
+// first that is due or was admitted, or nil if none.
 func (s *session) nextTurn(now time.Time) *turn {
 	if t := s.startedTurn(); t != nil {
 		return t

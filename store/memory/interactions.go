@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// interactionByID returns an interaction of a turn; nil when there is none.
+// interactionByID returns an interaction of a turn, or nil if none.
 func (t *turn) interactionByID(id string) *store.Interaction {
 	i := slices.IndexFunc(t.interactions, func(i *store.Interaction) bool { return i.ID == id })
 	if i < 0 {

@@ -87,7 +87,7 @@ type jobs []store.Job
 
 var _ store.Store = (*Store)(nil)
 
-// errClosed says that the store was closed.
+// errClosed reports that the store was closed.
 var errClosed = errors.New("the store is closed")
 
 // New returns an empty store.

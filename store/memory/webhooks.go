@@ -17,7 +17,7 @@ type webhook struct {
 	order uint64
 }
 
-// webhookByID returns a webhook of a turn; nil when there is none.
+// webhookByID returns a webhook of a turn, or nil if none.
 func (t *turn) webhookByID(id string) *webhook {
 	i := slices.IndexFunc(t.webhooks, func(h *webhook) bool { return h.ID == id })
 	if i < 0 {
@@ -150,7 +150,7 @@ func (m *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (clai
 	return claimed, err
 }
 
-// isClaimable reports whether a claim asks for a webhook, whoever owns it.
+// isClaimable reports whether a claim asks for a webhook, regardless of its owner.
 func isClaimable(t *turn, h *webhook, c *store.ClaimWebhooks) bool {
 	if h.State != store.WebhookActive || h.DueAt.After(c.Now) || !slices.Contains(c.Surfaces, h.Surface) || slices.Contains(c.NotTenants, h.Owner.Tenant) {
 		return false

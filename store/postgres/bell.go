@@ -51,7 +51,7 @@ func newBell(pool *pgxpool.Pool, logger *zap.Logger) *Bell {
 	return b
 }
 
-// Ring says that something happened to a turn. It never waits.
+// Ring reports that something happened to a turn. It never waits.
 func (b *Bell) Ring(turnID string) {
 	b.mu.Lock()
 	b.rung[turnID] = struct{}{}

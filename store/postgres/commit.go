@@ -35,7 +35,7 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 type pending struct {
 	*store.Commit
 	ctx context.Context // of the caller who waits
-	// taken tells that the writer has it: it can no longer be taken back.
+	// taken is set if the writer has it: it can no longer be taken back.
 	taken bool
 	done  chan error
 }
@@ -171,7 +171,7 @@ func (c *committer) close() {
 	<-c.done
 }
 
-// gapError says that the events of a commit do not follow on those of its turn.
+// gapError reports that the events of a commit do not follow on those of its turn.
 func gapError(want, got uint64) error {
 	return fmt.Errorf("its events go on with seq %d, and the turn with %d", got, want)
 }

@@ -17,7 +17,7 @@ import (
 type group struct {
 	store   *Store
 	commits []*pending
-	// refused says which commits change nothing, and why.
+	// refused holds, per commit, why it changes nothing; nil for the others.
 	refused []error
 	// token is what the transaction leaves in the rows of the turns that it
 	// changes.

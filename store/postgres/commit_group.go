@@ -44,11 +44,11 @@ func (s *Store) writeGroup(group []*pending) {
 	}
 }
 
-// unreachableError says that the database was not reached in time. Trying the
+// unreachableError reports that the database was not reached in time. Trying the
 // commits one by one would not help.
 type unreachableError struct {
 	cause error
-	// unknown tells that the last transaction may have been made.
+	// unknown is set if the last transaction may have been made.
 	unknown bool
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrClosed says that the store was closed.
+// ErrClosed reports that the store was closed.
 var ErrClosed = errors.New("the store is closed")
 
-// UnknownOutcomeError says that the connection was lost while a commit was made
+// UnknownOutcomeError reports that the connection was lost while a commit was made
 // final, and that the database did not come back to tell. The turn's events say
 // what became of it.
 type UnknownOutcomeError struct {
@@ -46,7 +46,7 @@ const (
 	codeIO              = "58030"
 )
 
-// wrapError says what was done to what when the error arose.
+// wrapError adds the operation and its subject to err.
 func wrapError(operation, id string, err error) error {
 	if err == nil {
 		return nil
@@ -96,7 +96,7 @@ func lockedOut(err error) bool { return errorCode(err) == codeLockTimeout }
 
 // isDisconnected reports whether an error is one of the connection, or of a server
 // that starts or stops, and not of what was asked for. conn is the connection
-// that was used, nil if there was none.
+// that was used, or nil if none.
 func isDisconnected(err error, conn *pgx.Conn) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false

@@ -2,7 +2,7 @@
 // number of processes may use at the same time.
 //
 // Commits of all turns of a process share transactions. Leases go by the clock
-// of the database, so that the clocks of the processes do not matter. Whoever
+// of the database, so that the clocks of the processes do not matter. Code that
 // locks several things does so in one order: tenants, sessions, turns, each by
 // id. Two replicas then never wait for each other in a circle.
 package postgres

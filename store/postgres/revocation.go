@@ -12,7 +12,7 @@ import (
 )
 
 // RevokeToken stores a revocation. Replicas do so one after the other: a number
-// that is taken first but seen last would be passed over by whoever has read on.
+// that is taken first but seen last would be missed by a reader that has moved on.
 func (s *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
 	if err := r.CheckText(); err != nil {
 		return err

@@ -54,7 +54,7 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 type place struct {
 	// known is the turn that was made with its key before.
 	known *db.Turn
-	// busy tells that another turn comes first in the session, and admitted is
+	// busy is set if another turn comes first in the session, and admitted is
 	// how many the tenant has.
 	busy     bool
 	admitted int64

@@ -15,7 +15,7 @@ import (
 const renewInterval = time.Second
 
 // watchErrors returns a handler that sees each error of a connection of the pool,
-// whoever uses it. It closes connections that refuse to write, and otherwise decides as
+// regardless of its user. It closes connections that refuse to write, and otherwise decides as
 // before whether the connection is kept.
 func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {

@@ -33,7 +33,7 @@ func readRows[T any](ctx context.Context, on db.DBTX, query string, args []any, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err says what went wrong
+	defer func() { _ = rows.Close() }() // Err reports failures
 	for rows.Next() {
 		var row T
 		if err := rows.Scan(fields(&row)...); err != nil {

@@ -12,7 +12,7 @@ import (
 // its owner has it open. The system gives it up with the process.
 type fileLock struct{ handle syscall.Handle }
 
-// errSharingViolation says that somebody has a file open.
+// errSharingViolation reports that somebody has a file open.
 const errSharingViolation syscall.Errno = 32
 
 // acquireLock takes the lock of a database. The error is a *store.LockedError

@@ -14,7 +14,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// errForeign says that a database belongs to something else.
+// errForeign reports that a database belongs to something else.
 var errForeign = errors.New("the file is a SQLite database of another program")
 
 // Migrate makes the tables of a file, or brings them up to date, and returns the

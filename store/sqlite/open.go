@@ -30,7 +30,7 @@ var (
 )
 
 // Open opens a store, whose DSN is the path of a file. It makes the file when
-// there is none, with the directories above it, readable by its owner alone, and
+// it is missing, with the directories above it, readable by its owner alone, and
 // brings its tables up to date. It also makes files beside it whose names go on
 // with -wal, -shm and .lock.
 //
@@ -105,7 +105,7 @@ func newStore(s store.Settings) (*Store, error) {
 	return &Store{path: path, tenantTurns: s.TenantTurns, logger: logger}, nil
 }
 
-// prepareFile makes the file, if there is none, and takes its lock.
+// prepareFile makes the file if it is missing, and takes its lock.
 func prepareFile(path string) (*fileLock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -147,10 +147,10 @@ func openConnections(path string, pragmas []string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// errNotDatabase says that a file cannot be used.
+// errNotDatabase reports that a file cannot be used.
 var errNotDatabase = errors.New("the file is no SQLite database, or is damaged")
 
-// explainDamage says what the code of a damaged file means.
+// explainDamage adds to an error what its code means for the file.
 func explainDamage(err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		if code := e.Code() & 0xff; code == sqlite3.SQLITE_NOTADB || code == sqlite3.SQLITE_CORRUPT {

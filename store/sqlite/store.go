@@ -37,7 +37,8 @@ type Store struct {
 	// failing is set while writes fail, as they do on a full disk.
 	failing atomic.Bool
 
-	// unshrinkable is done once the log says that the file cannot shrink.
+	// unshrinkable ensures that the log reports only once that the file cannot
+	// shrink.
 	unshrinkable sync.Once
 
 	closing sync.Once
@@ -47,9 +48,9 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 var (
-	// ErrClosed says that the store was closed.
+	// ErrClosed reports that the store was closed.
 	ErrClosed = errors.New("the store is closed")
-	// ErrReadOnly says that the store was opened to be read.
+	// ErrReadOnly reports that the store was opened to be read.
 	ErrReadOnly = errors.New("the store was opened to be read only")
 )
 
@@ -133,7 +134,7 @@ func notWritten(err error) bool {
 	}
 }
 
-// wrapError says what was done to what when the error arose.
+// wrapError adds the operation and its subject to err.
 func wrapError(operation, id string, err error) error {
 	switch {
 	case err == nil:

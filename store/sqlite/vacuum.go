@@ -16,8 +16,8 @@ const (
 	// vacuumStep is how many pages one transaction gives back: a writer waits for one
 	// step at most.
 	vacuumStep = 256
-	// manyFree is how many pages lie free in a file that cannot shrink when the log
-	// says what to do about it.
+	// manyFree is the number of free pages, in a file that cannot shrink, from
+	// which the log recommends a remedy.
 	manyFree = 4096
 )
 
@@ -42,8 +42,8 @@ func enableVacuum(ctx context.Context, conn *sql.DB) (bool, error) {
 	return true, nil
 }
 
-// shrinkFile gives the pages that lie free back to the file system, a few in each
-// transaction, so that whoever writes meanwhile hardly waits.
+// shrinkFile returns the free pages to the file system, a few in each transaction,
+// so that concurrent writers hardly wait.
 func (s *Store) shrinkFile(ctx context.Context) error {
 	for before := -1; ; {
 		mode, free, err := s.freePages(ctx)

@@ -80,7 +80,7 @@ func TestTheFileShrinksWhenOldEventsAreDeleted(t *testing.T) {
 }
 
 // TestAnOldFileShrinksOnceItWasMigrated begins with a file of a version whose files
-// kept their size: the log says what to do, and that helps.
+// kept their size: the log names the remedy, and it helps.
 func TestAnOldFileShrinksOnceItWasMigrated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runtime.db")
 	conn, err := sql.Open("sqlite", path)

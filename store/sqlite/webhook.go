@@ -133,8 +133,8 @@ func (s *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id
 	return wrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
-// ClaimWebhooks makes the worker the owner of webhooks. Nothing is written when
-// there are none.
+// ClaimWebhooks makes the worker the owner of webhooks. Nothing is written if it
+// finds no webhook.
 func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (claimed []*store.Webhook, err error) {
 	if len(c.Surfaces) == 0 || c.Limit <= 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Package migration brings the tables of a store up to date, and tells which
+// Package migration brings the tables of a store up to date, and reports which
 // version they have.
 package migration
 
@@ -16,11 +16,11 @@ import (
 // Table is where the migrations that were made are listed.
 const Table = "agentruntime_migrations"
 
-// SelectVersion selects the version of the tables, 0 when there are none.
+// SelectVersion selects the version of the tables, or 0 if none.
 const SelectVersion = "SELECT COALESCE(max(version_id), 0) FROM " + Table + " WHERE is_applied"
 
 // Apply makes the migrations that are missing and returns their names. Tables of
-// a newer program give a *store.SchemaError; kind says what holds them.
+// a newer program give a *store.SchemaError; kind is what holds them.
 func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB, migrations fs.FS) (applied []string, err error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // defaultPrune is from how many sessions, turns and keys one call deletes.
 const defaultPrune = 1000
 
-// Cutoff says what is too old.
+// Cutoff is what is too old to keep.
 type Cutoff struct {
 	// Before is the time before which a record is too old, and Latest the one
 	// before which it is although a webhook has not reported all of it.
