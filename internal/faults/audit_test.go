@@ -189,7 +189,7 @@ func (a *audit) turn(ctx context.Context, turn *store.Turn) {
 	a.finish(turn, records)
 }
 
-// finish checks that the terminal event says what the turn says.
+// finish checks that the terminal event agrees with the turn.
 func (a *audit) finish(turn *store.Turn, records []event.Record) {
 	if len(records) == 0 {
 		return
@@ -277,8 +277,8 @@ func (a *audit) complete(turn *store.Turn, done map[string]event.ToolCallDone) {
 
 func once(tool string) bool { return tool == pay || tool == sign }
 
-// messages checks that a turn says what its plan says, with one result for each
-// call.
+// messages checks that a turn has the messages of its plan, with one result for
+// each call.
 func (a *audit) messages(turn *store.Turn, own [][]byte) {
 	p := &a.load.turns[turn.ID].plan
 	list := make([]model.Message, len(own))

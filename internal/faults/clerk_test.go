@@ -69,10 +69,10 @@ func (p *plan) says(step int) string {
 // did is what a tool says of a call.
 func did(tool, key string) string { return tool + " did " + key }
 
-// clerk is a model that answers as the plan says that it was given last. What it
-// answers depends on nothing but the conversation.
+// clerk is a model that follows the plan that it was given last. Its answers depend
+// on nothing but the conversation.
 type clerk struct {
-	// working is told that a turn gets ahead.
+	// working is told that a turn makes progress.
 	working func(turnID string)
 }
 

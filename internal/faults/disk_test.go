@@ -109,7 +109,7 @@ func fillUp(t *testing.T, p *place, d disk) {
 		load.run(ctx, sessions, seed, func() bool { return !calm.Load() })
 	}()
 	for n := range 2 {
-		ahead(ctx, t, w, 100)
+		waitForProgress(ctx, t, w, 100)
 		if err := d.fill(ctx, w); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func fillUp(t *testing.T, p *place, d disk) {
 			t.Fatal(err)
 		}
 	}
-	ahead(ctx, t, w, 100)
+	waitForProgress(ctx, t, w, 100)
 	calm.Store(true)
 	<-done
 	if w.over() {
@@ -137,11 +137,11 @@ func fillUp(t *testing.T, p *place, d disk) {
 	t.Log(inspect(t, p, load))
 }
 
-// ahead waits until a worker got ahead some times.
-func ahead(ctx context.Context, t *testing.T, w *process, times int64) {
+// waitForProgress waits until a worker made progress so many times.
+func waitForProgress(ctx context.Context, t *testing.T, w *process, times int64) {
 	t.Helper()
 	more := w.worked.Load() + times
 	if err := poll(ctx, func() bool { return w.worked.Load() >= more }); err != nil {
-		t.Fatal("the worker does not get ahead")
+		t.Fatal("the worker does not make progress")
 	}
 }

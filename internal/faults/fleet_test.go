@@ -16,7 +16,7 @@ const patience = 60 * time.Second
 type fleet struct {
 	t     testing.TB
 	place *place
-	// calm is how often a worker gets ahead at most before it is killed.
+	// calm is how often a worker makes progress at most before it is killed.
 	calm int64
 	news func(p *process, turnID string)
 
@@ -119,7 +119,7 @@ func (f *fleet) storm(ctx context.Context, kills int, random *rand.Rand) (gaps [
 			f.t.Errorf("no worker to be killed: %v", err)
 			return gaps
 		}
-		// Some die as soon as they work, the others when they got ahead a random
+		// Some die as soon as they work, the others when they made progress a random
 		// number of times, and a moment later.
 		more := w.worked.Load() + random.Int64N(f.calm)
 		soon, cancel := context.WithTimeout(ctx, time.Second)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// news tells which process works on a turn.
+// news names the process that works on a turn.
 type news chan struct {
 	worker *process
 	turn   string
@@ -30,7 +30,7 @@ func (n news) tell(p *process, turnID string) {
 	}{p, turnID}
 }
 
-// until waits for a process other than one to get ahead with a turn.
+// until waits for a process other than one to make progress with a turn.
 func (n news) until(t *testing.T, turnID string, other *process) *process {
 	t.Helper()
 	deadline := time.After(patience)

@@ -34,7 +34,7 @@ func TestATurnThatKillsEachOfItsWorkersEndsAsPoison(t *testing.T) {
 				t.Errorf("the turn is %s: %+v", poison.Status, outcome)
 			}
 			if next, outcome := result(t, kept, "next"); next.Status != store.Succeeded || next.ParentSnapshotID != "" {
-				t.Errorf("the turn behind is %s: %+v", next.Status, outcome)
+				t.Errorf("the turn after is %s: %+v", next.Status, outcome)
 			}
 			begun := map[string]int{}
 			for _, m := range readWitness(t, p.Witness) {

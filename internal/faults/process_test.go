@@ -25,9 +25,9 @@ type process struct {
 	// ready is closed when it works, gone when it has ended and all that it said
 	// was read.
 	ready, gone chan struct{}
-	// began is when it first got ahead with a turn.
+	// began is when it first made progress with a turn.
 	began chan time.Time
-	// worked counts how often it got ahead; news is told of each turn.
+	// worked counts how often it made progress; news is told of each turn.
 	worked atomic.Int64
 	news   func(p *process, turnID string)
 	errors bytes.Buffer
@@ -40,7 +40,7 @@ type process struct {
 
 var _ gateway = (*process)(nil)
 
-// errGone says that a worker process ended before it had answered.
+// errGone reports that a worker process ended before it had answered.
 var errGone = errors.New("the worker process is gone")
 
 // launch starts a worker process.
@@ -69,8 +69,8 @@ func launch(p *place, news func(p *process, turnID string)) (*process, error) {
 	return w, nil
 }
 
-// hear takes in what the process says until it ends. The last line of one that
-// was killed may be cut.
+// hear reads the output of the process until it ends. The last line of a killed
+// process may be cut.
 func (w *process) hear(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 16<<20)
@@ -119,7 +119,7 @@ func (w *process) take(l line) {
 	}
 }
 
-// ask sends a request, and returns where its lines come. That is closed behind
+// ask sends a request, and returns where its lines come. That is closed after
 // the last.
 func (w *process) ask(r request) (<-chan line, error) {
 	w.mu.Lock()
@@ -186,7 +186,7 @@ func (w *process) follow(ctx context.Context, turnID string, after uint64) iter.
 	}
 }
 
-// drain lets the process say what nobody wants to hear.
+// drain discards output that no caller waits for.
 func drain(answer <-chan line) {
 	if answer == nil {
 		return

@@ -30,7 +30,7 @@ type request struct {
 	// Target is an interaction, and Approve whether it is agreed to.
 	Target  string `json:"target,omitempty"`
 	Approve bool   `json:"approve,omitempty"`
-	// After is the seq behind which events are wanted.
+	// After is the seq after which events are wanted.
 	After uint64 `json:"after,omitempty"`
 	// Size bounds the files that the process writes.
 	Size uint64 `json:"size,omitempty"`
@@ -51,7 +51,7 @@ type gateway interface {
 	// do carries out a request, and returns the state of its turn where there is
 	// one.
 	do(ctx context.Context, r request) (store.Status, error)
-	// follow returns the events of a turn behind a seq.
+	// follow returns the events of a turn after a seq.
 	follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error]
 }
 

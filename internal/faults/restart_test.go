@@ -31,7 +31,7 @@ func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ahead(ctx, t, w, 50+random.Int64N(100))
+		waitForProgress(ctx, t, w, 50+random.Int64N(100))
 		server.Restart(t)
 	}
 	calm.Store(true)

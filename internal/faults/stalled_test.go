@@ -53,7 +53,7 @@ func TestReadersThatNeverReadHoldNothingUp(t *testing.T) {
 			break
 		}
 		if seq++; err != nil || record.Seq != seq {
-			t.Fatalf("behind event %d comes %d, %v", seq-1, record.Seq, err)
+			t.Fatalf("after event %d comes %d, %v", seq-1, record.Seq, err)
 		}
 	}
 	turn, err := e.GetTurn(t.Context(), alice, "stalled")

@@ -29,8 +29,8 @@ type mark struct {
 
 // witness writes down what tools do, past everything that is tested: each mark
 // is one write to a file that all processes append to. That stands the death of
-// a process, which may cut its last mark: the tool did nothing behind it. The
-// newline ahead keeps that from spoiling the next.
+// a process, which may cut its last mark: the tool did nothing after it. The
+// newline before each mark keeps that from spoiling the next.
 type witness struct{ file *os.File }
 
 func openWitness(path string) (*witness, error) {

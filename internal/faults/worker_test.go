@@ -20,9 +20,9 @@ const workerVariable = "FAULTS_WORKER"
 type line struct {
 	// ID is that of the request that the line is about.
 	ID int64 `json:"id,omitempty"`
-	// Ready says that the worker works.
+	// Ready reports that the worker works.
 	Ready bool `json:"ready,omitempty"`
-	// Working says that it got ahead with a turn.
+	// Working reports that it made progress with a turn.
 	Working string `json:"working,omitempty"`
 	// Event is one that was followed.
 	Event *sighting `json:"event,omitempty"`

@@ -31,11 +31,11 @@ type watched struct {
 	plan plan
 	// seen are the events by seq, of any reader.
 	seen map[uint64]sighting
-	// cancelled tells that somebody asked for it, and ended with what state that
+	// cancelled is set if a cancel was requested, and ended with what state that
 	// was answered.
 	cancelled bool
 	ended     store.Status
-	// refused tells that the person agrees to nothing.
+	// refused is set if the person approves nothing.
 	refused bool
 }
 
@@ -103,8 +103,7 @@ func (w *workload) make(ctx context.Context, session string, p plan, agree bool)
 	return w.ask(ctx, request{Do: makeTurn, Session: session, Turn: p.Turn, Text: p.text()})
 }
 
-// ask asks until there is an answer. It is false when there is none before ctx
-// ends.
+// ask asks until there is an answer. It reports false if ctx ends first.
 func (w *workload) ask(ctx context.Context, r request) bool {
 	_, err := w.status(ctx, r)
 	return err == nil
@@ -142,7 +141,7 @@ func (w *workload) breathe(ctx context.Context) {
 	}
 }
 
-// watch follows a turn to its end, across the deaths of whoever it asks. It
+// watch follows a turn to its end, across the deaths of the processes that it asks. It
 // begins anew now and then, and so sees events again.
 func (w *workload) watch(ctx context.Context, id string, cancelAt uint64, random *rand.Rand) {
 	var asides sync.WaitGroup
@@ -186,7 +185,7 @@ func (w *workload) saw(after uint64, s *sighting) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s.Seq != after+1 {
-		w.t.Errorf("turn %s: behind event %d comes %d", s.Turn, after, s.Seq)
+		w.t.Errorf("turn %s: after event %d comes %d", s.Turn, after, s.Seq)
 	}
 	known, ok := w.turns[s.Turn].seen[s.Seq]
 	if !ok {

@@ -117,7 +117,7 @@ func (c *Client) Cancel(taskID string) (Task, error) {
 	return callMethod[Task](c.object, "cancel", map[string]any{"id": taskID})
 }
 
-// Query says which tasks are listed.
+// Query selects the tasks to list.
 type Query struct {
 	ContextID        string `json:"contextId,omitempty"`
 	State            string `json:"state,omitempty"`
@@ -126,7 +126,7 @@ type Query struct {
 	IncludeArtifacts bool   `json:"includeArtifacts,omitempty"`
 }
 
-// Page is a page of tasks. An empty NextPageToken says that it is the last.
+// Page is a page of tasks. The last has an empty NextPageToken.
 type Page struct {
 	Tasks         []Task `json:"tasks"`
 	NextPageToken string `json:"nextPageToken"`

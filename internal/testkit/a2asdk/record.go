@@ -26,7 +26,7 @@ func (r *record) add(l line) {
 	}
 }
 
-// endLines says that there will be no more lines.
+// endLines reports that there will be no more lines.
 func (r *record) endLines(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,8 +21,8 @@ type ServerOptions struct {
 	Signed bool `json:"signed,omitempty"`
 }
 
-// Server is the server of an SDK with one scripted agent behind it. The first
-// word of a message says which script the agent plays, the rest of it is the
+// Server is the server of an SDK with one scripted agent. The first word of a
+// message selects the script that the agent plays, the rest of it is the
 // script's own:
 //
 //	echo TEXT       completes with TEXT as an artifact
@@ -50,7 +50,7 @@ type Server struct {
 
 // Happening is what a server tells the test.
 type Happening struct {
-	// Kind is "request" for a request of HTTP, or says what became of a turn of
+	// Kind is "request" for a request of HTTP, or the progress of a turn of
 	// the agent: "started", "continued", "holding", "canceled", "ended".
 	Kind string `json:"kind"`
 	// Method is that of JSON-RPC, where that is spoken, and otherwise of HTTP.
@@ -73,7 +73,7 @@ func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 }
 
 // Await waits for the first happening of a kind that match accepts; nil accepts
-// every one. The test fails when there is none.
+// every one. The test fails if it does not happen.
 func (s *Server) Await(kind string, match func(Happening) bool) Happening {
 	s.t.Helper()
 	for i := 0; ; i++ {

@@ -194,7 +194,7 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Error says what the SDK said.
+// Error describes what the SDK said.
 func (e *Error) Error() string { return e.Reason + ": " + e.Message }
 
 // Reason returns the reason of an *Error, "" for anything else.

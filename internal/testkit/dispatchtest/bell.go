@@ -100,7 +100,7 @@ func ringsOfManyTurnsAreAllHeard(t *testing.T, rung, heard dispatch.Bell) {
 	l.waitHandled(t, 1, turns...)
 }
 
-// A ring says that something happened before it. One that comes while the
+// A ring follows what it announces. One that arrives while the
 // listener is told of an earlier ring is about something that it may have missed.
 func aRingWhileListenersAreBusyIsHeard(t *testing.T, rung, heard dispatch.Bell) {
 	l := newLog()

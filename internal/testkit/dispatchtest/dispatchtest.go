@@ -19,7 +19,7 @@ import (
 const patience = 30 * time.Second
 
 // Open returns a new dispatcher with queues of its own. The test starts and
-// stops it; what it stands on is cleaned up behind that with t.Cleanup.
+// stops it; what it stands on is cleaned up after that with t.Cleanup.
 type Open func(t *testing.T, concurrency int) dispatch.Dispatcher
 
 // Run runs all tests of dispatchers.

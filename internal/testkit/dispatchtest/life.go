@@ -60,7 +60,7 @@ func drainWaitsAndTakesNothingNew(t *testing.T, open Open) {
 		t.Error("Drain returned before the handler")
 	}
 	if len(l.handledAt("new")) != 0 {
-		t.Error("a job was handled that was queued behind Drain")
+		t.Error("a job was handled that was queued after Drain")
 	}
 }
 

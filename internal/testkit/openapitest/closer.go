@@ -62,7 +62,7 @@ func (c *closer) closeInside(schema any) {
 	}
 }
 
-// listsFields reports whether a schema says what fields there are, itself or in a part.
+// listsFields reports whether a schema lists its fields, itself or in a part.
 func (c *closer) listsFields(s map[string]any, depth int) bool {
 	const deepest = 8
 	if s == nil || depth > deepest {

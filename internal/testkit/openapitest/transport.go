@@ -37,7 +37,7 @@ type transport struct {
 	t        testing.TB
 	next     http.RoundTripper
 	describe func() ([]byte, error)
-	// requests tells that requests are looked at, too.
+	// requests is set if requests are looked at, too.
 	requests bool
 }
 
@@ -82,15 +82,15 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections closes those of the round tripper behind.
+// CloseIdleConnections closes the idle connections of the wrapped round tripper.
 func (tr *transport) CloseIdleConnections() {
-	if behind, ok := tr.next.(interface{ CloseIdleConnections() }); ok {
-		behind.CloseIdleConnections()
+	if next, ok := tr.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
 	}
 }
 
-// checkResponse holds an answer against the description of its operation. That of a stream
-// it looks at while it is read. Failed tells that it is an error of JSON-RPC.
+// checkResponse checks an answer against the description of its operation. A stream
+// is checked while it is read. Failed reports whether it is an error of JSON-RPC.
 func (tr *transport) checkResponse(op *operation, resp *http.Response) (failed bool) {
 	described, err := op.describedResponse(resp)
 	if err != nil {
@@ -116,7 +116,7 @@ func (tr *transport) checkResponse(op *operation, resp *http.Response) (failed b
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	if err != nil { // whoever reads it hears of it
+	if err != nil { // the reader gets the error
 		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
 		return false
 	}
@@ -164,7 +164,7 @@ func (e *events) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// takeLine takes in a line.
+// takeLine handles a line.
 func (e *events) takeLine(line []byte) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {

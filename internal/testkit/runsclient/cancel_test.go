@@ -19,7 +19,7 @@ func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runscli
 		}
 	})
 	if !wasCancelled(err) {
-		t.Fatalf("the run ends with %v, behind %s", err, shown(r))
+		t.Fatalf("the run ends with %v, after %s", err, shown(r))
 	}
 	s, err := c.Snapshot(t.Context(), runID)
 	if err != nil || s.Status != "cancelled" || s.EndedAt == nil {
@@ -62,7 +62,7 @@ func TestARunIsCancelledWhileItWaits(t *testing.T) {
 		cancelled(t, c, made.RunID, []runsclient.Tool{never}, "local_tool_call")
 		// What comes late for the call that waited is taken and forgotten.
 		if err := c.Answer(t.Context(), made.RunID, "call_a", object{"result": "sunny"}); err != nil {
-			t.Errorf("a result behind the cancel: %v", err)
+			t.Errorf("a result after the cancel: %v", err)
 		}
 		refused(t, c.Answer(t.Context(), made.RunID, "call_z", object{"result": "sunny"}), 409, "run_terminal")
 	})
@@ -110,6 +110,6 @@ func TestTheCancelOfAFinishedRunChangesNothing(t *testing.T) {
 	}
 	again, err := c.Drive(t.Context(), r.RunID, nil, 0, nil)
 	if err != nil || len(again.Events) != len(r.Events) {
-		t.Errorf("the run ends with %v, behind %s", err, shown(again))
+		t.Errorf("the run ends with %v, after %s", err, shown(again))
 	}
 }

@@ -114,7 +114,7 @@ func checkShape(v any, s shape) string {
 // order checks what the events of a run say one after another.
 type order struct {
 	seq int64
-	// turn is the latest; known tells that all before it were seen, and partly that
+	// turn is the latest; known is set if all before it were seen, and partly if
 	// the latest message was cut off.
 	turn          float64
 	known, partly bool
@@ -155,9 +155,9 @@ func (o *order) checkNext(e Event) error {
 func (o *order) describeProblem(e Event) string {
 	switch {
 	case e.Seq <= o.seq:
-		return fmt.Sprintf("comes behind %d", o.seq)
+		return fmt.Sprintf("comes after %d", o.seq)
 	case o.ended:
-		return "comes behind the last"
+		return "comes after the last"
 	case e.Type == "started" && e.Seq != 1:
 		return "does not come first"
 	}
@@ -200,7 +200,7 @@ func (o *order) describeProblem(e Event) string {
 func (o *order) checkMessage(e Event) string {
 	turn, _ := e.Payload["turn"].(float64)
 	if o.known && turn != o.turn+1 {
-		return fmt.Sprintf("comes behind turn %v", o.turn)
+		return fmt.Sprintf("comes after turn %v", o.turn)
 	}
 	o.turn, o.known, o.partly = turn, true, e.Truncated()
 	clear(o.calls)

@@ -38,7 +38,7 @@ var SDKs = []SDK{Go, TypeScript, Python}
 // DefaultPause is how long a client waits after a connection was reset.
 const DefaultPause = 500 * time.Millisecond
 
-// Options say who a client is and whom it asks.
+// Options are a client's identity and its server.
 type Options struct {
 	// URL is where the server is. Workspace is the one that the credential
 	// belongs to.

@@ -29,7 +29,7 @@ func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
 	for name, tt := range map[string]struct{ stream, problem string }{
 		"nothing":                   {started + ": keep-alive\n\n" + delta + callTool + ended, ""},
 		"an end that is too early":  {started + delta, "the run goes on"},
-		"an event twice":            {started + delta + delta, "comes behind 2"},
+		"an event twice":            {started + delta + delta, "comes after 2"},
 		"no envelope":               {strings.Replace(started, `,"data":{}`, "", 1), "has no data"},
 		"an envelope alone":         {started + strings.Replace(delta, `"text":"Hi","data"`, `"data"`, 1), "differs in its two places"},
 		"another number":            {strings.Replace(started, "id: 1", "id: 2", 1), "says otherwise"},
@@ -37,14 +37,14 @@ func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
 		"a frame of a number alone": {started + "id: 2\n\n", "0 lines of data"},
 		"an unknown type":           {strings.ReplaceAll(started, "started", "begun"), "no known type"},
 		"a field of another type":   {started + strings.ReplaceAll(delta, `"Hi"`, "1"), "has text: 1"},
-		"a turn that is left out":   {started + strings.ReplaceAll(callTool, `"turn":0`, `"turn":1`), "comes behind turn"},
+		"a turn that is left out":   {started + strings.ReplaceAll(callTool, `"turn":0`, `"turn":1`), "comes after turn"},
 		"a hidden tool":             {started + strings.ReplaceAll(delta, "Hi", "final_report"), "shows final_report"},
 		"a message that is cut off": {started + delta + short + usedTool + ended, ""},
-		"a marker that is none":     {started + delta + strings.ReplaceAll(short, `"truncated":true`, `"truncated":false`), "has truncated: false"},
+		"an invalid marker":         {started + delta + strings.ReplaceAll(short, `"truncated":true`, `"truncated":false`), "has truncated: false"},
 		"a delta that is cut off":   {started + strings.ReplaceAll(delta, `"text":"Hi"`, `"text":"Hi","truncated":true`), "is cut off"},
 		"a frame that is too large": {started + strings.ReplaceAll(delta, "Hi", strings.Repeat("Hi", 1<<18)), "1 lines of data"},
 		"a last one that is larger": {started + strings.ReplaceAll(ended, `"data":{}`, `"reason":"`+strings.Repeat("Hi", 1<<18)+`","data":{"reason":"`+strings.Repeat("Hi", 1<<18)+`"}`), ""},
-		"a line that is none":       {started + "datum: x\n\n", "belongs to no event"},
+		"an invalid line":           {started + "datum: x\n\n", "belongs to no event"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

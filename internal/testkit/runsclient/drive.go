@@ -10,7 +10,7 @@ import (
 // atOnce is how many tools the Python SDK runs at a time.
 const atOnce = 4
 
-// Drive follows a run behind the event with a number to its end, and makes the
+// Drive follows a run after the event with a number to its end, and makes the
 // calls that it asks for. Each event is shown to a function first, which may be
 // nil.
 func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after int64, show func(Event)) (*Result, error) {
@@ -48,7 +48,7 @@ func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after in
 	return result, ctx.Err()
 }
 
-// takeResult takes in a result. The Go SDK looks at no subtype unless there is one.
+// takeResult records a result. The Go SDK looks at no subtype unless there is one.
 func (c *Client) takeResult(result *Result, e Event) error {
 	subtype := e.Text("subtype")
 	if subtype == "success" || c.o.SDK == Go && subtype == "" {

@@ -16,7 +16,7 @@ type Error struct {
 	Header http.Header
 }
 
-// Error says what was refused.
+// Error describes what was refused.
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
 // refusalError reads a refusal. All SDKs show what is in "error", not in "message".
@@ -49,7 +49,7 @@ type RunError struct {
 	Event Event
 }
 
-// Error says how the run ended.
+// Error describes how the run ended.
 func (e *RunError) Error() string {
 	return fmt.Sprintf("run %s: %s: %s", e.RunID, e.Subtype, e.Message)
 }
@@ -61,7 +61,7 @@ type ProtocolError struct {
 	Frame string
 }
 
-// Error says what is wrong, and where.
+// Error describes what is wrong, and where.
 func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("%s: %.300s", e.Problem, e.Frame)
 }

@@ -12,7 +12,7 @@ const maxLine = 8 << 20
 // frame is one event of a stream, as it was sent.
 type frame struct {
 	id, event, data string
-	// lines counts those with data; odd is one that is none of an event.
+	// lines counts those with data; odd is a line that belongs to no event.
 	lines int
 	odd   string
 }
@@ -28,8 +28,8 @@ func newFrames(r io.Reader) *frames {
 	return f
 }
 
-// next returns the next event, or io.EOF behind the last. One that was begun and
-// not ended is none.
+// next returns the next event, or io.EOF after the last. An unterminated event does
+// not count.
 func (f *frames) next() (frame, error) {
 	var one frame
 	for begun := false; f.lines.Scan(); {

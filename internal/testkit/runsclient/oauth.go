@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// early is how long ahead of its end a token is replaced.
+// early is how long before its end a token is replaced.
 const early = time.Minute
 
 // TokenSource gets access tokens for a refresh token, or for the client alone
-// where there is none. It is safe for concurrent use.
+// without one. It is safe for concurrent use.
 type TokenSource struct {
 	// URL is where the server is.
 	URL                    string

@@ -26,7 +26,7 @@ type RPCError struct {
 	Message string `json:"message"`
 }
 
-// Error says what the agent refused.
+// Error describes what the agent refused.
 func (e *RPCError) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
 // Ask sends a message to an agent as a peer does.

@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// cut says how a proxy cuts its connections: behind so many events of a stream
+// cut is how a proxy cuts its connections: after so many events of a stream
 // and so many bytes more, or short of the newline that ends the last of them;
 // with a reset or as if the server had hung up.
 type cut struct {

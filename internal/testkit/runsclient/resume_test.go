@@ -20,11 +20,11 @@ import (
 
 // cuts are the ways in which a stream is cut at every event.
 var cuts = map[string]cut{
-	"reset behind each event": {events: 1, reset: true},
-	"ended behind each event": {events: 1},
+	"reset after each event":  {events: 1, reset: true},
+	"ended after each event":  {events: 1},
 	"reset within each event": {events: 1, bytes: 11, reset: true},
 	"ended within each event": {events: 1, bytes: 60},
-	"reset ahead of each end": {events: 2, short: true, reset: true},
+	"reset before each end":   {events: 2, short: true, reset: true},
 }
 
 // events returns what a client is shown of a run.
@@ -123,7 +123,7 @@ func TestAStreamIsTakenUpBehindEachEvent(t *testing.T) {
 	}
 	for i := range r.Events {
 		if diff := cmp.Diff(r.Events[i:], events(t, c, r.RunID, int64(i))); diff != "" {
-			t.Errorf("behind event %d (-want +got):\n%s", i, diff)
+			t.Errorf("after event %d (-want +got):\n%s", i, diff)
 		}
 	}
 }
@@ -144,8 +144,8 @@ func TestWhereAStreamBegins(t *testing.T) {
 		"the query":              {"?lastSeq=2", "", 3},
 		"the header":             {"", "2", 3},
 		"both, and they differ":  {"?lastSeq=3", "1", 4},
-		"a query that is none":   {"?lastSeq=two", "", 1},
-		"a header that is none":  {"", "two", 1},
+		"an invalid query":       {"?lastSeq=two", "", 1},
+		"an invalid header":      {"", "two", 1},
 		"a number below nothing": {"?lastSeq=-1", "", 1},
 		"the last":               {fmt.Sprintf("?lastSeq=%d", len(r.Events)-1), "", len(r.Events)},
 	} {

@@ -64,7 +64,7 @@ func succeeds(t *testing.T, c *runsclient.Client, spec runsclient.Spec, text str
 	t.Helper()
 	r, err := c.Run(t.Context(), spec)
 	if err != nil {
-		t.Fatalf("%v, behind %s", err, shown(r))
+		t.Fatalf("%v, after %s", err, shown(r))
 	}
 	if r.Text != text {
 		t.Errorf("the answer is %q, want %q", r.Text, text)
@@ -78,7 +78,7 @@ func fails(t *testing.T, c *runsclient.Client, spec runsclient.Spec, subtype str
 	r, err := c.Run(t.Context(), spec)
 	failed := new(runsclient.RunError)
 	if !errors.As(err, &failed) || failed.Subtype != subtype {
-		t.Fatalf("the run ends with %v, want %s, behind %s", err, subtype, shown(r))
+		t.Fatalf("the run ends with %v, want %s, after %s", err, subtype, shown(r))
 	}
 	return failed
 }

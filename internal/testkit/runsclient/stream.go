@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Events follows a run behind the event with a number, to the one that ends it.
+// Events follows a run after the event with a number, to the one that ends it.
 // A connection that breaks is made again, and what follows is asked for. What is
 // wrong with an event, or with their order, is a *ProtocolError, which ends the
-// sequence; so is a stream that ends in good order ahead of the run.
+// sequence; so is a stream that ends in good order before the run.
 func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		checked := newOrder(after)
@@ -37,7 +37,7 @@ func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq
 	}
 }
 
-// isFatal reports whether an error is none of the connection.
+// isFatal reports whether an error is not a failure of the connection.
 func isFatal(err error) bool {
 	return errors.As(err, new(*Error)) || errors.As(err, new(*ProtocolError)) || errors.As(err, new(*OAuthError))
 }
@@ -79,7 +79,7 @@ func (c *Client) followStream(ctx context.Context, runID string, checked *order,
 	for {
 		f, err := frames.next()
 		if errors.Is(err, io.EOF) {
-			return false, &ProtocolError{Problem: fmt.Sprintf("the stream ends behind event %d, and the run goes on", checked.seq)}
+			return false, &ProtocolError{Problem: fmt.Sprintf("the stream ends after event %d, and the run goes on", checked.seq)}
 		}
 		if err != nil {
 			return false, err

@@ -94,7 +94,7 @@ func eventsWithAGapAreRefused(f *fixture) {
 			wrong.Events = append(wrong.Events, f.eventOf(&c.Turn, seq, `{"wrong":true}`))
 		}
 		if err := f.Commit(f.Context(), wrong); err == nil {
-			f.Fatalf("events %v are taken behind event 2", seqs)
+			f.Fatalf("events %v are taken after event 2", seqs)
 		}
 	}
 	wantEqual(f, "the turn", f.getTurn("t"), before)

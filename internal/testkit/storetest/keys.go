@@ -90,7 +90,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 		wantOK(f, err)
 		wantEqual(f, "the turn", made.ID, id)
 	}
-	f.createSessions("z1", "z2") // no key is none
+	f.createSessions("z1", "z2") // an empty key is no key
 }
 
 func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {

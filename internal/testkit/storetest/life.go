@@ -25,7 +25,7 @@ func aStoreThatIsClosedCannot(f *fixture) {
 		f.Error("CreateSession returns no error")
 	}
 	if _, err := f.Session(f.Context(), store.Everything, "s"); err == nil || errors.Is(err, store.ErrNotFound) {
-		f.Errorf("Session returns %v, which does not say that the store is closed", err)
+		f.Errorf("Session returns %v, want an error about the closed store", err)
 	}
 }
 

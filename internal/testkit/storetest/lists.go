@@ -149,7 +149,7 @@ func walkPages(list func(p store.Page) (ids []string, next string), limit int) (
 	}
 }
 
-// A filter comes from whoever asks, and holds what it likes.
+// A filter comes from the client, and may hold anything.
 func nothingMatchesATextThatNoStoreHas(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t")
@@ -272,5 +272,5 @@ func aCursorIsOneThatWasGivenOut(f *fixture) {
 		wantError(f, err, store.ErrCursor)
 	}
 	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything, Page: store.Page{After: store.Cursor{Time: f.now.Add(-time.Hour), ID: "x"}.String()}})
-	wantEqual(f, "what comes behind the last", ids, nil)
+	wantEqual(f, "what comes after the last", ids, nil)
 }

@@ -38,7 +38,7 @@ func (f *fixture) listRevoked(after uint64, limit int) (ids []string, last uint6
 	last = after
 	for _, r := range list {
 		if r.Seq <= last {
-			f.Fatalf("the revocation of %s has the place %d, behind %d", r.TokenID, r.Seq, last)
+			f.Fatalf("the revocation of %s has the place %d, after %d", r.TokenID, r.Seq, last)
 		}
 		ids, last = append(ids, r.TokenID), r.Seq
 	}
@@ -78,7 +78,7 @@ func revocationsAreReadOn(f *fixture) {
 	last, at := f.listRevoked(at, 2)
 	wantEqual(f, "the last", last, []string{"e"})
 	none, at := f.listRevoked(at, 2)
-	wantEqual(f, "what comes behind", none, nil)
+	wantEqual(f, "what comes after", none, nil)
 	f.revokeTokens("f")
 	later, _ := f.listRevoked(at, 2)
 	wantEqual(f, "what came later", later, []string{"f"})
@@ -94,7 +94,7 @@ func oldRevocationsAreForgotten(f *fixture) {
 	f.now = f.now.Add(time.Second)
 	f.revokeTokens("d")
 	ids, _ = f.listRevoked(0, 10)
-	wantEqual(f, "those behind it", ids, []string{"c", "d"})
+	wantEqual(f, "those after it", ids, []string{"c", "d"})
 	// Not even the last place is used again.
 	f.now = f.now.Add(2 * (time.Hour + store.RevocationHold))
 	over := f.revocationOf("e")
@@ -110,8 +110,7 @@ func oldRevocationsAreForgotten(f *fixture) {
 	}
 }
 
-// aRevocationThatIsNewIsNotMissed holds for whoever reads on while several
-// revoke at the same time.
+// aRevocationThatIsNewIsNotMissed reads on while several revoke at the same time.
 func aRevocationThatIsNewIsNotMissed(f *fixture) {
 	const writers, each = 4, 25
 	var all sync.WaitGroup

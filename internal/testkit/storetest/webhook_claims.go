@@ -84,7 +84,7 @@ func aClaimWantsSomethingToTell(f *fixture) {
 	told.Cursor = 2
 	f.advanceWebhook(told)
 	wantEqual(f, "what is claimed when all is told", f.claimWebhooks(f.claimWebhooksOf()), nil)
-	f.finishTurn(c) // without an event: there is none to wait for any more
+	f.finishTurn(c) // without an event: nothing is left to wait for
 	wantEqual(f, "what is claimed when the turn has ended", f.claimWebhooks(f.claimWebhooksOf()), []string{"t/h"})
 }
 

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkWebhookModel holds a store against a model of webhooks: whoever claims,
+// checkWebhookModel compares a store with a model of webhooks: whichever worker claims,
 // saves, advances and deletes them in whatever order, each is one worker's at a
 // time, and what an older claim says changes nothing.
 func checkWebhookModel(t *testing.T, s store.Store) {

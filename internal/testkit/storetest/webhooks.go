@@ -149,13 +149,13 @@ func aTurnThatHasEndedIsToldOfItsEnd(f *fixture) {
 	f.growTurn(c)
 	f.endTurn("t")
 	f.createWebhooks("t", "h")
-	wantEqual(f, "behind which event it begins", f.getWebhook("t", "h").Cursor, 1)
+	wantEqual(f, "after which event it begins", f.getWebhook("t", "h").Cursor, 1)
 	wantEqual(f, "what can be claimed", f.claimWebhooks(f.claimWebhooksOf()), []string{"t/h"})
 	f.createTurns("s", "never")
 	n := f.webhookOf("never", "h")
 	_, err := f.SaveWebhook(f.Context(), n)
 	wantOK(f, err)
-	wantEqual(f, "behind which event one begins of a turn without events", f.getWebhook("never", "h").Cursor, 0)
+	wantEqual(f, "after which event one begins of a turn without events", f.getWebhook("never", "h").Cursor, 0)
 }
 
 func webhooksAreFiltered(f *fixture) {
@@ -283,7 +283,7 @@ func whatIsNotToldIsKept(f *fixture) {
 	events.Now = f.now.Add(time.Minute + store.WebhookHold)
 	wantEqual(f, "what was deleted as long as it may take", f.pruneStore(events), store.Pruned{})
 	events.Now = events.Now.Add(time.Microsecond)
-	wantEqual(f, "what was deleted behind that", f.pruneStore(events), store.Pruned{Turns: 1})
+	wantEqual(f, "what was deleted after that", f.pruneStore(events), store.Pruned{Turns: 1})
 	names, _ = f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
 	wantEqual(f, "the webhooks", names, nil)
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "other"))
@@ -297,5 +297,5 @@ func whatIsNotToldIsKept(f *fixture) {
 	f.createWebhooks("t", "h")
 	wantEqual(f, "what was deleted", f.pruneStore(sessions), store.Pruned{})
 	sessions.Now = f.now.Add(time.Hour + store.WebhookHold)
-	wantEqual(f, "what was deleted behind that", f.pruneStore(sessions), store.Pruned{Sessions: 1})
+	wantEqual(f, "what was deleted after that", f.pruneStore(sessions), store.Pruned{Sessions: 1})
 }

@@ -82,7 +82,7 @@ func (a *Answerer) LastMessages(upstream string) []model.Message {
 	return list[len(list)-1].Messages
 }
 
-// Events streams an answer; one with an error breaks off behind its text.
+// Events streams an answer; one with an error breaks off after its text.
 func (a Answer) Events() []model.Event {
 	var events []model.Event
 	if a.Text != "" {

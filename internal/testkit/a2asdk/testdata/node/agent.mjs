@@ -1,5 +1,5 @@
-// The agent behind the servers of both versions. The first word of a message
-// says which script it plays; what follows is the script's own.
+// The agent of the servers of both versions. The first word of a message
+// selects the script it plays; what follows is the script's own.
 
 const text = (value) => ({ parts: [{ text: value }] });
 const status = (state, value) => ({ status: { state, ...(value === undefined ? {} : text(value)) } });
@@ -92,7 +92,7 @@ export class Agent {
     this.#tell = tell;
   }
 
-  // play publishes the events of one message. known says that the task exists.
+  // play publishes the events of one message. known is true if the task exists.
   async play({ taskId, contextId, messageId, text, headers, metadata, known }, publish) {
     const [, word, rest] = /^(\S*)\s*([^]*)$/.exec(text);
     const before = known ? this.#tasks.get(taskId) : undefined;
@@ -129,7 +129,7 @@ export class Agent {
   }
 
   // canceled waits until the test releases the turn or a peer cancels it. It
-  // publishes the cancel and says whether it was one.
+  // publishes the cancel and returns whether it was a cancel.
   async *#canceled(turn, { stubborn = false } = {}) {
     const canceled = await new Promise((resolve) => {
       turn.go = () => resolve(undefined);

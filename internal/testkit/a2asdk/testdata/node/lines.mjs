@@ -3,7 +3,7 @@
 import { Console } from 'node:console';
 import { createInterface } from 'node:readline';
 
-globalThis.console = new Console(process.stderr); // the SDKs say what they think
+globalThis.console = new Console(process.stderr); // the SDKs log to the console
 
 export const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 

@@ -54,7 +54,7 @@ export const task = (t) => ({
   metadata: t.metadata,
 });
 
-// reply tells what a message was answered with.
+// reply returns the answer to a message.
 export const reply = (r) => (r.kind === 'message' ? { message: message(r) } : { task: task(r) });
 
 export function event(e) {

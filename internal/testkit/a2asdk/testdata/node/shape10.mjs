@@ -59,7 +59,7 @@ export const task = (t) => ({
   metadata: t.metadata,
 });
 
-// reply tells what a message was answered with.
+// reply returns the answer to a message.
 export const reply = (r) => ('messageId' in r ? { message: message(r) } : { task: task(r) });
 
 export function event({ payload: { $case, value } }) {

@@ -1,4 +1,4 @@
-"""The agent behind the server. The first word of a message says which script it
+"""The agent of the server. The first word of a message selects the script it
 plays; what follows is the script's own."""
 
 import asyncio
@@ -36,7 +36,7 @@ class Agent:
         self.turns = {}
 
     async def play(self, told, known, publish):
-        """Publishes the events of one message. known says that the task exists."""
+        """Publishes the events of one message. known is true if the task exists."""
         word, _, rest = told["text"].partition(" ")
         turn = self.turns.get(told["taskId"]) if known else None
         self.tell({"kind": "continued" if turn else "started", **told})
