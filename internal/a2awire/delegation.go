@@ -149,8 +149,8 @@ func SetReport(carrier a2a.MetadataCarrier, r *Report) {
 	carrier.SetMeta(Extension, fields)
 }
 
-// ReportOf returns the report in the metadata of a task or an event, or nil when
-// there is none. Unknown fields are ignored. The error is a *MetadataError.
+// ReportOf returns the report in the metadata of a task or an event, or nil if
+// none. Unknown fields are ignored. The error is a *MetadataError.
 func ReportOf(metadata map[string]any) (*Report, error) {
 	r, err := readerOf(metadata)
 	if r == nil || err != nil {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A MetadataError says what is wrong with the extension's metadata that a peer
-// sent.
+// A MetadataError describes an error in a peer's metadata of the extension.
 type MetadataError struct {
 	// Field is the field that is wrong; empty for all of it.
 	Field   string
@@ -56,7 +55,7 @@ func (r *reader) joinError(inner *reader) {
 	}
 }
 
-// readObject returns a reader of an inner object, or nil when there is none.
+// readObject returns a reader of an inner object, or nil if none.
 func (r *reader) readObject(field string) *reader {
 	value, ok := r.fields[field]
 	if !ok || value == nil {
@@ -70,7 +69,7 @@ func (r *reader) readObject(field string) *reader {
 	return &reader{fields: fields}
 }
 
-// readNumber returns a number that is not negative; ok is false when there is none.
+// readNumber returns a number that is not negative; ok is false if it is missing.
 func (r *reader) readNumber(field string) (n float64, ok bool) {
 	switch value := r.fields[field].(type) {
 	case nil:
@@ -96,7 +95,7 @@ func (r *reader) readNumber(field string) (n float64, ok bool) {
 	return n, true
 }
 
-// readCount returns a whole number up to largest, or 0 when there is none.
+// readCount returns a whole number up to largest, or 0 if none.
 func (r *reader) readCount(field string, largest int) int {
 	n, ok := r.readNumber(field)
 	if ok && (n > float64(largest) || n != math.Trunc(n)) {
@@ -106,7 +105,7 @@ func (r *reader) readCount(field string, largest int) int {
 	return int(n)
 }
 
-// readLimit returns a limit, cut down to the largest; nil when there is none.
+// readLimit returns a limit, cut down to the largest, or nil if none.
 func (r *reader) readLimit(field string, largest int) *int {
 	n, ok := r.readNumber(field)
 	if !ok {

@@ -66,7 +66,7 @@ func (e *PartError) Error() string {
 	return fmt.Sprintf("part %d of the message %s", e.Index, e.Problem)
 }
 
-// A SizeError says that a peer sent more than is taken in.
+// A SizeError reports that a peer sent more than is taken in.
 type SizeError struct {
 	// What is over the limit: bytes or parts.
 	What  string
@@ -143,7 +143,7 @@ func modelPart(p *a2a.Part) (part model.Part, problem string) {
 	}
 }
 
-// filePart returns a blob as an image, or as a file where it is none.
+// filePart returns a blob as an image, or as a file if it is no image.
 func filePart(b *model.Blob) model.Part {
 	if media := b.MediaType; len(media) > len("image/") && strings.EqualFold(media[:len("image/")], "image/") {
 		return model.Part{Type: model.PartImage, Blob: b}
@@ -230,7 +230,7 @@ func Lines(parts []*a2a.Part) string {
 }
 
 // Question returns what a message asks: its texts, for a person, and the first
-// structured data, for a program; nil when there is none. A message without a text
+// structured data, for a program, or nil if none. A message without a text
 // asks in its data.
 func Question(parts []*a2a.Part) (text string, data any) {
 	var b strings.Builder

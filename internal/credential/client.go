@@ -40,12 +40,12 @@ func ClientCredentials(c Client, base http.RoundTripper) Credential {
 type client struct {
 	config clientcredentials.Config
 	http   *http.Client
-	// turn is held by whoever asks or looks, so that one asks for all.
+	// turn is held by the caller that asks or looks, so that one asks for all.
 	turn    chan struct{}
 	current *oauth2.Token
 }
 
-// Set puts a token on a request, and asks for one when there is none.
+// Set puts a token on a request, and asks for one if it has no token.
 func (c *client) Set(req *http.Request) (string, error) {
 	token, err := c.fetchToken(req.Context())
 	if err != nil {

@@ -75,7 +75,7 @@ func parsePrefix(entry string) (netip.Prefix, error) {
 		return netip.Prefix{}, errors.New("write the block as IPv4")
 	case prefix != prefix.Masked():
 		// Taken as the wider block it would allow more than was meant.
-		return netip.Prefix{}, fmt.Errorf("bits are set behind the prefix; write %s for the block, or the address alone", prefix.Masked())
+		return netip.Prefix{}, fmt.Errorf("bits are set after the prefix; write %s for the block, or the address alone", prefix.Masked())
 	}
 	return prefix, nil
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Marker is the field that tells that something was cut off. A text that was
-	// ends with an ellipsis.
+	// Marker is the field that marks an object as cut. A text that was cut ends
+	// with an ellipsis.
 	Marker = "truncated"
 	// longest is where cutting texts begins, in bytes, and most where cutting lists
 	// does, in elements. Both are halved until all fits.

@@ -160,8 +160,8 @@ func (all imports) violations(r *rule) [][]string {
 	return found
 }
 
-// chain returns the shortest way from a package to one that is forbidden; nil when
-// there is none.
+// chain returns the shortest path from a package to a forbidden one, or nil if
+// none.
 func (all imports) chain(from string, indirectly bool, forbidden func(string) bool) []string {
 	importer := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {

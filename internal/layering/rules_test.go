@@ -60,9 +60,9 @@ type rule struct {
 	// module, except of a tree that they belong to themselves, and those of others
 	// and the standard library.
 	own, foreign []string
-	// indirectly says that they do not reach them through others either.
+	// indirectly reports that they do not reach them through others either.
 	indirectly bool
-	// why is the reason, for whoever broke the rule.
+	// why is the reason, for anyone who breaks the rule.
 	why string
 }
 

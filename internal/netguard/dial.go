@@ -25,7 +25,7 @@ const (
 // DialContext connects to a TCP address if the guard allows what its host
 // resolves to; of several addresses the refused ones are passed over. The error
 // of a refusal is a *BlockedError. Neither the errors of dialling nor those of the
-// connection hold addresses that whoever named the host does not know. It serves
+// connection hold addresses unknown to the client that named the host. It serves
 // as http.Transport's DialContext.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)

@@ -39,16 +39,16 @@ func (g *Guard) Check(host string, to netip.AddrPort) error {
 	return &BlockedError{Host: host, Addr: to.Addr()}
 }
 
-// BlockedError says that a guard refused an address.
+// BlockedError reports that a guard refused an address.
 type BlockedError struct {
 	// Host is the name that was dialled; it may be the address itself.
 	Host string
-	// Addr is the address it resolved to. It is for logs: whoever named the host
-	// is not to find out how the network inside is numbered.
+	// Addr is the address it resolved to. It is for logs: the client that named the
+	// host must not learn how the network inside is numbered.
 	Addr netip.Addr
 }
 
-// Error says what was refused and which setting permits it, without the address
+// Error describes what was refused and which setting permits it, without the address
 // that a name resolved to.
 func (e *BlockedError) Error() string {
 	const fix = "add the host to allow_private to permit it"

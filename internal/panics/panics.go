@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Error says that code panicked.
+// Error reports that code panicked.
 type Error struct {
 	// Value is what panic was called with.
 	Value any

@@ -11,7 +11,7 @@ const (
 	maxAlternatives = 64
 	// maxExpanded bounds their bytes.
 	maxExpanded = 4 * maxLength
-	// maxSingle bounds their '?' and '[…]', which are slow behind a '*'.
+	// maxSingle bounds their '?' and '[…]', which are slow after a '*'.
 	maxSingle = 64
 )
 
@@ -51,7 +51,7 @@ type expansion struct {
 }
 
 // readSequence reads up to the end of the pattern or of an alternative, and
-// returns what that comes to and the token behind it.
+// returns what that comes to and the token after it.
 func (e *expander) readSequence() ([]expansion, syntax.TokenType, error) {
 	all := []expansion{{}}
 	for {

@@ -32,7 +32,7 @@ type Pattern struct {
 	globs []*glob.Pattern
 }
 
-// Compile compiles a glob. The error says what is wrong with it.
+// Compile compiles a glob. It fails if the glob is invalid.
 func Compile(source string) (p Pattern, err error) {
 	switch {
 	case source == "":

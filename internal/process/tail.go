@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tail is a writer that keeps the end of what is written to it: the last lines
-// of an error output say what went wrong. It is safe for concurrent use.
+// Tail is a writer that keeps the end of its input: the last lines of an error
+// output usually explain a failure. It is safe for concurrent use.
 type Tail struct {
 	// Limit is how much is kept, in bytes.
 	Limit int

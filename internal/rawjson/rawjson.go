@@ -38,7 +38,7 @@ func Encode(raw json.RawMessage) json.RawMessage {
 }
 
 // Repair returns raw itself when it is valid JSON, nil when it is empty, and else
-// the JSON string of its text. A reader cannot tell that string from one that raw
+// the JSON string of its text. A reader cannot distinguish that string from one that raw
 // consisted of; what must come back as it was goes through Encode and Decode.
 func Repair(raw json.RawMessage) json.RawMessage {
 	switch {

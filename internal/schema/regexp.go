@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// compilePattern compiles a regular expression of a schema. Schemas come with
-// those of JavaScript: one that looks ahead or behind is no mistake, but cannot be
+// compilePattern compiles a regular expression of a schema. Schemas come with those
+// of JavaScript: a look-around is valid there, but cannot be
 // matched here, so that every text is taken to match it.
 func compilePattern(source string) (jsonschema.Regexp, error) {
 	compiled, err := regexp.Compile(source)
@@ -23,8 +23,8 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	return nil, err
 }
 
-// looksAround reports whether a regular expression is refused because it looks
-// ahead or behind. The latter is taken for a group with a name that is none.
+// looksAround reports whether a regular expression is refused because of a
+// look-around. A lookbehind is parsed as a group with an invalid name.
 func looksAround(wrong *syntax.Error) bool {
 	return wrong.Code == syntax.ErrInvalidPerlOp || strings.HasPrefix(wrong.Expr, "(?<=") || strings.HasPrefix(wrong.Expr, "(?<!")
 }

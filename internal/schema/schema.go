@@ -103,12 +103,12 @@ type Violation struct {
 	// Path leads to the place in the value: keys, and list positions as
 	// decimal numbers. It is empty for the value itself.
 	Path []string
-	// Message says what is wrong there.
+	// Message describes the violation.
 	Message string
 	// Near is the known key or value that an unknown one probably means, or
 	// empty.
 	Near string
-	// Key tells that the key at the path is wrong, not its value.
+	// Key is set if the key at the path is wrong, not its value.
 	Key bool
 }
 
@@ -120,7 +120,7 @@ func (v Violation) Error() string {
 	return strings.Join(v.Path, ".") + ": " + v.Message
 }
 
-// ValidateJSON validates a JSON text. The error says that it is no JSON.
+// ValidateJSON validates a JSON text. It fails if the text is not JSON.
 func (s *Schema) ValidateJSON(raw []byte) ([]Violation, error) {
 	v, err := decodeValue(raw)
 	if err != nil {
@@ -321,7 +321,7 @@ func describeKind(k jsonschema.ErrorKind) string {
 	}
 }
 
-// describeBound says which limit a number does not keep. Numbers are written in full:
+// describeBound names the limit that a number violates. Numbers are written in full:
 // the library would round them.
 func describeBound(got *big.Rat, limit string, want *big.Rat) string {
 	return fmt.Sprintf("it is %s, but must be "+limit, formatNumber(got), formatNumber(want))

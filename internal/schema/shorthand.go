@@ -25,8 +25,8 @@ type Shorthand struct {
 // maxNested bounds how deep a schema is searched for a shorthand.
 const maxNested = 8
 
-// FindShorthand returns the first shorthand in a schema, and whether there is one. A
-// schema with unknown keywords that mean something else is none.
+// FindShorthand returns the first shorthand in a schema, and whether there is one.
+// Unknown keywords with another meaning do not count.
 func FindShorthand(raw json.RawMessage) (*Shorthand, bool) { return findShorthand(raw, nil) }
 
 func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {

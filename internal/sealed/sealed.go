@@ -1,4 +1,4 @@
-// Package sealed encrypts secrets that a store keeps, so that whoever reads the
+// Package sealed encrypts secrets that a store keeps, so that a reader of the
 // store, or a copy of it, cannot use them.
 package sealed
 
@@ -16,9 +16,9 @@ import (
 const KeySize = 32
 
 var (
-	// ErrKey says that a key is none.
+	// ErrKey is returned for an invalid key.
 	ErrKey = fmt.Errorf("an encryption key has %d bytes", KeySize)
-	// ErrOpen says that a secret was sealed with another key, or for another place.
+	// ErrOpen reports that a secret was sealed with another key, or for another place.
 	ErrOpen = errors.New("it was encrypted with another encryption key")
 )
 
@@ -51,7 +51,7 @@ func Place(parts ...string) string { return strings.Join(parts, "\x00") }
 
 // envelope is a secret as it is kept.
 type envelope struct {
-	// Sealed is a nonce, and behind it what is encrypted.
+	// Sealed is a nonce, and after it what is encrypted.
 	Sealed []byte `json:"sealed"`
 }
 
