@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -62,6 +63,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=10")
 			env.Values[daemonsKey{}] = newDaemons(env)
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "postgres" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return pgtest.Wanted(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,

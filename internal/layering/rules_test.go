@@ -39,7 +39,9 @@ var layers = []string{
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string][]string{
-	"internal/testkit/a2asdk": {"internal/testkit/pyenv"},
+	"internal/testkit/a2asdk": {"internal/testkit/needs", "internal/testkit/pyenv"},
+	"internal/testkit/pgtest": {"internal/testkit/needs"},
+	"internal/testkit/pyenv":  {"internal/testkit/needs"},
 	"plugins/window":          {"plugins/core"},
 	"tools/mcp":               {"tools/toolset"},
 	"server":                  {"server/openapi"},

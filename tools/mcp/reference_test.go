@@ -4,28 +4,26 @@ package mcp
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 	"github.com/agentruntime/agentruntime/model"
 )
 
 // everything returns the path of the reference server that has a tool for
 // everything. It comes from npm, in the versions of testdata/node, into a
-// directory that lives as long as the test. A machine without npm, or without
-// the network, skips the test; in CI that is a failure.
+// directory that lives as long as the test. Without Node.js or the
+// network the test is skipped, and fails in CI.
 func everything(t *testing.T) string {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("CI") != "" {
-		missing = t.Fatalf
-	}
 	npm, err := exec.LookPath("npm")
-	if err != nil {
-		missing("npm is not installed here: install Node.js 20 or newer to test against the reference servers")
+	if _, missing := exec.LookPath("node"); err != nil || missing != nil {
+		needs.Missing(t, errors.New("Node.js not found: no node and npm in PATH"))
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json"} {
@@ -40,7 +38,7 @@ func everything(t *testing.T) string {
 	cmd := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	cmd.Dir = dir
 	if said, err := cmd.CombinedOutput(); err != nil {
-		missing("npm ci does not install the reference servers: %v\n%s", err, said)
+		needs.Missing(t, fmt.Errorf("npm ci does not install the reference servers: %w\n%s", err, said))
 	}
 	return filepath.Join(dir, "node_modules", ".bin", "mcp-server-everything")
 }

@@ -19,12 +19,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 	"github.com/jackc/pgx/v5"
 )
 
-// advice is what a test fails with where there is no PostgreSQL. It does not
-// skip: a suite that looks green and tested nothing is worse than a red one.
-const advice = "PostgreSQL is not installed here: apt-get install postgresql (or have initdb and pg_ctl in PATH)"
+// errMissing is the reason for which tests are left out on a machine without
+// PostgreSQL.
+var errMissing = errors.New("PostgreSQL not found: no initdb and pg_ctl in /usr/lib/postgresql/*/bin or PATH")
 
 // timeout bounds each step that a server takes.
 const timeout = time.Minute
@@ -44,25 +45,41 @@ var shared = sync.OnceValues(launchServer)
 
 // Start returns the server that all tests of the test program share, and starts
 // it for the first of them. It ends with the program. A test that stops or
-// restarts a server takes one of its own, from New.
+// restarts a server takes one of its own, from New. Without PostgreSQL the test is
+// skipped, and fails in CI.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s, err := shared()
+	return started(t, s, err)
+}
+
+// New starts a server for one test and ends it with that test. Without PostgreSQL
+// the test is skipped, and fails in CI.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s, err := launchServer()
+	s = started(t, s, err)
+	t.Cleanup(s.endKeeper)
+	return s
+}
+
+// started returns a server, or ends the test that has none.
+func started(t testing.TB, s *Server, err error) *Server {
+	t.Helper()
+	if errors.Is(err, errMissing) {
+		needs.Missing(t, err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// New starts a server for one test and ends it with that test.
-func New(t testing.TB) *Server {
-	t.Helper()
-	s, err := launchServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.endKeeper)
-	return s
+// Wanted reports whether tests with PostgreSQL run: it is installed, or its absence
+// is a failure.
+func Wanted() bool {
+	_, err := binaries()
+	return err == nil || needs.InCI()
 }
 
 // Database makes an empty database and returns its DSN, a URL. It is dropped
@@ -251,7 +268,7 @@ func findBinaries() (string, error) {
 	}
 	path, err := exec.LookPath("pg_ctl")
 	if err != nil {
-		return "", errors.New(advice)
+		return "", errMissing
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return "", fmt.Errorf("find PostgreSQL: %w", err)

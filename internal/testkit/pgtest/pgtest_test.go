@@ -58,6 +58,7 @@ func TestNothingIsLeftOfATestProgramThatWasKilled(t *testing.T) {
 		<-t.Context().Done() // it is killed before
 		return
 	}
+	pgtest.Start(t) // or there is no PostgreSQL
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), victim+"=1")
 	out, err := cmd.StdoutPipe()
