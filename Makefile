@@ -1,6 +1,6 @@
-# What the project is built, tested and measured with. "make test" is what CI
-# runs; it needs Go, PostgreSQL, Node.js and Python (which it installs where apt-get
-# can), and a network that reaches the Go module proxy, the npm registry and PyPI.
+# What the project is built, tested and measured with. "make test" is what CI runs. It
+# needs Go and a network that reaches the Go module proxy. Tests that need PostgreSQL,
+# Node.js or Python are left out where these are missing; "make deps" installs them.
 
 GOLANGCI_LINT_VERSION := v2.15.0
 SQLC_VERSION := v1.31.1
@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test postgres node python sqlc vet lint unit race docs bench gate fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc vet lint unit race docs bench gate fuzz snapshot release clean
 
 all: build
 
@@ -23,15 +23,14 @@ demo: build ## show the main job on an example that needs no keys
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/service/demo.sh $(CURDIR)/$(BIN)/runtime
 
-test: postgres node python vet lint race gate ## everything that CI checks
+test: needs vet lint race gate ## everything that CI checks
 
-postgres: ## the server that the tests start, from the Debian package
+needs: ## what the tests need, and which are left out without it; in CI it is installed
+	@./.ci/needs
+
+deps: ## PostgreSQL, Node.js and Python for the tests, from the Debian packages
 	@./.ci/postgres
-
-node: ## what the tests run packages of npm with, from the Debian package
 	@./.ci/node
-
-python: ## what the tests run packages of PyPI with, from the Debian package
 	@./.ci/python
 
 vet:
