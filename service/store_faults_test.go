@@ -202,11 +202,11 @@ func babble(t *rapid.T) []model.Event {
 // onEachStore returns a service on a store of each driver.
 func onEachStore(t *testing.T, rt *runtime.AgentRuntime) map[string]*service.Service {
 	t.Helper()
+	settings := store.Settings{DSN: pgtest.Start(t).Database(t)}
 	file, err := sqlite.Open(t.Context(), store.Settings{DSN: filepath.Join(t.TempDir(), "runtime.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := store.Settings{DSN: pgtest.Start(t).Database(t)}
 	if _, err := postgres.Migrate(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func started(t testing.TB, s *Server, err error) *Server {
 // Wanted reports whether tests with PostgreSQL run: it is installed, or its absence
 // is a failure.
 func Wanted() bool {
-	_, err := binaries()
+	_, err := findBinaries()
 	return err == nil || needs.InCI()
 }
 
