@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The codes of a termination of type budget_exceeded: what was used up.
+// The codes of a termination of type budget_exceeded, by the exhausted budget.
 const (
 	BudgetTokens     = "tokens"
 	BudgetCost       = "cost"
@@ -19,7 +19,7 @@ const (
 	BudgetToolCalls  = "tool_calls"
 )
 
-// BudgetError says that a turn needed more than its budgets, or those of a turn
+// BudgetError reports that a turn needed more than its budgets, or those of a turn
 // that delegated it, allow.
 type BudgetError struct {
 	// Budget is one of the codes above.
@@ -33,7 +33,7 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s is used up: %g of %g", e.Budget, e.Used, e.Limit)
 }
 
-// toTermination is how the turn ends.
+// toTermination returns how the turn ends.
 func (e *BudgetError) toTermination() event.Termination {
 	return event.Termination{Type: event.BudgetExceeded, Code: e.Budget, Detail: e.Error()}
 }
@@ -47,9 +47,8 @@ type Spent struct {
 	ToolCalls  int           `json:"tool_calls,omitempty"`
 }
 
-// Meter holds a turn and its delegates to the turn's budgets. What a delegate
-// spends counts for all turns above it. A nil meter allows everything. It is
-// safe for concurrent use.
+// Meter enforces the budgets of a turn. What a delegate spends counts for all turns
+// above it. A nil meter allows everything. It is safe for concurrent use.
 type Meter struct {
 	parent  *Meter
 	budgets spec.Budgets
@@ -60,8 +59,8 @@ type Meter struct {
 	began time.Time
 }
 
-// NewMeter returns the meter of a turn that begins to work now, having spent
-// something before; nil when nothing limits it. The parent is that of the turn
+// NewMeter returns the meter of a turn that starts to work now and has spent
+// something before, or nil if it has no limits. The parent is the meter of the turn
 // that delegates it, or nil.
 func NewMeter(parent *Meter, budgets *spec.Budgets, spent Spent) *Meter {
 	if budgets == nil && parent == nil {
@@ -74,8 +73,8 @@ func NewMeter(parent *Meter, budgets *spec.Budgets, spent Spent) *Meter {
 	return m
 }
 
-// Rest returns a meter with the same limits for a turn that goes on now, after
-// it rested having spent something.
+// Rest returns a meter with the same limits for a turn that continues now after a
+// pause, having spent something.
 func (m *Meter) Rest(spent Spent) *Meter {
 	if m == nil {
 		return nil
@@ -83,7 +82,7 @@ func (m *Meter) Rest(spent Spent) *Meter {
 	return &Meter{parent: m.parent, budgets: m.budgets, spent: spent, began: time.Now()}
 }
 
-// Budgets returns the turn's own budgets; nil when it has none.
+// Budgets returns the turn's own budgets; nil if it has none.
 func (m *Meter) Budgets() *spec.Budgets {
 	if m == nil || m.budgets == (spec.Budgets{}) {
 		return nil
@@ -91,8 +90,7 @@ func (m *Meter) Budgets() *spec.Budgets {
 	return &m.budgets
 }
 
-// Spent returns what was spent so far, the time of the current stretch
-// included.
+// Spent returns what was spent so far, including the time of the current stretch.
 func (m *Meter) Spent() Spent {
 	if m == nil {
 		return Spent{}
@@ -104,8 +102,8 @@ func (m *Meter) Spent() Spent {
 	return s
 }
 
-// Remaining returns how much longer the turn may work; ok is false when nothing
-// limits that.
+// Remaining returns how much longer the turn may work; ok is false if its time is
+// unlimited.
 func (m *Meter) Remaining() (d time.Duration, ok bool) {
 	for ; m != nil; m = m.parent {
 		if m.budgets.MaxDuration == nil {
@@ -120,7 +118,7 @@ func (m *Meter) Remaining() (d time.Duration, ok bool) {
 }
 
 // Left returns what the turn may still use, by its own budgets and those of the
-// turns above; nil when nothing limits it. What is used up is 0, or less.
+// turns above; nil if it has no limits. An exhausted budget is 0 or less.
 func (m *Meter) Left() *spec.Budgets {
 	var left *spec.Budgets
 	for ; m != nil; m = m.parent {
@@ -137,7 +135,7 @@ func (m *Meter) Left() *spec.Budgets {
 	return left
 }
 
-// subtractUsed returns what is left of a limit; nil where there is none.
+// subtractUsed returns the rest of a limit; nil if there is no limit.
 func subtractUsed[N int | float64 | spec.Duration](limit *N, used N) *N {
 	if limit == nil {
 		return nil
@@ -155,14 +153,14 @@ func (m *Meter) DurationError() error {
 	return nil
 }
 
-// BeginModelCall counts a model call, or returns a *BudgetError when none is
-// allowed any more.
+// BeginModelCall counts a model call, or returns a *BudgetError if no more are
+// allowed.
 func (m *Meter) BeginModelCall() error {
 	return m.countCall(BudgetModelCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ModelCalls, m.budgets.MaxModelCalls })
 }
 
-// BeginToolCall counts a tool call, or returns a *BudgetError when none is
-// allowed any more.
+// BeginToolCall counts a tool call, or returns a *BudgetError if no more are
+// allowed.
 func (m *Meter) BeginToolCall() error {
 	return m.countCall(BudgetToolCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ToolCalls, m.budgets.MaxToolCalls })
 }
@@ -184,7 +182,7 @@ func (m *Meter) countCall(what string, field func(*Meter) (used, limit *int)) er
 	return nil
 }
 
-// giveBack takes back the call that was counted below a level.
+// giveBack undoes the count of a call at the levels below end.
 func (m *Meter) giveBack(end *Meter, field func(*Meter) (used, limit *int)) {
 	for at := m; at != end; at = at.parent {
 		at.mu.Lock()
@@ -194,7 +192,7 @@ func (m *Meter) giveBack(end *Meter, field func(*Meter) (used, limit *int)) {
 	}
 }
 
-// Spend adds what a model call used and cost.
+// Spend adds the usage and cost of a model call.
 func (m *Meter) Spend(usage model.Usage, cost float64) {
 	for ; m != nil; m = m.parent {
 		m.mu.Lock()
@@ -204,8 +202,7 @@ func (m *Meter) Spend(usage model.Usage, cost float64) {
 	}
 }
 
-// Exceeded returns a *BudgetError when more tokens or money were spent than
-// allowed, else nil.
+// Exceeded returns a *BudgetError if more tokens or money were spent than allowed.
 func (m *Meter) Exceeded() error {
 	for ; m != nil; m = m.parent {
 		s := m.Spent()
@@ -219,7 +216,7 @@ func (m *Meter) Exceeded() error {
 	return nil
 }
 
-// Price returns what tokens cost.
+// Price returns the cost of tokens.
 func Price(p *spec.Pricing, usage model.Usage) float64 {
 	if p == nil {
 		return 0

@@ -6,22 +6,22 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Prober is implemented by factories that can ask a peer whether it can be
-// reached as an endpoint says, without having it do anything.
+// Prober is implemented by factories that can check whether a peer is reachable as
+// its endpoint declares, without giving it work.
 type Prober interface {
 	Factory
-	// Probe returns why the peer of an endpoint that Validate found right cannot
-	// be used; nil when it can.
+	// Probe returns why the peer of a valid endpoint cannot be used, or nil.
 	Probe(ctx context.Context, endpoint *spec.Endpoint) error
 }
 
-// Examiner is implemented by factories that can explain what a peer does wrong.
+// Examiner is implemented by factories that can explain the protocol violations of
+// a peer.
 type Examiner interface {
 	Factory
-	// Examine looks at the peer of an endpoint: what it says of itself, and how it
-	// answers calls that change nothing. The header is sent with each request to
-	// the origins that the endpoint names. An error says that there is nothing to
-	// look at, because the endpoint is wrong or ctx has ended.
+	// Examine checks the peer of an endpoint: its description, and its answers to
+	// calls that change nothing. The header is sent with each request to the
+	// origins that the endpoint names. An error means that nothing was checked,
+	// because the endpoint is invalid or ctx has ended.
 	Examine(ctx context.Context, endpoint *spec.Endpoint, header map[string][]string) (*Examination, error)
 }
 
@@ -35,7 +35,7 @@ type Examination struct {
 
 // Check is one thing that was looked at.
 type Check struct {
-	// Name says what was looked at.
+	// Name is the name of the check.
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
 	// Seen is what the peer does, and Want what would be right; Want is empty

@@ -11,90 +11,89 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// JournalEntry records that a tool was called: what it may have done to the
-// world, and whether the outcome is known.
+// JournalEntry records a tool call: its possible effects, and whether the outcome
+// is known.
 type JournalEntry struct {
 	Step   int          `json:"step"`
 	CallID string       `json:"call_id"`
 	Tool   string       `json:"tool"`
 	Effect tools.Effect `json:"effect"`
-	// IdempotencyKey is what the tool was given to tell repetitions by. No other
-	// call has it.
+	// IdempotencyKey is passed to the tool so that it can recognize repetitions. It
+	// is unique to the call.
 	IdempotencyKey string    `json:"idempotency_key"`
 	Began          time.Time `json:"began"`
-	// Outcome is empty as long as it is not known.
+	// Outcome is empty until it is known.
 	Outcome  event.CallOutcome `json:"outcome,omitempty"`
 	Duration time.Duration     `json:"duration,omitempty"`
-	// Resume is what the tool goes on from when the process dies while the call
-	// is under way; nil for one that cannot go on.
+	// Resume is where the tool continues if the process dies during the call; nil
+	// if it cannot.
 	Resume json.RawMessage `json:"resume,omitempty"`
-	// After is what the call left behind besides its result. It is set for
+	// After holds the effects of the call besides its result. It is set for
 	// Journaler.Settle alone: the journal of a State does not repeat it.
 	After *Aftermath `json:"after,omitempty"`
 }
 
-// Aftermath is what a call left behind besides its result.
+// Aftermath holds the effects of a call besides its result.
 type Aftermath struct {
-	// Interactions are what a call waits for, and Resume is what its tool needs to go
-	// on.
+	// Interactions are what a call waits for, and Resume is what its tool needs to
+	// continue.
 	Interactions []*Interaction  `json:"tickets,omitempty"`
 	Resume       json.RawMessage `json:"resume,omitempty"`
 	// HandOff is the agent that was asked to take over.
 	HandOff string `json:"hand_off,omitempty"`
-	// Usage and Cost are what the delegates of the call used, and Currency is
-	// that of Cost.
+	// Usage and Cost are those of the call's delegates, and Currency is that of
+	// Cost.
 	Usage    model.Usage `json:"usage,omitzero"`
 	Cost     float64     `json:"cost,omitempty"`
 	Currency string      `json:"currency,omitempty"`
-	// Session is what the turn made of its session up to then; nil when that did
-	// not change since it was handed out last.
+	// Session is the session as the turn had changed it by then; nil if it had not
+	// changed since it was last handed out.
 	Session *SessionState `json:"session,omitempty"`
 }
 
-// Journaler is implemented by hosts that keep what happens in the middle of a
-// step, so that the turn can go on there when the process has died. It is called
-// from the goroutine that runs Execute only.
+// Journaler is implemented by hosts that record calls in the middle of a step, so
+// that the turn can continue there if the process dies. It is only called from the
+// goroutine that runs Execute.
 type Journaler interface {
-	// Begin is called before tools are called of which at least one has an
-	// effect other than tools.Read. The state is that of the turn in the middle
-	// of the step: its journal has an entry without outcome for each call that is
-	// about to begin. An error keeps the tools from being called and fails the
-	// turn.
+	// Begin is called before tool calls of which at least one has an effect other
+	// than tools.Read. The state is that of the turn in the middle of the step: its
+	// journal has an entry without outcome for each call that is about to begin. An
+	// error prevents the calls and fails the turn.
 	Begin(ctx context.Context, state *State) error
-	// Keep records what a call that is under way goes on from, and returns when
-	// that is durable.
+	// Keep records where a running call can continue, and returns once that is
+	// durable.
 	Keep(ctx context.Context, entry *JournalEntry) error
-	// Settle records what a call came to, as soon as it is known. The result is
-	// what the model will see; nil for a call that waits. It must not keep the
-	// caller waiting, and may keep what it is given.
+	// Settle records the outcome of a call, as soon as it is known. The result is
+	// what the model will see; nil for a call that waits. Settle must not block,
+	// and may keep its arguments.
 	Settle(entry *JournalEntry, result *model.ToolResult)
 }
 
-// Recorded is what a Journaler was told of a call: the entry, and what the call came
-// to, if it has.
+// Recorded is what a Journaler was passed about a call: the entry, and the result,
+// if it has one.
 type Recorded struct {
 	Entry  JournalEntry
 	Result *model.ToolResult
 }
 
-// Indeterminate says what becomes of a call that was under way when the runtime
+// Indeterminate decides what becomes of a call that was running when the runtime
 // stopped and must not be repeated.
 type Indeterminate string
 
-// The ways to go on with such a call.
+// The policies for such a call.
 const (
-	// IndeterminateError tells the model that the call may or may not have taken
-	// effect. It is the default.
+	// IndeterminateError returns an error to the model: the call may or may not
+	// have taken effect. It is the default.
 	IndeterminateError Indeterminate = "error"
 	// IndeterminateAsk asks a person, whose answer becomes the result.
 	IndeterminateAsk Indeterminate = "ask"
 )
 
-// ActionIndeterminate is what the interaction of such a call asks for.
+// ActionIndeterminate is the action of the interaction about such a call.
 const ActionIndeterminate = "tool:Indeterminate"
 
-// Record puts into the state what Journaler.Keep and Settle were told of a call
-// after the state was made. It does nothing for a call that was not about to begin then.
+// Record adds to the state what Journaler.Keep and Settle were passed about a call
+// after the state was made. It ignores a call that was not about to begin then.
 func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	after := entry.After
 	entry.After = nil
@@ -110,14 +109,14 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	}
 	waits := after != nil && len(after.Interactions) > 0
 	if result == nil && !waits {
-		return // nothing could be gone on with
+		return // there is nothing to continue from
 	}
 	i := s.entryIndex(entry.IdempotencyKey)
 	switch {
 	case i < 0:
 		s.Journal = append(s.Journal, entry)
 	case !s.Journal[i].Began.Equal(entry.Began):
-		return // the call waited then, and went on since
+		return // the call waited then, and was resumed since
 	default:
 		s.Journal[i] = entry
 	}
@@ -130,8 +129,8 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	}
 }
 
-// begunCall returns the call of an entry, if it was about to begin when the state was
-// made and has not come to anything since.
+// begunCall returns the call of an entry, if it was about to begin when the state
+// was made and has no outcome yet.
 func (s *State) begunCall(entry *JournalEntry) *CallState {
 	if entry.Step != s.Stats.Steps {
 		return nil
@@ -144,12 +143,12 @@ func (s *State) begunCall(entry *JournalEntry) *CallState {
 	return nil
 }
 
-// entryIndex returns the place of a call in the journal, or -1.
+// entryIndex returns the index of a call in the journal, or -1.
 func (s *State) entryIndex(key string) int {
 	return slices.IndexFunc(s.Journal, func(e JournalEntry) bool { return e.IdempotencyKey == key })
 }
 
-// applyAftermath takes in what a call left behind.
+// applyAftermath applies the effects of a call besides its result.
 func (s *State) applyAftermath(a *Aftermath) {
 	s.Stats.Usage.Add(a.Usage)
 	s.Stats.Cost += a.Cost

@@ -8,15 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// OutputForm is the form that a turn's final answer must have, ready for use.
+// OutputForm is the compiled form that a turn's final answer must have.
 type OutputForm struct {
 	Spec *spec.OutputSchema
-	// schema is nil when answers are only to be JSON.
+	// schema is nil if answers only have to be JSON.
 	schema *schema.Schema
 }
 
-// NewOutputForm compiles a form. A schema that cannot be compiled is an error only
-// where answers must satisfy it.
+// NewOutputForm compiles a form. An invalid schema is only an error if answers must
+// satisfy it.
 func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 	compiled, err := schema.Compile(output.Schema)
 	if err != nil && output.OnMismatch != spec.MismatchAccepted {
@@ -27,13 +27,13 @@ func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 	return &OutputForm{Spec: &named, schema: compiled}, nil
 }
 
-// Check returns the JSON value that an answer consists of, and what is wrong
-// with it; "" when nothing is. A value inside a fenced block counts: models that
-// were not made to answer in JSON often write one.
+// Check returns the JSON value of an answer, and what is wrong with it, or "". A
+// value inside a fenced block counts: models that were not set to answer in JSON
+// often write one.
 func (f *OutputForm) Check(answer string) (value, problem string) {
 	value = stripFence(answer)
 	if !json.Valid([]byte(value)) {
-		return value, "it is no JSON value"
+		return value, "it is not a JSON value"
 	}
 	if f.schema == nil {
 		return value, ""
@@ -49,8 +49,8 @@ func (f *OutputForm) Check(answer string) (value, problem string) {
 	return value, strings.Join(texts, "; ")
 }
 
-// stripFence returns what stands inside a Markdown code block, when the text is
-// one, else the text without the blanks around it.
+// stripFence returns the content of a Markdown code block, or else the trimmed
+// text.
 func stripFence(text string) string {
 	text = strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(text, "```")

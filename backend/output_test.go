@@ -21,12 +21,12 @@ func TestAnAnswerHasItsForm(t *testing.T) {
 		{" {\"a\":1}\n", `{"a":1}`, ""},
 		{"```json\n{\"a\":1}\n```", `{"a":1}`, ""},
 		{"```\n{\"a\":1}```", `{"a":1}`, ""},
-		{"```{\"a\":1}```", "```{\"a\":1}```", "no JSON"},
-		{"```json\n{\"a\":1}", "```json\n{\"a\":1}", "no JSON"},
+		{"```{\"a\":1}```", "```{\"a\":1}```", "not a JSON value"},
+		{"```json\n{\"a\":1}", "```json\n{\"a\":1}", "not a JSON value"},
 		{`{"a":"x"}`, `{"a":"x"}`, "a"},
 		{`{}`, `{}`, "a"},
-		{`{"a":1} and more`, `{"a":1} and more`, "no JSON"},
-		{``, ``, "no JSON"},
+		{`{"a":1} and more`, `{"a":1} and more`, "not a JSON value"},
+		{``, ``, "not a JSON value"},
 	} {
 		value, problem := form.Check(tt.answer)
 		if value != tt.value || (problem == "") != (tt.problem == "") || !strings.Contains(problem, tt.problem) {

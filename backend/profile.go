@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Level is how much a backend can do in one dimension. A higher level includes
-// the lower ones.
+// Level is the extent of a backend's support in one dimension. A higher level
+// includes the lower ones.
 type Level string
 
 // The levels of all dimensions.
 const (
 	LevelNone Level = "none"
 
-	// ContinueInProcess goes on from a State of the backend's own, and
-	// ContinueRemote from one that names a turn at a peer, too.
+	// ContinueInProcess continues from a State of the backend's own, and
+	// ContinueRemote also from one that names a turn at a peer.
 	ContinueInProcess Level = "in_process_state"
 	ContinueRemote    Level = "remote_state"
 
@@ -23,28 +23,28 @@ const (
 	// with its State.
 	DecisionsDurable Level = "durable_resume"
 
-	// OverrideParams takes parameters of model calls for one turn, and
+	// OverrideParams accepts parameters of model calls for one turn, and
 	// OverrideLimits also limits and the form of the answer.
 	OverrideParams Level = "inference_params"
 	OverrideLimits Level = "params_and_limits"
 
-	// BudgetsEnforced holds turns to the Meter of their job.
+	// BudgetsEnforced enforces the Meter of the job.
 	BudgetsEnforced Level = "enforced"
 
-	// PersistEphemeral keeps nothing of a turn that breaks off, and
-	// PersistCheckpoint hands its State to Job.Checkpoint after each step.
+	// PersistEphemeral keeps nothing of an interrupted turn, and PersistCheckpoint
+	// passes its State to Job.Checkpoint after each step.
 	PersistEphemeral  Level = "ephemeral"
 	PersistCheckpoint Level = "checkpoint"
 
-	// TranscriptPrompt is told the input alone. TranscriptFull knows the whole
-	// conversation: it is told all of it, or keeps what was said in the session and
-	// is told what is new.
+	// TranscriptPrompt gets the input alone. TranscriptFull knows the whole
+	// conversation: it gets all of it, or remembers the session and gets the new
+	// part.
 	TranscriptPrompt Level = "single_prompt"
 	TranscriptFull   Level = "full_transcript"
 )
 
-// Profile says what a backend can do. Each dimension is something that a turn
-// may need; an empty one counts as the lowest level.
+// Profile describes what a backend supports. Each dimension is something that a
+// turn may need; an empty one counts as the lowest level.
 type Profile struct {
 	Continuation Level `json:"continuation"`
 	Decisions    Level `json:"decisions"`
@@ -54,7 +54,7 @@ type Profile struct {
 	Transcript   Level `json:"transcript"`
 }
 
-// LocalProfile is what the local loop can do.
+// LocalProfile is the profile of the local loop.
 func LocalProfile() Profile {
 	return Profile{
 		Continuation: ContinueInProcess,
@@ -66,7 +66,7 @@ func LocalProfile() Profile {
 	}
 }
 
-// WeakestProfile is what every backend can do at least.
+// WeakestProfile is the minimum that every backend supports.
 func WeakestProfile() Profile {
 	return Profile{
 		Continuation: LevelNone,
@@ -78,8 +78,8 @@ func WeakestProfile() Profile {
 	}
 }
 
-// Requirements says what a turn needs of its backend. A dimension that is
-// empty is not required.
+// Requirements describes what a turn needs of its backend. An empty dimension is
+// not required.
 type Requirements Profile
 
 // Mismatch is one dimension in which a backend cannot do what a turn needs.
@@ -89,7 +89,7 @@ type Mismatch struct {
 	Actual    Level
 }
 
-// MismatchError says that a backend cannot run a turn. Nothing was started.
+// MismatchError reports that a backend cannot run a turn. Nothing was started.
 type MismatchError struct {
 	Agent      string
 	Mismatches []Mismatch
@@ -126,7 +126,7 @@ func (p *Profile) Check(need *Requirements) []Mismatch {
 	return out
 }
 
-// includes names, for each level, the other levels of its dimension that it
+// includes lists, for each level, the other levels of its dimension that it
 // includes. Every level includes itself and the lowest of its dimension.
 var includes = map[Level][]Level{
 	ContinueRemote: {ContinueInProcess},

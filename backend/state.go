@@ -21,16 +21,17 @@ import (
 // StateVersion is the version of the JSON form of a State.
 const StateVersion = 1
 
-// State is a turn between two steps, or in the middle of one: all that is needed
-// to go on with it, in another process and days later. The agent, the conversation ahead of the turn
-// and its input are not part of it; whoever resumes gives them again.
+// State is a turn between two steps, or in the middle of one: everything needed to
+// continue it, in another process and days later. The agent, the conversation
+// before the turn and its input are not part of it; they are passed again to resume
+// it.
 type State struct {
 	Version int `json:"version"`
 	// Agent is the id of the agent that has the conversation.
 	Agent string        `json:"agent"`
 	Stats plugins.Stats `json:"stats"`
-	// Budgets and Output are those that the turn began with: they hold when
-	// another agent has the conversation, too.
+	// Budgets and Output are those that the turn began with. They also apply after
+	// a handoff.
 	Budgets *spec.Budgets      `json:"budgets,omitempty"`
 	Output  *spec.OutputSchema `json:"output,omitempty"`
 	Spent   Spent              `json:"spent,omitzero"`
@@ -39,48 +40,48 @@ type State struct {
 	Response string `json:"response,omitempty"`
 	// FinishReason is why the last answer ended.
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
-	// Messages are those that the turn added behind its input.
+	// Messages are those that the turn added after its input.
 	Messages []model.Message `json:"messages,omitempty"`
 	Plugins  execution.State `json:"plugins,omitzero"`
 	// Calls are those of the last answer, in order, as long as one of them has
 	// no result, or InStep.
 	Calls []CallState `json:"calls,omitempty"`
-	// Remote is the turn at the peer, of an agent that runs elsewhere: its Resume
-	// is what the backend needs to go on, and its Interactions what the peer waits for.
+	// Remote is the turn at the peer, for an agent that runs elsewhere: its Resume
+	// is what the backend needs to continue, and its Interactions what the peer
+	// waits for.
 	Remote *CallState `json:"remote,omitempty"`
-	// InStep tells that the step of Calls is not over, so that the turn goes on
+	// InStep is set if the step of Calls is not over, so that the turn continues
 	// with the rest of it. Otherwise it was suspended.
 	InStep bool `json:"in_step,omitempty"`
-	// Stop is the end that a plugin asked for and that comes when the step is
-	// over.
+	// Stop is the termination that a plugin requested for the end of the step.
 	Stop *event.Termination `json:"stop,omitempty"`
-	// Notes are messages that the next request alone contains.
+	// Notes are messages for the next request alone.
 	Notes []model.Message `json:"notes,omitempty"`
-	// WithoutTools says that the next answer must not call tools.
+	// WithoutTools forbids tool calls in the next answer.
 	WithoutTools bool `json:"without_tools,omitempty"`
-	// Continuations counts the answers that were continued because the output
-	// limit cut them off, Repairs those that were asked for again because they
-	// did not have the form asked for.
+	// Continuations counts the answers that were continued because the output limit
+	// cut them off, Repairs those that were requested again because they did not
+	// have the required form.
 	Continuations int `json:"continuations,omitempty"`
 	Repairs       int `json:"repairs,omitempty"`
 	// HandOff is the agent that takes over at the next step.
 	HandOff string         `json:"hand_off,omitempty"`
 	Journal []JournalEntry `json:"journal,omitempty"`
-	// Answered are the answers that were taken in, by interaction.
+	// Answered are the answers that were accepted, by interaction.
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
 
 	SessionState
 }
 
-// SessionState is what a turn has made of its session so far.
+// SessionState is the session as a turn has changed it so far.
 type SessionState struct {
-	// Version counts the changes; 0 says that the session is as the turn found
-	// it, and the rest is empty.
+	// Version counts the changes; at 0 the session is unchanged, and the rest is
+	// empty.
 	Version uint64 `json:"session_version,omitempty"`
-	// Custom is the application's own state; nil when there is none.
+	// Custom is the application's own state; nil if it has none.
 	Custom json.RawMessage `json:"custom,omitempty"`
-	// Artifacts are those that the session holds, in order and without their
-	// data, and ArtifactBytes is how much those of this turn have.
+	// Artifacts are those of the session, in order and without their data, and
+	// ArtifactBytes is the size of this turn's.
 	Artifacts     []tools.Artifact `json:"artifacts,omitempty"`
 	ArtifactBytes int              `json:"artifact_bytes,omitempty"`
 }
@@ -88,38 +89,38 @@ type SessionState struct {
 // CallState is a tool call of a step that is not over.
 type CallState struct {
 	ID string `json:"id"`
-	// Outcome is empty for a call that was not begun, and suspended for one that
+	// Outcome is empty for a call that has not begun, and suspended for one that
 	// waits.
 	Outcome event.CallOutcome `json:"outcome,omitempty"`
-	// Decided tells that the gates and hooks let the call through and that those
-	// behind it did not run yet.
+	// Decided is set if the gates and hooks let the call through, and the hooks
+	// after the call have not run yet.
 	Decided bool `json:"decided,omitempty"`
-	// Skipped tells that a guard answered the call, so that it counts neither as
-	// a success nor as a failure.
+	// Skipped is set if a guard answered the call, so that it counts neither as a
+	// success nor as a failure.
 	Skipped bool `json:"skipped,omitempty"`
-	// Arguments are what a person changed those of the call to.
+	// Arguments are those of the call as a person changed them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Result is what the call came to, once it has.
+	// Result is the result of the call, once it has one.
 	Result *model.ToolResult `json:"result,omitempty"`
 	// Interactions are what a suspended call waits for.
 	Interactions []*Interaction `json:"tickets,omitempty"`
-	// Resume is what a tool that waited needs to go on.
+	// Resume is what a tool that waited needs to continue.
 	Resume json.RawMessage `json:"resume,omitempty"`
-	// Answers are the answers that came and were not acted on yet.
+	// Answers are the answers that have arrived and were not used yet.
 	Answers []interaction.Answer `json:"resolutions,omitempty"`
 }
 
 // Interaction is a request as a state keeps it.
 type Interaction struct {
 	interaction.Request
-	// Question is the id that the tool gave to what it asks, for tools that wait
+	// Question is the id that the tool gave its question, for tools that ask
 	// themselves.
 	Question string `json:"question,omitempty"`
 }
 
-// DecodeState reads the JSON form of a state. It refuses a form that it does
-// not know, and one that no turn can be in: a corrupt state must not be taken
-// for an empty one.
+// DecodeState reads the JSON form of a state. It rejects unknown versions and
+// states that no turn can be in: a corrupt state must not be taken for an empty
+// one.
 func DecodeState(data []byte) (*State, error) {
 	s, err := decodeUnchecked(data)
 	if err != nil {
@@ -131,9 +132,9 @@ func DecodeState(data []byte) (*State, error) {
 	return s, nil
 }
 
-// RestoreState reads the JSON form of a state whose messages and journal are kept
-// apart from it, and puts into it what was recorded since it was made. It refuses
-// what DecodeState refuses.
+// RestoreState reads the JSON form of a state whose messages and journal are stored
+// separately, and adds what was recorded since it was made. It rejects what
+// DecodeState rejects.
 func RestoreState(data []byte, messages []model.Message, journal []Recorded) (*State, error) {
 	s, err := decodeUnchecked(data)
 	if err != nil {
@@ -154,7 +155,7 @@ func RestoreState(data []byte, messages []model.Message, journal []Recorded) (*S
 	return s, nil
 }
 
-// decodeUnchecked reads a state that may be one that no turn can be in.
+// decodeUnchecked reads a state without checking it.
 func decodeUnchecked(data []byte) (*State, error) {
 	s := new(State)
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(s); err != nil {
@@ -163,7 +164,8 @@ func decodeUnchecked(data []byte) (*State, error) {
 	return s, nil
 }
 
-// Clone returns a copy that can take in answers and records without changing s.
+// Clone returns a copy to which answers and records can be added without changing
+// s.
 func (s *State) Clone() *State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
@@ -180,7 +182,7 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// Check reports why a turn cannot go on from the state.
+// Check reports why a turn cannot continue from the state.
 func (s *State) Check() error {
 	switch {
 	case s.Version != StateVersion:
@@ -220,7 +222,8 @@ func (s *State) Check() error {
 	return nil
 }
 
-// hasWholeParts reports whether each part of messages has what its type says.
+// hasWholeParts reports whether each part of messages has the content that its type
+// requires.
 func hasWholeParts(messages []model.Message) bool {
 	return !slices.ContainsFunc(messages, func(m model.Message) bool { return slices.ContainsFunc(m.Parts, isHollow) })
 }
@@ -261,7 +264,7 @@ func (s *State) Interactions() []*interaction.Request {
 	return open
 }
 
-// waitingCalls returns what waits for answers.
+// waitingCalls returns the calls that wait for answers.
 func (s *State) waitingCalls() iter.Seq[*CallState] {
 	return func(yield func(*CallState) bool) {
 		for i := range s.Calls {
@@ -291,10 +294,9 @@ func (c *CallState) openInteractions() []*Interaction {
 	return open
 }
 
-// Answer takes in the answer to an interaction, which it names by the interaction's id or
-// that of the call. An answer that was given before changes nothing. The errors
-// are an *interaction.UnknownError and a *interaction.AnswerError; with either nothing
-// changed.
+// Answer records the answer to an interaction, named by its id or that of its call.
+// Repeating an answer changes nothing. It fails with an *interaction.UnknownError
+// or an *interaction.AnswerError, which change nothing.
 func (s *State) Answer(r interaction.Answer) error {
 	call, request := s.findOpen(r.Target)
 	if request == nil {
@@ -335,7 +337,7 @@ func (s *State) findOpen(target string) (*CallState, *Interaction) {
 	return nil, nil
 }
 
-// checkRepeat judges an answer to something that has one already.
+// checkRepeat checks an answer to an interaction that already has one.
 func (s *State) checkRepeat(r interaction.Answer) error {
 	known, ok := s.Answered[r.Target]
 	if !ok {
@@ -348,5 +350,5 @@ func (s *State) checkRepeat(r interaction.Answer) error {
 	if r.ID != "" && r.ID == known.ID || r.Same(&known) {
 		return nil
 	}
-	return &interaction.AnswerError{Target: r.Target, Conflict: true, Problem: "it has another answer already"}
+	return &interaction.AnswerError{Target: r.Target, Conflict: true, Problem: "it already has another answer"}
 }

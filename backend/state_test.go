@@ -147,8 +147,7 @@ func TestAStateThatNoTurnCanBeInIsRefused(t *testing.T) {
 	}
 }
 
-// A state whose messages and journal are kept apart is held to the same as a whole
-// one.
+// A state whose messages and journal are stored separately meets the same checks.
 func TestAStateIsRestoredFromItsParts(t *testing.T) {
 	whole := begun()
 	journal := []backend.Recorded{{Entry: whole.Journal[0], Result: &model.ToolResult{CallID: "x", Name: "x"}}}

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/execution"
 )
 
-// PanicError says that code that runs a turn panicked.
+// PanicError reports a panic in code that runs a turn.
 type PanicError = panics.Error
 
 // Ended returns why a turn's context ended: an error that is context.Canceled
@@ -27,7 +27,7 @@ func Ended(ctx context.Context) error {
 	return err
 }
 
-// HookTimeoutError says that the plugins took too long for a phase.
+// HookTimeoutError reports that the plugins took too long for a phase.
 type HookTimeoutError struct {
 	Phase plugins.Phase
 	Limit time.Duration
@@ -48,14 +48,13 @@ const (
 	CodeInternal = "internal"
 )
 
-// Terminator is implemented by errors of backends that know how a turn ends that
-// fails with them.
+// Terminator is implemented by errors of backends that determine how a turn ends.
 type Terminator interface {
 	error
 	Termination() event.Termination
 }
 
-// TerminationOf returns how a turn ends that fails with err.
+// TerminationOf returns how a turn that failed with err ends.
 func TerminationOf(err error) event.Termination {
 	failed := func(code string) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: err.Error()}
