@@ -110,7 +110,7 @@ func TestAnAnswerThatCallsTooManyToolsIsWorkedOnInPart(t *testing.T) {
 		for _, d := range got.events {
 			kinds[d.Type()]++
 			if o, ok := d.(*event.ToolCallsOmitted); ok && (o.Omitted != 9872 || o.MaxCalls != 128 || !strings.HasPrefix(o.Message, "9872 more calls were not made: ")) {
-				t.Errorf("what was left out is told as %+v", o)
+				t.Errorf("what was left out is reported as %+v", o)
 			}
 		}
 		if kinds[event.TypeToolCallStart] != 128 || kinds[event.TypeToolCallReady] != 128 || kinds[event.TypeToolCallDone] != 128 || kinds[event.TypeToolCallsOmitted] != 1 {
@@ -150,7 +150,7 @@ func TestAnAnswerOfNothing(t *testing.T) {
 		code   string
 	}{
 		{"only an end", streams(finish), event.NaturalEnd, ""},
-		{"an end for calls that are none", streams(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls}), event.NaturalEnd, ""},
+		{"an end for calls without calls", streams(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls}), event.NaturalEnd, ""},
 		{"an end for no reason", streams(model.Event{Type: model.EventFinish}), event.NaturalEnd, ""},
 		{"empty pieces", streams(model.Event{Type: model.EventText}, model.Event{Type: model.EventReasoning}, finish), event.NaturalEnd, ""},
 		{"nothing at all", streams(), event.Failed, "stream_interrupted"},
@@ -161,7 +161,7 @@ func TestAnAnswerOfNothing(t *testing.T) {
 		{"calls in the wrong order", streams(model.Event{Type: model.EventToolCallStart, Index: 1, Name: "x"}, finish), event.Failed, "provider"},
 		{"a call that starts twice", streams(model.Event{Type: model.EventToolCallStart, Name: "x"}, model.Event{Type: model.EventToolCallStart, Name: "x"}, finish), event.Failed, "provider"},
 		{"a retry of nothing", streams(model.Event{Type: model.EventRetry}, model.Event{Type: model.EventReset}, finish), event.NaturalEnd, ""},
-		{"more behind the end", streams(finish, finish), event.Failed, "provider"},
+		{"more after the end", streams(finish, finish), event.Failed, "provider"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := stage{model: says(tt.reply), tools: map[string]tools.Tool{"x": answers("ran")}}.play(t)

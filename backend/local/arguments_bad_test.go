@@ -78,7 +78,7 @@ func TestArgumentsThatNobodyShouldWrite(t *testing.T) {
 		{"nothing", ``, false},
 		{"null", `null`, false},
 		{"two objects", `{"city":"x"}{"city":"y"}`, false},
-		{"text behind the object", `{"city":"x"} as you like`, false},
+		{"text after the object", `{"city":"x"} as you like`, false},
 		{"a fence around it", "```json\n{\"city\":\"x\"}\n```", false},
 		{"single quotes", `{'city':'x'}`, false},
 		{"a comma too many", `{"city":"x",}`, false},

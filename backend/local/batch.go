@@ -17,8 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// The time that a call whose context has ended has to return before it is given
-// up. The goroutine of a call that was given up ends when the tool does.
+// How long a call may take to return after its context has ended, before it is
+// abandoned. The goroutine of an abandoned call ends when the tool does.
 const (
 	// patience is that of a tool.
 	patience = 500 * time.Millisecond
@@ -35,9 +35,9 @@ func patienceWith(entry *toolset.Entry) time.Duration {
 	return patience
 }
 
-// executeCalls runs calls that were let through, all at the same time, and then the
-// hooks behind each, in the order of the calls. Those that have a result already
-// have come to it before the process died; the hooks behind them did not run.
+// executeCalls runs the calls that were let through, concurrently, and then the
+// hooks after each, in the order of the calls. Calls that already have a result got
+// it before the process died; only their hooks still have to run.
 func (t *turn) executeCalls(ctx context.Context, calls []*call) error {
 	if err := backend.Ended(ctx); err != nil {
 		return err
@@ -99,17 +99,18 @@ type note struct {
 	index int
 	// result is what the call came to.
 	result *tools.Result
-	// ended is why the context of a call ended that is given up.
+	// ended is why the context of an abandoned call ended.
 	ended error
 	// data is an event to emit.
 	data event.Data
 	// delegated is what a delegate came to.
 	delegated *tools.DelegateResult
-	// handOff asks for another agent; the answer says why it cannot be.
+	// handOff asks for another agent; the answer is an error if it cannot take
+	// over.
 	handOff *handOffRequest
 	// keep has it kept what the call goes on from.
 	keep *keepRequest
-	// session tells that the call changed something in the session.
+	// session reports that the call changed the session.
 	session bool
 }
 
@@ -165,7 +166,7 @@ func (b *batch) startCall(ctx context.Context, i int) {
 		var result tools.Result
 		returned := false
 		defer func() {
-			if !returned { // the tool ended the goroutine behind its back
+			if !returned { // the tool ended the goroutine with Goexit
 				result = tools.ErrorResult("tool " + entry.ID + " ended without a result")
 			}
 			inTime()
@@ -177,7 +178,7 @@ func (b *batch) startCall(ctx context.Context, i int) {
 	}()
 }
 
-// awaitCalls takes in what the calls tell until each has a result.
+// awaitCalls receives notes from the calls until each has a result.
 func (b *batch) awaitCalls() {
 	defer b.close()
 	for b.running > 0 {
@@ -192,7 +193,7 @@ func (b *batch) awaitCalls() {
 			b.addDelegate(c, n.delegated)
 		case n.handOff != nil:
 			n.handOff.answer <- b.askHandOff(c, n.handOff.agent)
-		case c.phase != callRunning: // what comes after the call was given up, or waits
+		case c.phase != callRunning: // sent after the call was abandoned or suspended
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
@@ -203,8 +204,8 @@ func (b *batch) awaitCalls() {
 	}
 }
 
-// finishCall takes in what a call came to, and records its outcome; ended says why a
-// call was given up.
+// finishCall applies the result of a call, and records its outcome; ended is why an
+// abandoned call's context ended.
 func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	b.running--
 	switch {
@@ -221,7 +222,7 @@ func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	b.recordOutcome(c, outcome)
 }
 
-// failureOf is what an observer is told of a call that was given up.
+// failureOf is the failure of an abandoned call, for telemetry.
 func failureOf(ended error) string {
 	switch {
 	case ended == nil:

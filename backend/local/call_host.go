@@ -19,7 +19,7 @@ type callHost struct {
 	index int
 	call  tools.Call
 	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
-	// over is set once the call has returned or was given up.
+	// over is set once the call has returned or was abandoned.
 	over atomic.Bool
 }
 
@@ -28,8 +28,7 @@ var (
 	_ tools.Session = (*callHost)(nil)
 )
 
-// errCallOver is returned to a tool that asks for something behind the end of its
-// call.
+// errCallOver is returned to a tool that uses its host after its call.
 var errCallOver = errors.New("the tool call is over")
 
 // Progress shows what the tool produced so far.

@@ -25,8 +25,8 @@ type call struct {
 	*model.ToolCall
 	entry *toolset.Entry
 	phase callPhase
-	// result and outcome are those of a call that has a result. skipped tells that
-	// a guard gave it.
+	// result and outcome are those of a call that has a result; skipped is set if a
+	// guard provided it.
 	result  tools.Result
 	outcome event.CallOutcome
 	skipped bool
@@ -37,7 +37,7 @@ type call struct {
 	span telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
 	journal int
-	// left is what the call left behind besides its result; nil for nothing.
+	// left holds the effects of the call besides its result; nil if it has none.
 	left *backend.Aftermath
 
 	waiting
@@ -50,11 +50,11 @@ type waiting struct {
 	// resume is what the tool needs to go on, and resumed what it is given.
 	resume  json.RawMessage
 	resumed *tools.Resumed
-	// edited tells that a person changed the arguments.
+	// edited is set if a person changed the arguments.
 	edited bool
 }
 
-// ensureAftermath returns what the call left behind, to be added to.
+// ensureAftermath returns the call's aftermath, to be added to.
 func (c *call) ensureAftermath() *backend.Aftermath {
 	if c.left == nil {
 		c.left = new(backend.Aftermath)
@@ -163,8 +163,8 @@ func (t *turn) hasWaitingCalls() bool {
 	return slices.ContainsFunc(t.calls, func(c call) bool { return c.phase == callWaiting })
 }
 
-// oneByOne asks the gates about each call when its turn has come, so that they
-// see what the calls before it did. Those behind a call that waits wait for it.
+// oneByOne asks the gates about each call in turn, so that they see the effects of
+// the calls before it. Calls after one that waits wait for it.
 func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
 		r, err := t.decideCall(ctx, &calls[i])
@@ -183,8 +183,8 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 	return stepResult{}, nil
 }
 
-// runTogether asks the gates about all calls, then executes those let through at
-// the same time; a call of a serial tool runs by itself, behind them.
+// runTogether asks the gates about all calls, then executes those let through
+// concurrently; a call of a serial tool runs alone, after them.
 func (t *turn) runTogether(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
 		if r, err := t.decideCall(ctx, &calls[i]); r.course != goesOn || err != nil {
@@ -214,9 +214,9 @@ func (t *turn) runTogether(ctx context.Context, calls []call) (stepResult, error
 
 func (c *call) isSerial() bool { return c.entry != nil && c.entry.Descriptor.Serial }
 
-// decideCall settles a call that is not to be executed: because the model was not
-// offered such a tool, or because a gate says so. A call that has a result, or
-// waits for an answer that did not come, is left as it is.
+// decideCall settles a call that is not to be executed, because the model was not
+// offered such a tool or a gate blocked it. A call that has a result, or waits for
+// an answer that is still missing, is left as it is.
 func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	if err := backend.Ended(ctx); err != nil {
 		return stepResult{}, err
@@ -264,7 +264,7 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 	return stepResult{}, nil
 }
 
-// showToHooks shows a call to the hooks, and the answer it goes on with.
+// showToHooks shows a call, and the answer it resumes with, to the hooks.
 func (t *turn) showToHooks(c *call) {
 	p := &t.engine.Context
 	p.Call, p.InteractionAnswer, p.Interaction = c.ToolCall, nil, nil

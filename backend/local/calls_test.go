@@ -22,8 +22,7 @@ import (
 )
 
 func TestCallsRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
-	// Each call waits for the one behind it: one after another they would wait
-	// for ever.
+	// Each call waits for the next one: run one by one, they would wait forever.
 	var turns [4]chan struct{}
 	for i := range turns {
 		turns[i] = make(chan struct{})

@@ -166,7 +166,7 @@ func TestAnAnswerThatStaysCutOffMayFailTheTurn(t *testing.T) {
 		"in the end":        {spec.Agent{}, []reply{cutOff("1", ""), cutOff("2", ""), cutOff("3", "")}, false, model.Truncated, "123"},
 		"continued":         {spec.Agent{}, []reply{cutOff("1", ""), text("2")}, false, "", "12"},
 		"with nothing said": {spec.Agent{MaxContinuationRetries: new(0)}, []reply{cutOff("", `{"a":`)}, false, model.Truncated, ""},
-		"behind its form":   {spec.Agent{}, []reply{cutOff(`{"a":1}`, "")}, true, model.Truncated, `{"a":1}`},
+		"after its form":    {spec.Agent{}, []reply{cutOff(`{"a":1}`, "")}, true, model.Truncated, `{"a":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.agent.OnTruncation = spec.TruncationFails

@@ -15,7 +15,7 @@ import (
 // cannot go where it was sent.
 const CodeHandOff = "hand_off"
 
-// HandOffLimitError says that the conversation changed hands too often.
+// HandOffLimitError reports that the conversation changed hands too often.
 type HandOffLimitError struct {
 	// Agent is the agent that was to take over.
 	Agent string
@@ -90,8 +90,8 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 	return t.enterAgent(ctx)
 }
 
-// leaveAgent runs the last phases of the agent that has the conversation, ahead of
-// another one. Whom they would hand it to does not count any more.
+// leaveAgent runs the last phases of the agent that has the conversation, before
+// another one takes over. Handoffs that these phases ask for are ignored.
 func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
 	c := &t.engine.Context
 	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandOff, Detail: "agent " + to.ID + " takes over"}
@@ -110,7 +110,7 @@ func handOffFailed(err error) stepResult {
 	return endTurn(event.Termination{Type: event.Blocked, Code: CodeHandOff, Detail: "the hand-off failed: " + err.Error()})
 }
 
-// replacePrompt puts the prompt of the agent that took over ahead of the
+// replacePrompt puts the prompt of the agent that took over at the start of the
 // conversation. The transcript is copied: states refer to the old one.
 func (t *turn) replacePrompt() {
 	conversation, added := t.transcript[t.prompt:], len(t.transcript)-t.first

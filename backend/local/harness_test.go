@@ -37,11 +37,11 @@ type stage struct {
 	delegate func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
 	// handOff answers Host.HandOff.
 	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error)
-	// sees is told of every event as it is emitted; unheard keeps none.
+	// sees receives every event as it is emitted; unheard keeps none.
 	sees    func(event.Data)
 	unheard bool
-	// journal, when set, keeps the turn's journal, and policy says what becomes
-	// of calls in doubt.
+	// journal, when set, keeps the turn's journal, and policy decides about calls
+	// in doubt.
 	journal backend.Journaler
 	policy  backend.Indeterminate
 	// job changes the job before it runs.

@@ -10,10 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// takeUpCalls prepares the calls of a state to go on. Those that were under way
-// when the process died are executed again, with the same key, unless their
-// effect forbids it: nobody can tell whether such a call has taken effect. One
-// that left where it goes on from does so.
+// takeUpCalls prepares the calls of a state to continue. Calls that were running
+// when the process died are executed again, with the same key, unless their effect
+// forbids it: nobody can know whether such a call has taken effect. A call that
+// recorded where it can resume is resumed there.
 func (t *turn) takeUpCalls() {
 	for i := range t.calls {
 		c := &t.calls[i]
@@ -36,7 +36,7 @@ func (t *turn) takeUpCalls() {
 		case inDoubt && !isRepeatable(t.journal[c.journal].Effect):
 			t.leaveOpen(c)
 		case c.entry == nil:
-			c.applyMove(moveWithdraw) // it is told so when it is decided about
+			c.applyMove(moveWithdraw) // decideCall gives it its error
 		}
 	}
 }

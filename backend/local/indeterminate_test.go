@@ -199,7 +199,7 @@ func TestAPersonSaysWhatCameOfACallInDoubt(t *testing.T) {
 			t.Errorf("the request is %+v", request)
 		}
 		if len(l.settled) != 1 || l.settled[0].entry.Outcome != event.CallIndeterminate || l.settled[0].result != nil {
-			t.Errorf("the journal is told %+v", l.settled)
+			t.Errorf("the journal got %+v", l.settled)
 		}
 		state := l.begun[0] // the process dies again
 		state.Record(l.settled[0].entry, nil)

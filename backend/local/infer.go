@@ -49,9 +49,9 @@ func (t *turn) inferAnswer(ctx context.Context) (*model.Message, error) {
 	return &answer, nil
 }
 
-// tellOmitted tells the model, behind the results of the calls that are made, and
-// the log of the calls that an answer asked for beyond maxCalls. They are not part of
-// the conversation: vendors refuse a call without a result.
+// tellOmitted reports the calls that an answer asked for beyond maxCalls: to the
+// model, after the results of the executed calls, and to the log. They are not part
+// of the conversation: vendors reject a call without a result.
 func (t *turn) tellOmitted() {
 	omitted := t.answer.Omitted()
 	if omitted == 0 {
@@ -142,11 +142,11 @@ func (t *turn) servedName(req *model.Request) string {
 	return req.Model
 }
 
-// takeEvent takes in one event of the model's stream, and reports whether it wants
+// takeEvent applies one event of the model's stream, and reports whether it wants
 // another.
 func (t *turn) takeEvent(ev model.Event, err error) bool {
 	if t.failure != nil {
-		return false // an executor that does not stop when it is told to
+		return false // an executor that ignores the end of its loop
 	}
 	if ev.Type != model.EventFinish && t.isOver() {
 		t.failure = context.Canceled // an executor that does not look at its context
@@ -239,9 +239,10 @@ const (
 	continueCall = "Your last tool call was cut off by the output limit and was not made. Make it again with shorter arguments, or do the work in several smaller calls."
 )
 
-// dropIncompleteCall takes the incomplete call out of an answer that the output limit cut off,
-// and returns what to ask on with, or "" when the answer stands: a text that
-// must have a form cannot be continued, and complete calls are carried out.
+// dropIncompleteCall removes the incomplete call from an answer that the output
+// limit cut off, and returns the note to continue with, or "" if the answer is kept
+// as it is: a text that must have a form cannot be continued, and complete calls
+// are executed.
 func (t *turn) dropIncompleteCall(answer *model.Message) (note string) {
 	whole := len(answer.Parts)
 	answer.Parts = slices.DeleteFunc(answer.Parts, func(p model.Part) bool {
@@ -267,7 +268,8 @@ func (t *turn) dropIncompleteCall(answer *model.Message) (note string) {
 	}
 }
 
-// continuationRequest returns the request that goes on with an answer that was cut off.
+// continuationRequest returns the request that continues an answer that was cut
+// off.
 func continuationRequest(req *model.Request, answer *model.Message, note string) *model.Request {
 	next := *req
 	next.Messages = slices.Clip(req.Messages)

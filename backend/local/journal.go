@@ -92,7 +92,7 @@ func (t *turn) callKey(c *call) string {
 	return t.job.TurnID + "/" + strconv.Itoa(t.stats.Steps) + "/" + c.ID
 }
 
-// recordOutcome notes the outcome of a call, and tells whoever keeps the journal.
+// recordOutcome records the outcome of a call, also in the journal.
 func (t *turn) recordOutcome(c *call, outcome event.CallOutcome) {
 	entry := &t.journal[c.journal]
 	entry.Outcome, entry.Resume = outcome, nil
@@ -113,7 +113,7 @@ func (t *turn) recordOutcome(c *call, outcome event.CallOutcome) {
 	j.Settle(&kept, &result)
 }
 
-// pendingAftermath returns what the call left behind besides its result, or nil.
+// pendingAftermath returns the effects of the call besides its result, or nil.
 func (c *call) pendingAftermath() *backend.Aftermath {
 	if c.left == nil && c.phase.hasResult() {
 		return nil

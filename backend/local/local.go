@@ -34,9 +34,9 @@ const runEndLimit = 5 * time.Second
 // Profile returns what the loop can do.
 func (Backend) Profile() backend.Profile { return backend.LocalProfile() }
 
-// Execute runs one turn, from its beginning or from job.State. The result is
-// never nil: with an error it says how far the turn came. With backend.ErrYield
-// the turn has not ended.
+// Execute runs one turn, from its start or from job.State. The result is never nil:
+// with an error it holds the turn's progress. With backend.ErrYield the turn has
+// not ended.
 func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 	if job.Local == nil {
 		return &backend.Result{}, fmt.Errorf("run agent %s: it has no local environment", job.Agent.ID)
@@ -75,7 +75,7 @@ type turn struct {
 	job   *backend.Job
 	host  backend.Host
 	meter *backend.Meter
-	// form is that of the final answer, whoever gives it; nil for any.
+	// form is that of the final answer, whichever agent gives it; nil for any.
 	form *backend.OutputForm
 	speaker
 	stats plugins.Stats
@@ -83,7 +83,7 @@ type turn struct {
 	inference
 	// calls are those of the step's answer until their results are kept.
 	calls []call
-	// inStep tells that a step is not over.
+	// inStep is set while a step is not over.
 	inStep bool
 	// deadLetters are those of the agents that had the conversation before.
 	deadLetters []execution.DeadLetter
@@ -259,8 +259,7 @@ func (t *turn) runSteps(ctx context.Context) (termination event.Termination, err
 	}
 }
 
-// nextStep goes on with the step that is not over, or was suspended, or through
-// another one.
+// nextStep continues an unfinished or suspended step, or begins another one.
 func (t *turn) nextStep(ctx context.Context) (stepResult, error) {
 	switch {
 	case t.inStep:
@@ -336,9 +335,9 @@ func (t *turn) runLastPhase(ctx context.Context, phase plugins.Phase, run lifecy
 	return nil
 }
 
-// runPhase runs the hooks of a phase on the conversation as it stands. A hook that
-// gives up because the turn's context ended does not fail the turn: it ends
-// because the context did.
+// runPhase runs the hooks of a phase on the current conversation. A hook that fails
+// because the turn's context ended does not fail the turn: the turn ends with the
+// context's own error.
 func (t *turn) runPhase(ctx context.Context, phase plugins.Phase) error {
 	if t.engine.Idle(phase) {
 		return nil

@@ -243,7 +243,7 @@ func TestAPluginThatFailsAtTheEndKeepsNoOtherFromEnding(t *testing.T) {
 	}
 }
 
-// What belongs to a step is not seen behind it, whatever the step ended by.
+// What belongs to a step is not visible after it, however the step ended.
 func TestRunEndSeesNothingOfAStepThatFailed(t *testing.T) {
 	for _, phase := range []plugins.Phase{plugins.AfterInference, plugins.BeforeToolExecute, plugins.AfterToolExecute, plugins.StepEnd} {
 		t.Run(phase.String(), func(t *testing.T) {

@@ -103,8 +103,8 @@ func (c *call) interactionByID(id string) *backend.Interaction {
 	return nil
 }
 
-// resumeStep goes on with the calls of a suspended step: those that have their
-// answers, and those that did not get their turn.
+// resumeStep continues the calls of a suspended step: those that have their
+// answers, and those that were not reached yet.
 func (t *turn) resumeStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	r, err = t.goOn(ctx)
@@ -195,7 +195,7 @@ func resultFromAnswer(result json.RawMessage) tools.Result {
 	return tools.Result{Data: result}.Readable()
 }
 
-// toolAnswers returns what a tool that waited is told.
+// toolAnswers returns the answers for a tool that waited.
 func (c *call) toolAnswers() []interaction.Answer {
 	list := make([]interaction.Answer, 0, len(c.answers))
 	for _, r := range c.answers {

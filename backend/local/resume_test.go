@@ -146,7 +146,7 @@ func TestInASequenceCallsBehindOneThatWaitsRunWhenItIsAnswered(t *testing.T) {
 	}
 	first := s.play(t)
 	if got := first.done(); !slices.Equal(got, []string{"a succeeded 1"}) {
-		t.Errorf("ahead of the wait: %q", got)
+		t.Errorf("before the wait: %q", got)
 	}
 	second := s.goesOn(t, first.State, resume("x", `true`))
 	second.ends(t, event.NaturalEnd, "")

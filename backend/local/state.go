@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// currentState returns the turn as it is between two steps, or ahead of tool calls. It
-// shares nothing that the turn goes on to change.
+// currentState returns the turn as it is between two steps, or before tool calls.
+// It shares nothing that the turn goes on to change.
 func (t *turn) currentState() *backend.State {
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)

@@ -46,10 +46,10 @@ func TestTheTimeLimitOfACall(t *testing.T) {
 		took time.Duration
 	}{
 		{"in time", ignores(time.Minute, 59*time.Second), "c finished", 59 * time.Second},
-		{"the tool gives up", obeys(time.Minute), "c! tool x did not finish within 1m0s", time.Minute},
+		{"the tool stops", obeys(time.Minute), "c! tool x did not finish within 1m0s", time.Minute},
 		{"the default", obeys(0), "c! tool x did not finish within 1m0s", time.Minute},
 		{"the tool is a little late", ignores(time.Minute, time.Minute+100*time.Millisecond), "c finished", time.Minute + 100*time.Millisecond},
-		{"the call is given up", ignores(time.Second, time.Hour), "c! tool x did not finish within 1s", 1500 * time.Millisecond},
+		{"the call is abandoned", ignores(time.Second, time.Hour), "c! tool x did not finish within 1s", 1500 * time.Millisecond},
 		{"no limit", ignores(tools.NoTimeout, 48*time.Hour), "c finished", 48 * time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

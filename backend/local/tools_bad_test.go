@@ -81,7 +81,7 @@ func TestWhatAToolThatWaitsMayGetWrong(t *testing.T) {
 		{"arguments that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Tool: "y", Arguments: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
 		{"parameters that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {Parameters: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
 		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: broken}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it is no JSON", nil},
-		{"a schema that is none", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it must be", nil},
+		{"an invalid schema", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it must be", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stage{
@@ -134,8 +134,8 @@ func TestAGateThatLetsACallWaitForNothingSensibleFailsTheCall(t *testing.T) {
 	}
 }
 
-// A tool whose time is up may still say that it waits; it is not given up then,
-// however long the calls beside it take.
+// A tool whose time is up may still ask to wait; it is not abandoned then, however
+// long the other calls take.
 func TestACallThatWaitsIsNotGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{
@@ -208,7 +208,7 @@ func TestWhatAToolAsksOfItsHostWhenItsCallIsOverIsRefused(t *testing.T) {
 	}
 	for _, d := range got.events {
 		if d.Type() == event.TypeToolCallStreamDelta {
-			t.Error("progress behind the end is shown")
+			t.Error("progress after the end is shown")
 		}
 	}
 }
