@@ -321,9 +321,9 @@ var (
 	flagName    = regexp.MustCompile(`--([a-z-]+)`)
 )
 
-// TestCommandTable compares the README's table of commands with their help.
+// TestCommandTable compares the table of docs/commands.md with the help of the commands.
 func TestCommandTable(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "README.md"))
+	data, err := os.ReadFile("commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestCommandTable(t *testing.T) {
 			continue
 		}
 		if !ok {
-			t.Errorf("the README does not list the command %s", name)
+			t.Errorf("docs/commands.md does not list the command %s", name)
 			continue
 		}
 		delete(listed, name)
@@ -353,11 +353,11 @@ func TestCommandTable(t *testing.T) {
 			have = nil
 		}
 		if !slices.Equal(have, want) {
-			t.Errorf("the README gives %s the flags %v, but it has %v", name, have, want)
+			t.Errorf("docs/commands.md gives %s the flags %v, but it has %v", name, have, want)
 		}
 	}
 	for name := range listed {
-		t.Errorf("the README lists the command %s, which does not exist", name)
+		t.Errorf("docs/commands.md lists the command %s, which does not exist", name)
 	}
 }
 
