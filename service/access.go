@@ -17,7 +17,7 @@ import (
 //     part of what that agent does, so the caller need not be allowed those.
 //   - A session and its snapshots belong to the agent that the session names and
 //     to all agents that turns of it were made for: the conversation holds what
-//     each of them said, and the next turn is told all of it.
+//     all their messages, and the next turn gets them.
 //
 // The rest looks as if it did not exist.
 

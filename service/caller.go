@@ -34,7 +34,7 @@ func (c Caller) HasScope(scope string) bool {
 	return scope == "" || c.Scopes == nil || slices.Contains(c.Scopes, scope)
 }
 
-// ErrNoCaller says that a request does not say who asks.
+// ErrNoCaller reports a request without a caller.
 var ErrNoCaller = errors.New("the caller has no tenant or no subject")
 
 func (c Caller) toScope() (store.Scope, error) {

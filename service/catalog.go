@@ -66,7 +66,7 @@ func (c *Catalog) Tools() []string {
 	var filters []*toolset.Filter
 	for _, declared := range c.Agents() {
 		if agent, _ := c.set.Defaults.Apply(declared); agent.Local() {
-			filter, _ := toolset.CompileFilter(agent) // a pattern that is none matches nothing
+			filter, _ := toolset.CompileFilter(agent) // an invalid pattern matches nothing
 			filters = append(filters, filter)
 		}
 	}

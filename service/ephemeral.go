@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// errNoTurnTools says that turns cannot bring tools along.
+// errNoTurnTools reports that requests cannot bring their own tools.
 var errNoTurnTools = errors.New("the service makes no tools for turns")
 
 // checkEphemeral reports why a turn cannot bring its agent along.

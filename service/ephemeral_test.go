@@ -108,7 +108,7 @@ func TestWhatATurnCannotBringAlong(t *testing.T) {
 		want func(error) bool
 	}{
 		"tools that nobody makes": {nil, guest(), invalidField("ephemeral.tools")},
-		"tools that are none":     {&workshop{check: errors.New("bad")}, guest(), invalidField("ephemeral.tools")},
+		"invalid tools":           {&workshop{check: errors.New("bad")}, guest(), invalidField("ephemeral.tools")},
 		"an agent elsewhere":      {&workshop{}, far, invalidField("ephemeral.agent.endpoint")},
 		"an agent without id":     {&workshop{}, &service.Ephemeral{Agent: spec.Agent{ModelID: "clerk"}}, invalidField("ephemeral.agent.id")},
 		"an unknown model": {&workshop{}, lost, func(err error) bool {
@@ -196,7 +196,7 @@ func TestToolsOfTurnsAreEncryptedInTheStore(t *testing.T) {
 	}
 	bad := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "clerk"})), func(v *service.Settings) { v.TurnTools, v.EncryptionKey = &workshop{}, []byte("short") })
 	if _, err := bad.CreateTurn(t.Context(), alice, brings(session(t, bad, ""), guest)); err == nil || !strings.Contains(err.Error(), "32 bytes") {
-		t.Errorf("with a key that is none the error is %v", err)
+		t.Errorf("with an invalid key the error is %v", err)
 	}
 }
 

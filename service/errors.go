@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// NotFoundError says that there is no such thing, or that the caller does not
+// NotFoundError reports that something does not exist, or that the caller may not
 // see it. It is store.ErrNotFound.
 type NotFoundError struct {
 	// Kind is session, turn, interaction, snapshot or artifact.
@@ -30,7 +30,7 @@ func nameNotFound(err error, kind, id string) error {
 	return err
 }
 
-// InvalidError says that a request cannot be carried out as it is.
+// InvalidError reports an invalid request.
 type InvalidError struct {
 	// Field is the part of the request that is wrong.
 	Field   string

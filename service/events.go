@@ -40,11 +40,11 @@ func (s *Service) Events(ctx context.Context, caller Caller, turnID string, afte
 	}
 }
 
-// Follow is Events for those who pass the events on: they come in the batches in
-// which they become known, which belong to everybody who follows the turn and must
-// not be changed. When nothing comes for as long as idle the batch is empty, so
-// that whoever passes them on can show that it is there; an idle of 0 is for ever.
-// The turn is as GetTurn has just returned it to the caller.
+// Follow is Events for callers that pass the events on: events come in the batches
+// in which they become known. Batches are shared by all followers of the turn and
+// must not be changed. If nothing comes for the duration idle, the batch is empty,
+// so that the caller can send a keep-alive; an idle of 0 is forever. The turn is as
+// GetTurn has just returned it to the caller.
 func (s *Service) Follow(ctx context.Context, caller Caller, turn *Turn, after uint64, idle time.Duration) iter.Seq2[[]event.Record, error] {
 	return s.Follower(caller, turn, after, idle).Batches(ctx, nil)
 }

@@ -41,7 +41,7 @@ func stepwise(t testing.TB, n int) (rt *runtime.AgentRuntime, goOn chan<- struct
 	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "walker", MaxRounds: &rounds}).WithTool("step", step)), may
 }
 
-// follow reads all events of a turn behind a seq, as JSON.
+// follow reads all events of a turn after a seq, as JSON.
 func follow(ctx context.Context, s *service.Service, id string, after uint64) ([][]byte, error) {
 	var seen [][]byte
 	for r, err := range s.Events(ctx, alice, id, after) {
@@ -90,11 +90,11 @@ func TestAllReadersSeeTheSameWhereverTheyAre(t *testing.T) {
 	for i := range seen[0] { // and from every place on
 		rest, err := follow(t.Context(), s, turn.ID, uint64(i+1))
 		if err != nil || len(rest) != len(seen[0])-i-1 {
-			t.Errorf("behind %d there are %d events, %v", i+1, len(rest), err)
+			t.Errorf("after %d there are %d events, %v", i+1, len(rest), err)
 		}
 	}
 	if rest, err := follow(t.Context(), s, turn.ID, 1<<40); err != nil || len(rest) != 0 {
-		t.Errorf("behind the end there are %d events, %v", len(rest), err)
+		t.Errorf("after the end there are %d events, %v", len(rest), err)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 var (
 	// errClosed ends what is under way when the service is closed.
 	errClosed = errors.New("the service is closed")
-	// ErrNoDispatcher says that a service was made to look, not to work.
+	// ErrNoDispatcher reports that a service only reads turns and runs none.
 	ErrNoDispatcher = errors.New("the service has no dispatcher, so it works on no turns")
 )
 
@@ -96,8 +96,8 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// Listen begins to hear of turns that other processes work on. Start does it,
-// too; a service that only looks may.
+// Listen subscribes to the turns that other processes run. Start does it, too; a
+// service that only reads may.
 func (s *Service) Listen() {
 	if s.settings.Bell == nil {
 		return
@@ -110,9 +110,9 @@ func (s *Service) Listen() {
 	})
 }
 
-// Drain stops taking turns, lets the steps under way end, and hands the turns
-// back to whoever works on next. When ctx ends first, steps are cut short and
-// will be run again. Webhooks are handed on, too.
+// Drain stops taking turns, finishes the running steps, and hands the turns back
+// for other workers. If ctx ends first, steps are cut short and will be repeated.
+// Webhooks are handed back, too.
 func (s *Service) Drain(ctx context.Context) error {
 	s.pool.Drain()
 	if !s.started.Load() {
@@ -125,9 +125,9 @@ func (s *Service) Drain(ctx context.Context) error {
 	return errors.Join(err, s.courier.Drain(ctx))
 }
 
-// Close ends everything at once and leaves nothing behind; what was under way
-// goes on elsewhere, or when a service is started again. It does not close the
-// store. It may be called more than once.
+// Close ends everything at once and leaves nothing running; turns continue on
+// another worker, or when a service is started again. It does not close the store.
+// It may be called more than once.
 func (s *Service) Close() {
 	s.pool.Drain()
 	s.cancel(errClosed)
@@ -159,7 +159,7 @@ func (s *Service) sweepPeriodically() {
 	}
 }
 
-// refreshTurns takes in that something happened to turns: whoever follows them looks,
+// refreshTurns handles news about turns from other processes: followers read again,
 // and a worker whose turn was ended elsewhere stops.
 func (s *Service) refreshTurns(turnIDs []string) {
 	if turnIDs == nil {

@@ -2,9 +2,9 @@ package service
 
 import "encoding/json"
 
-// SecretMetadata is the member of metadata in which a surface keeps what it must
-// not tell again. An export and a fork of a session do not have it, and whoever
-// shows metadata leaves it out by PublicMetadata.
+// SecretMetadata is the member of metadata in which a surface stores its secrets.
+// Exports and forks of a session lack it, and PublicMetadata removes it from
+// metadata that is shown.
 const SecretMetadata = "_secrets"
 
 // PublicMetadata returns metadata without its secrets.

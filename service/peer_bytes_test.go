@@ -21,7 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// babblingPeer is an A2A peer that sends what it is told to, byte for byte.
+// babblingPeer is an A2A peer that sends given bytes verbatim.
 type babblingPeer struct {
 	url string
 

@@ -115,7 +115,7 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !<-ended {
-				t.Error("the backend is told to leave the turn running at the peer")
+				t.Error("the backend was asked to leave the turn running at the peer")
 			}
 			if got := p.abortions(); len(got) != 0 {
 				t.Errorf("the peer is asked twice to stop %q", got)
@@ -275,7 +275,7 @@ func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 	}
 	req.Depth, req.Deadline = 0, time.Now().Add(-time.Second)
 	if _, err := s.CreateTurn(t.Context(), alice, req); !errors.As(err, new(*service.InvalidError)) {
-		t.Errorf("a turn behind its deadline gives %v", err)
+		t.Errorf("a turn after its deadline gives %v", err)
 	}
 }
 

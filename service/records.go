@@ -9,13 +9,13 @@ type (
 	Owner = store.Owner
 	// Session is a session as it is kept.
 	Session = store.Session
-	// SessionStatus says whether turns may be added to a session.
+	// SessionStatus decides whether turns may be added to a session.
 	SessionStatus = store.SessionState
 	// SessionPatch is a change of a session.
 	SessionPatch = store.SessionPatch
 	// Status is how far a turn is.
 	Status = store.Status
-	// InteractionState says whether an interaction is answered.
+	// InteractionState is the state of an interaction.
 	InteractionState = store.InteractionState
 	// Artifact is data that a turn made.
 	Artifact = store.Artifact
@@ -64,31 +64,32 @@ const (
 
 // The errors of requests that do not go together with what is kept.
 type (
-	// ExistsError says that an id is taken.
+	// ExistsError reports that an id is taken.
 	ExistsError = store.ExistsError
-	// KeyConflictError says that an idempotency key was used for another request.
+	// KeyConflictError reports that an idempotency key was used for another
+	// request.
 	KeyConflictError = store.KeyConflictError
-	// BusyError says that a session has a live turn.
+	// BusyError reports that a session has a live turn.
 	BusyError = store.BusyError
-	// StateError says that the state of a record rules the request out.
+	// StateError reports that the state of a record rules the request out.
 	StateError = store.StateError
-	// ConflictError says that an interaction has another answer already.
+	// ConflictError reports that an interaction already has another answer.
 	ConflictError = store.ConflictError
-	// LimitError says that there are as many records as there may be.
+	// LimitError reports that the maximum number of records is reached.
 	LimitError = store.LimitError
 )
 
 // The errors of the store.
 var (
-	// ErrNotFound says that there is no such record, or that the caller does not
+	// ErrNotFound reports that a record does not exist, or that the caller may not
 	// see it.
 	ErrNotFound = store.ErrNotFound
-	// ErrCursor says that a page begins where none does.
+	// ErrCursor reports an invalid cursor.
 	ErrCursor = store.ErrCursor
-	// ErrText says that a text cannot be kept.
+	// ErrText reports a text that cannot be stored.
 	ErrText = store.ErrText
-	// ErrUnavailable says that the store cannot be reached now.
+	// ErrUnavailable reports that the store cannot be reached now.
 	ErrUnavailable = store.ErrUnavailable
-	// ErrNotWritable says that the store takes no writes now.
+	// ErrNotWritable reports that the store rejects writes now.
 	ErrNotWritable = store.ErrNotWritable
 )

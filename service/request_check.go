@@ -24,16 +24,16 @@ func checkTurn(req *CreateTurn) error {
 	case req.InteractionTimeout < 0:
 		return &InvalidError{"interaction_timeout", "it is less than 0"}
 	case req.OnTimeout != "" && req.OnTimeout != TimeoutCancels && req.OnTimeout != TimeoutFails:
-		return &InvalidError{"on_timeout", fmt.Sprintf("%q is none of cancel, fail", req.OnTimeout)}
+		return &InvalidError{"on_timeout", fmt.Sprintf("unknown policy %q: use cancel or fail", req.OnTimeout)}
 	}
 	switch req.OnBusy {
 	case "", QueueBehind, RejectBusy, Interrupt:
 	default:
-		return &InvalidError{"on_busy", fmt.Sprintf("%q is none of queue, reject, interrupt", req.OnBusy)}
+		return &InvalidError{"on_busy", fmt.Sprintf("unknown policy %q: use queue, reject or interrupt", req.OnBusy)}
 	}
 	for i := range req.Input {
 		if role := req.Input[i].Role; role != model.RoleUser && role != model.RoleSystem {
-			return &InvalidError{fmt.Sprintf("input[%d].role", i), fmt.Sprintf("%q is none of user, system: what a model or tool said is not input", role)}
+			return &InvalidError{fmt.Sprintf("input[%d].role", i), fmt.Sprintf("invalid role %q: use user or system; messages of a model or tool are not input", role)}
 		}
 	}
 	for i := range req.Before {
@@ -50,10 +50,10 @@ func checkTurn(req *CreateTurn) error {
 	return checkMetadata(req.Metadata)
 }
 
-// checkBefore judges a message that was said ahead of the input.
+// checkBefore checks a message from before the input.
 func checkBefore(m *model.Message) error {
 	if m.Role != model.RoleUser && m.Role != model.RoleSystem && m.Role != model.RoleAssistant {
-		return fmt.Errorf("its role is %q, which is none of user, system, assistant", m.Role)
+		return fmt.Errorf("invalid role %q: use user, system or assistant", m.Role)
 	}
 	for i := range m.Parts {
 		if m.Parts[i].Type != model.PartText {
@@ -73,7 +73,7 @@ func checkSession(req *CreateSession) error {
 	return checkMetadata(req.Metadata)
 }
 
-// checkID judges an id that a caller chose; empty is none.
+// checkID checks an id that a caller chose; it may be empty.
 func checkID(field, id string) error {
 	if id == "" {
 		return nil
@@ -113,8 +113,8 @@ func checkMetadata(metadata json.RawMessage) error {
 	return nil
 }
 
-// keyOf returns the key of a request. It stands for the body, or for the request
-// where there is none.
+// keyOf returns the stored form of an idempotency key, for the body, or for the
+// request if there is no body.
 func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
 	if value == "" {
 		return store.Key{}, nil

@@ -22,7 +22,7 @@ const (
 	MaxMetadata = 1 << 20
 )
 
-// BusyPolicy says what becomes of a turn whose session has a live one.
+// BusyPolicy decides what becomes of a turn whose session has a live one.
 type BusyPolicy string
 
 // The policies. The empty one is QueueBehind.
@@ -45,8 +45,8 @@ type CreateTurn struct {
 	AgentID string `json:"agent_id,omitempty"`
 	// Input is what the turn works on: at least one message.
 	Input []model.Message `json:"input,omitempty"`
-	// Before is what was said ahead of the input and is not known to the session:
-	// texts of the user, the system and the assistant. With the input it becomes
+	// Before are messages from before the input that the session does not have yet:
+	// texts of the user, the system and the assistant. With the input they become
 	// part of the session.
 	Before []model.Message `json:"before,omitempty"`
 	// TextHistory shows the model only the texts of what was said in the session
@@ -56,8 +56,8 @@ type CreateTurn struct {
 	// limits and the form of its answer.
 	Params    model.Params      `json:"params,omitzero"`
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
-	// Limits are budgets that the turn is held to besides those of its agent, and
-	// Deadline is when it must have ended: what is left of both when it is made.
+	// Limits are budgets of the turn besides those of its agent, and Deadline is
+	// when it must have ended: the rest of both when it is made.
 	Limits   *spec.Budgets `json:"limits,omitempty"`
 	Deadline time.Time     `json:"deadline,omitzero"`
 	// Depth is how many turns, in other runtimes, led to this one. The error is a
@@ -78,16 +78,16 @@ type CreateTurn struct {
 	// FromStart makes it go on from nothing: the model sees none of what was said
 	// before.
 	FromStart bool `json:"from_start,omitempty"`
-	// OnBusy says what becomes of the turn when the session has a live one.
+	// OnBusy decides what becomes of the turn if the session has a live one.
 	OnBusy BusyPolicy `json:"on_busy,omitempty"`
 	// NotBefore is when the turn is due; zero is at once.
 	NotBefore time.Time `json:"not_before,omitzero"`
-	// Background tells that nobody waits for the turn.
+	// Background is set if nobody waits for the turn.
 	Background bool `json:"background,omitempty"`
 	// IdempotencyKey makes the request repeatable: with the same key it returns
 	// the turn that was made first. Keys belong to the session.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// IdempotencyBody is what the key stands for, as that of CreateSession.
+	// IdempotencyBody is the body of the key, as in CreateSession.
 	IdempotencyBody json.RawMessage `json:"-"`
 }
 
@@ -103,9 +103,10 @@ type CreateSession struct {
 	// IdempotencyKey makes the request repeatable: with the same key it returns
 	// the session that was made first.
 	IdempotencyKey string
-	// IdempotencyBody is what the key stands for: with the key and another body the
-	// error is a *store.KeyConflictError. Nil is the request itself. A surface sets it
-	// whose requests lead to different ones as the configuration changes.
+	// IdempotencyBody is the body that the key belongs to: the same key with
+	// another body fails with a *store.KeyConflictError. Nil is the request itself.
+	// Surfaces set it if the same body can lead to different requests as the
+	// configuration changes.
 	IdempotencyBody json.RawMessage `json:"-"`
 }
 

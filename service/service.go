@@ -24,7 +24,7 @@ type Service struct {
 	hub     *follow.Hub
 	pool    *work.Pool
 	courier *webhook.Courier
-	// box seals secrets; nil without a key. badKey says that the key is none.
+	// box seals secrets; nil without a key. badKey is the error of an invalid key.
 	box     *sealed.Box
 	badKey  error
 	started atomic.Bool

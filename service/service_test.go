@@ -19,8 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// echo returns a runtime whose agent "parrot" answers with what it is told, and
-// how many messages it was shown.
+// echo returns a runtime whose agent "parrot" answers with the text it got, and how
+// many messages it was shown.
 func echo(t testing.TB) *runtime.AgentRuntime {
 	t.Helper()
 	exec := &turntest.Answerer{}
@@ -55,8 +55,8 @@ func TestATurnIsKeptAndRun(t *testing.T) {
 	}
 }
 
-// listener is a model that calls its tool once in a turn, and then says what it was
-// told, with the roles.
+// listener is a model that calls its tool once in a turn, and then repeats what it
+// got, with the roles.
 func listener(t testing.TB) *runtime.AgentRuntime {
 	t.Helper()
 	exec := &turntest.Answerer{}
@@ -92,22 +92,22 @@ func TestWhatTheModelIsToldOfASession(t *testing.T) {
 	id := session(t, s, "listener")
 	first := say(id, "one", texts)
 	if first != "user one"+called {
-		t.Errorf("the first turn is told %q", first)
+		t.Errorf("the first turn gets %q", first)
 	}
 	if got, want := say(id, "two", texts), "user one, assistant "+first+", user two"+called; got != want {
-		t.Errorf("with texts alone it is told %q", got)
+		t.Errorf("with texts alone it gets %q", got)
 	}
 	if got, want := say(id, "three", all), "user one"+called+", assistant "+first+", user two"+called; !strings.HasPrefix(got, want) {
-		t.Errorf("with everything it is told %q", got)
+		t.Errorf("with everything it gets %q", got)
 	}
 	id = session(t, s, "listener")
 	before := []model.Message{model.User("a"), model.Assistant("b"), model.System("c")}
 	first = say(id, "d", func(r *service.CreateTurn) { r.Before = before })
 	if first != "user a, assistant b, system c, user d"+called {
-		t.Errorf("behind what was said before it is told %q", first)
+		t.Errorf("after earlier messages it gets %q", first)
 	}
 	if got, want := say(id, "e", texts), "user a, assistant b, system c, user d, assistant "+first+", user e"+called; got != want {
-		t.Errorf("the next turn is told %q", got)
+		t.Errorf("the next turn gets %q", got)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestWhatASecondTurnDoesToABusySession(t *testing.T) {
 	}
 	queued := create(t, s, says(id, "3"))
 	if queued.Status != store.Pending {
-		t.Errorf("the turn behind is %s", queued.Status)
+		t.Errorf("the next turn is %s", queued.Status)
 	}
 	interrupt := says(id, "4")
 	interrupt.OnBusy = service.Interrupt

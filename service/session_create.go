@@ -18,8 +18,8 @@ func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSe
 	return s.createWithExport(ctx, caller, req, new(SessionExport), req)
 }
 
-// createWithExport makes a session that begins with an export; request is what its key
-// stands for.
+// createWithExport makes a session that begins with an export; request is the body
+// of its idempotency key.
 func (s *Service) createWithExport(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
 	if _, err := caller.toScope(); err != nil {
 		return nil, err

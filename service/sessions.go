@@ -45,7 +45,7 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 		return nil, err
 	}
 	if p.State != nil && *p.State != store.SessionActive && *p.State != store.SessionArchived {
-		return nil, &InvalidError{"state", fmt.Sprintf("%q is none of active, archived", *p.State)}
+		return nil, &InvalidError{"state", fmt.Sprintf("unknown state %q: use active or archived", *p.State)}
 	}
 	if p.Labels != nil {
 		if err := checkLabels(*p.Labels); err != nil {

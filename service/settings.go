@@ -36,11 +36,11 @@ type Settings struct {
 	Lease   time.Duration
 	Strikes int
 	Expiry  time.Duration
-	// Indeterminate says what becomes of a call of a tool whose effect must not
-	// be repeated when a worker died while it ran.
+	// Indeterminate decides what becomes of a call that must not be repeated, if a
+	// worker died while it ran.
 	Indeterminate backend.Indeterminate
-	// InteractionTimeout is how long a turn waits for a person; 0 is for ever.
-	// OnTimeout says what then becomes of it.
+	// InteractionTimeout is how long a turn waits for a person; 0 is forever.
+	// OnTimeout decides what happens then.
 	InteractionTimeout time.Duration
 	OnTimeout          TimeoutPolicy
 	// TurnTools makes the tools that turns bring along; nil refuses such turns.
@@ -49,20 +49,20 @@ type Settings struct {
 	// tools: there may be credentials in it. Without one it is kept as it is. All
 	// processes with the store have the same.
 	EncryptionKey []byte
-	// Retention says what is deleted: first within seconds of Start, so that
-	// processes that do not live long do it, too, and then once an hour.
+	// Retention configures what is deleted: first within seconds of Start, so that
+	// short-lived processes do it, too, and then once an hour.
 	Retention store.Retention
 	// Jitter returns a part of a time span, so that processes that were started
 	// together do not all do the same at once; nil is a random part of it.
 	Jitter func(time.Duration) time.Duration
-	// Webhooks tell receivers outside what happens to turns, by the surface of the
-	// webhook; without any, webhooks are kept but nobody is told.
+	// Webhooks deliver events to receivers, by the surface of the webhook; without
+	// any, webhooks are stored but not delivered.
 	Webhooks map[string]webhook.Sender
 	// StateTransform and EventTransform change what callers see of states and
 	// events.
 	StateTransform StateTransform
 	EventTransform EventTransform
-	// Logger takes in the service's log; nil drops it.
+	// Logger receives the service's log; nil drops it.
 	Logger *zap.Logger
 	// Clock tells the time; nil is time.Now. NewID makes ids; nil makes UUIDs of
 	// version 7.
@@ -72,14 +72,14 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// TimeoutPolicy says what becomes of a turn whose interaction nobody answered in
-// time.
+// TimeoutPolicy decides what becomes of a turn whose interaction was not answered
+// in time.
 type TimeoutPolicy string
 
 // The policies. The empty one is TimeoutCancels.
 const (
-	// TimeoutCancels answers for the person: the call is refused, the model is
-	// told why, and the turn goes on.
+	// TimeoutCancels answers for the person: the call is refused, the model gets
+	// the reason, and the turn continues.
 	TimeoutCancels TimeoutPolicy = "cancel"
 	// TimeoutFails ends the turn as failed.
 	TimeoutFails TimeoutPolicy = "fail"
@@ -89,8 +89,7 @@ const (
 	// DefaultLease is how long a turn belongs to a worker that gives no sign of
 	// life.
 	DefaultLease = 5 * time.Second
-	// DefaultStrikes is how many workers may die over a turn without its getting
-	// ahead.
+	// DefaultStrikes is how many workers a turn may crash without making progress.
 	DefaultStrikes = 3
 	// DefaultExpiry is how old the latest sign of life of a turn's worker is when
 	// the turn reads as expired.
@@ -123,7 +122,7 @@ type TurnTools interface {
 
 // EphemeralTool describes a tool, or a server of tools, that a turn brings along.
 type EphemeralTool struct {
-	// Kind says how the tool is made of its Config, a JSON object.
+	// Kind is the tool kind that makes the tool from Config, a JSON object.
 	Kind   string          `json:"kind"`
 	Config json.RawMessage `json:"config"`
 }
@@ -142,7 +141,7 @@ type Ephemeral struct {
 type SessionState struct {
 	// Messages is the conversation, the oldest first.
 	Messages []model.Message `json:"messages,omitempty"`
-	// Custom is the application's own state; nil when there is none.
+	// Custom is the application's own state; nil if it has none.
 	Custom json.RawMessage `json:"custom,omitempty"`
 	// Artifacts are those that the session holds, without their data.
 	Artifacts []tools.Artifact `json:"artifacts,omitempty"`

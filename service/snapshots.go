@@ -19,7 +19,7 @@ type Snapshot struct {
 	State *SessionState
 }
 
-// errHidden says that a StateTransform left a state out.
+// errHidden reports that a StateTransform left a state out.
 var errHidden = errors.New("the state is not shown")
 
 // shownCustom returns the application's state as callers see it, while its turn

@@ -46,7 +46,7 @@ func TestATurnGoesOnFromAnEarlierSnapshot(t *testing.T) {
 	back.SnapshotID = first.SnapshotID
 	got := ended(t, s, create(t, s, back).ID)
 	if got.Outcome.Response != "again of |||" || got.ParentSnapshotID != first.SnapshotID {
-		t.Errorf("it says %q behind %s", got.Outcome.Response, got.ParentSnapshotID)
+		t.Errorf("it answered %q after %s", got.Outcome.Response, got.ParentSnapshotID)
 	}
 	page, err := s.ListSnapshots(t.Context(), alice, store.SnapshotQuery{SessionID: id})
 	if err != nil || len(page.Snapshots) != 3 {
@@ -103,7 +103,7 @@ func TestASessionMovesElsewhere(t *testing.T) {
 	}
 }
 
-// Whoever reads page by page takes one without anything for the end.
+// A reader that goes page by page takes an empty page for the end.
 func TestAPageHasSomethingWhileThereIsMore(t *testing.T) {
 	t.Parallel()
 	s := serve(t, echo(t), func(v *service.Settings) {
@@ -120,7 +120,7 @@ func TestAPageHasSomethingWhileThereIsMore(t *testing.T) {
 		t.Errorf("the first page has %v, %v", typesOf(records), err)
 	}
 	if records, err = s.ReadEvents(t.Context(), alice, turn.ID, turn.Seq, 1); err != nil || len(records) != 0 {
-		t.Errorf("the page behind it has %v, %v", typesOf(records), err)
+		t.Errorf("the next page has %v, %v", typesOf(records), err)
 	}
 }
 

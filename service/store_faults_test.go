@@ -162,7 +162,7 @@ func TestATextThatCannotBeStoredEndsTheTurnAtOnce(t *testing.T) {
 	log(t, s, turn.ID)
 }
 
-// babbler is a model that says what it is told to, and ends with "done".
+// babbler is a model that answers with given events, and ends with "done".
 type babbler struct{ says []model.Event }
 
 func (b *babbler) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {

@@ -12,8 +12,8 @@ import (
 // request itself, but for what has columns of its own, and what the service adds.
 type storedRequest struct {
 	CreateTurn
-	// InputCount is how many of the turn's messages are its input, with BeforeCount
-	// ahead of it that came with it.
+	// InputCount is how many of the turn's messages are its input; the BeforeCount
+	// messages before them came with it.
 	InputCount  int `json:"input_count"`
 	BeforeCount int `json:"before_count,omitempty"`
 	// SealedTools are the tools of Ephemeral, where there is a key to encrypt them

@@ -54,8 +54,7 @@ func TestWhatIsTooOldIsDeletedSoonAfterTheStart(t *testing.T) {
 	})
 }
 
-// TestTheFirstPruningIsAtATimeOfItsOwn holds the jitter that a service has unless
-// it is told otherwise.
+// TestTheFirstPruningIsAtATimeOfItsOwn checks the default jitter of a service.
 func TestTheFirstPruningIsAtATimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(map[time.Duration]bool)

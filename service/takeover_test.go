@@ -244,7 +244,7 @@ func TestCallsThatWereNotMadeHaveOneOutcomeWhenAStepIsCutShort(t *testing.T) {
 			<-begun
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			_ = first.Drain(ctx) // it says that something is left
+			_ = first.Drain(ctx) // it fails, since something is left
 			first.Close()
 			cut.Store(true)
 			second := serve(t, rt, on(kept))

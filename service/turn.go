@@ -15,8 +15,8 @@ type Turn struct {
 	store.Turn
 	// Outcome is what the turn came to; nil while it is live.
 	Outcome *event.Outcome
-	// Expired tells that the turn runs and its worker gave no sign of life for so
-	// long that it is taken for dead.
+	// Expired is set if the turn runs, but its worker has missed so many heartbeats
+	// that it is considered dead.
 	Expired bool
 }
 

@@ -131,7 +131,7 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn)
 	return overrides, err
 }
 
-// keepNothing stands for the checkpoint of a turn that is stored, before a worker has it.
+// keepNothing is the checkpoint of a stored turn that has no worker yet.
 func keepNothing(context.Context, *backend.State) error { return nil }
 
 // checkSnapshot reports that a session has no such snapshot to go on from.

@@ -49,7 +49,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 		return nil, err
 	}
 	if asked.InputCount > len(own) || asked.BeforeCount > asked.InputCount {
-		return nil, fmt.Errorf("the turn has %d messages, but an input of %d with %d ahead of it", len(own), asked.InputCount, asked.BeforeCount)
+		return nil, fmt.Errorf("the turn has %d messages, but an input of %d after %d others", len(own), asked.InputCount, asked.BeforeCount)
 	}
 	req := &runtime.Request{
 		AgentID: c.Turn.AgentID, TurnID: c.Turn.ID, SessionID: c.Turn.SessionID, Input: own[asked.BeforeCount:asked.InputCount],

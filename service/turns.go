@@ -22,7 +22,7 @@ func (s *Service) GetTurn(ctx context.Context, caller Caller, id string) (*Turn,
 // TurnList is a page of turns.
 type TurnList struct {
 	Turns []*Turn
-	// Next is where the next page begins; empty when there is none.
+	// Next is the cursor of the next page; empty on the last one.
 	Next string
 	// Total is how many turns there are on all pages, if the query asks for it.
 	Total int

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// suspensions checks that a turn's log says that it waits in the commit that makes it
+// suspensions checks that the event of a wait is in the commit that makes the turn
 // wait, and in no other.
 type suspensions struct {
 	store.Store
@@ -21,9 +21,9 @@ func (s suspensions) Commit(ctx context.Context, c *store.Commit) error {
 	says := slices.IndexFunc(c.Events, func(r event.Record) bool { return r.Type == event.TypeRunWaiting })
 	switch {
 	case c.Suspend == nil && says >= 0:
-		s.t.Error("the log says that a turn waits which goes on")
+		s.t.Error("the log has a wait of a turn that continues")
 	case c.Suspend != nil && says != len(c.Events)-1:
-		s.t.Errorf("a turn is suspended without an event that says so last: %+v", c.Events)
+		s.t.Errorf("a turn is suspended, but its last event does not report it: %+v", c.Events)
 	}
 	return s.Store.Commit(ctx, c)
 }

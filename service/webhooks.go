@@ -29,16 +29,15 @@ type SaveWebhook struct {
 	Surface string
 	// Data is what the sender needs to know.
 	Data json.RawMessage
-	// FromStart tells the receiver of all events of the turn. Otherwise it is told
-	// of those to come, and of the end of a turn that has ended.
+	// FromStart sends all events of the turn. Otherwise the receiver gets future
+	// events, and the end of a turn that has ended.
 	FromStart bool
 }
 
-// SaveWebhook stores a webhook and begins to tell its receiver, here or in
-// another process. It replaces the one with the same id, and goes on behind what
-// that was told; it also gives a receiver that was given up another chance. The
-// errors are an *InvalidError, a *NotFoundError for the turn, and a
-// *store.LimitError.
+// SaveWebhook stores a webhook and starts to deliver to it, here or in another
+// process. It replaces the one with the same id and continues where that one
+// stopped; a receiver that was dropped is tried again. It fails with an
+// *InvalidError, a *NotFoundError for the turn, or a *store.LimitError.
 func (s *Service) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhook) (*store.Webhook, error) {
 	scope, err := s.turnScope(ctx, caller, req.TurnID)
 	if err != nil {
@@ -89,8 +88,8 @@ func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id stri
 }
 
 // ListWebhooks returns a page of the caller's webhooks, the newest first: those
-// with the state store.WebhookDead are of receivers that were given up. The scope
-// of the query is set by the caller.
+// with the state store.WebhookDead have receivers that were dropped. The scope of
+// the query is set from the caller.
 func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.WebhookQuery) (page store.WebhookPage, err error) {
 	if q.Scope, err = caller.toScope(); err != nil {
 		return page, err

@@ -18,16 +18,16 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-// receivers stand in for the receivers of a surface, and its sender.
+// receivers is a fake surface with its receivers and sender.
 type receivers struct {
 	mu sync.Mutex
 	// got are the notifications that arrived, in order.
 	got []notification
 	// busy counts those that are being sent, by webhook.
 	busy map[string]int
-	// answer says what becomes of a notification; nil takes it in.
+	// answer decides how a notification is answered; nil accepts it.
 	answer func(ctx context.Context, d *webhook.Delivery) error
-	// tells is what is told of; nil is everything but text.
+	// tells reports which events are sent; nil is everything but text.
 	tells func(*event.Record) bool
 }
 
@@ -38,7 +38,7 @@ type notification struct {
 	at       time.Time
 }
 
-// Tells reports whether receivers are told of an event.
+// Tells reports whether receivers want an event.
 func (r *receivers) Tells(record *event.Record) bool {
 	if r.tells != nil {
 		return r.tells(record)

@@ -37,7 +37,7 @@ func TestWhatWasToldAndNotNotedIsToldAgain(t *testing.T) {
 		w, r := newTown(t), new(receivers)
 		w.turn("acme", "t")
 		w.happen("t", started)
-		// The process dies behind the notification: neither its note nor its
+		// The process dies after the notification: neither its progress nor its
 		// release reaches the store.
 		dying := w.tell(r, on(&forgetful{Store: w.store, fails: 1000}))
 		w.hook(dying, "t", "h")
@@ -130,7 +130,7 @@ func TestAProcessThatFreezesLosesItsWebhooks(t *testing.T) {
 		defer frozen.Close()
 		pass(20 * time.Second)
 		if all := r.all(); len(all) != 1 || all[0].at.Sub(began) < service.DefaultLease-time.Second {
-			t.Errorf("the other process told of %v", all)
+			t.Errorf("the other process sent %v", all)
 		}
 		stuck.mu.Lock()
 		defer stuck.mu.Unlock()

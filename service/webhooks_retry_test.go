@@ -155,7 +155,8 @@ func TestAReceiverThatHangsDelaysNobody(t *testing.T) {
 	})
 }
 
-// hanging lets receivers whose name says so hang, until a sender has enough.
+// hanging blocks deliveries to receivers that are named so, until a sender has
+// enough.
 func hanging(ctx context.Context, d *webhook.Delivery) error {
 	if !strings.HasPrefix(d.Hook.ID, "hangs") {
 		return nil

@@ -31,8 +31,8 @@ type Schedule struct {
 	AgentID  string
 	// Input is what each turn works on.
 	Input []model.Message
-	// SessionID is the session of all its turns, which is made when there is
-	// none; empty makes one for each turn.
+	// SessionID is the session of all its turns, which is created if it does not
+	// exist; if empty, each turn gets its own.
 	SessionID string
 	// Owner owns the sessions and turns.
 	Owner service.Caller
@@ -51,7 +51,7 @@ type Settings struct {
 	Schedules []Schedule
 	// Clock tells the time; nil is time.Now.
 	Clock func() time.Time
-	// Logger takes in what could not be made; nil drops it.
+	// Logger receives the errors of schedules; nil drops them.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -133,8 +133,8 @@ func (r *Runner) runClock(c *clock) {
 	}
 }
 
-// createTurn makes the turn of a due time. The keys see to it that there is one,
-// whoever else makes it.
+// createTurn makes the turn of a due time. Its keys guarantee a single turn, even
+// if other processes make it, too.
 func (c *clock) createTurn(ctx context.Context, turns Turns, due time.Time) error {
 	at := due.UTC().Format(time.RFC3339)
 	key := "schedule/" + c.ID + "/" + at

@@ -37,7 +37,7 @@ var (
 // Settings is what a Courier is made of. All fields are required.
 type Settings struct {
 	Store store.WebhookWork
-	// Events returns the events of a turn behind a seq, those to come as well.
+	// Events returns the events of a turn after a seq, including future ones.
 	Events func(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
 	// Senders tell the receivers, by the surface of the webhook.
 	Senders map[string]Sender
@@ -104,7 +104,7 @@ func (c *Courier) Close() {
 	c.tasks.Wait()
 }
 
-// Saved takes in that a turn was given a webhook. It does not wait.
+// Saved reports that a turn got a webhook. It does not block.
 func (c *Courier) Saved(h *store.Webhook) {
 	select {
 	case c.news <- h.TurnID:
@@ -145,7 +145,7 @@ func (c *Courier) Drain(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("webhooks are still being told of: %w", context.Cause(ctx))
+		return fmt.Errorf("webhook deliveries still running: %w", context.Cause(ctx))
 	}
 }
 

@@ -21,8 +21,8 @@ const (
 	// webhookIdle is how long a turn is followed in which nothing happens; it is
 	// followed again when something does.
 	webhookIdle = 5 * time.Second
-	// A receiver that takes nothing in is given up after so many attempts, or so
-	// much time.
+	// The limits, in attempts and in time, after which a failing receiver is
+	// dropped.
 	maxDeliveries   = 40
 	webhookPatience = 24 * time.Hour
 	// The pauses between attempts: they double, and vary by half.
@@ -70,14 +70,14 @@ func (e *errand) followTurn(ctx, following context.Context) {
 	e.handBack(ctx, err)
 }
 
-// failure says that the receiver was not told.
+// failure is a failed delivery.
 type failure struct{ cause error }
 
 // Error returns the text of the cause.
 func (f *failure) Error() string { return f.cause.Error() }
 
-// notifyReceiver tells the receiver of an event, if it wants to hear of it, and notes that
-// in the store. The error is a *failure if the receiver was not told.
+// notifyReceiver delivers an event, if the receiver wants it, and records that in
+// the store. It returns a *failure if the delivery failed.
 func (e *errand) notifyReceiver(ctx context.Context, record *event.Record) error {
 	told, err := e.sendRecord(ctx, record)
 	if errors.Is(err, errTaken) {
@@ -155,8 +155,8 @@ func (e *errand) handBack(ctx context.Context, err error) {
 	}
 }
 
-// noteFailure notes that the receiver was not told, and when to try again or that it is
-// given up.
+// noteFailure records a failed delivery, and the time of the next attempt or the
+// end of all attempts.
 func (e *errand) noteFailure(cause error) {
 	h, now := e.hook, e.now()
 	h.Attempts++
@@ -170,7 +170,7 @@ func (e *errand) noteFailure(cause error) {
 	}
 	if why.Final || h.Attempts >= maxDeliveries || now.Sub(h.FailingSince) >= webhookPatience {
 		h.State = store.WebhookDead
-		e.settings.Logger.Warn("webhook receiver given up", append(e.logFields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
+		e.settings.Logger.Warn("webhook dropped, retries exhausted", append(e.logFields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
 		return
 	}
 	h.DueAt = now.Add(max(retryDelay(h.Attempts), min(why.RetryAfter, longestPause)))

@@ -1,6 +1,6 @@
-// Package webhook tells receivers outside what happens to turns: each webhook
-// belongs to one process at a time, which sends its events in order, again and again
-// until the receiver takes them in or is given up.
+// Package webhook delivers the events of turns to receivers outside: each webhook
+// belongs to one process at a time, which sends its events in order and retries
+// until the receiver accepts them or the retries are exhausted.
 package webhook
 
 import (
@@ -15,8 +15,8 @@ import (
 // by many goroutines at once, but by one for each webhook, in the order of the
 // events.
 type Sender interface {
-	// Tells reports whether receivers are told of an event. It is asked for each
-	// event of a turn that somebody is told of, and does not wait for anything.
+	// Tells reports whether receivers want an event. It is called for each event of
+	// a turn with a webhook, and must not block.
 	Tells(record *event.Record) bool
 	// Send tells a receiver of an event that Tells is true for, and returns when
 	// that took it in. Any error makes it be sent again later, with the same ID: a
@@ -37,8 +37,8 @@ type Delivery struct {
 	Attempt int
 }
 
-// DeliveryError says why a receiver was not told, and what to do about it. Its
-// text is kept with the webhook, for its owner to read: it has no secrets.
+// DeliveryError reports why a delivery failed, and what to do about it. Its text is
+// stored with the webhook, for its owner to read: it contains no secrets.
 type DeliveryError struct {
 	Cause error
 	// Final gives the receiver up.

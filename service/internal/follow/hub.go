@@ -32,8 +32,8 @@ const (
 	pageBytes = 256 << 10
 )
 
-// pageAfter returns how many events to read behind some that were read: events
-// with the results of tools have megabytes, and those with words a few bytes.
+// pageAfter returns how many events to read next: events with the results of tools
+// have megabytes, and those with words a few bytes.
 func pageAfter(records []event.Record) int {
 	if len(records) == 0 {
 		return firstPage

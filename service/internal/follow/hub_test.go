@@ -22,7 +22,7 @@ func TestHowManyEventsAreReadDependsOnHowLargeTheyAre(t *testing.T) {
 		{0, 0, firstPage}, {1, 0, eventPage}, {16, 100, eventPage}, {16, pageBytes / 64, 64}, {16, pageBytes, 1}, {1000, pageBytes / 1000, eventPage}, {3, 2 << 20, 1},
 	} {
 		if got := pageAfter(recordsOf(1, tt.n, tt.size)); got != tt.want {
-			t.Errorf("behind %d of %d bytes it is %d, want %d", tt.n, tt.size, got, tt.want)
+			t.Errorf("after %d of %d bytes it is %d, want %d", tt.n, tt.size, got, tt.want)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestTheTailOfATurnIsBounded(t *testing.T) {
 		}
 		topic.publishRecords(recordsOf(seq+7, 2, size))
 		if len(topic.tail) > 2 || topic.size != sizeOf(topic.tail) {
-			t.Errorf("behind a gap %d are kept, and counted as %d", len(topic.tail), topic.size)
+			t.Errorf("after a gap %d are kept, and counted as %d", len(topic.tail), topic.size)
 		}
 	}
 }

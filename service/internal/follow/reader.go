@@ -88,7 +88,7 @@ type reader struct {
 	*Follower
 	hub   *Hub
 	topic *topic
-	// live tells that the turn was when it was read last.
+	// live is set if the turn was live when it was last read.
 	live bool
 	// seq is that of the latest event that was read, and written how far the log is
 	// known to reach at least.
@@ -97,7 +97,7 @@ type reader struct {
 	limit int
 	// looks is how often the turn was found changed when the reader read the store.
 	looks int
-	// over tells that the turn has ended and there is nothing more to come.
+	// over is set once the turn has ended and all its events were read.
 	over bool
 	// patience measures how long the reader waits.
 	patience *time.Timer
@@ -143,8 +143,7 @@ func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 			return nil, err
 		}
 	}
-	// That the turn has ended was known before the store is read: then nothing
-	// comes behind what is.
+	// The end of the turn was known before the store is read: no events can follow.
 	records, err := r.hub.store.Events(ctx, r.TurnID, r.seq, r.limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of turn %s: %w", r.TurnID, err)

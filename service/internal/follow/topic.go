@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// tailLength is how many of the latest events of a turn are kept in memory for those
-// who follow it, and tailBytes how much of their data; who is further behind reads
-// the store.
+// tailLength is how many of the latest events of a turn are kept in memory for its
+// followers, and tailBytes the limit of their data; slower followers read the
+// store.
 const (
 	tailLength = 512
 	tailBytes  = 1 << 20
@@ -23,14 +23,14 @@ type topic struct {
 	mu sync.Mutex
 	// followers is how many there are; guarded by the hub.
 	followers int
-	// tail are the latest events, in order and without a gap, and size is how much
-	// data they have. seq is that of the last, whether it is still there or not,
-	// and known tells that there is one.
+	// tail has the latest events, in order and without a gap, and size is the size
+	// of their data. seq is that of the latest event, even if it is no longer kept,
+	// and known is set once there is one.
 	tail  []event.Record
 	size  int
 	seq   uint64
 	known bool
-	// stale tells that nothing came since the turn was looked at.
+	// stale is set if nothing came since the turn was last looked at.
 	stale bool
 	// news is closed when there is something new, and replaced.
 	news chan struct{}
@@ -196,8 +196,8 @@ func (t *topic) wakeAll() {
 	wakeAll(waiters)
 }
 
-// recordsAfter returns the events of the tail behind a seq, and how often the turn was
-// found changed. It is false when the tail does not reach back that far.
+// recordsAfter returns the events of the tail after a seq, and how often the turn
+// was found changed. It returns false if the tail does not reach back that far.
 func (t *topic) recordsAfter(seq uint64) (records []event.Record, looks int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

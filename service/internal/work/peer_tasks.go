@@ -59,7 +59,7 @@ func (p *Pool) PeerTasks(ctx context.Context, id string) []*backend.State {
 func (p *Pool) Abandon(turnID string, states []*backend.State) {
 	for _, state := range states {
 		p.tasks.Go(func() {
-			// It is not given up when the pool is closed: nobody would do it later.
+			// It is not canceled when the pool is closed: nobody would do it later.
 			ctx, cancel := context.WithTimeout(context.Background(), abortTime)
 			defer cancel()
 			if err := p.settings.Runtime.Abandon(ctx, state); err != nil {

@@ -28,10 +28,10 @@ const (
 	CodeInvalidText = "invalid_text"
 )
 
-// Feed is told what was committed to turns.
+// Feed receives what was committed to turns.
 type Feed interface {
-	// Publish hands over events that were committed, and Look says that something
-	// else was.
+	// Publish passes on events that were committed, and Look reports any other
+	// change.
 	Publish(turnID string, records []event.Record)
 	Look(turnID string)
 	// Ring tells other processes.
@@ -64,8 +64,8 @@ type Settings struct {
 	// End ends a turn from outside.
 	End func(ctx context.Context, turnID string, why event.Termination) error
 	// Worker names this process among those that use the store, Lease is how long a
-	// turn belongs to one that gives no sign of life, and Strikes how many may die
-	// over a turn without its getting ahead.
+	// turn belongs to a worker without a heartbeat, and Strikes how many workers
+	// may die over a turn that makes no progress.
 	Worker  string
 	Lease   time.Duration
 	Strikes int
@@ -117,8 +117,8 @@ func (p *Pool) Close() {
 	p.tasks.Wait()
 }
 
-// Heard takes in that something happened to a turn, here or in another process. It
-// reports whether this process works on the turn.
+// Heard handles news about a turn, from this or another process. It reports whether
+// this process works on the turn.
 func (p *Pool) Heard(turnID string) bool {
 	w := p.workerOf(turnID)
 	if w != nil {

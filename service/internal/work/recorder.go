@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// deltaDelay is the time between two commits of deltas of a text, which are
-	// gathered meanwhile, and frameSize how many bytes one event of them may have.
-	// The first deltas behind a pause do not wait for it.
+	// deltaDelay is the time between two commits of text deltas, which are
+	// collected meanwhile, and frameSize the limit in bytes of one delta event. The
+	// first deltas after a pause do not wait.
 	deltaDelay = 30 * time.Millisecond
 	frameSize  = 4 << 10
 	// maxDelta is how many bytes an event of one delta may have that is larger than
@@ -45,7 +45,7 @@ type recorder struct {
 	// onProgress, when set, is called after each commit that advances the turn.
 	onProgress func()
 	prepared
-	// gate is held by whoever commits, and for good by close. It is taken before mu.
+	// gate is held during a commit, and forever by close. It is acquired before mu.
 	gate commitGate
 
 	// mu guards what follows.
@@ -64,7 +64,7 @@ type prepared struct {
 	artifactSource artifactSource
 	// patience is how long the turn waits for a person; 0 is for ever.
 	patience time.Duration
-	// messages is how many messages of the turn are kept, behind its input.
+	// messages is how many messages of the turn are stored, after its input.
 	messages int
 	// inDoubt are the keys of the calls that a worker died over, as they are
 	// kept.
@@ -87,13 +87,13 @@ var (
 	_ backend.Journaler = (*recorder)(nil)
 )
 
-// Emit takes in an event.
+// Emit records an event.
 func (r *recorder) Emit(ev event.Event) {
 	r.mu.Lock()
 	full := r.queueEvent(&ev)
 	r.mu.Unlock()
 	if full {
-		_ = r.flushEvents(r.ctx) // broken says what went wrong
+		_ = r.flushEvents(r.ctx) // brokenErr has the error
 	}
 }
 
@@ -131,7 +131,8 @@ func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	return r.queue.isFull()
 }
 
-// addInteraction keeps an interaction, so that whoever sees the event can answer it at once.
+// addInteraction stores an interaction, so that it can be answered as soon as its
+// event is seen.
 func (r *recorder) addInteraction(q *event.InteractionRequest) {
 	request, err := json.Marshal(&q.Request)
 	if err != nil {
@@ -173,14 +174,15 @@ func (r *recorder) replaceLast(data *event.RunFinish) {
 	r.addEvent(&event.Event{Time: r.pool.now(), Data: data})
 }
 
-// scheduleCommit sees to it that what waits is committed within a delay.
+// scheduleCommit commits what waits within a delay.
 func (r *recorder) scheduleCommit(delay time.Duration) {
 	if !r.closed && r.err == nil {
 		r.flusher.armTimer(delay)
 	}
 }
 
-// commitDue commits what waits, or leaves that to whoever commits just now.
+// commitDue commits what waits, unless another goroutine is committing: that one
+// will do it.
 func (r *recorder) commitDue() {
 	r.mu.Lock()
 	overdue := r.flusher.noteExpiry()
@@ -189,7 +191,7 @@ func (r *recorder) commitDue() {
 		return
 	}
 	defer r.releaseGate()
-	_ = r.writePending(r.ctx, r.canFlush) // broken says what went wrong
+	_ = r.writePending(r.ctx, r.canFlush) // brokenErr has the error
 }
 
 // releaseGate lets others commit, at once if the timer fired meanwhile.
@@ -228,7 +230,7 @@ func (r *recorder) commitWith(ctx context.Context, fill func(*store.Commit) bool
 	return r.writePending(ctx, fill)
 }
 
-// writePending is write for whoever may commit.
+// writePending is commitWith for a caller that holds the gate.
 func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bool) error {
 	c := &store.Commit{TurnID: r.turn.ID, Fence: r.turn.Fence, Now: r.pool.now()}
 	r.mu.Lock()
@@ -278,8 +280,8 @@ func (r *recorder) brokenErr() error {
 	return r.err
 }
 
-// close waits until nothing commits any more. What was not committed is lost,
-// and whoever takes the turn up does it again.
+// close waits until nothing commits any more. What was not committed is lost, and
+// the next worker of the turn repeats it.
 func (r *recorder) close() {
 	r.mu.Lock()
 	r.closed = true

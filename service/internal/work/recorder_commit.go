@@ -34,8 +34,8 @@ func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 	}
 }
 
-// tryCommit commits once. A commit that began is not given up with the turn: what became of
-// it would be unknown.
+// tryCommit commits once. A commit that has begun is not canceled with the turn:
+// its outcome would be unknown.
 func (r *recorder) tryCommit(ctx context.Context, c *store.Commit) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()

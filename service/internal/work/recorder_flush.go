@@ -6,8 +6,8 @@ import (
 )
 
 // flushing is what becomes of the events that wait. However long a commit takes,
-// no goroutine waits behind it to commit what came meanwhile: the one that commits
-// sees to that at its end.
+// no goroutine queues up to commit later events: the one that commits
+// does so at its end.
 //
 //	        event            timer              commit ends
 //	idle ──────────▶ armed ──────────▶ overdue ─────────────▶ armed, without delay
@@ -42,8 +42,7 @@ func (f *flusher) untilDeltas() time.Duration {
 	return max(stateDelay, deltaDelay-time.Since(f.flushed))
 }
 
-// armTimer sees to it that what waits is committed within a delay, unless that is
-// overdue.
+// armTimer starts the timer for a commit within a delay, unless that is overdue.
 func (f *flusher) armTimer(delay time.Duration) {
 	if f.state == overdue {
 		return
@@ -91,7 +90,7 @@ func (f *flusher) disarmTimer() {
 // commitGate lets one goroutine commit at a time.
 type commitGate chan struct{}
 
-// enter waits for the right to commit, which leave gives up.
+// enter waits for the right to commit, which leave releases.
 func (g commitGate) enter(ctx context.Context) error {
 	select {
 	case g <- struct{}{}:

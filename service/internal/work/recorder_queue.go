@@ -56,8 +56,8 @@ func (q *queue) clear() {
 // belong to a recorder, whose mutex guards them.
 type openCalls struct {
 	begun map[string]bool
-	// unsettled tells that the event of an outcome waits whose journal does not
-	// yet: the one must not be kept without the other.
+	// unsettled is set while the event of an outcome waits for its journal entry:
+	// the one must not be stored without the other.
 	unsettled bool
 	// held are the events of outcomes that came when the turn was somebody else's
 	// to go on with: only the journal makes them count then.

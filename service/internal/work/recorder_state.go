@@ -13,10 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Begin keeps the turn as it is before tools are called. When all of them are
-// called again because a worker died, that is known already: to keep it once
-// more would look as if the turn had got ahead, and a tool that kills its worker
-// would do so for ever.
+// Begin stores the turn as it is before tools are called. If all of them are
+// repeated because a worker died, that state is stored already: storing it again
+// would count as progress, and a tool that kills its worker would do so forever.
 func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 	known := true
 	for i := range state.Journal {
@@ -160,7 +159,7 @@ type ending struct {
 	state        *backend.State
 	interactions []*interaction.Request
 	yield        bool
-	// due is when a turn that is handed back is to be taken up again.
+	// due is when a turn that was handed back is to be continued.
 	due time.Time
 	// status, result, messages, steps and snapshot are those of a turn that has
 	// ended.

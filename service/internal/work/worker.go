@@ -29,8 +29,8 @@ type worker struct {
 	order *Order
 	// stop ends the context that the turn runs under.
 	stop context.CancelCauseFunc
-	// losing tells that a heartbeat found the turn lost: the next ones leave it to
-	// that one to stop the work, however slow the store is.
+	// losing is set by the heartbeat that found the turn lost: later ones leave it
+	// to that one to stop the work, however slow the store is.
 	losing atomic.Bool
 	// checking keeps check from asking the store more than once at a time, and
 	// more than twice a second.
@@ -47,7 +47,7 @@ var (
 	errEnded = errors.New("the turn was ended")
 	// errLost ends the work on a turn that belongs to somebody else now.
 	errLost = fmt.Errorf("the turn does not belong to this worker any more: %w", backend.ErrReleased)
-	// errHandBack ends the work on a turn that somebody else goes on with.
+	// errHandBack ends the work on a turn that another worker continues.
 	errHandBack = fmt.Errorf("the worker is stopped: %w", backend.ErrReleased)
 )
 
@@ -162,7 +162,7 @@ func (w *worker) stopIfTaken() {
 func (w *worker) runTurn(ctx context.Context) error {
 	strikes := w.turn.Strikes
 	if strikes >= w.pool.settings.Strikes {
-		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", strikes)})
+		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("the turn crashed %d workers without making progress", strikes)})
 	}
 	if strikes > 0 && strikes == w.pool.settings.Strikes-1 {
 		release, ok := w.pool.acquireIsolation()
@@ -248,13 +248,13 @@ func (w *worker) makeTools(ctx context.Context) (release func(), err error) {
 	return w.order.MakeTools(ctx)
 }
 
-// unreadableError says that a stored turn cannot be read.
+// unreadableError reports that a stored turn cannot be read.
 type unreadableError struct{ err error }
 
 func (e *unreadableError) Error() string { return e.err.Error() }
 
-// unresolvedError says that a turn cannot begin, because its agent does not resolve
-// any more or its tools cannot be made.
+// unresolvedError reports that a turn cannot begin, because its agent no longer
+// resolves or its tools cannot be made.
 type unresolvedError struct{ err error }
 
 func (e *unresolvedError) Error() string { return e.err.Error() }
@@ -281,9 +281,9 @@ func (w *worker) endUnstarted(ctx context.Context, err error) error {
 // one like it.
 const isolationPause = time.Second
 
-// acquireIsolation lets a process work on one turn at a time of those for which the next
-// death would be the last, until it gets ahead. The deaths before may have been
-// the fault of another turn beside it, which must not end both.
+// acquireIsolation lets a process run only one turn at a time of those whose next
+// crash would be the last, until that turn makes progress. Earlier crashes may have
+// been the fault of another turn on the same worker, which must not end both.
 func (p *Pool) acquireIsolation() (release func(), ok bool) {
 	select {
 	case p.isolated <- struct{}{}:
