@@ -33,10 +33,10 @@ func (*remote) Profile() backend.Profile {
 	}
 }
 
-// Execute runs one turn at the peer, from its beginning or from job.State. The
-// result is never nil. With backend.ErrYield, and when the context ended because
-// the turn goes on with another worker, the task at the peer is left running;
-// whatever else ends the turn ends the task too.
+// Execute runs one turn at the peer, from its start or from job.State. The result
+// is never nil. With backend.ErrYield, or when the turn continues on another
+// worker, the task at the peer is left running; in all other cases the task ends
+// with the turn.
 func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 	t, err := newTurn(r.peer, job, host)
 	if err != nil {
@@ -68,8 +68,8 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	return t.turnResult(backend.TerminationOf(err)), err
 }
 
-// Abort ends the task of a turn that ended meanwhile. The error says that the
-// task may still go on.
+// Abort ends the task of a turn that was ended here. An error means that the task
+// may still run.
 func (r *remote) Abort(ctx context.Context, state *backend.State) error {
 	if state == nil || state.Remote == nil {
 		return nil
@@ -82,7 +82,7 @@ func (r *remote) Abort(ctx context.Context, state *backend.State) error {
 	case c.Peer != r.peer.Target():
 		return fmt.Errorf("end the task at peer %s: %w", c.Peer, errOtherPeer)
 	case c.TaskID == "":
-		return r.peer.Fail(client.CodeUnreachable, "", "the peer was sent a message, and did not say what task it became", nil)
+		return r.peer.Fail(client.CodeUnreachable, "", "the peer got a message, but did not return a task", nil)
 	}
 	return r.peer.CancelTask(ctx, c.TaskID)
 }

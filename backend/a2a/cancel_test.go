@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// late answers when the turn has been given up.
+// late answers when the turn has been abandoned.
 func late(arrived chan<- struct{}, givenUp <-chan struct{}, then peertest.Reply) peertest.Reply {
 	return func(w http.ResponseWriter, c *peertest.Request) {
 		close(arrived)
@@ -33,8 +33,8 @@ func TestATurnThatIsGivenUpEndsAtThePeerToo(t *testing.T) {
 		cancel    peertest.Reply
 		canceled  bool
 	}{
-		"ahead of the first event":  {first: peertest.OpenStream(peertest.Task(peertest.Working, "")), cancel: peertest.Result(peertest.Task(a2a.TaskStateCanceled, "")), canceled: true},
-		"ahead of the only answer":  {noStreams: true, first: peertest.Sent(peertest.Task(peertest.Working, "")), cancel: peertest.Result(peertest.Task(a2a.TaskStateCanceled, "")), canceled: true},
+		"before the first event":    {first: peertest.OpenStream(peertest.Task(peertest.Working, "")), cancel: peertest.Result(peertest.Task(a2a.TaskStateCanceled, "")), canceled: true},
+		"before the only answer":    {noStreams: true, first: peertest.Sent(peertest.Task(peertest.Working, "")), cancel: peertest.Result(peertest.Task(a2a.TaskStateCanceled, "")), canceled: true},
 		"just as it ends":           {first: peertest.OpenStream(peertest.Task(peertest.Working, "")), cancel: peertest.Fault(-32002, "it has ended"), canceled: true},
 		"without ever an event":     {first: peertest.Hang},
 		"and the peer has gone":     {first: peertest.Broken},
@@ -69,7 +69,7 @@ func TestATurnThatIsGivenUpEndsAtThePeerToo(t *testing.T) {
 	}
 }
 
-// A task that was completed as it was given up is completed.
+// A task that was completed while it was being canceled is completed.
 func TestATurnThatIsGivenUpTooLate(t *testing.T) {
 	t.Parallel()
 	arrived, givenUp := make(chan struct{}), make(chan struct{})
@@ -90,8 +90,8 @@ func TestATurnThatIsGivenUpTooLate(t *testing.T) {
 func TestATurnThatIsReleasedGoesOnAtThePeer(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]peertest.Reply{
-		"ahead of the first event": peertest.Hang,
-		"behind it":                peertest.OpenStream(peertest.Task(peertest.Working, "")),
+		"before the first event": peertest.Hang,
+		"after it":               peertest.OpenStream(peertest.Task(peertest.Working, "")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +104,7 @@ func TestATurnThatIsReleasedGoesOnAtThePeer(t *testing.T) {
 				<-seen // the step
 				<-arrived
 				close(givenUp)
-				if name == "behind it" {
+				if name == "after it" {
 					<-seen // the task
 				}
 				cancel(backend.ErrReleased)

@@ -70,9 +70,9 @@ func anyEvent(t *rapid.T) a2a.Event {
 	}
 }
 
-// TestPropertyWhateverAPeerSendsCanBeKept takes in any bytes: every event encodes, and
-// each text of it, of the answer and of the state is one that every store takes as it
-// is, so that the turn is the same in each of them.
+// TestPropertyWhateverAPeerSendsCanBeKept sends any bytes: every event encodes, and
+// each text of it, of the answer and of the state is accepted unchanged by every
+// store, so that the turn is the same in each of them.
 func TestPropertyWhateverAPeerSendsCanBeKept(t *testing.T) {
 	t.Parallel()
 	begin := sentTurn(t)

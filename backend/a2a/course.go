@@ -17,10 +17,10 @@ const courseVersion = 1
 // in another process. It is the Resume of the turn's state.
 type course struct {
 	Version int `json:"version"`
-	// Peer is where the task is: nobody else is told of it.
+	// Peer is where the task is: no other peer gets its ids.
 	Peer string `json:"peer"`
 	exchange.Position
-	// Step counts the messages that were sent. Open tells that the step of the
+	// Step counts the messages that were sent. Open is set while the step of the
 	// last one is not over.
 	Step int  `json:"step"`
 	Open bool `json:"open,omitempty"`
@@ -63,8 +63,8 @@ type memory struct {
 // memoryKey is the key of a session's state that has an agent's memory.
 func memoryKey(agentID string) string { return "a2a:" + agentID }
 
-// recallContext returns the context id that a session has for an agent at a peer; empty
-// when there is none, or the agent is at another peer now.
+// recallContext returns the context id of a session for an agent at a peer; empty
+// if the session has none, or the agent has moved to another peer.
 func recallContext(session map[string]json.RawMessage, agentID, peer string) (string, error) {
 	data, ok := session[memoryKey(agentID)]
 	if !ok {
@@ -105,5 +105,5 @@ func encodeRecord(record any) json.RawMessage {
 	return data
 }
 
-// errOtherPeer says that a task is not at the peer that the agent has now.
+// errOtherPeer reports that a task is not at the agent's current peer.
 var errOtherPeer = errors.New("the agent's endpoint is another peer now")

@@ -2,7 +2,7 @@
 // speak the Agent2Agent protocol, version 1 and, where the configuration allows
 // it, 0.3.
 //
-// A turn is an exchange with a peer (internal/exchange), held to the turn's time and
+// A turn is an exchange with a peer (internal/exchange), within the turn's time and
 // budgets. The peer is reached by a client that does not trust it (internal/client),
 // and examined for the command doctor by internal/doctor.
 //

@@ -8,28 +8,26 @@ import (
 // The errors of turns at peers. A turn fails with a *PeerError, which wraps one of
 // the others where there is more to know.
 type (
-	// PeerError says why a turn at a peer failed.
+	// PeerError reports why a turn at a peer failed.
 	PeerError = client.PeerError
-	// HTTPError says that a peer answered a request with a status that is no
-	// success.
+	// HTTPError reports that a peer answered a request with an error status.
 	HTTPError = client.HTTPError
-	// IdleError says that a peer sent nothing for too long.
+	// IdleError reports that a peer sent nothing for too long.
 	IdleError = client.IdleError
-	// TooLargeError says that an event or an answer of a peer is larger than it may
-	// be.
+	// TooLargeError reports that an event or an answer of a peer exceeds its limit.
 	TooLargeError = client.TooLargeError
-	// ContentTypeError says that a peer answered with something that the protocol
-	// does not know.
+	// ContentTypeError reports that a peer answered with a content type that the
+	// protocol does not have.
 	ContentTypeError = client.ContentTypeError
-	// CardError says that a peer has an agent card that cannot be used.
+	// CardError reports an agent card that cannot be used.
 	CardError = client.CardError
-	// SignatureError says that no signature of a card is right.
+	// SignatureError reports that no signature of a card is valid.
 	SignatureError = client.SignatureError
 )
 
 var _ backend.Terminator = (*PeerError)(nil)
 
-// ErrUnsigned says that a card has no signature where one is required.
+// ErrUnsigned reports that a card lacks a required signature.
 var ErrUnsigned = client.ErrUnsigned
 
 // The codes of turns that failed at a peer, besides timeout, unauthorized and
@@ -45,7 +43,7 @@ const (
 	CodeRefused = client.CodeRefused
 	// CodeProtocol is a peer that does what the protocol does not allow.
 	CodeProtocol = client.CodeProtocol
-	// CodeTooLarge is a peer that sent more than is taken in.
+	// CodeTooLarge is a peer that sent more than is accepted.
 	CodeTooLarge = client.CodeTooLarge
 	// CodeTaskLost is a task that the peer does not know any more.
 	CodeTaskLost = client.CodeTaskLost

@@ -21,7 +21,7 @@ const Kind = "a2a"
 
 // Settings are what code hands a factory.
 type Settings struct {
-	// Logger is told which interface of a peer is chosen; nil logs nothing.
+	// Logger logs which interface of a peer is chosen; nil logs nothing.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -37,7 +37,7 @@ type Factory struct {
 	peers map[peerKey]weak.Pointer[client.Peer]
 }
 
-// peerKey stands for all that an endpoint says.
+// peerKey is a hash of an endpoint.
 type peerKey [sha256.Size]byte
 
 // keyOf returns the key of an endpoint, credentials included.

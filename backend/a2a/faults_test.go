@@ -36,10 +36,10 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		answer  string
 		// calls are how often a method is called, at least.
 		calls map[string]int
-		// canceled tells that the task is ended at the peer.
+		// canceled is set if the task is canceled at the peer.
 		canceled bool
 	}{
-		{name: "the connection breaks ahead of the answer", replies: map[string][]peertest.Reply{
+		{name: "the connection breaks before the answer", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.Broken, peertest.Broken, whole}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodStream: 3}},
 		{name: "the connection always breaks", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.Broken}}, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: exchange.SendAttempts}},
@@ -62,7 +62,7 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "streams that are there bring nothing", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf()}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "")), done}},
 			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: exchange.Fruitless}},
-		{name: "no stream is taken up again", replies: map[string][]peertest.Reply{
+		{name: "no stream is resumed", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {started}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "all ")), done}}, want: ended, answer: "all of it"},
 		{name: "streams are not found", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.Answers(404)}, peertest.MethodGet: {done}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: 1}},
@@ -127,7 +127,7 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 			peertest.MethodStream: {peertest.StreamOf(peertest.Task(a2a.TaskStateRejected, ""))}}, want: failed(client.CodeRemoteRejected), calls: map[string]int{peertest.MethodStream: 1}},
 		{name: "the peer cancels the task", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "lunch"))}}, want: event.Termination{Type: event.Cancelled}},
-		{name: "it ends behind a message alone", replies: map[string][]peertest.Reply{
+		{name: "it ends after a message alone", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(&a2a.Message{ID: "m", ContextID: peertest.ContextID, Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("all of it")}})}},
 			want: ended, answer: "all of it"},
 	} {

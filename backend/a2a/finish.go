@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// finishStep ends the step of an exchange that has settled, and says how the turn
-// ends.
+// finishStep ends the step of an exchange that has settled, and returns how the
+// turn ends.
 func (t *turn) finishStep() (event.Termination, error) {
 	x := t.exchange
 	if x.Asks() {

@@ -65,7 +65,7 @@ func TestAnotherPeerIsToldNothing(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if m := r.script.Got(peertest.MethodStream)[0].Message(t); m.Metadata != nil || m.Extensions != nil {
-		t.Errorf("it is told %v, %v", m.Metadata, m.Extensions)
+		t.Errorf("it gets %v, %v", m.Metadata, m.Extensions)
 	}
 }
 

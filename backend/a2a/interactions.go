@@ -21,9 +21,9 @@ const (
 	// ActionInput asks for a message to the peer's agent: a text, or an object
 	// with text or data.
 	ActionInput = "a2a:input_required"
-	// ActionAuth asks somebody to authorise the peer's agent, in the way that the
-	// peer says. The answer tells whether that was done; it may have a message to
-	// the agent besides.
+	// ActionAuth asks somebody to authorize the peer's agent, in the way that the
+	// peer describes. The answer reports whether that was done, and may add a
+	// message to the agent.
 	ActionAuth = "a2a:auth_required"
 )
 
@@ -81,10 +81,10 @@ func (t *turn) peerQuestion() (text string, parameters json.RawMessage) {
 
 // given is what a person said to what a peer asks.
 type given struct {
-	// refused tells that it is not given.
+	// refused is set if the answer was refused.
 	refused bool
 	reason  string
-	// parts are what the peer's agent is told; nil when it is told nothing.
+	// parts are sent to the peer's agent; nil if nothing is sent.
 	parts []*a2a.Part
 }
 
@@ -191,7 +191,7 @@ func authorizedPart(parameters json.RawMessage) *a2a.Part {
 	return answerTo(q, map[string]any{"authenticated": true})
 }
 
-// takeAnswers reads the answers that a turn goes on with, and shows that it does.
+// takeAnswers reads the answers that a turn resumes with, and emits that it does.
 func (t *turn) takeAnswers() (*given, error) {
 	all := new(given)
 	for i := range t.waits.answers {

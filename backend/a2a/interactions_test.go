@@ -52,11 +52,11 @@ func TestAPeerThatAsks(t *testing.T) {
 		answer string
 		told   *a2a.Part
 	}{
-		"and is told a text":         {`"blue"`, a2a.NewTextPart("blue")},
-		"and is told it in a field":  {`{"text":"blue"}`, a2a.NewTextPart("blue")},
-		"and is given a value":       {`{"data":{"colour":["blue",1,null]}}`, a2a.NewDataPart(map[string]any{"colour": []any{"blue", 1.0, nil}})},
-		"and is given a simple one":  {`{"data":false}`, a2a.NewDataPart(false)},
-		"and is told a text of JSON": {`"{\"a\":1}"`, a2a.NewTextPart(`{"a":1}`)},
+		"and gets a text":           {`"blue"`, a2a.NewTextPart("blue")},
+		"and gets it in a field":    {`{"text":"blue"}`, a2a.NewTextPart("blue")},
+		"and is given a value":      {`{"data":{"colour":["blue",1,null]}}`, a2a.NewDataPart(map[string]any{"colour": []any{"blue", 1.0, nil}})},
+		"and is given a simple one": {`{"data":false}`, a2a.NewDataPart(false)},
+		"and gets a text of JSON":   {`"{\"a\":1}"`, a2a.NewTextPart(`{"a":1}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,8 +112,8 @@ func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
 	}
 }
 
-// What was missed ahead of a question is looked for, since it cannot be shown any
-// more behind the answer; but not for ever.
+// What was missed before a question is looked for, since it cannot be shown after
+// the answer any more; but not forever.
 func TestAQuestionComesBehindAllThatWasSaid(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -224,8 +224,8 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 	}
 }
 
-// That an agent waits to be authorised says nothing of whether it was: the task
-// is looked at again, and a message is sent only when there is one.
+// That an agent waits for authorization does not show whether it was granted: the
+// task is read again, and a message is sent only if there is one.
 func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -323,7 +323,7 @@ func TestTheTimeThatAPersonTakesDoesNotCount(t *testing.T) {
 	}
 }
 
-// What a peer shows behind its question may be older than the question.
+// What a peer shows after its question may be older than the question.
 func TestAStaleTaskDoesNotTakeAQuestionBack(t *testing.T) {
 	t.Parallel()
 	first := asking(inputRequired, "Which colour?")

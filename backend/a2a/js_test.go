@@ -231,7 +231,7 @@ func TestWhatATurnMayUseIsToldToAgentsThatKnowTheExtension(t *testing.T) {
 				}
 				told := p.Await("started", nil)
 				if grant, err := a2awire.GrantOf(told.Metadata); err != nil || (grant != nil) != (extensions != nil) || grant != nil && (grant.Depth != 1 || grant.Deadline.IsZero()) {
-					t.Errorf("the agent is told %+v: %v", grant, err)
+					t.Errorf("the agent gets %+v: %v", grant, err)
 				}
 				if extensions == nil && len(told.Metadata) > 0 {
 					t.Errorf("the message has the metadata %v", told.Metadata)

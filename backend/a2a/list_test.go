@@ -57,8 +57,8 @@ func TestASourceHasTheAgentsOfItsList(t *testing.T) {
 	}
 }
 
-// A server without a list has one card. One that cannot say whether it has a list
-// is asked again later: its agents must not change because it was busy.
+// A server without a list has one card. One that fails to answer is asked again
+// later: its agents must not change because it was busy.
 func TestWhatAServerWithoutAListHas(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.HandlerFunc {

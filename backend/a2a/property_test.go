@@ -34,7 +34,7 @@ type worker struct {
 	// said is how many texts of the stage have come; one more is its end.
 	said int
 	text string
-	// taken are the messages that were taken in, by id, and told their texts in
+	// taken are the messages that were accepted, by id, and told their texts in
 	// order.
 	taken map[string]bool
 	told  []string
@@ -84,7 +84,7 @@ func (w *worker) work() a2a.Event {
 	}
 }
 
-// accept takes in a message, once.
+// accept accepts a message, once.
 func (w *worker) accept(m *a2a.Message) {
 	if w.taken[m.ID] {
 		return
@@ -212,8 +212,8 @@ func drawWorker(t *rapid.T) *worker {
 	return w
 }
 
-// However the connections end, and the process: the turn ends as the task does,
-// with all its text, and every message is taken in once.
+// However the connections and the process end, the turn ends as the task does, with
+// all its text, and every message is accepted once.
 func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewScript(t, nil)

@@ -24,7 +24,7 @@ func TestATurnIsKeptAheadOfTheMessageAndWithTheTask(t *testing.T) {
 	var kept atomic.Int32
 	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {func(w http.ResponseWriter, _ *peertest.Request) {
 		if kept.Load() != 1 {
-			t.Error("the message comes ahead of the state")
+			t.Error("the message comes before the state")
 		}
 		peertest.SendEvents(w, peertest.Task(a2a.TaskStateSubmitted, ""), peertest.Turned(peertest.Working, ""), peertest.Words("hi"), peertest.Turned(peertest.Completed, ""))
 	}}})
@@ -57,8 +57,8 @@ func TestATurnGoesOnInAnotherProcess(t *testing.T) {
 		replies map[string][]peertest.Reply
 		sends   int
 	}{
-		"ahead of the message": {1, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("hi"), peertest.Turned(peertest.Completed, ""))}}, 1},
-		"behind the message": {2, map[string][]peertest.Reply{
+		"before the message": {1, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("hi"), peertest.Turned(peertest.Completed, ""))}}, 1},
+		"after the message": {2, map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "h"), peertest.Words("i"), peertest.Turned(peertest.Completed, ""))}}, 1},
 		"when it has ended": {2, map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""))}, peertest.MethodSubscribe: {peertest.Fault(-32004, "it has ended")}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Completed, "hi"))}}, 1},
@@ -178,7 +178,7 @@ func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
 		t.Errorf("the messages are %+v and %+v", first, second)
 	}
 	if len(second.Parts) != 2 || second.Parts[0].Text() != "and" || second.Parts[1].Text() != "now?" {
-		t.Errorf("the peer is told %+v", second.Parts)
+		t.Errorf("the peer gets %+v", second.Parts)
 	}
 	r.job.Session["a2a:far"] = json.RawMessage(`{"version":1}`)
 	if _, err := r.run(t.Context()); err == nil {
@@ -189,7 +189,7 @@ func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m := r.script.Got(peertest.MethodStream)[2].Message(t); m.ContextID != "" {
-		t.Errorf("the peer is told of the context %q of another", m.ContextID)
+		t.Errorf("the peer gets the context %q of another", m.ContextID)
 	}
 }
 

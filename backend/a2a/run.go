@@ -104,7 +104,7 @@ func (t *turn) beginTurn(ctx context.Context, said *given) (context.Context, err
 	case t.waits.isSuspended():
 		begin := x.Draft
 		t.waits.outcome, t.response = "", ""
-		if said.parts == nil { // the peer is told nothing, but looked at again
+		if said.parts == nil { // nothing is sent, the task is only read again
 			begin, t.waits = x.Resume, wait{}
 		}
 		if err := t.beginStep(begin); err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// turn is one turn at a peer: an exchange with it, held to the turn's budgets and
+// turn is one turn at a peer: an exchange with it, within the turn's budgets and
 // time, and shown to the host. It belongs to the goroutine that runs Execute.
 //
 // What the turn goes on from is kept before a message is sent, and when the peer
@@ -97,7 +97,7 @@ func (t *turn) endStep() {
 // answerID is the id that the answer of the step has in the conversation.
 func (t *turn) answerID() string { return t.job.TurnID + "/m" + strconv.Itoa(t.course.Step) }
 
-// userParts returns what the peer is told of a turn's input: the parts of the
+// userParts returns the part of a turn's input for the peer: the parts of the
 // user's messages, in order.
 func userParts(input []model.Message) []*a2a.Part {
 	var parts []*a2a.Part
@@ -109,8 +109,8 @@ func userParts(input []model.Message) []*a2a.Part {
 	return parts
 }
 
-// checkpointError says that a turn's state could not be kept. The task goes on:
-// so does the turn, from the state that was kept last.
+// checkpointError reports that a turn's state could not be stored. The task
+// continues, and so does the turn, from its last stored state.
 type checkpointError struct{ err error }
 
 func (e *checkpointError) Error() string { return "keep the state of the turn: " + e.err.Error() }

@@ -33,7 +33,7 @@ func TestAnAnswerIsShownAsItComes(t *testing.T) {
 		t.Errorf("the peer is shown %q", got)
 	}
 	if m := sent.Message(t); m.Role != a2a.MessageRoleUser || len(m.Parts) != 1 || m.Parts[0].Text() != "hello" {
-		t.Errorf("the peer is told %+v", m)
+		t.Errorf("the peer gets %+v", m)
 	}
 	if len(res.Messages) != 1 || res.Messages[0].Text() != res.Response || res.Messages[0].ID != "turn-1/m1" {
 		t.Errorf("the conversation gets %+v", res.Messages)

@@ -33,15 +33,15 @@ const CodeInputRequired = "input_required"
 // Request is one message to an agent that somebody outside names for a turn, which
 // nobody vouches for. Nothing is kept of it.
 type Request struct {
-	// CardURL is where the agent's card is. Where there is none that can be used,
-	// the agent is looked for at the places below it at which agents usually are.
+	// CardURL is where the agent's card is. Without a usable card, the agent is
+	// looked for at the usual paths below this URL.
 	CardURL string
 	// Headers go with every request to the origin of the card, and nowhere else.
 	// Those that the protocol sets itself stay as they are.
 	Headers map[string]string
 	// ContextID is the conversation that the message belongs to; empty begins one.
 	ContextID string
-	// Text is what the agent is told.
+	// Text is the message to the agent.
 	Text string
 	// MessageID is the same whenever the same message is sent again, and by it an
 	// agent knows that it has it; empty makes one up.
@@ -63,13 +63,13 @@ const (
 	maxCallPoll = 5 * time.Second
 )
 
-// errNoText says that there is nothing to send.
+// errNoText reports an empty message.
 var errNoText = errors.New("the message to the agent is empty")
 
-// Ask sends the message and returns the text of the reply, once the agent has
-// given it. A task at the agent is followed to its end, and ended when ctx is.
-// The error is an *a2abackend.PeerError that says how far it came, ctx's, or what is wrong
-// with the call. It holds none of the headers' values.
+// Ask sends the message and returns the text of the reply. A task at the agent is
+// followed to its end, and canceled if ctx ends. The error is a *PeerError with the
+// progress, ctx's, or describes an invalid call. It contains none of the headers'
+// values.
 func (c *Request) Ask(ctx context.Context) (string, error) {
 	if c.Text == "" {
 		return "", errNoText
@@ -97,8 +97,8 @@ func (c *Request) Ask(ctx context.Context) (string, error) {
 	return "", p.Fail(client.Judge(err).Code, "", err.Error(), err)
 }
 
-// withoutRelease returns a context that ends when ctx does, but never because the turn goes
-// on with another worker: nobody goes on with this call, so its task must be ended.
+// withoutRelease returns a context that ends with ctx, but never as released: no
+// other worker continues this call, so its task must be ended.
 func withoutRelease(ctx context.Context) (call context.Context, done func()) {
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -220,8 +220,8 @@ type place struct {
 	version a2a.ProtocolVersion
 }
 
-// places are where agents without a card are, the likeliest first. The paths of
-// the HTTP binding come behind those: /message:send, and in version 0.3
+// places are the usual paths of agents without a card, the likeliest first. The
+// paths of the HTTP binding are appended to them: /message:send, and in version 0.3
 // /v1/message:send.
 var places = []place{
 	{"", a2a.TransportProtocolJSONRPC, client.Version03},
@@ -233,9 +233,9 @@ var places = []place{
 	{"/message/send", a2a.TransportProtocolJSONRPC, client.Version03},
 }
 
-// probeCardless sends the message to an agent that has no card which can be used: to one
-// place after the other, until at one of them somebody understands it. No place
-// is tried behind one that may have taken the message.
+// probeCardless sends the message to an agent without a usable card: to one path
+// after the other, until an agent understands it. It stops after a path that may
+// have accepted the message.
 func (c *Request) probeCardless(ctx context.Context, p *client.Peer, noCard error) (string, error) {
 	gone := -1 // where nobody answers at all, in any version
 	for i, at := range places {
@@ -254,8 +254,8 @@ func (c *Request) probeCardless(ctx context.Context, p *client.Peer, noCard erro
 	return "", p.Fail(client.CodeCard, "", fmt.Sprintf("%v; and no agent answers without one", noCard), noCard)
 }
 
-// isCardless reports whether the error of fetching a card says that there is none
-// that can be used, and not that the peer is away or refuses.
+// isCardless reports whether the error of fetching a card means that there is no
+// usable card, and not that the peer is unreachable or refuses.
 func isCardless(err error) bool {
 	if refused, ok := errors.AsType[*client.HTTPError](err); ok {
 		return refused.Status >= http.StatusBadRequest && client.JudgeStatus(refused.Status).Code == client.CodeRefused
@@ -263,8 +263,8 @@ func isCardless(err error) bool {
 	return errors.As(err, new(*client.CardError)) || errors.As(err, new(*client.ContentTypeError))
 }
 
-// isAbsent reports whether the error of a message says that nobody is there who
-// understands it.
+// isAbsent reports whether the error of a message means that no agent understands
+// it there.
 func isAbsent(err error) bool {
 	if errors.Is(err, a2a.ErrMethodNotFound) || errors.Is(err, a2a.ErrVersionNotSupported) {
 		return true

@@ -126,7 +126,7 @@ func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
 	}
 }
 
-// Whoever works on the turn next does not know the task of a call.
+// The next worker of the turn does not know the task of a call.
 func TestACallThatIsGivenUpEndsItsTask(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{context.Canceled, backend.ErrReleased, errors.New("the run is cancelled")} {
@@ -342,7 +342,7 @@ func TestAnAgentWithoutACardIsLookedFor(t *testing.T) {
 			defer server.Close()
 			got, err := callTo(server.URL + "/x" + client.WellKnown).Ask(t.Context())
 			if err != nil || got != "hi" || agent.heard.Load() != 1 {
-				t.Errorf("the reply is %q, %v; heard %d times; tried %q", got, err, agent.heard.Load(), agent.tried)
+				t.Errorf("the reply is %q, %v; received %d times; tried %q", got, err, agent.heard.Load(), agent.tried)
 			}
 		})
 	}
@@ -358,7 +358,7 @@ func TestAnAgentThatIsNowhere(t *testing.T) {
 	}
 }
 
-// A place that may have taken the message is the last one that hears it.
+// No path is tried after one that may have accepted the message.
 func TestAMessageIsHeardOnce(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{

@@ -134,8 +134,8 @@ func newHTTPError(resp *http.Response) *HTTPError {
 	return e
 }
 
-// parseRetryAfter reads the header of the name: seconds, or a date. It is 0 when the
-// header says nothing.
+// parseRetryAfter parses a Retry-After header: seconds, or a date. It returns 0 for
+// anything else.
 func parseRetryAfter(header string, now time.Time) time.Duration {
 	var wait time.Duration
 	if seconds, err := strconv.ParseInt(header, 10, 64); err == nil {

@@ -99,7 +99,7 @@ type answerStream struct {
 	io.ReadCloser
 	lines *bufio.Reader
 	id    any
-	// ready is what may be passed on, and err what comes behind it.
+	// ready is what may be passed on, and err the error after it.
 	ready []byte
 	err   error
 }

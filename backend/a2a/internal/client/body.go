@@ -71,8 +71,8 @@ type events struct {
 	over error
 }
 
-// Read reads until an event is too large, which is an error. The events ahead of
-// it are passed on.
+// Read reads until an event is too large, which is an error. The events before it
+// are passed on.
 func (e *events) Read(p []byte) (int, error) {
 	if e.over != nil {
 		return 0, e.over
@@ -96,7 +96,7 @@ func (e *events) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// addPart takes in a part of a line.
+// addPart adds a part of a line.
 func (e *events) addPart(part []byte) {
 	if e.line == 0 && len(part) > 0 {
 		e.first = part[0]
@@ -104,7 +104,7 @@ func (e *events) addPart(part []byte) {
 	e.line += int64(len(part))
 }
 
-// endLine takes in the end of a line, and reports whether it is that of an event.
+// endLine ends a line, and reports whether it ends an event.
 func (e *events) endLine() bool {
 	empty := e.line == 0 || e.line == 1 && e.first == '\r'
 	switch {

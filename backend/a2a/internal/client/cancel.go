@@ -8,8 +8,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// cancelLimit is how long ending a task may take: whoever gives up a turn has ten
-// seconds to return.
+// cancelLimit is how long ending a task may take: an abandoned turn has ten seconds
+// to return.
 const cancelLimit = 4 * time.Second
 
 // CancelTask ends a task. One that has ended already, or is not known any more,

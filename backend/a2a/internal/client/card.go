@@ -16,13 +16,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// CardError says that a peer has an agent card that cannot be used.
+// CardError reports an agent card that cannot be used.
 type CardError struct {
 	Problem string
 	Err     error
 }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (e *CardError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("the agent card cannot be used: %s: %v", e.Problem, e.Err)
@@ -37,8 +37,8 @@ func badCard(format string, args ...any) error {
 	return &CardError{Problem: CleanText(fmt.Sprintf(format, args...), MaxShown)}
 }
 
-// ParseCard reads an agent card of version 1 or 0.3. The errors of the decoder
-// say what it found, which is the peer's, and are cut.
+// ParseCard reads an agent card of version 1 or 0.3. The decoder's errors quote the
+// peer's text, and are cut.
 func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {

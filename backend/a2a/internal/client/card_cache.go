@@ -29,8 +29,8 @@ const (
 // cardCache keeps what the card of a peer comes to, as long as the card is
 // valid. One fetch serves all that wait for it. It is safe for concurrent use.
 type cardCache struct {
-	// fetch asks for the card. The tag is that of the card that is kept; nil
-	// bytes say that it has not changed.
+	// fetch fetches the card. The tag is that of the cached card; nil bytes mean
+	// that it has not changed.
 	fetch func(ctx context.Context, tag string) (*Fetched, error)
 	// open makes of a card what is kept.
 	open func(ctx context.Context, card []byte) (*Connection, error)
@@ -40,7 +40,7 @@ type cardCache struct {
 	current *Connection
 	tag     string
 	expires time.Time
-	// refused tells that a call showed that the card is not true any more.
+	// refused is set if a call showed that the card is outdated.
 	refused bool
 	flight  *flight
 }
@@ -50,16 +50,16 @@ type Fetched struct {
 	// Card is nil when the card has not changed.
 	Card []byte
 	Tag  string
-	// maxAge is how long the peer says that the card is valid; less than 0 when
-	// it does not say.
+	// maxAge is how long the card is valid according to the peer; less than 0 if
+	// not given.
 	maxAge time.Duration
 }
 
 // flight is a fetch under way.
 type flight struct {
 	done chan struct{}
-	// conn and err are what it came to; both nil when whoever made it gave up, so
-	// that another must.
+	// conn and err are the outcome; both nil if the caller that started the fetch
+	// was canceled, so that another must start over.
 	conn *Connection
 	err  error
 }
@@ -159,8 +159,8 @@ func isMomentary(err error) bool {
 	return !wrong
 }
 
-// MaxAge returns how long an answer says that it is valid; less than 0 when it
-// does not say.
+// MaxAge returns how long an answer is valid according to its header; less than 0
+// if not given.
 func MaxAge(header http.Header) time.Duration {
 	age := time.Duration(-1)
 	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
@@ -185,9 +185,9 @@ type Connection struct {
 	Card   *a2a.AgentCard
 	// Iface is the interface that was chosen.
 	Iface *a2a.AgentInterface
-	// Streaming tells that the peer streams and that the configuration wants it
-	// to.
+	// Streaming is set if the peer supports streams and the configuration enables
+	// them.
 	Streaming bool
-	// Extension tells that the peer knows the delegation extension.
+	// Extension is set if the peer knows the delegation extension.
 	Extension bool
 }

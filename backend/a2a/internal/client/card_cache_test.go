@@ -118,7 +118,7 @@ func TestOneFetchServesAllThatWait(t *testing.T) {
 	}
 }
 
-// Who gives up does not take the others along.
+// A canceled caller does not cancel the others.
 func TestAFetchThatIsGivenUpIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAFetchThatIsGivenUpIsTakenOver(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		all.Go(func() {
 			if _, err := s.get(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("who gave up has %v", err)
+				t.Errorf("the canceled caller got %v", err)
 			}
 		})
 		synctest.Wait()

@@ -15,7 +15,7 @@ func ListScopes(fields map[string]json.RawMessage) error {
 	}
 	var skills []map[string]json.RawMessage
 	if json.Unmarshal(fields["skills"], &skills) != nil || skills == nil {
-		return nil //nolint:nilerr // whoever reads the card tells
+		return nil //nolint:nilerr // reading the card reports it
 	}
 	for _, skill := range skills {
 		if err := listRequirements(skill); err != nil {

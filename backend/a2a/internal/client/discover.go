@@ -111,8 +111,8 @@ func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap
 	return p.listedAgents(location, cards)
 }
 
-// lacksList reports whether a failed request for a list says that there is none.
-// A server that is busy or broken does not say so.
+// lacksList reports whether a failed request for a list means that there is no
+// list. An error of a busy or broken server does not.
 func lacksList(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		switch refused.Status {
@@ -185,7 +185,7 @@ func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (
 func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agent, error) {
 	u, err := location.Parse(at.CardURL)
 	if err != nil || setLocation(new(string), quoteJSON(u.String())) != nil {
-		return nil, badCard("the URL of its card is none that can be used")
+		return nil, badCard("the URL of its card is invalid")
 	}
 	if !p.http.trust.has(u) {
 		return nil, badCard("its card is at %s, which is not the origin of base_url; add it to allow_origins if it is right", ShownOrigin(u))

@@ -20,7 +20,7 @@ func (h fixedHeader) headerSecrets() []string {
 	var found []string
 	for _, values := range h {
 		for _, value := range values {
-			// A peer may repeat it without the scheme ahead of it: "Bearer …".
+			// A peer may repeat it without the scheme before it: "Bearer …".
 			for _, secret := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
 				if len(secret) >= shortestSecret {
 					found = append(found, secret)

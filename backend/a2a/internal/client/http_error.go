@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// HTTPError says that a peer answered a request with a status that is no
-// success. When the body holds an error of the protocol, the HTTPError wraps it,
-// so that errors.Is finds a2a.ErrTaskNotFound and the like.
+// HTTPError reports that a peer answered a request with an error status. If the
+// body holds an error of the protocol, the HTTPError wraps it, so that errors.Is
+// finds a2a.ErrTaskNotFound and the like.
 type HTTPError struct {
 	// Status is the HTTP status.
 	Status int
@@ -18,11 +18,10 @@ type HTTPError struct {
 	WWWAuthenticate string
 	// Message is what the peer says of it, cleaned and cut.
 	Message string
-	// Err is the error of the protocol; nil when there is none.
+	// Err is the error of the protocol; nil if the body has none.
 	Err error
 
-	// renewed tells that the next call has another credential than the one that
-	// was refused.
+	// renewed is set if the next call has another credential than the rejected one.
 	renewed bool
 }
 
@@ -38,7 +37,7 @@ func (e *HTTPError) Error() string {
 // Unwrap returns the error of the protocol.
 func (e *HTTPError) Unwrap() error { return e.Err }
 
-// IdleError says that a peer sent nothing for too long: no answer to a request,
+// IdleError reports that a peer sent nothing for too long: no answer to a request,
 // or nothing more of one.
 type IdleError struct {
 	After time.Duration
@@ -50,8 +49,7 @@ func (e *IdleError) Error() string { return fmt.Sprintf("the peer sent nothing f
 // Timeout reports that the error is one of time.
 func (*IdleError) Timeout() bool { return true }
 
-// TooLargeError says that an event or an answer of a peer is larger than it may
-// be.
+// TooLargeError reports that an event or an answer of a peer exceeds its limit.
 type TooLargeError struct {
 	// What is what is too large: "an event", "an answer", "the agent card".
 	What string
@@ -64,8 +62,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s of the peer is larger than %d bytes", e.What, e.Limit)
 }
 
-// ContentTypeError says that a peer answered with something that the protocol
-// does not know.
+// ContentTypeError reports that a peer answered with a content type that the
+// protocol does not have.
 type ContentTypeError struct {
 	ContentType string
 }

@@ -33,7 +33,7 @@ const (
 	CodeRefused = "peer_refused"
 	// CodeProtocol is a peer that does what the protocol does not allow.
 	CodeProtocol = "peer_protocol"
-	// CodeTooLarge is a peer that sent more than is taken in.
+	// CodeTooLarge is a peer that sent more than is accepted.
 	CodeTooLarge = "too_large"
 	// CodeTaskLost is a task that the peer does not know any more.
 	CodeTaskLost = "task_lost"
@@ -48,13 +48,13 @@ const (
 	CodeRateLimited  = string(model.RateLimited)
 )
 
-// PeerError says why a turn at a peer failed.
+// PeerError reports why a turn at a peer failed.
 type PeerError struct {
 	// Peer is the base URL of the peer.
 	Peer string
 	// Code is the code of the turn's termination.
 	Code string
-	// Task is the task at the peer; empty when there is none.
+	// Task is the task at the peer; empty if there is none yet.
 	Task string
 	// Detail says more, where there is more: cleaned and cut, without credentials.
 	Detail string
@@ -90,7 +90,7 @@ func (p *Peer) Fail(code string, task a2a.TaskID, detail string, err error) *Pee
 	return &PeerError{Peer: p.Endpoint.BaseURL, Code: code, Task: string(task), Detail: strings.TrimSpace(p.Shown(detail, MaxShown)), Err: err}
 }
 
-// Trouble says what can be done about the error of a call.
+// Trouble classifies the error of a call by what can be done about it.
 type Trouble int
 
 const (
@@ -132,7 +132,7 @@ var byProtocol = []struct {
 	{context.DeadlineExceeded, Judgement{Passing, CodeUnreachable}},
 }
 
-// Judge says what is to be made of the error of a call.
+// Judge classifies the error of a call.
 func Judge(err error) Judgement {
 	status, answered := errors.AsType[*HTTPError](err)
 	if answered && status.renewed {
@@ -164,7 +164,7 @@ func Judge(err error) Judgement {
 	}
 }
 
-// JudgeStatus says what is to be made of a status that is no success.
+// JudgeStatus classifies an error status.
 func JudgeStatus(status int) Judgement {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
@@ -198,11 +198,11 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// MayResend reports whether a message may be sent again whose sending ended with err,
-// and without a sign of the task: the peer did not get it, or was too busy for
-// it, or went away before it answered. The message has the same id again, by
-// which the peer knows it. It must not be sent again when the peer answered that
-// it failed over it, or may be at work on it, as behind a proxy that did not wait.
+// MayResend reports whether a message may be sent again after err, without a sign
+// of the task: the peer did not get it, was too busy for it, or disconnected before
+// it answered. The message has the same id again, by which the peer recognizes it.
+// It must not be sent again if the peer answered that it failed on it, or may still
+// be working on it, as behind a proxy that timed out.
 func MayResend(err error) bool {
 	if err == nil { // the answer ended before it said anything
 		return true
@@ -218,8 +218,8 @@ func MayResend(err error) bool {
 	return Judge(err) == Judgement{Passing, CodeUnreachable}
 }
 
-// FailedInside reports whether a peer says that it failed inside. The answer to its
-// question may be given again then, as long as it still asks.
+// FailedInside reports whether a peer reported an internal error. The answer to its
+// question may then be sent again, as long as it still asks.
 func FailedInside(err error) bool {
 	status, ok := errors.AsType[*HTTPError](err)
 	return ok && status.Status == http.StatusInternalServerError

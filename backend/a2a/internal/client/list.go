@@ -21,7 +21,7 @@ const (
 	maxListed = 256
 )
 
-// ErrNoList says that a server has no list of cards.
+// ErrNoList reports that a server has no list of cards.
 var ErrNoList = errors.New("there is no list of agent cards")
 
 // ParseList returns the cards of a list: an object with the field agents, or an
@@ -47,8 +47,8 @@ func ParseList(data []byte) ([]json.RawMessage, error) {
 	return cards, nil
 }
 
-// entry is what a list says of an agent besides its card. One with a CardURL
-// points to the card and is none itself, as those of /api/a2a/WORKSPACE/discovery.
+// entry is a list's entry of an agent, besides its card. One with a CardURL points
+// to the card instead of containing it, as in /api/a2a/WORKSPACE/discovery.
 type entry struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -72,7 +72,7 @@ func ListedName(data json.RawMessage) string {
 }
 
 // findListed returns the card of an agent in a list. Two cards of one name are an
-// error: nobody could tell which of them a credential is meant for.
+// error: it would be unclear which of them a credential is meant for.
 func findListed(list []byte, agent string) (json.RawMessage, error) {
 	cards, err := ParseList(list)
 	if err != nil {
@@ -115,8 +115,8 @@ func quoteJSON(text string) json.RawMessage {
 	return data
 }
 
-// idSlug returns the id that a text gives, which may be empty: its letters and digits in lower case,
-// and one hyphen for whatever stands between them.
+// idSlug returns the id made from a text, which may be empty: its letters and
+// digits in lower case, with one hyphen for everything between them.
 func idSlug(name string) string {
 	var id strings.Builder
 	gap := false

@@ -40,8 +40,8 @@ type Options struct {
 	// allowOrigins the origins, besides that of the base URL, that interfaces may
 	// have and credentials go to.
 	allowPrivate, allowOrigins []string
-	// anyOrigin lets interfaces have other origins, too, to which no credentials
-	// go. No configuration can say so.
+	// anyOrigin also allows interfaces of other origins, which get no credentials.
+	// It cannot be configured.
 	anyOrigin bool
 
 	// idleTimeout is how long the peer may send nothing.
@@ -56,8 +56,8 @@ type Options struct {
 type CardOptions struct {
 	// URL is where the card is, an URL or a path; empty for the usual place.
 	URL string
-	// List is where the list of cards is that has the endpoint's, an URL or a
-	// path; empty when the card stands alone.
+	// List is the location of the list of cards with the endpoint's, a URL or a
+	// path; empty for a card of its own.
 	List string
 	// ttl is how long a card is taken for true.
 	ttl        time.Duration
@@ -321,8 +321,8 @@ func onlyGRPC(o *Options) bool {
 	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
 }
 
-// keyOutsideHeader reports whether a credential is a key that stands where gRPC
-// has no place for it.
+// keyOutsideHeader reports whether a credential is a key in a place that gRPC does
+// not have.
 func keyOutsideHeader(a *spec.Auth) bool {
 	return a != nil && a.Type == spec.AuthAPIKey && a.In != "" && a.In != spec.InHeader
 }

@@ -110,12 +110,12 @@ func cardLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 	return base.Parse(o.Card.URL)
 }
 
-// Connect returns how the peer is spoken to, for one call or a few: the card it
-// comes from is fetched when there is none that is still valid.
+// Connect returns the connection to the peer, for one call or a few. The card is
+// fetched unless a valid one is cached.
 func (p *Peer) Connect(ctx context.Context) (*Connection, error) { return p.cards.get(ctx) }
 
-// NoteError is told of the error of a call. One that suggests that the card is not
-// true any more has it fetched anew by the next connect.
+// NoteError records the error of a call. If it suggests that the card is outdated,
+// the next Connect fetches it again.
 func (p *Peer) NoteError(err error) {
 	if errors.Is(err, a2a.ErrVersionNotSupported) || errors.Is(err, a2a.ErrMethodNotFound) {
 		p.cards.invalidateCard()

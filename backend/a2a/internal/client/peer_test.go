@@ -233,7 +233,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 	h.Answer(redirect, nil)
 	if _, err := reach(t, e).Connect(t.Context()); err == nil {
-		t.Error("a card was found behind a redirect")
+		t.Error("a redirect to a card was followed")
 	}
 	if len(other.Seen()) != 0 {
 		t.Error("the redirect was followed")

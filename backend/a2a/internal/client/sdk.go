@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// newSDKClient returns the client of the SDK for the one interface that was
-// chosen. The tenant of an inbound call stays here: the peer is told the one that
-// its card names.
+// newSDKClient returns the client of the SDK for the one interface that was chosen.
+// The tenant of an inbound call is not passed on: the peer gets the one that its
+// card names.
 func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnections, card *a2a.AgentCard, to *Chosen, extension bool) (*a2aclient.Client, error) {
 	client := &http.Client{
 		Transport:     requests,
@@ -40,7 +40,7 @@ type interceptor struct {
 
 var _ a2aclient.CallInterceptor = (*interceptor)(nil)
 
-// Before is called ahead of each call.
+// Before is called before each call.
 func (i *interceptor) Before(ctx context.Context, req *a2aclient.Request) (context.Context, any, error) {
 	if i.extension {
 		req.ServiceParams.Append(a2a.SvcParamExtensions, a2awire.Extension)

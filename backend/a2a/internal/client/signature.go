@@ -11,7 +11,7 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// SignatureMode says whether the signatures of a card matter.
+// SignatureMode decides how the signatures of a card are checked.
 type SignatureMode string
 
 const (
@@ -23,10 +23,10 @@ const (
 	SignaturesRequired SignatureMode = "required"
 )
 
-// ErrUnsigned says that a card has no signature where one is required.
+// ErrUnsigned reports that a card lacks a required signature.
 var ErrUnsigned = errors.New("the agent card is not signed")
 
-// SignatureError says that no signature of a card is right.
+// SignatureError reports that no signature of a card is valid.
 type SignatureError struct {
 	// Count is how many signatures there are, and Err what is wrong with the last
 	// of them.
@@ -42,8 +42,8 @@ func (e *SignatureError) Error() string {
 // Unwrap returns what is wrong with the last signature.
 func (e *SignatureError) Unwrap() error { return e.Err }
 
-// SignatureAlgorithms are those that a signature may have. Algorithms without
-// a public key are not among them: whoever can check those can forge them.
+// SignatureAlgorithms are the allowed algorithms. Those without a public key are
+// not among them: anyone who can check these can forge them.
 var SignatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
 
 // MaxSignatures bounds how many signatures of a card are looked at.

@@ -78,20 +78,20 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		keys *jose.JSONWebKeySet
 		want error
 	}{
-		"ES256":                    {with(t, signedCard, es), keySet(ec.Public(), "k"), nil},
-		"EdDSA":                    {with(t, signedCard, signedBy(t, signedCard, jose.EdDSA, ed, "k")), keySet(ed.Public(), "k"), nil},
-		"RS256":                    {with(t, signedCard, signedBy(t, signedCard, jose.RS256, rs, "k")), keySet(rs.Public(), "k"), nil},
-		"one of two":               {with(t, signedCard, foreign, es), keySet(ec.Public(), "k"), nil},
-		"no key named":             {with(t, signedCard, signedBy(t, signedCard, jose.ES256, ec, "")), keySet(ec.Public(), "k"), nil},
-		"empty values":             {with(t, `{"version":"1.0","name":"Übersetzer","n":100.0,"capabilities":{"streaming":true,"extensions":[]},"iconUrl":"","provider":null}`, es), keySet(ec.Public(), "k"), nil},
-		"no signature":             {[]byte(signedCard), keySet(ec.Public(), "k"), ErrUnsigned},
-		"another key":              {with(t, signedCard, foreign), keySet(ec.Public(), "k"), errWrongSignature},
-		"an unknown key":           {with(t, signedCard, es), keySet(ec.Public(), "other"), errUnknownKey},
-		"a changed card":           {with(t, strings.Replace(signedCard, "true", "false", 1), es), keySet(ec.Public(), "k"), errWrongSignature},
-		"an added field":           {with(t, strings.Replace(signedCard, `"n":`, `"evil":1,"n":`, 1), es), keySet(ec.Public(), "k"), errWrongSignature},
-		"a key that is a secret":   {with(t, signedCard, forged), keySet(ec.Public(), "k"), errNotJWS},
-		"a signature of no kind":   {with(t, signedCard, a2a.AgentCardSignature{Protected: "eyJhbGciOiJub25lIn0", Signature: ""}), keySet(ec.Public(), "k"), errNotJWS},
-		"a signature that is none": {with(t, signedCard, a2a.AgentCardSignature{Protected: ".", Signature: "x.y"}), keySet(ec.Public(), "k"), errNotJWS},
+		"ES256":                  {with(t, signedCard, es), keySet(ec.Public(), "k"), nil},
+		"EdDSA":                  {with(t, signedCard, signedBy(t, signedCard, jose.EdDSA, ed, "k")), keySet(ed.Public(), "k"), nil},
+		"RS256":                  {with(t, signedCard, signedBy(t, signedCard, jose.RS256, rs, "k")), keySet(rs.Public(), "k"), nil},
+		"one of two":             {with(t, signedCard, foreign, es), keySet(ec.Public(), "k"), nil},
+		"no key named":           {with(t, signedCard, signedBy(t, signedCard, jose.ES256, ec, "")), keySet(ec.Public(), "k"), nil},
+		"empty values":           {with(t, `{"version":"1.0","name":"Übersetzer","n":100.0,"capabilities":{"streaming":true,"extensions":[]},"iconUrl":"","provider":null}`, es), keySet(ec.Public(), "k"), nil},
+		"no signature":           {[]byte(signedCard), keySet(ec.Public(), "k"), ErrUnsigned},
+		"another key":            {with(t, signedCard, foreign), keySet(ec.Public(), "k"), errWrongSignature},
+		"an unknown key":         {with(t, signedCard, es), keySet(ec.Public(), "other"), errUnknownKey},
+		"a changed card":         {with(t, strings.Replace(signedCard, "true", "false", 1), es), keySet(ec.Public(), "k"), errWrongSignature},
+		"an added field":         {with(t, strings.Replace(signedCard, `"n":`, `"evil":1,"n":`, 1), es), keySet(ec.Public(), "k"), errWrongSignature},
+		"a key that is a secret": {with(t, signedCard, forged), keySet(ec.Public(), "k"), errNotJWS},
+		"a signature of no kind": {with(t, signedCard, a2a.AgentCardSignature{Protected: "eyJhbGciOiJub25lIn0", Signature: ""}), keySet(ec.Public(), "k"), errNotJWS},
+		"an invalid signature":   {with(t, signedCard, a2a.AgentCardSignature{Protected: ".", Signature: "x.y"}), keySet(ec.Public(), "k"), errNotJWS},
 	} {
 		card, err := ParseCard(tt.card)
 		if err != nil {

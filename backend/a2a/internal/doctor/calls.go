@@ -131,7 +131,7 @@ func (x *examiner) checkUnauthorized(card *a2a.AgentCard, to *called, got *seen)
 	case x.credential:
 		x.addFailure(name, "a credential that the peer takes", "status %d although a credential was shown; WWW-Authenticate: %q", got.status, scheme)
 	case got.status == http.StatusUnauthorized && scheme == "":
-		x.addFailure(name, "a header WWW-Authenticate that says how", "status 401 without WWW-Authenticate")
+		x.addFailure(name, "a WWW-Authenticate header with the scheme", "status 401 without WWW-Authenticate")
 	case len(card.SecurityRequirements) == 0:
 		x.addFailure(name, "securitySchemes and securityRequirements in the card", "status %d, but the card declares no security", got.status)
 	default:
@@ -146,7 +146,7 @@ func (x *examiner) checkUnguarded(card *a2a.AgentCard, to *called) {
 	}
 }
 
-// otherVersion says that it speaks a version that there is not.
+// otherVersion sends a request with a protocol version that does not exist.
 func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
 	name := to.name + " version"
 	c.version = "99.0"
@@ -205,7 +205,7 @@ func (x *examiner) checkPush(ctx context.Context, card *a2a.AgentCard, to *calle
 	}
 }
 
-// describeAnswer says what an answer is.
+// describeAnswer describes an answer.
 func (s *seen) describeAnswer() string {
 	text := fmt.Sprintf("status %d", s.status)
 	switch {

@@ -82,12 +82,12 @@ func (x *examiner) checkAddress() {
 	case client.NamesMachine(base.Hostname()):
 		x.addPass("address", "http, to an address that is written as one")
 	default:
-		x.addWarning("address", "https", "http: whoever stands in between can read the requests and their credentials")
+		x.addWarning("address", "https", "http: anyone on the network path can read the requests and their credentials")
 	}
 }
 
-// fetchCard looks at where the card is and how it is served. It returns nil when
-// there is none.
+// fetchCard checks where the card is and how it is served. It returns nil if there
+// is no card.
 func (x *examiner) fetchCard(ctx context.Context) *seen {
 	const name = "card location"
 	want := "an agent card at " + x.cardURL.String()
@@ -101,7 +101,7 @@ func (x *examiner) fetchCard(ctx context.Context) *seen {
 		x.addFailure(name, "a peer that answers", "%v", err)
 		return nil
 	case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden:
-		x.addFailure(name, "a card that may be seen by whoever asks, or a credential (--header)", "status %d; WWW-Authenticate: %q", got.status, got.header.Get("WWW-Authenticate"))
+		x.addFailure(name, "a public card, or a credential (--header)", "status %d; WWW-Authenticate: %q", got.status, got.header.Get("WWW-Authenticate"))
 		return nil
 	case got.status/100 == 3:
 		x.addFailure(name, want+"; redirects are not followed", "status %d, a redirect to %q", got.status, got.header.Get("Location"))

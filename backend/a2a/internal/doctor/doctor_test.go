@@ -118,8 +118,8 @@ func TestWhatCannotBeExamined(t *testing.T) {
 	}
 }
 
-// What a delegation refuses by its id is an error of the peer, and what it takes in
-// spite of it a warning.
+// An id that a delegation rejects is an error of the peer; one that it accepts
+// nevertheless is a warning.
 func TestAnExaminationJudgesIDsAsADelegationDoes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range peertest.AnswersOf {

@@ -18,7 +18,7 @@ type examiner struct {
 	peer *client.Peer
 	// cardURL is where the card was found.
 	cardURL *url.URL
-	// credential tells that requests show who asks.
+	// credential is set if requests have a credential.
 	credential bool
 	// agent is the one that is looked at, of a list; empty for a card of its own.
 	agent string

@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// checkList looks at the list of cards, and has each agent of it looked at. It reports
-// whether there is one: a peer with one agent needs none, unless the endpoint says
-// so.
+// checkList checks the list of cards, and has each of its agents checked. It
+// reports whether there is a list: a peer with one agent needs none, unless the
+// endpoint names one.
 func (x *examiner) checkList(ctx context.Context, look func(one *examiner, card []byte)) bool {
 	const name = "card list"
 	o := &x.peer.Options

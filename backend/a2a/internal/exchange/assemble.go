@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// between stands between the texts of two artifacts.
+	// between separates the texts of two artifacts.
 	between = "\n\n"
 	// Overhead is what an artifact or a part counts besides its content, in
 	// bytes, so that empty ones are bounded too.
@@ -23,7 +23,7 @@ const (
 	maxDelta = 32 << 10
 )
 
-// outputError says that a turn came to more than is taken in.
+// outputError reports that a turn's output exceeds the limit.
 type outputError struct{ limit int }
 
 func (e *outputError) Error() string {
@@ -41,8 +41,8 @@ type assembly struct {
 	// last is the last artifact with text: what is added to another one does not
 	// come at the end of the text.
 	last *artifact
-	// stale tells that the text does not begin with what was shown. It is shown
-	// anew when it is complete.
+	// stale is set if the text does not begin with what was shown. It is shown
+	// again when it is complete.
 	stale bool
 	shown shown
 	// show shows text, and reset takes back what the step has shown; nil when
@@ -59,7 +59,7 @@ type artifact struct {
 	size, least int
 }
 
-// updateArtifact takes in an artifact, or a part of one.
+// updateArtifact applies an artifact, or a part of one.
 func (a *assembly) updateArtifact(id a2a.ArtifactID, parts []*a2a.Part, more bool) error {
 	at, ok := a.byID[id]
 	if !ok {
@@ -72,7 +72,7 @@ func (a *assembly) updateArtifact(id a2a.ArtifactID, parts []*a2a.Part, more boo
 	return a.extendArtifact(at, text, parts)
 }
 
-// addArtifact adds an empty artifact behind the others.
+// addArtifact appends an empty artifact.
 func (a *assembly) addArtifact(id a2a.ArtifactID) *artifact {
 	at := &artifact{least: Overhead + len(id)}
 	at.size = at.least
@@ -109,7 +109,7 @@ func (a *assembly) extendArtifact(at *artifact, text string, parts []*a2a.Part) 
 	return nil
 }
 
-// hasTextAfter reports whether an artifact behind at has text.
+// hasTextAfter reports whether an artifact after at has text.
 func (a *assembly) hasTextAfter(at *artifact) bool {
 	for i := len(a.artifacts) - 1; i >= 0 && a.artifacts[i] != at; i-- {
 		if a.artifacts[i].text.Len() > 0 {
@@ -265,7 +265,8 @@ func (a *assembly) fileParts() []model.Part {
 	return files
 }
 
-// mark stands for text that was shown: it may be long, and only ever is compared.
+// mark identifies text that was shown: the text may be long, and is only ever
+// compared.
 type mark struct {
 	Bytes int    `json:"bytes,omitempty"`
 	Sum   string `json:"sum,omitempty"`
@@ -284,7 +285,7 @@ type shown struct {
 // shownBefore is what earlier steps of a turn showed.
 func shownBefore(before mark) shown { return shown{before: before, bytes: before.Bytes} }
 
-// seed prepares for more, behind a text that begins with what was shown.
+// seed prepares for more text, after one that begins with what was shown.
 func (s *shown) seed(text string) {
 	if s.hash == nil {
 		s.hash = sha256.New()

@@ -17,7 +17,7 @@ import (
 )
 
 // Exchange is a message to a peer and what the peer makes of it: a reply, or a
-// task that is followed until it has settled. After a question it goes on with
+// task that is followed until it has settled. After a question it continues with
 // another message to the same task. It belongs to one goroutine.
 //
 // However the events of a task break off, the task goes on, and is looked for.
@@ -25,11 +25,10 @@ type Exchange struct {
 	peer  *client.Peer
 	hooks Hooks
 
-	// at is what the exchange goes on from in another process, and phase
-	// where it stands.
+	// at is where another process can continue the exchange, and phase its state.
 	at    Position
 	phase phase
-	// hasTask tells that the task's id is known, to other goroutines too.
+	// hasTask is set once the task's id is known, also for other goroutines.
 	hasTask atomic.Bool
 	// parts are those of the message that is to be sent.
 	parts []*a2a.Part
@@ -37,7 +36,7 @@ type Exchange struct {
 	// conn is how the peer was spoken to last; nil before the first call.
 	conn   *client.Connection
 	offers offers
-	// polled tells that the peer was asked last, and not followed.
+	// polled is set if the peer was last polled, not followed.
 	polled bool
 	// trouble is why the peer was not understood or reached last.
 	trouble error
@@ -49,7 +48,7 @@ type Exchange struct {
 	lastWords string
 }
 
-// Hooks are what the owner of an exchange is told, and asked. Each may be nil.
+// Hooks are the callbacks of an exchange's owner. Each may be nil.
 type Hooks struct {
 	// ShowText shows more of the answer. resetText takes back what was shown since
 	// the message was sent.
@@ -71,8 +70,8 @@ type Hooks struct {
 // Position is how far an exchange has come: what is needed to go on with it, in
 // another process.
 type Position struct {
-	// MessageID is the id of the message that was sent last, or is about to be.
-	// Accepted tells that the peer has it.
+	// MessageID is the id of the last message, or of the one about to be sent.
+	// Accepted is set once the peer has it.
 	MessageID string `json:"message_id"`
 	Accepted  bool   `json:"accepted,omitempty"`
 	// TaskID and ContextID are the peer's; empty until it has told them.
@@ -90,7 +89,7 @@ type Position struct {
 // offers are what the peer turned out not to offer.
 type offers struct{ noStream, noSubscribe bool }
 
-// coverage says how much is known of what a task came to.
+// coverage is how much is known of a task's result.
 type coverage int
 
 const (
@@ -98,7 +97,7 @@ const (
 	coverageGaps coverage = iota
 	// coverageFull lacks nothing: all events were seen.
 	coverageFull
-	// coverageSnapshot is the task as a whole, with nothing behind it.
+	// coverageSnapshot is the task as a whole, with no later events.
 	coverageSnapshot
 )
 
@@ -166,7 +165,7 @@ func (x *Exchange) Draft(messageID string) error {
 	return nil
 }
 
-// Resume goes on with a task that asked, without telling it anything.
+// Resume continues with a task that asked, without sending anything.
 func (x *Exchange) Resume(messageID string) error {
 	if err := x.makeMove(moveLook); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (x *Exchange) Resume(messageID string) error {
 	return nil
 }
 
-// Say sets what the peer is told by the message.
+// Say sets the content of the message.
 func (x *Exchange) Say(parts []*a2a.Part) { x.parts = parts }
 
 // Asks reports whether the task waits for somebody.
@@ -224,7 +223,7 @@ func (x *Exchange) callFailure(err error) error {
 	return x.Fail(client.Judge(err).Code, err.Error(), err)
 }
 
-// Abandon ends the task of an exchange that is given up, as well as it can.
+// Abandon ends the task of an abandoned exchange, as far as possible.
 func (x *Exchange) Abandon(ctx context.Context) {
 	if x.at.TaskID == "" || x.phase == phaseEnded {
 		return
@@ -250,8 +249,8 @@ func MessageID(turnID string, step int) string {
 
 var messageSpace = uuid.MustParse("5be3b1c8-3c1c-4f0e-9d3c-0d2a6f6f7c51")
 
-// LearnLimit is how long an exchange that is given up reads on to learn what task
-// it has to end. Its owner has ten seconds to return.
+// LearnLimit is how long an abandoned exchange reads on to learn which task it has
+// to end. Its owner has ten seconds to return.
 const LearnLimit = 4 * time.Second
 
 // withGrace returns a context for a call that may tell the task's id. When the

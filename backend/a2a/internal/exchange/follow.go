@@ -54,8 +54,8 @@ func (x *Exchange) followTask(ctx context.Context) error {
 	return x.confirmTask(ctx)
 }
 
-// readTask goes on with the events of the task, by a stream where the peer has one,
-// or else looks at the task once.
+// readTask continues with the events of the task, by a stream if the peer supports
+// it, or else reads the task once.
 func (x *Exchange) readTask(ctx context.Context) reading {
 	conn, cut := x.Connect(ctx)
 	if cut != nil {

@@ -2,7 +2,7 @@ package exchange
 
 import "fmt"
 
-// phase is where an exchange stands.
+// phase is the state of an exchange.
 //
 //	  idle
 //	   │ draft
@@ -53,7 +53,7 @@ const (
 	moveDraft move = iota
 	// moveSend sends the message, or sends it again.
 	moveSend
-	// moveLook goes on with a task that asked, without telling it anything.
+	// moveLook continues with a task that asked, without sending anything.
 	moveLook
 	// moveAccept is the peer's task for the message.
 	moveAccept

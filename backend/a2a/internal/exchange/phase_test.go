@@ -51,7 +51,7 @@ func TestEveryMoveOfAnExchange(t *testing.T) {
 	}
 }
 
-// exchangeIn returns an exchange in a phase, of which nobody is told.
+// exchangeIn returns an exchange in a phase, without hooks.
 func exchangeIn(t *testing.T, p phase) *Exchange {
 	t.Helper()
 	peer, err := client.New(&spec.Endpoint{BaseURL: "https://agents.example"}, zap.NewNop())

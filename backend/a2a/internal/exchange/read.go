@@ -17,7 +17,8 @@ type reading struct {
 	wrong error
 }
 
-// readEvents takes in events until the task has settled, they end, or the context has.
+// readEvents applies events until the task has settled, they end, or the context
+// has ended.
 func (x *Exchange) readEvents(ctx context.Context, events iter.Seq2[a2a.Event, error]) reading {
 	for ev, cut := range events {
 		if cut != nil {

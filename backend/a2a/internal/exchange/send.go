@@ -13,9 +13,9 @@ import (
 // SendAttempts is how often a message is sent whose fate is not known.
 const SendAttempts = 4
 
-// deliverMessage sends the message, and takes in what the peer answers as long as it
-// answers. While nothing is known of what became of the message it is sent
-// again, with the same id, as long as that is safe.
+// deliverMessage sends the message, and reads the answer to its end. As long as the
+// fate of the message is unknown it is sent again, with the same id, while that is
+// safe.
 func (x *Exchange) deliverMessage(ctx context.Context) error {
 	pause, renewed := x.peer.Pace(), false
 	var cut error
@@ -72,7 +72,7 @@ func (x *Exchange) sendOnce(ctx context.Context) reading {
 	if cut != nil {
 		return reading{cut: cut}
 	}
-	first := x.phase == phaseDrafted && x.at.TaskID == "" // it is told from the beginning
+	first := x.phase == phaseDrafted && x.at.TaskID == "" // the peer has no state of it yet
 	if err := x.makeMove(moveSend); err != nil {
 		return reading{wrong: err}
 	}

@@ -22,8 +22,8 @@ import (
 // MaxID is how long the id of a task or context may be, in bytes.
 const MaxID = 512
 
-// Take takes in an event of the peer's, of which there is no other way in. The errors
-// end the exchange.
+// Take applies an event of the peer's; all events pass through it. An error ends
+// the exchange.
 func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
 	cleanEvent(ev)
 	switch ev := ev.(type) {
@@ -52,18 +52,18 @@ func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
 			return x.limitError(x.output.updateArtifact(ev.Artifact.ID, ev.Artifact.Parts, ev.Append))
 		}
 	}
-	return x.Fail(client.CodeProtocol, "an event says nothing", nil)
+	return x.Fail(client.CodeProtocol, "an event is empty", nil)
 }
 
-// passSnapshot notes that something came behind a snapshot of the task.
+// passSnapshot records that something came after a snapshot of the task.
 func (x *Exchange) passSnapshot() {
 	if x.coverage == coverageSnapshot {
 		x.coverage = coverageFull
 	}
 }
 
-// takeMessage takes in a message: the answer of a peer that makes no task of it, or
-// what the agent says beside its work.
+// takeMessage applies a message: the answer of a peer that makes no task, or what
+// the agent says besides its work.
 func (x *Exchange) takeMessage(ctx context.Context, m *a2a.Message) error {
 	if x.at.TaskID != "" {
 		if err := x.takeIDs(ctx, m.TaskID, m.ContextID); err != nil {
@@ -86,8 +86,7 @@ func (x *Exchange) takeMessage(ctx context.Context, m *a2a.Message) error {
 	return x.limitError(x.output.updateArtifact("", m.Parts, false))
 }
 
-// takeTask takes in the task as it is. What it has of artifacts is all that there
-// is.
+// takeTask applies a snapshot of the task. Its artifacts are complete.
 func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
 	if t.ID == "" {
 		return x.Fail(client.CodeProtocol, "a task has no id", nil)
@@ -110,8 +109,8 @@ func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
 	return x.takeStatus(&t.Status, t.Metadata)
 }
 
-// takeIDs takes in whose event something is. The position is kept when the ids are
-// seen for the first time, and so when the message has arrived.
+// takeIDs checks and records the ids of an event. The position is stored when the
+// ids are seen for the first time, and so when the message has arrived.
 func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID string) error {
 	at := &x.at
 	inPath := x.conn != nil && x.conn.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON
@@ -138,8 +137,8 @@ func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID strin
 	return x.hooks.Keep(ctx)
 }
 
-// idProblem says what is wrong with an id of the peer's, which events carry, and
-// requests, perhaps in their paths; "" when nothing is.
+// idProblem returns what is wrong with an id of the peer's, which becomes part of
+// events and requests, possibly of their paths; or "".
 func idProblem(id string, inPath bool) string {
 	switch {
 	case len(id) > MaxID:
@@ -154,8 +153,8 @@ func idProblem(id string, inPath bool) string {
 	return ""
 }
 
-// takeStatus takes in the state of the task. One that has ended stays so. States
-// that are not known are work.
+// takeStatus applies the state of the task. A task that has ended stays so. Unknown
+// states count as working.
 func (x *Exchange) takeStatus(s *a2a.TaskStatus, metadata map[string]any) error {
 	x.takeReport(metadata)
 	if x.phase == phaseEnded {
@@ -191,9 +190,9 @@ func (x *Exchange) followState(s *a2a.TaskStatus) error {
 	}
 }
 
-// takeReport counts what the peer says that the task has used. It tells what the
-// whole task used so far, so only what was not told before counts. What cannot be
-// read counts for nothing.
+// takeReport counts the reported usage of the task. A report is of the whole task
+// so far, so only the difference to the last one counts. An unreadable report
+// counts for nothing.
 func (x *Exchange) takeReport(metadata map[string]any) {
 	if x.conn == nil || !x.conn.Extension {
 		return
