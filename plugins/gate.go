@@ -127,14 +127,14 @@ type CeilingGate interface {
 	Ceiling(ctx context.Context, p *PhaseContext) (Decision, error)
 }
 
-// CeilingDiffGate is implemented by ceiling gates that can tell what they hold
-// delegates to without a call, and compare it with the gate of the same plugin in
+// CeilingDiffGate is implemented by ceiling gates that know their limits for
+// delegates without a call, and compare it with the gate of the same plugin in
 // an earlier revision. It is called for tools that a delegate has; what cannot
 // be compared is widened. A ceiling gate that does not implement it is judged as
 // it judges the agent's own calls.
 type CeilingDiffGate interface {
 	CeilingGate
-	// CeilingVerdict tells what Ceiling decides about a tool.
+	// CeilingVerdict returns what Ceiling decides about a tool.
 	CeilingVerdict(toolID string) Verdict
 	// CeilingWidening compares what Ceiling decides about a tool with what that of
 	// the earlier gate did.
@@ -160,9 +160,9 @@ type SchemaGate interface {
 
 // Widening is what a gate says about a tool, compared with an earlier revision.
 type Widening struct {
-	// Widened says that some call may now be let through, by itself or by a
-	// person, that was not; Narrowed that one is held back that was not. Both are
-	// set where settings cannot be compared.
+	// Widened is set if a call may now be allowed, with or without a person's approval,
+	// that was not before; Narrowed if a call may now be denied that was not. Both are
+	// set if the settings cannot be compared.
 	Widened, Narrowed bool
 	// Reason names what decided before and what does now, for what is widened or
 	// else for what is narrowed.
@@ -186,7 +186,7 @@ type BatchGate func(ctx context.Context, p *PhaseContext, calls []*model.ToolCal
 type BatchDecision struct {
 	// Results are the results of the calls that are not executed, by call id.
 	Results map[string]tools.Result
-	// Events are shown behind those results.
+	// Events are emitted after those results.
 	Events []event.Data
 	// Steer is something that the model alone is told, with the next request.
 	Steer string

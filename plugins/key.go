@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Scope says how long a value of the state lives.
+// Scope is how long a value of the state lives.
 type Scope string
 
 // The scopes of state.
@@ -20,7 +20,7 @@ const (
 type StateKey interface {
 	// ID names the key; it is the same in every process.
 	ID() string
-	// Scope says how long the value lives.
+	// Scope returns how long the value lives.
 	Scope() Scope
 
 	// Decode reads a value's JSON form.

@@ -54,7 +54,7 @@ func payloadOf[T any](payload any) (v T, err error) {
 		return v, fmt.Errorf("the payload is a %T, want %T", payload, v)
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("the payload is no %T: %w", v, err)
+		return v, fmt.Errorf("the payload is not a %T: %w", v, err)
 	}
 	return v, nil
 }

@@ -179,8 +179,8 @@ type Turn interface {
 	// times, for several gates.
 	Answered(action string) (*interaction.Request, *interaction.Answer)
 
-	// Value returns the value of a key, nil when there is none, and SetValue gives it
-	// one. Key does so by type.
+	// Value returns the value of a key, or nil, and SetValue sets it. Key has typed
+	// methods for both.
 	Value(key StateKey) any
 	SetValue(key StateKey, value any)
 }

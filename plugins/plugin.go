@@ -41,7 +41,7 @@ type Section struct {
 	Summary string
 	// Schema is the JSON Schema that the section must satisfy.
 	Schema json.RawMessage
-	// Guards says that the section limits what an agent may do. An agent that has
+	// Guards is set if the section limits what an agent may do. An agent that has
 	// the section and whose plugins do not read it is then an error, not a warning.
 	// A plugin that registers a gate guards without saying so.
 	Guards bool

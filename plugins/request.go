@@ -12,11 +12,11 @@ type Target string
 
 // The places of context messages, in the order in which they are sent.
 const (
-	// TargetSystem is behind the agent's prompt.
+	// TargetSystem is right after the agent's prompt.
 	TargetSystem Target = "system"
-	// TargetSession is behind all system messages.
+	// TargetSession is after all system messages.
 	TargetSession Target = "session"
-	// TargetConversation is behind TargetSession, ahead of the conversation.
+	// TargetConversation is after TargetSession, before the conversation.
 	TargetConversation Target = "conversation"
 	// TargetSuffix is at the end of the request.
 	TargetSuffix Target = "suffix_system"

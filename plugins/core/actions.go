@@ -10,12 +10,11 @@ import (
 // The loop's actions. Those that shape the next request run in BeforeInference,
 // so a hook of that phase or of an earlier one may schedule them.
 const (
-	// AddContextMessage adds a message to the next request, and to those behind
-	// it when it is persistent. Its payload is a plugins.ContextMessage.
+	// AddContextMessage adds a message to the next request, and to all later ones if
+	// it is persistent. Its payload is a plugins.ContextMessage.
 	AddContextMessage = "add_context_message"
-	// RemoveContextMessage takes a message out of the next request and those
-	// behind it. Its payload is the message's key, a string; a key that no
-	// message has changes nothing.
+	// RemoveContextMessage removes a message from the next request and all later
+	// ones. Its payload is the message's key, a string; an unknown key changes nothing.
 	RemoveContextMessage = "remove_context_message"
 	// SetInferenceOverride overrides parameters of the next request, field by
 	// field; of several the last counts. Its payload is an Override.

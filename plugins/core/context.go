@@ -29,7 +29,7 @@ type sending struct {
 // which it was sent it need not: it takes its own place there.
 func (s *sending) coolsDown(step int) bool { return step > s.Step && step-s.Step <= s.Cooldown }
 
-// addLasting adds the messages that last. It runs ahead of the actions, which
+// addLasting adds the messages that last. It runs before the actions, which
 // may replace or remove them.
 func addLasting(_ context.Context, p *plugins.PhaseContext) error {
 	kept := lasting.Get(p)
@@ -77,7 +77,7 @@ func removeContext(_ context.Context, p *plugins.PhaseContext, key string) error
 	return nil
 }
 
-// removeMessage takes a message out of the next request and those behind it.
+// removeMessage removes a message from the next request and all later ones.
 func removeMessage(p *plugins.PhaseContext, key string) {
 	p.Request().RemoveContext(key)
 	if _, kept := lasting.Get(p)[key]; kept {

@@ -58,8 +58,8 @@ const (
 	finalText    = "You have repeated the same tool calls too often. No further calls are possible: give your final answer from what you know."
 )
 
-// checkBatch counts the batch. The first one that is too many is answered with a
-// hint, those behind it only with results, and the last with the end of tools.
+// checkBatch counts the batch. The first batch above the limit is answered with a
+// hint, the following ones with results only, and the last one ends the use of tools.
 func (l *LoopDetection) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (plugins.BatchDecision, error) {
 	s := streakKey.Get(p)
 	if signature := signatureOf(calls); signature != s.Signature {

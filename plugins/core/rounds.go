@@ -47,8 +47,8 @@ func (MaxRounds) Register(r *plugins.Registrar) error {
 // lastRoundText is what the model is told when it has to answer.
 const lastRoundText = "No further tool calls are possible in this turn: give your final answer from what you know."
 
-// finalizeAt lets the model answer without tools in the last round, and in any
-// behind it: an agent that takes over may have fewer rounds than are over.
+// finalizeAt lets the model answer without tools in the last round, and in any later
+// one: an agent that takes over may have fewer rounds than have passed.
 func finalizeAt(limit int) plugins.Hook {
 	return func(_ context.Context, p *plugins.PhaseContext) error {
 		if p.Stats.Steps < limit {

@@ -23,7 +23,7 @@ type StopConditions struct {
 
 var _ plugins.Plugin = (*StopConditions)(nil)
 
-// condition looks at a turn after a model answer and says whether it ends.
+// condition reports whether a turn ends after a model answer, and why.
 type condition func(p *plugins.PhaseContext) (event.Termination, bool)
 
 // recentKey are the digests of the latest answers, newest last, for loop
@@ -56,7 +56,7 @@ func (*StopConditions) Descriptor() plugins.Descriptor {
 }
 
 // Register adds the checks. That of failed calls is made when a step is over, and
-// again behind the next answer: a step that was suspended is over later.
+// again after the next answer: a step that was suspended is over later.
 func (s *StopConditions) Register(r *plugins.Registrar) error {
 	if s.window > 0 {
 		r.StateKey(recentKey)

@@ -124,8 +124,8 @@ func TestActionsWithAWrongPayloadAreDeadLetters(t *testing.T) {
 	}
 }
 
-// behind runs the phase that ends a step.
-func behind(t *testing.T, e *execution.Engine) *event.Termination {
+// endStep runs the phase that ends a step.
+func endStep(t *testing.T, e *execution.Engine) *event.Termination {
 	t.Helper()
 	err := e.Run(t.Context(), plugins.StepEnd)
 	stop := e.StopRequest()
@@ -157,7 +157,7 @@ func TestATurnWhoseAnswerIsFinalEndsByItself(t *testing.T) {
 		if stop := after(t, e, final); (stop != nil) != tt.ends {
 			t.Errorf("%s: the turn ends by %+v", tt.when.Type, stop)
 		}
-		if stop := behind(t, e); stop != nil {
+		if stop := endStep(t, e); stop != nil {
 			t.Errorf("%s: the step ends by %+v", tt.when.Type, stop)
 		}
 	}
@@ -169,12 +169,12 @@ func TestFailuresInARowEndTheTurnWithTheStepThatIsTheLast(t *testing.T) {
 	for failed, want := range []bool{false, false, true} {
 		e.Context.Stats.FailedSteps = failed
 		e.Context.Answer = &asking
-		if stop := behind(t, e); (stop != nil) != want {
+		if stop := endStep(t, e); (stop != nil) != want {
 			t.Errorf("after %d failed steps the turn ends by %+v", failed, stop)
 		}
 	}
 	e.Context.Answer = nil // a step that somebody else's loop ended
-	if stop := behind(t, e); stop != nil {
+	if stop := endStep(t, e); stop != nil {
 		t.Errorf("without an answer the turn ends by %+v", stop)
 	}
 }
@@ -200,7 +200,7 @@ func TestStopConditionsCountOverStops(t *testing.T) {
 			stats.Steps++
 			stats.FailedSteps++
 			e.Context.AddUsage(model.Usage{Input: 6, Output: 4}, "m")
-			ended = after(t, e, asking) != nil || behind(t, e) != nil
+			ended = after(t, e, asking) != nil || endStep(t, e) != nil
 			stats.Elapsed += time.Minute // the time that the step took
 			e = resumed(t, e, agent)
 		}

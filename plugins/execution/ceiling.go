@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Ceiling returns the gates that the agent's delegates are held to.
+// Ceiling returns the gates that also apply to the agent's delegates.
 func (e *Env) Ceiling() []plugins.CeilingGate {
 	var gates []plugins.CeilingGate
 	for i := range e.gates {
@@ -21,8 +21,8 @@ func (e *Env) Ceiling() []plugins.CeilingGate {
 	return gates
 }
 
-// CeilingVerdict returns what the agent's gates can tell about a tool of its
-// delegates: the strictest verdict of those that hold delegates to anything.
+// CeilingVerdict returns the strictest verdict of the agent's ceiling gates on a tool
+// of its delegates.
 func (e *Env) CeilingVerdict(toolID string) (strictest plugins.Verdict) {
 	if e == nil {
 		return plugins.Verdict{}
@@ -40,9 +40,8 @@ func (e *Env) CeilingVerdict(toolID string) (strictest plugins.Verdict) {
 	return strictest
 }
 
-// CeilingWidening compares what the gates hold delegates to with what those of
-// an earlier environment did, as Widening compares what they say of the agent's
-// own calls.
+// CeilingWidening compares the gates' limits for delegates with those of an earlier
+// environment, as Widening does for the agent's own calls.
 func (e *Env) CeilingWidening(before *Env, toolID string, settingsChanged bool) plugins.Widening {
 	return compareOwned(before.ownedCeilings(), e.ownedCeilings(), comparer{
 		verdict: func(g plugins.Gate) plugins.Verdict { return ceilingVerdict(g, toolID) },
@@ -50,8 +49,7 @@ func (e *Env) CeilingWidening(before *Env, toolID string, settingsChanged bool) 
 	})
 }
 
-// ownedCeilings returns the gates that hold delegates to anything, by the plugin
-// that they belong to.
+// ownedCeilings returns the ceiling gates by plugin.
 func (e *Env) ownedCeilings() map[string][]plugins.Gate {
 	m := e.ownedGates()
 	for owner, gates := range m {
@@ -60,7 +58,7 @@ func (e *Env) ownedCeilings() map[string][]plugins.Gate {
 	return m
 }
 
-// ceilingVerdict returns what a ceiling gate tells of a tool of a delegate.
+// ceilingVerdict returns a ceiling gate's verdict on a tool of a delegate.
 func ceilingVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
 	if ceiling, ok := gate.(plugins.CeilingDiffGate); ok {
 		return askVerdict(func() plugins.Verdict { return ceiling.CeilingVerdict(toolID) })
@@ -68,7 +66,7 @@ func ceilingVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
 	return staticVerdict(gate, toolID)
 }
 
-// compareCeilings compares what two gates of one plugin hold delegates to.
+// compareCeilings compares the limits for delegates of two gates of one plugin.
 func compareCeilings(was, is plugins.Gate, toolID string, settingsChanged bool) (w plugins.Widening) {
 	ceiling, ok := is.(plugins.CeilingDiffGate)
 	if !ok {
@@ -80,7 +78,7 @@ func compareCeilings(was, is plugins.Gate, toolID string, settingsChanged bool) 
 
 // comparer compares gates of one tool.
 type comparer struct {
-	// verdict tells what a gate decides without a call.
+	// verdict returns what a gate decides without a call.
 	verdict func(plugins.Gate) plugins.Verdict
 	// compare compares two gates of one plugin.
 	compare func(was, is plugins.Gate) plugins.Widening

@@ -57,16 +57,16 @@ type Engine struct {
 	// Request collects what the plugins make of the next request; the loop
 	// clears it when the request was sent.
 	Request plugins.RequestPlan
-	// Emit takes the events of plugins; nil drops them.
+	// Emit is called with the events of plugins; nil drops them.
 	Emit func(event.Data)
-	// Spend is told what a plugin's model calls used, and of which model; nil
-	// does not matter.
+	// Spend is called with what a plugin's model calls used, and of which model; it
+	// may be nil.
 	Spend func(usage model.Usage, modelID string)
 
 	env     *Env
 	ceiling []plugins.CeilingGate
 	state   map[plugins.StateKey]entry
-	// changed tells that state was committed since the last snapshot.
+	// changed is set if state was committed since the last snapshot.
 	changed bool
 	pending []pendingAction
 	// stop and handOff are what plugins asked for and the loop did not take out yet.
@@ -97,15 +97,15 @@ func (s *staged) setError(err error) {
 	}
 }
 
-// NewEngine returns an engine for one turn. The ceiling holds its tool calls to
-// what the agents that delegated the turn may do.
+// NewEngine returns an engine for one turn. The ceiling limits its tool calls to what
+// the agents that delegated the turn may do.
 func NewEngine(env *Env, ceiling []plugins.CeilingGate) *Engine {
 	e := &Engine{env: env, ceiling: ceiling}
 	e.Context.Turn, e.Context.Session = turn{engine: e}, tools.NoSession
 	return e
 }
 
-// HookError says that a plugin's code failed in a phase.
+// HookError reports that a plugin's code failed in a phase.
 type HookError struct {
 	Plugin string
 	Phase  plugins.Phase
@@ -129,15 +129,15 @@ func (e *Engine) Idle(phase plugins.Phase) bool {
 	return e.env.phases&(1<<phase) == 0 && len(e.pending) == 0
 }
 
-// StopRequest takes out the end of the turn that plugins asked for, or nil.
+// StopRequest returns and clears the end of the turn that plugins asked for, or nil.
 func (e *Engine) StopRequest() *event.Termination {
 	stop := e.stop
 	e.stop = nil
 	return stop
 }
 
-// HandOffRequest takes out the id of the agent that a plugin asked to take over,
-// or "".
+// HandOffRequest returns and clears the id of the agent that a plugin asked to take
+// over, or "".
 func (e *Engine) HandOffRequest() string {
 	agent := e.handOff
 	e.handOff = ""
@@ -193,9 +193,9 @@ func (e *Engine) callHook(ctx context.Context, h *taggedHook) (err error) {
 	return nil
 }
 
-// checkStaged refuses what a hook or handler staged and cannot be committed, right
-// behind it: actions and effects that nobody handles, and values without a JSON
-// form.
+// checkStaged rejects, right after a hook or handler, what it staged and cannot be
+// committed: actions and effects without a handler, and values that cannot be encoded
+// as JSON.
 func (e *Engine) checkStaged() error {
 	if e.staged.err != nil {
 		return e.staged.err
@@ -213,7 +213,8 @@ func (e *Engine) checkStaged() error {
 	return e.encodeStaged()
 }
 
-// carryOutActions runs the actions of the phase, round by round, until none is left.
+// carryOutActions runs the actions of the phase, round by round, until no action is
+// left.
 func (e *Engine) carryOutActions(ctx context.Context, phase plugins.Phase) error {
 	count := 0
 	for range maxActionRounds {
@@ -239,8 +240,8 @@ func (e *Engine) actionLoop(phase plugins.Phase, due []pendingAction, how string
 	return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, %s", ErrActionLoop, how)}
 }
 
-// takeDue takes out the actions that belong to the phase, those of earlier phases
-// first. The others wait for theirs.
+// takeDue removes and returns the actions of the phase, those of earlier phases first.
+// The others wait for their phase.
 func (e *Engine) takeDue(phase plugins.Phase) []pendingAction {
 	if len(e.pending) == 0 && len(e.staged.actions) == 0 {
 		return nil

@@ -64,7 +64,7 @@ type (
 	}
 )
 
-// Env is what the plugins of an agent come to: the hooks of each
+// Env is what the plugins of an agent registered: the hooks of each
 // phase, the tool gates, the handlers of actions and effects, the transforms
 // of requests, the keys of the state, and the tools. It is built anew for
 // every resolve and shared by nothing.
@@ -84,7 +84,7 @@ type Env struct {
 	phases uint16
 }
 
-// Build registers the plugins in order and returns what they come to. The
+// Build registers the plugins in order and returns their environment. The
 // sections are the decoded settings of the agent, by claim. When the
 // agent's active_hook_filter is not empty, only the plugins it names and core
 // plugins contribute hooks, gates, transforms and tools. The errors, each a
@@ -248,7 +248,7 @@ func (e *Env) CallVerdict(toolID string, arguments json.RawMessage) (strictest p
 	return strictest, silent
 }
 
-// CheckSchemas returns what the gates say of the arguments of an agent's tools.
+// CheckSchemas returns the gates' findings about the arguments of an agent's tools.
 func (e *Env) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 	for i := range e.gates {
 		if gate, ok := e.gates[i].gate.(plugins.SchemaGate); ok {
@@ -266,8 +266,8 @@ func (e *Env) SchemaGates() bool {
 	})
 }
 
-// Widening compares what the gates say of a tool with what those of an earlier
-// environment said; settingsChanged tells that sections differ. A gate that
+// Widening compares the gates' decisions on a tool with those of an earlier
+// environment; settingsChanged is set if sections differ. A gate that
 // cannot compare itself is judged by its verdicts.
 func (e *Env) Widening(before *Env, toolID string, settingsChanged bool) plugins.Widening {
 	return compareOwned(before.ownedGates(), e.ownedGates(), comparer{
@@ -288,7 +288,7 @@ func (e *Env) ownedGates() map[string][]plugins.Gate {
 	return m
 }
 
-// staticVerdict returns what a gate tells of a tool, and nothing when it cannot.
+// staticVerdict returns a gate's verdict on a tool, or none if it has no static one.
 func staticVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
 	if static, ok := gate.(plugins.StaticGate); ok {
 		return askVerdict(func() plugins.Verdict { return static.Verdict(toolID) })

@@ -20,12 +20,12 @@ import (
 // each resolve makes new ones, so a hand-off and a resumption begin with
 // Activate and a hand-off and a suspension end with Deactivate. RunStart and
 // RunEnd belong to the turn, whichever agent has the conversation: the state
-// says which plugins are between the two.
+// records which plugins are between the two.
 
 // lifecycle is where the plugins of an engine are between the phases at the ends.
 type lifecycle struct {
-	// active tells that Activate ran and Deactivate did not, and begun which
-	// plugins are between RunStart and RunEnd.
+	// active is set between Activate and Deactivate, and begun are the plugins
+	// between RunStart and RunEnd.
 	active bool
 	begun  []string
 	// only are the plugins that the phase that runs concerns; nil for all.

@@ -140,7 +140,7 @@ func (r *registrar) StateKey(key plugins.StateKey) {
 // Fail keeps an error of the plugin.
 func (r *registrar) Fail(err error) { r.errs = append(r.errs, err) }
 
-// DuplicateError says that something was registered twice that may exist only
+// DuplicateError reports that something was registered twice that may exist only
 // once.
 type DuplicateError struct {
 	// What is the kind of thing, as in "action handler".

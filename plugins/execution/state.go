@@ -42,7 +42,7 @@ type ScheduledAction struct {
 type entry struct {
 	value any
 	raw   json.RawMessage
-	// written tells that this turn set it.
+	// written is set if this turn set it.
 	written bool
 }
 
@@ -115,7 +115,7 @@ func putValue(values *map[string]json.RawMessage, id string, raw json.RawMessage
 	(*values)[id] = raw
 }
 
-// Restore takes up what Export returned, ahead of the first phase. For a new
+// Restore restores what Export returned, before the first phase. For a new
 // turn of a session the state has nothing but Session. What belongs to plugins
 // that the agent does not have is kept and exported again. The errors, each a
 // *StateError, are all values that do not fit their key; nothing is restored
@@ -181,8 +181,8 @@ func (e *Engine) decodeState(s State) (map[plugins.StateKey]entry, error) {
 	return known, errors.Join(errs...)
 }
 
-// MergeSession takes in what other turns of the session committed since this one
-// began, before its own session state is kept. A key that this turn did not write
+// MergeSession merges what other turns of the session committed since this one began,
+// before its own session state is stored. A key that this turn did not write
 // has the committed value; one that it wrote is merged, if the key can, and else
 // stays as this turn wrote it. The errors are those of Restore; nothing is merged
 // then.
@@ -238,7 +238,7 @@ func (e *Engine) Snapshot() map[string]json.RawMessage {
 	return out
 }
 
-// UnknownKeyError says that a hook wrote a key that no plugin declared.
+// UnknownKeyError reports that a hook wrote a key that no plugin declared.
 type UnknownKeyError struct{ Key string }
 
 // Error names the key.
@@ -246,8 +246,8 @@ func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
 }
 
-// StateError says that the value of a key is not what its type can hold: it has
-// no JSON form, or what was kept does not decode.
+// StateError reports that the value of a key does not fit its type: it cannot be
+// encoded as JSON, or what was stored does not decode.
 type StateError struct {
 	Key string
 	Err error

@@ -303,7 +303,7 @@ func TestPayloadsAreTyped(t *testing.T) {
 		"as it was restored":  {payload: json.RawMessage(`{"at":1,"deep":["x"]}`)},
 		"another type":        {payload: "x", fails: "the payload is a string, want execution_test.entry"},
 		"nothing":             {payload: nil, fails: "the payload is a <nil>, want execution_test.entry"},
-		"other JSON":          {payload: json.RawMessage(`[]`), fails: "the payload is no execution_test.entry: json: cannot unmarshal array into Go value of type execution_test.entry"},
+		"other JSON":          {payload: json.RawMessage(`[]`), fails: "the payload is not a execution_test.entry: json: cannot unmarshal array into Go value of type execution_test.entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,8 +18,8 @@ type arguments struct {
 }
 
 var (
-	errMalformed = errors.New("the arguments are no JSON")
-	errNoObject  = errors.New("the arguments are no JSON object")
+	errMalformed = errors.New("the arguments are not JSON")
+	errNoObject  = errors.New("the arguments are not a JSON object")
 )
 
 // decodeArguments decodes the arguments of a call. Two keys of an object that

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// CheckSchemas holds the conditions of the rules to what the tools take. A rule
+// CheckSchemas checks the conditions of the rules against the tools' schemas. A rule
 // for several tools is reported when it fits none of them.
 func (g *gate) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 	shapes := make(map[string]shape)
@@ -111,7 +111,7 @@ func (c *condition) checkKind(tool string, s shape) *diag.Diagnostic {
 	return c.checkChoice(tool, s)
 }
 
-// checkChoice reports a text that is none of those that the tool takes.
+// checkChoice reports a text that the tool does not accept.
 func (c *condition) checkChoice(tool string, s shape) *diag.Diagnostic {
 	allowed := s.allowedTexts()
 	if allowed == nil || !slices.Contains([]operator{same, equal, notEqual, among}, c.op) {

@@ -20,8 +20,8 @@ import (
 // it and without redirections.
 type commandPattern struct {
 	glob pattern.Pattern
-	// prefix is the literal text that the glob begins with, and open tells that
-	// only a '*' follows it.
+	// prefix is the literal text that the glob begins with, and open is set
+	// if only a '*' follows it.
 	prefix string
 	open   bool
 }
@@ -112,7 +112,7 @@ type simpleCommand struct {
 	text, quoted         string
 	prefix, quotedPrefix string
 	known                bool
-	// plain tells that nothing besides the words changes what the command does:
+	// plain is set if nothing besides the words changes what the command does:
 	// no assignment, no redirection to a file.
 	plain bool
 	// runsOthers is set for a command that runs what its arguments, or its input,

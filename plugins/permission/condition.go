@@ -32,8 +32,8 @@ func (o operator) isNegated() bool { return o[0] == '!' }
 // comparesOrder reports whether the operator compares by size.
 func (o operator) comparesOrder() bool { return o[0] == '>' || o[0] == '<' }
 
-// precision says how narrow the operator is; what it excludes is wider than
-// what it names.
+// precision returns how narrow the operator is; one that excludes values is wider
+// than one that names them.
 func (o operator) precision() int {
 	switch o {
 	case equal, same:

@@ -32,7 +32,7 @@ var (
 	responses = map[Scope]json.RawMessage{Once: responseSchema(onlyOnce), Session: responseSchema(anyScope)}
 )
 
-// responseSchema returns the JSON Schema of an answer that may grant some scopes.
+// responseSchema returns the JSON Schema of an answer that may grant certain scopes.
 func responseSchema(scopes []Scope) json.RawMessage {
 	names, _ := json.Marshal(scopes) // texts
 	return json.RawMessage(`{"type":"object","required":["approved"],"additionalProperties":false,"properties":{` +
@@ -41,7 +41,7 @@ func responseSchema(scopes []Scope) json.RawMessage {
 		`"reason":{"type":"string","description":"Why not, for the model."}}}`)
 }
 
-// subject is what an interaction's parameters say.
+// subject is the parameters of an interaction.
 type subject struct {
 	// Agent is the one whose rule asks.
 	Agent string `json:"agent"`
@@ -52,9 +52,9 @@ type subject struct {
 	Scopes []Scope `json:"scopes"`
 }
 
-// askPerson is the decision that makes a call wait for a person.
+// askPerson returns the decision that makes a call wait for a person.
 func (g *gate) askPerson(call *model.ToolCall, o outcome, scopes []Scope) plugins.Decision {
-	message := fmt.Sprintf("Agent %s wants to call tool %s. No rule speaks of it, so it needs your approval.", g.agent, call.Name)
+	message := fmt.Sprintf("Agent %s wants to call tool %s. No rule covers it, so it needs your approval.", g.agent, call.Name)
 	if o.entry != nil {
 		message = fmt.Sprintf("Agent %s wants to call tool %s. By the rule %q that needs your approval.", g.agent, call.Name, o.entry.text)
 	}
@@ -68,22 +68,22 @@ func (g *gate) askPerson(call *model.ToolCall, o outcome, scopes []Scope) plugin
 	}}
 }
 
-// consent is what a person said.
+// consent is the answer of a person.
 type consent struct {
 	Approved bool
 	Scope    Scope
 	Reason   string
 }
 
-// consentOf reads an answer. What does not say plainly that the call is approved
-// is an error or a refusal.
+// consentOf reads an answer. An answer that does not explicitly approve the call is an
+// error or a refusal.
 func consentOf(r *interaction.Answer) (c consent, err error) {
 	if r.Action != interaction.Resume {
 		return consent{Reason: r.Reason}, nil
 	}
 	said, err := decodeArguments(r.Result)
 	if err != nil {
-		return c, errors.New("it is no JSON object that says each thing once")
+		return c, errors.New("it is not a JSON object with unique keys")
 	}
 	c.Reason = r.Reason
 	approved := false
@@ -101,17 +101,17 @@ func consentOf(r *interaction.Answer) (c consent, err error) {
 			c.Reason, ok = v.(string)
 		}
 		if !ok {
-			return consent{}, fmt.Errorf("it has the key %q, or a value there, that it may not have", key)
+			return consent{}, fmt.Errorf("the key %q is unknown or has an invalid value", key)
 		}
 	}
 	if !approved {
-		return consent{}, errors.New("it does not say whether the call is approved")
+		return consent{}, errors.New(`the key "approved" is missing`)
 	}
 	return c, nil
 }
 
-// isAbout reports whether an answer is about the call as it is now: a person who
-// changed the arguments, or saw others, did not agree to these.
+// isAbout reports whether an answer is about the call in its current form: a person
+// who changed the arguments, or saw other ones, did not agree to these.
 func isAbout(request *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
 	shown := request.Arguments
 	if len(r.Arguments) > 0 {

@@ -107,7 +107,7 @@ func TestAnInteractionSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
 			[]string{`{}`, `true`, `null`, `{"approved":"yes"}`, `{"approved":true,"scope":"session"}`, `{"approved":true,"arguments":{}}`},
 		},
 		{
-			"other", `{}`, `Agent a wants to call tool other. No rule speaks of it, so it needs your approval.`,
+			"other", `{}`, `Agent a wants to call tool other. No rule covers it, so it needs your approval.`,
 			`{"agent":"a","tool":"other","scopes":["once","session"]}`,
 			[]string{`{"approved":true,"scope":"session"}`}, []string{`{"approved":true,"scope":"forever"}`},
 		},
@@ -151,9 +151,9 @@ func TestACallIsMadeAsThePersonSays(t *testing.T) {
 		"refused, with a reason": {interaction.Answer{Result: json.RawMessage(`{"approved":false,"reason":"not on Fridays"}`)}, plugins.Block, "permission denied: a person refused this call: not on Fridays"},
 		"refused, and said why":  {interaction.Answer{Result: json.RawMessage(`{"approved":false}`), Reason: "too risky"}, plugins.Block, "permission denied: a person refused this call: too risky"},
 		"cancelled":              {interaction.Answer{Action: interaction.Cancel, Result: json.RawMessage(`{"approved":true}`), Reason: "gone home"}, plugins.Block, "permission denied: a person refused this call: gone home"},
-		"no answer":              {interaction.Answer{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
-		"not said":               {interaction.Answer{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
-		"something else":         {interaction.Answer{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: it has the key "arguments", or a value there, that it may not have`},
+		"no answer":              {interaction.Answer{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: the key \"approved\" is missing"},
+		"not said":               {interaction.Answer{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: the key \"approved\" is missing"},
+		"something else":         {interaction.Answer{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: the key "arguments" is unknown or has an invalid value`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

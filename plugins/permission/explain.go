@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// explainMatch says of each condition of a rule that fits a call why it counts as
-// true.
+// explainMatch explains, for each condition of a rule that matches a call, why it
+// counts as true.
 func (r *Rule) explainMatch(args *arguments) []string {
 	if r.primary != nil && (r.primary.kind == ofPath || r.primary.kind == ofCommand) {
 		return []string{r.explainPrimary(args)}
@@ -49,7 +49,7 @@ func (c *condition) explainValue(object any) string {
 	return fmt.Sprintf("%s holds: %s", c, text)
 }
 
-// describeValue says what a value that the path leads to is.
+// describeValue describes a value at the path.
 func (c *condition) describeValue(v any, there bool, t truth) string {
 	shown := clip.Text(textOf(v))
 	s, isText := v.(string)

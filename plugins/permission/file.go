@@ -12,8 +12,8 @@ import (
 )
 
 // pathPattern is a glob over the paths of files, which are cleaned before they
-// are compared. It compares spellings: links are not followed, so a tool that
-// must not leave a directory has to see to that itself.
+// are compared. It compares names: links are not followed, so a tool that
+// must not leave a directory has to enforce that itself.
 type pathPattern struct {
 	glob pattern.Pattern
 	// absolute tells a pattern of absolute paths, anywhere one that begins with
@@ -74,7 +74,7 @@ func (p *pathPattern) matchPath(text string) truth {
 	case p.glob.Match(clean):
 		return yes
 	case clean == p.directory:
-		return unknown // whoever works on the whole works on what is in it
+		return unknown // a tool that works on the directory works on what is in it
 	default:
 		return no
 	}

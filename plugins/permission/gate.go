@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// gate holds the calls of an agent, and of its delegates, to a policy.
+// gate enforces a policy on the calls of an agent and of its delegates.
 type gate struct {
 	agent  string
 	policy *policy
@@ -44,15 +44,14 @@ func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Deci
 	return g.newDecision(p, o.denyUnreadable(p.Call.Arguments), onlyOnce), nil
 }
 
-// Verdict tells what will be decided about a tool, as far as it does not depend
-// on arguments.
+// Verdict returns the decision on a tool, as far as it does not depend on arguments.
 func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.toolVerdict(toolID) }
 
-// CeilingVerdict tells what the agent's delegates are held to when they call a
-// tool, as far as it does not depend on arguments.
+// CeilingVerdict returns the decision on a tool when the agent's delegates call it, as
+// far as it does not depend on arguments.
 func (g *gate) CeilingVerdict(toolID string) plugins.Verdict { return g.policy.ceilingVerdict(toolID) }
 
-// Explain tells what will be decided about a call, when nobody was asked yet.
+// Explain returns the decision on a call before anybody was asked.
 func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {
 	o := g.policy.decideCall(toolID, arguments)
 	if o.fault != nil {

@@ -410,18 +410,18 @@ func TestReasons(t *testing.T) {
 		{"wc", `{}`, `permission denied: the rule "wc" forbids this call`},
 		{"bash", `{"command":"rm x"}`, `permission denied: the rule "bash(rm *)" forbids this call`},
 		{"bash", `{"command":"ls"}`, ""},
-		{"bash", `{"command":`, "permission denied: the arguments are no JSON, so this call cannot be judged"},
-		{"bash", `[]`, "permission denied: the arguments are no JSON object, so this call cannot be judged"},
+		{"bash", `{"command":`, "permission denied: the arguments are not JSON, so this call cannot be judged"},
+		{"bash", `[]`, "permission denied: the arguments are not a JSON object, so this call cannot be judged"},
 		{"bash", `{"a":1,"a":2}`, `permission denied: the arguments are ambiguous: the key "a" is there twice, so this call cannot be judged`},
 		{"weather", `{}`, `Agent a wants to call tool weather. By the rule "weather" that needs your approval.`},
-		{"weather", `{`, "permission denied: the arguments are no JSON, so this call cannot be judged"},
+		{"weather", `{`, "permission denied: the arguments are not JSON, so this call cannot be judged"},
 		{"other", `{}`, `permission denied: no rule allows this call of tool "other"`},
 	} {
 		if d := check(t, gate, tt.tool, tt.args); d.Reason != tt.want {
 			t.Errorf("%s %s: got %q, want %q", tt.tool, tt.args, d.Reason, tt.want)
 		}
 	}
-	want := "Agent a wants to call tool x. No rule speaks of it, so it needs your approval."
+	want := "Agent a wants to call tool x. No rule covers it, so it needs your approval."
 	if d := check(t, gateOf(t, ""), "x", "{}"); d.Reason != want {
 		t.Errorf("got %q, want %q", d.Reason, want)
 	}

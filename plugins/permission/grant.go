@@ -22,7 +22,7 @@ const maxGrants = 64
 
 var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(mergeGrants))
 
-// mergeGrants returns all grants, those of the second list behind.
+// mergeGrants returns all grants, those of the first list before those of the second.
 func mergeGrants(committed, own []grant) []grant {
 	all := slices.Clone(committed)
 	for _, g := range own {

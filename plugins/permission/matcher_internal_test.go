@@ -245,7 +245,7 @@ func TestPropertyNothingHidesACommand(t *testing.T) {
 }
 
 // FuzzSplitCommand proves that no text makes the splitter panic, that a text with
-// another command behind it still has its own, and that what is allowed stays so
+// another command after it still has its own, and that what is allowed stays so
 // only as long as nothing else is run.
 func FuzzSplitCommand(f *testing.F) {
 	for _, seed := range []string{"ls x; rm y", "echo `a $(b)`", "cat <<E\n$(x)\nE", "((a))", "a=(b)", "$'x' \"$y\" {a,b} ~", "f() { x; }", "[[ a ]]", "x > y 2>&1"} {

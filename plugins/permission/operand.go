@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
-// operandKind says what a condition compares with.
+// operandKind is the kind of value that a condition compares with.
 type operandKind uint8
 
 const (

@@ -12,13 +12,13 @@ import (
 // maxRule bounds a rule, in bytes.
 const maxRule = 16 << 10
 
-// ParseError says why a text is no rule.
+// ParseError is the reason why a text is not a rule.
 type ParseError struct {
 	// Rule is the text.
 	Rule string
 	// Column is the number of the character, from 1, at which the fault is.
 	Column int
-	// Message says what is wrong there.
+	// Message describes the fault.
 	Message string
 }
 
@@ -60,7 +60,7 @@ func (p *parser) parseRule() (r Rule, err error) {
 	case len(p.text) > maxRule:
 		return r, p.errorAt(0, "the rule has %d bytes; at most %d are allowed", len(p.text), maxRule)
 	case !utf8.ValidString(p.text):
-		return r, p.errorAt(0, "the rule is no valid UTF-8")
+		return r, p.errorAt(0, "the rule is not valid UTF-8")
 	}
 	p.skipBlanks()
 	if p.atEnd() {
@@ -126,13 +126,13 @@ func (p *parser) parseTool() (toolPattern, error) {
 			break
 		}
 		if p.next() == ')' {
-			return toolPattern{}, p.errorAt(p.pos, "the parenthesis closes none")
+			return toolPattern{}, p.errorAt(p.pos, "unmatched closing parenthesis")
 		}
 		p.skipChar()
 	}
 	t := toolPattern{kind: byName, text: p.text[from:p.pos]}
 	if t.text == "" {
-		return t, p.errorAt(from, "a tool must stand ahead of the parenthesis")
+		return t, p.errorAt(from, "the tool is missing before the parenthesis")
 	}
 	if !strings.ContainsAny(t.text, `*?[{\`) {
 		return t, nil
@@ -173,7 +173,7 @@ func (p *parser) toolRegex() (toolPattern, error) {
 	}
 }
 
-// parseArguments reads what stands in the parentheses, and those.
+// parseArguments reads the parentheses and what is in them.
 func (p *parser) parseArguments(r *Rule) (err error) {
 	open := p.pos
 	p.pos++

@@ -21,12 +21,12 @@ func (p *parser) matcherAhead() (operandKind, bool) {
 // conditionAhead reports whether a path and an operator are next, or what is
 // meant for one.
 func (p *parser) conditionAhead() bool {
-	ahead := *p
-	if _, err := ahead.parsePath(); err != nil {
+	next := *p
+	if _, err := next.parsePath(); err != nil {
 		return false
 	}
-	ahead.skipBlanks()
-	return operatorSign(ahead.text[ahead.pos:]) != "" || operatorWord(ahead.text[ahead.pos:]) != ""
+	next.skipBlanks()
+	return operatorSign(next.text[next.pos:]) != "" || operatorWord(next.text[next.pos:]) != ""
 }
 
 // operatorSign returns the signs of operators that a text begins with.
@@ -128,7 +128,7 @@ func (p *parser) parseOperator(at path) (operator, error) {
 		p.pos += len(word)
 		return among, nil
 	} else if word != "" {
-		return "", p.errorAt(from, "%q is no operator; there are %s", word, operatorList)
+		return "", p.errorAt(from, "unknown operator %q; use %s", word, operatorList)
 	}
 	sign := operatorSign(rest)
 	p.pos += len(sign)
@@ -138,5 +138,5 @@ func (p *parser) parseOperator(at path) (operator, error) {
 	case slices.Contains(operators, operator(sign)):
 		return operator(sign), nil
 	}
-	return "", p.errorAt(from, `%q is no operator; there are %s. To match the text itself, write \%s`, sign, operatorList, sign)
+	return "", p.errorAt(from, `unknown operator %q; use %s. To match the text itself, write \%s`, sign, operatorList, sign)
 }

@@ -57,7 +57,7 @@ func (p *parser) comparesNumber(sign string) bool {
 	return number && spaced && (rest == "" || rest[0] == ')' || rest[0] == ',')
 }
 
-// afterOperator reports whether an operator stands right ahead of the position.
+// afterOperator reports whether an operator precedes the position.
 func (p *parser) afterOperator(from int) bool {
 	before := strings.TrimRightFunc(p.text[from:p.pos], unicode.IsSpace)
 	if before == "" {

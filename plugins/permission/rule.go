@@ -7,8 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
-// Rule says which tool calls are meant. Make one with ParseRule; the zero Rule
-// fits no call.
+// Rule matches tool calls. Create one with ParseRule; the zero Rule matches no call.
 type Rule struct {
 	tool toolPattern
 	// primary is the glob over the one argument, when there is one: of its text,
@@ -24,7 +23,7 @@ type Rule struct {
 // glob over its text.
 var primaryPrefixes = map[operandKind]string{ofPath: "path:", ofCommand: "command:"}
 
-// toolKind says how a rule names its tools; a greater one is more specific.
+// toolKind is how a rule names its tools; a greater one is more specific.
 type toolKind uint8
 
 const (

@@ -13,7 +13,7 @@ import (
 type shape struct {
 	root   map[string]any
 	schema map[string]any
-	// open tells that nothing is known.
+	// open is set if nothing is known.
 	open bool
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Widening compares what the rules say of a tool with what those of an earlier
-// revision said: about the agent's own calls, and about those of its delegates,
-// which the default does not ask about.
+// Widening compares the rules for a tool with those of an earlier revision: for the
+// agent's own calls, and for those of its delegates, about which the default does not
+// ask.
 func (g *gate) Widening(before plugins.Gate, toolID string) plugins.Widening {
 	return g.compareWith(before, toolID, false, true)
 }
 
-// CeilingWidening compares what the rules hold the agent's delegates to with what
-// those of an earlier revision did.
+// CeilingWidening compares the rules for the agent's delegates with those of an
+// earlier revision.
 func (g *gate) CeilingWidening(before plugins.Gate, toolID string) plugins.Widening {
 	return g.compareWith(before, toolID, true)
 }
@@ -140,8 +140,8 @@ func (c *comparison) listWays(s *situation) (all []way) {
 }
 
 // addWay adds the way in which one entry counts for sure, and another one, which
-// asks and beats it, when it cannot be decided; without such a one they are the
-// same. The number behind the last entry is the default's.
+// asks and overrides it, if that cannot be decided; without such an entry they are the
+// same. The number after the last entry is that of the default.
 func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
 	w := way{need: slices.Repeat([]states{anyState}, len(c.rules))}
 	possible := true
@@ -232,7 +232,7 @@ func (c *comparison) findStricter(strict, open *situation) *pair {
 	return nil
 }
 
-// describeChange says what decides now, and what did.
+// describeChange names what decides now, and what did before.
 func (c *comparison) describeChange(now, was *entry) string {
 	text := c.after.policy.entryName(now) + " in place of " + c.before.policy.entryName(was)
 	if c.ceiling {

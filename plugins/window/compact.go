@@ -91,8 +91,8 @@ func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext)
 
 // estimated is what a request costs.
 type estimated struct {
-	// all is the whole request, as far as it is known ahead of it: the prompt,
-	// the tools, the summary, and the messages behind it.
+	// all is the whole request, as far as it is known in advance: the prompt, the
+	// tools, the summary, and the messages after it.
 	all int
 	// messages are those of the conversation; one that the summary covers costs
 	// nothing.
@@ -158,8 +158,7 @@ func latestGroup(conversation []model.Message) int {
 	return at
 }
 
-// lastOf returns where the last message of a role stands; behind all of them
-// when there is none.
+// lastOf returns the index of the last message of a role, or the number of messages.
 func lastOf(conversation []model.Message, role model.Role) int {
 	for i := len(conversation) - 1; i >= 0; i-- {
 		if conversation[i].Role == role {

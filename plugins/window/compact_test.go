@@ -29,7 +29,7 @@ func compacts(w model.Executor, change ...func(p *window.Policy)) *window.Plugin
 func findFrontier(p *window.Policy) { p.SafeFrontier = true }
 
 // talk is a conversation of so many questions and answers of about 400 tokens,
-// with a system message ahead, and one more question.
+// with a system message before it, and one more question.
 func talk(rounds int) []model.Message {
 	conversation := []model.Message{model.System("be nice")}
 	for range rounds {
@@ -52,7 +52,7 @@ func outcomes(c *conversing) []event.CompactionOutcome {
 func TestALongConversationIsSummarised(t *testing.T) {
 	w := &writer{text: "They talked."}
 	c := begin(t, compacts(w), nil)
-	c.ahead = []model.Message{model.System("prompt")}
+	c.before = []model.Message{model.System("prompt")}
 	conversation := talk(10)
 	sent := c.request(conversation)
 	want := []string{"system: prompt", "system: be nice", summarised, "assistant: say abc abc abc abc abc abc abc abc abc …", "user: now"}
@@ -179,7 +179,7 @@ func TestASummaryOfAnotherConversationIsDropped(t *testing.T) {
 		"edited":                {edit(func(m []model.Message) []model.Message { m[3] = model.User("no"); return m }), false},
 		"edited, with its id":   {edit(func(m []model.Message) []model.Message { m[3] = model.User("no"); m[3].ID = "d"; return m }), false},
 		"another":               {talk(3), false},
-		"a fork ahead of its end": {edit(func(m []model.Message) []model.Message {
+		"a fork before its end": {edit(func(m []model.Message) []model.Message {
 			return append(m[:6], model.Assistant("other"), model.User("?"))
 		}), false},
 		"nothing": {nil, false},
@@ -258,8 +258,8 @@ func TestAFailedSummaryKeepsTheOneBefore(t *testing.T) {
 func TestARequestThatStaysLongIsNotSummarisedEachStep(t *testing.T) {
 	w := &writer{text: "They talked."}
 	c := begin(t, compacts(w, findFrontier, func(p *window.Policy) { p.CompactAt = 500 }), nil)
-	c.ahead = []model.Message{model.System(words(10_000))}
-	c.engine.Context.Agent.SystemPrompt = "" // the plugin does not know what is ahead
+	c.before = []model.Message{model.System(words(10_000))}
+	c.engine.Context.Agent.SystemPrompt = "" // the plugin does not know what precedes the conversation
 	c.tools = []model.Tool{{Name: "x", Description: words(20_000)}}
 	work := steps(120)
 	for n := 1; n <= len(work); n += 2 {

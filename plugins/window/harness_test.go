@@ -29,9 +29,9 @@ type conversing struct {
 	engine *execution.Engine
 	events []event.Data
 	spent  map[string]model.Usage
-	// ahead is what the request has ahead of the conversation, behind what
-	// follows it.
-	ahead, behind []model.Message
+	// before are the messages of the request before the conversation, after those
+	// that follow it.
+	before, after []model.Message
 	tools         []model.Tool
 }
 
@@ -64,7 +64,7 @@ func (c *conversing) session() map[string]json.RawMessage {
 	return state.Session
 }
 
-// prepare runs the hooks ahead of a request.
+// prepare runs the hooks before a request.
 func (c *conversing) prepare(ctx context.Context, conversation []model.Message) error {
 	c.engine.Context.Messages = conversation
 	err := c.engine.Run(ctx, plugins.BeforeInference)
@@ -77,7 +77,7 @@ func (c *conversing) request(conversation []model.Message) []model.Message {
 	if err := c.prepare(context.Background(), conversation); err != nil {
 		c.tb.Fatal(err)
 	}
-	sent, err := c.engine.Transform(slices.Concat(c.ahead, conversation, c.behind), c.tools)
+	sent, err := c.engine.Transform(slices.Concat(c.before, conversation, c.after), c.tools)
 	if err != nil {
 		c.tb.Fatal(err)
 	}

@@ -39,18 +39,18 @@ type Policy struct {
 	// leaves everything since the last user message, and RawSuffixMessages at
 	// least.
 	SafeFrontier bool
-	// RawSuffixMessages is how many messages behind a summary stay as they are.
+	// RawSuffixMessages is how many messages after a summary stay as they are.
 	RawSuffixMessages int
 	// SummaryTokens is how long a summary may be.
 	SummaryTokens int
 	// MinSavings is the share of the summarised tokens, 0 to 1, that a summary
 	// must save to be used.
 	MinSavings float64
-	// Preview says how long tool results of earlier steps are shortened.
+	// Preview is how long tool results of earlier steps are shortened.
 	Preview Preview
 }
 
-// Preview says which tool results are shortened, and to what.
+// Preview is which tool results are shortened, and to what size.
 type Preview struct {
 	// MinTokens is the estimate from which on a result is shortened.
 	MinTokens int

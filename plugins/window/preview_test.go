@@ -47,7 +47,7 @@ func TestShortenKeepsNoMoreThanItMay(t *testing.T) {
 		head, tail = strings.TrimSuffix(head, "\n"), strings.TrimPrefix(tail, "\n")
 		switch {
 		case !found || !ended:
-			t.Fatalf("%q does not say what is missing", short)
+			t.Fatalf("%q does not note what is missing", short)
 		case !strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail):
 			t.Fatalf("%q is not the beginning and the end of %q", short, text)
 		case utf8.RuneCountInString(head)+utf8.RuneCountInString(tail) > chars:

@@ -79,16 +79,16 @@ func TestEveryRequestIsSound(t *testing.T) {
 		p := window.New(policy, window.Summariser{Executor: w})
 		untouched, _ := json.Marshal(conversation)
 		c := begin(t, p, nil)
-		c.ahead = []model.Message{model.System("prompt")}
+		c.before = []model.Message{model.System("prompt")}
 		short := map[string]string{}
 		for n := 1; n <= len(conversation); n++ {
 			if n < len(conversation) && (conversation[n-1].Role == model.RoleAssistant || conversation[n].Role == model.RoleTool) {
-				continue // a request comes behind all results
+				continue // a request comes after all results
 			}
 			if rapid.IntRange(0, 9).Draw(t, "next turn") == 0 {
 				session := c.session()
 				c = begin(t, p, session)
-				c.ahead = []model.Message{model.System("prompt")}
+				c.before = []model.Message{model.System("prompt")}
 			}
 			sent := c.request(conversation[:n:n])
 			matched(t, sent)

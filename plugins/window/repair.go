@@ -6,7 +6,7 @@ import "github.com/agentruntime/agentruntime/model"
 const interrupted = "[Tool execution was interrupted]"
 
 // groupEnd returns where the group ends that begins at i: an answer with tool
-// calls and the messages of results right behind it, or a single message. A
+// calls and the messages of results right after it, or a single message. A
 // group is sent as a whole or not at all.
 func groupEnd(messages []model.Message, i int) int {
 	end := i + 1
@@ -22,11 +22,11 @@ func groupEnd(messages []model.Message, i int) int {
 // callsTools reports whether a message is an answer that calls tools.
 func callsTools(m *model.Message) bool { return m.Role == model.RoleAssistant && m.HasToolCalls() }
 
-// isComplete reports whether each call of a group has its result, in order, and
-// each result its call. Vendors refuse a conversation in which one is missing.
+// isComplete reports whether each call of a group has its result, in order, and each
+// result its call. Vendors reject a conversation in which one is missing.
 func isComplete(group []model.Message) bool {
 	if group[0].Role == model.RoleTool {
-		return false // an answer would be ahead of it
+		return false // an answer would precede it
 	}
 	if !callsTools(&group[0]) {
 		return true
@@ -95,8 +95,8 @@ func repairGroup(group []model.Message) []model.Message {
 	return []model.Message{group[0], answers}
 }
 
-// resultOf returns the first result of a call, which it takes out of those that
-// were found, or a note that there is none.
+// resultOf returns the first result of a call and removes it from those found, or
+// returns a note that the result is missing.
 func resultOf(call *model.ToolCall, found []*model.Part) model.Part {
 	for i, p := range found {
 		if p != nil && p.ToolResult.CallID == call.ID {

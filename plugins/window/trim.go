@@ -44,8 +44,8 @@ type mended struct {
 // trimmed is what became of a request.
 type trimmed struct {
 	messages []model.Message
-	// cut is where the messages begin that are sent behind the pinned ones; the
-	// number of those when none is left out.
+	// cut is where the messages begin that are sent after the pinned ones; the
+	// number of pinned messages if no message is left out.
 	cut int
 	// shortened counts the tool results that are not whole.
 	shortened int
@@ -53,11 +53,11 @@ type trimmed struct {
 	before, after int
 }
 
-// trimRequest returns what is sent of a request that may have a number of tokens.
+// trimRequest returns the part of a request that fits into a budget of tokens.
 //
 // Vendors cache the beginning of a request, so it should seldom change. The cut
-// of the request before stands as long as the request fits with it, and a new
-// one leaves a quarter of the budget free for the steps to come. For the same
+// of the previous request is kept as long as the request fits with it, and a new
+// cut leaves a quarter of the budget free for the next steps. For the same
 // reason results are shortened as soon as they are not the latest, and not when
 // space runs out.
 func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget int) trimmed {
@@ -74,7 +74,7 @@ func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget
 	return out
 }
 
-// latestStep returns where the messages behind the last answer begin.
+// latestStep returns where the messages after the last answer begin.
 func latestStep(messages []model.Message) int {
 	i := len(messages)
 	for i > 0 && messages[i-1].Role != model.RoleAssistant {
@@ -152,7 +152,7 @@ func (t *trimmer) groupStart(i int) int {
 	return i
 }
 
-// findCut returns where the messages begin that are sent behind the pinned ones.
+// findCut returns where the messages begin that are sent after the pinned ones.
 func (t *trimmer) findCut(previous, budget int) int {
 	n, target := len(t.messages), threeQuarters(budget)
 	pinned := t.costOf(0, t.pinned)

@@ -19,8 +19,8 @@ const note = "user: [Earlier messages of this conversation w…"
 func TestARequestThatFitsStaysAsItIs(t *testing.T) {
 	conversation := []model.Message{model.User("hi"), calling("1"), result("1", words(2000))}
 	c := begin(t, fits(3000), nil)
-	c.ahead = []model.Message{model.System("prompt")}
-	if diff := cmp.Diff(append(c.ahead, conversation...), c.request(conversation)); diff != "" {
+	c.before = []model.Message{model.System("prompt")}
+	if diff := cmp.Diff(append(c.before, conversation...), c.request(conversation)); diff != "" {
 		t.Error(diff)
 	}
 	if len(c.events) != 0 || len(c.session()) != 0 {
@@ -143,8 +143,8 @@ func TestALongResultOfAnIncompleteGroupIsShortened(t *testing.T) {
 
 func TestMessagesThatPluginsAddAreKept(t *testing.T) {
 	c := begin(t, fits(300), nil)
-	c.ahead = []model.Message{model.System("prompt"), model.User("memory")}
-	c.behind = []model.Message{model.System("suffix")}
+	c.before = []model.Message{model.System("prompt"), model.User("memory")}
+	c.after = []model.Message{model.System("suffix")}
 	var conversation []model.Message
 	for i := range 20 {
 		conversation = append(conversation, model.User(fmt.Sprintf("ask %d %s", i, words(50))))

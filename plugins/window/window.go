@@ -87,7 +87,7 @@ type turn struct {
 	// messages it begins with.
 	conversation []model.Message
 	leading      int
-	// restored tells that summary and cut are those of the session.
+	// restored is set if summary and cut are those of the session.
 	restored bool
 	summary  standing
 	// cut is the first message of the conversation that is sent; cutMoved tells
@@ -111,7 +111,7 @@ func (t *turn) prepareRequest(ctx context.Context, p *plugins.PhaseContext) erro
 	return t.compactConversation(ctx, p)
 }
 
-// readConversation takes in the conversation, to which the turn only ever adds.
+// readConversation reads the conversation, to which the turn only ever appends.
 func (t *turn) readConversation(p *plugins.PhaseContext) {
 	t.conversation, t.leading = p.Messages, 0
 	for t.leading < len(p.Messages) && p.Messages[t.leading].Role == model.RoleSystem {
@@ -119,8 +119,8 @@ func (t *turn) readConversation(p *plugins.PhaseContext) {
 	}
 }
 
-// restoreState takes up what earlier turns of the session left, as far as it belongs
-// to this conversation.
+// restoreState restores what earlier turns of the session stored, if it belongs to
+// this conversation.
 func (t *turn) restoreState(p *plugins.PhaseContext) {
 	if kept := cutKey.Get(p); kept != (mark{}) {
 		t.cut = kept.findIn(t.conversation)
@@ -162,8 +162,8 @@ func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []mode
 	return out.messages
 }
 
-// findConversation returns where the conversation behind its leading system messages
-// begins in a request, which adds messages ahead of it and behind.
+// findConversation returns where the conversation after its leading system messages
+// begins in a request, which adds messages before and after it.
 func (t *turn) findConversation(request []model.Message) (start int, found bool) {
 	rest := t.conversation[t.leading:]
 	if len(rest) == 0 {
@@ -194,8 +194,8 @@ func replaceRange(messages []model.Message, start, count int, by model.Message) 
 	return append(out, messages[start+count:]...)
 }
 
-// reportTrimming shows what was left out of the request, if that changed, and keeps the
-// cut for the requests to come. It runs when the model has answered and, for a
+// reportTrimming emits what was left out of the request, if that changed, and keeps
+// the cut for later requests. It runs when the model has answered and, for a
 // request that failed, at the end of the turn.
 func (t *turn) reportTrimming(_ context.Context, p *plugins.PhaseContext) error {
 	if t.cutMoved && t.cut <= len(p.Messages) {
