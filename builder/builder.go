@@ -1,6 +1,6 @@
-// Package builder makes runtimes. An AgentRuntimeBuilder takes in agents,
+// Package builder makes runtimes. An AgentRuntimeBuilder collects agents,
 // models, providers, tools and plugins, from Go or from a loaded configuration
-// file; it keeps every error, and Build proves that every agent resolves.
+// file; it keeps every error, and Build checks that every agent resolves.
 package builder
 
 import (
@@ -138,7 +138,7 @@ func (b *AgentRuntimeBuilder) WithRemoteAgents(source spec.RemoteSource) *AgentR
 	return b.addSource(&registry.Source{Spec: source})
 }
 
-// addSource adds a source behind the others.
+// addSource appends a source.
 func (b *AgentRuntimeBuilder) addSource(source *registry.Source) *AgentRuntimeBuilder {
 	source.Position = b.sources
 	b.addError(b.set.AddSource(source))
@@ -162,9 +162,9 @@ func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilde
 	return b
 }
 
-// WithWarnings sets what is told of the warnings of a revision when it becomes
-// current: by Build, and by whoever publishes later. Warnings that the revision
-// before had are left out. The default writes them to the logger.
+// WithWarnings sets the function that gets the warnings of each revision that becomes
+// current, by Build or by a later publish, without those of the previous revision.
+// By default they are logged.
 func (b *AgentRuntimeBuilder) WithWarnings(warn func(diag.List)) *AgentRuntimeBuilder {
 	b.warn = warn
 	return b

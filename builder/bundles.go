@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// BundleError says that somebody could not be asked for their tools.
+// BundleError reports that a bundle could not be asked for its tools.
 type BundleError struct {
 	// Bundle is the id of the entry.
 	Bundle string
@@ -58,7 +58,7 @@ func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
 	}
 }
 
-// ToolsError says that the tools of a server could not be listed or published.
+// ToolsError reports that the tools of a server could not be listed or published.
 type ToolsError struct {
 	// Server is the server's id.
 	Server string
@@ -117,7 +117,7 @@ func publishTools(ctx context.Context, rt *runtime.AgentRuntime, id string, live
 	return nil
 }
 
-// refreshBundles asks the bundles that are due, and takes in their members.
+// refreshBundles asks the bundles that are due, and adds their members.
 func (b *AgentRuntimeBuilder) refreshBundles(ctx context.Context, due func(tools.LiveBundle) bool) []*BundleError {
 	ids := b.set.Bundles.IDs()
 	errs := make([]error, len(ids))
@@ -153,7 +153,7 @@ func refreshBundle(ctx context.Context, bundle tools.LiveBundle) (err error) {
 // closed itself.
 func (b *AgentRuntimeBuilder) Close() error { return b.set.Close() }
 
-// errNotIn says that a bundle is no longer part of what the runtime knows.
+// errNotIn is returned if a bundle was removed from the runtime meanwhile.
 var errNotIn = errors.New("the bundle is gone")
 
 // publishOnChange has a runtime publish a revision whenever the tools of a bundle change.
@@ -173,9 +173,9 @@ func (b *AgentRuntimeBuilder) publishOnChange(rt *runtime.AgentRuntime) {
 			})
 			switch {
 			case err == nil:
-				logger.Info("the tools have changed", zap.Uint64("revision", rev.Number()))
+				logger.Info("tools changed", zap.Uint64("revision", rev.Number()))
 			case ctx.Err() == nil && !errors.Is(err, errNotIn):
-				logger.Warn("the tools have changed and cannot be used", zap.Error(err))
+				logger.Warn("publishing changed tools failed", zap.Error(err))
 			}
 		})
 	}

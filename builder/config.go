@@ -83,7 +83,7 @@ func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 	}
 }
 
-// errBroken stands for settings that the loader has complained about.
+// errBroken is the error of settings that the loader has reported as wrong.
 var errBroken = errors.New("its settings are wrong")
 
 // createComponent makes the component of an entry. A panic of the kind is an error.

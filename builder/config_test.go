@@ -136,8 +136,8 @@ func TestBrokenEntriesAreNotMade(t *testing.T) {
 
 var _ diag.Diagnoser = (*builder.DiscoveryError)(nil)
 
-// A kind of plugins says which sections its plugins read, so that a section that
-// guards is an error where the configuration declares no plugin of the kind.
+// A kind of plugins declares which sections its plugins read, so that a section that
+// guards is an error if the configuration declares no plugin of the kind.
 func TestASectionOfAKindThatIsNotDeclared(t *testing.T) {
 	t.Parallel()
 	quota := kind[plugins.Settings](func() (plugins.Plugin, error) { return claims("quota", `true`), nil })

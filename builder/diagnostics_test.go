@@ -28,8 +28,8 @@ type row struct {
 	name  string
 	wrong func(*builder.AgentRuntimeBuilder)
 	want  diag.Diagnostic
-	// typed says that the error of Build holds the right error of its own type;
-	// nil for what is no error.
+	// typed reports whether the error of Build contains the right typed error; nil if
+	// there should be no error.
 	typed func(error) bool
 	// ask is for what only shows when a runtime that was built is asked.
 	ask func(*testing.T, *builder.AgentRuntimeBuilder) error
@@ -267,7 +267,7 @@ func rows() []row {
 			}),
 		},
 		{
-			name: "unsupported-backend: there is none at all",
+			name: "unsupported-backend: no backend at all",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(), spec.Agent{ID: "far", Endpoint: at("https://x.example")})
 			},
@@ -389,7 +389,7 @@ func rows() []row {
 					WithAgentSpec(agent(func(a *spec.Agent) { a.PluginIDs = []string{"guard"} }))
 			},
 			want: found(diag.InvalidSchema, "", "plugins.guard",
-				`plugin guard: the schema of its section "guard" is no valid JSON Schema: it must be an object or a boolean`, ""),
+				`plugin guard: the schema of its section "guard" is not a valid JSON Schema: it must be an object or a boolean`, ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidSchema }),
 		},
 		{

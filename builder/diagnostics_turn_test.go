@@ -62,7 +62,7 @@ func turnRows() []row {
 				b.WithAgentSpec(agent(func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Schema: []byte(`{"required":"x"}`)} }))
 			},
 			want: found(diag.InvalidSchema, "a", "agents.a.output_schema.schema",
-				"the form of the answer is no valid JSON Schema: required: it is a string, but must be an array", ""),
+				"the output schema is not a valid JSON Schema: required: it is a string, but must be an array", ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidSchema }),
 		},
 		{

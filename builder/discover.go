@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DiscoveryError says that the agents of a remote source could not be learnt.
+// DiscoveryError reports that the agents of a remote source could not be discovered.
 type DiscoveryError struct {
 	Source string
 	Path   string

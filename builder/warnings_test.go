@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// Whoever builds or publishes in Go finds the warnings in the log, each once a
-// revision that has it newly, or is told of them.
+// Warnings of building and publishing in Go are logged, each once by the first
+// revision that has it, or passed to the function of WithWarnings.
 func TestWarningsAreLogged(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)

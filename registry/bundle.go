@@ -20,7 +20,7 @@ type Bundle struct {
 }
 
 // AddTool adds a tool, or, for a tools.Bundle, all its members. A
-// *DuplicateError says that an id is taken; the members with other ids are
+// *DuplicateError reports that an id is taken; the members with other ids are
 // added all the same.
 func (s *Set) AddTool(id string, tool tools.Tool) error {
 	bundle, ok := tool.(tools.Bundle)
@@ -34,21 +34,20 @@ func (s *Set) AddTool(id string, tool tools.Tool) error {
 }
 
 // RefreshBundle puts the members that a bundle has now in the place of those it
-// had. A *DuplicateError says that an id is taken by a tool of somebody else,
+// had. A *DuplicateError reports that an id is taken by a tool of somebody else,
 // which stays.
 func (s *Set) RefreshBundle(id string) error {
 	known, ok := s.Bundles.Get(id)
 	if !ok {
-		return fmt.Errorf("there is no bundle %q", id)
+		return fmt.Errorf("unknown bundle %q", id)
 	}
 	members, found := membersOf(known.Source)
 	s.Bundles.Put(id, &Bundle{Source: known.Source, Found: found})
 	return replaceMembers(s.Tools, id, members)
 }
 
-// Expected reports whether a reference to a tool, which may be a pattern, can
-// mean a member of a bundle that has none, so that nobody can tell whether it is
-// a mistake.
+// Expected reports whether a reference to a tool, which may be a pattern, can mean a
+// member of a bundle whose members are unknown, so that it may not be a mistake.
 func (s *Set) Expected(reference string) bool {
 	fixed := reference
 	if i := strings.IndexAny(reference, `*?[{\`); i >= 0 {
@@ -83,7 +82,7 @@ func replaceMembers(r *Registry[tools.Tool], owner string, members []tools.Membe
 	for _, id := range old {
 		r.Remove(id)
 	}
-	behind := slices.Clone(r.ids[at:])
+	rest := slices.Clone(r.ids[at:])
 	r.ids = slices.Clip(r.ids[:at])
 	var errs []error
 	for _, m := range members {
@@ -94,6 +93,6 @@ func replaceMembers(r *Registry[tools.Tool], owner string, members []tools.Membe
 		r.Put(m.ID, m.Tool)
 		r.owners[m.ID] = owner
 	}
-	r.ids = append(r.ids, behind...)
+	r.ids = append(r.ids, rest...)
 	return errors.Join(errs...)
 }

@@ -62,8 +62,8 @@ func (s *Store) Acquire() *Revision {
 	}
 }
 
-// Release says that whoever called Acquire no longer uses the components of the
-// revision. It is called once for each Acquire, and does not wait.
+// Release ends the use of the revision's components that began with Acquire. It is
+// called once for each Acquire, and does not wait.
 func (r *Revision) Release() { r.generation.removeUser() }
 
 // retireRevision closes the components of a revision that are not in the current one, as
@@ -85,7 +85,7 @@ func (s *Store) retireRevision(old *Revision) {
 
 // Close closes the components of the current revision, and waits for those of
 // earlier ones. It is called when nothing is published or used any more. The
-// error says what could not be closed since the store was made.
+// error lists what could not be closed since the store was created.
 func (s *Store) Close() error {
 	s.closing.Wait()
 	err := s.Current().set.Close()

@@ -29,7 +29,7 @@ func newRegistry[T any](kind, section string) *Registry[T] {
 	return &Registry[T]{kind: kind, section: section, entries: make(map[string]T), owners: make(map[string]string)}
 }
 
-// DuplicateError says that an id is already taken.
+// DuplicateError reports that an id is already taken.
 type DuplicateError struct {
 	// Kind is what the id names, as in "tool".
 	Kind string

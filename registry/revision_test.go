@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The hash names the content: equal content has one hash, whoever published it
-// and how often; any other declaration, or another order, has another.
+// The hash identifies the content: equal content has one hash, whatever its publisher
+// and however often it is published; different content, or another order, has another.
 func TestTheHashNamesTheContent(t *testing.T) {
 	t.Parallel()
 	base := published(t, full).Hash()

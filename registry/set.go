@@ -47,7 +47,7 @@ type Source struct {
 	Spec spec.RemoteSource
 	// Position is where the source stands in the configuration's list.
 	Position int
-	// Broken tells that what is known of the source is not all right, so that nobody
+	// Broken is set if the record of the source has errors, so that nobody
 	// may ask it.
 	Broken bool
 	// Discovered is set once the peer has been asked.
@@ -78,7 +78,7 @@ func NewSet() *Set {
 	}
 }
 
-// AddModel adds a model. A *DuplicateError says that the id is taken by
+// AddModel adds a model. A *DuplicateError reports that the id is taken by
 // another model, in which case nothing changes, or by a pool, in which case the
 // model is added all the same: what refers to the id is then ambiguous.
 func (s *Set) AddModel(m *spec.Model) error {
@@ -91,7 +91,7 @@ func (s *Set) AddModel(m *spec.Model) error {
 	return nil
 }
 
-// AddPool adds a pool. A *DuplicateError says that the id is taken by another
+// AddPool adds a pool. A *DuplicateError reports that the id is taken by another
 // pool, in which case nothing changes, or by a model, in which case the pool is
 // added all the same: what refers to the id is then ambiguous.
 func (s *Set) AddPool(p *spec.Pool) error {
@@ -105,7 +105,7 @@ func (s *Set) AddPool(p *spec.Pool) error {
 }
 
 // AddSource adds a source of remote agents under its name. A *DuplicateError
-// says that the name is taken, in which case nothing changes.
+// reports that the name is taken, in which case nothing changes.
 func (s *Set) AddSource(source *Source) error {
 	name := source.Spec.Name
 	if _, taken := s.Sources.Get(name); taken {
@@ -116,7 +116,7 @@ func (s *Set) AddSource(source *Source) error {
 }
 
 // SplitSource splits the id of a remote agent, "<source>/<agent>", at its first
-// slash; source is empty when there is none.
+// slash; source is empty if it has none.
 func SplitSource(id string) (source, agent string) {
 	if source, agent, ok := strings.Cut(id, "/"); ok {
 		return source, agent
@@ -148,8 +148,8 @@ func (s *Set) Agent(id string) (*spec.Agent, bool) {
 	return nil, false
 }
 
-// Undiscovered reports whether an id names an agent of a source that has not
-// been asked yet, so that nobody can tell whether the agent exists.
+// Undiscovered reports whether an id names an agent of a source that has not been
+// asked yet, so that it is unknown whether the agent exists.
 func (s *Set) Undiscovered(id string) bool {
 	name, agent := SplitSource(id)
 	source, ok := s.Sources.Get(name)

@@ -43,7 +43,7 @@ func NewStore(check Check) *Store {
 // Current returns the revision published last.
 func (s *Store) Current() *Revision { return s.current.Load() }
 
-// InvalidError says that a draft was not published because its dry run found
+// InvalidError reports that a draft was not published because its dry run found
 // errors.
 type InvalidError struct {
 	// Diagnostics is all that the dry run found, warnings and notes included.

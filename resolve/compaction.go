@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// CompactionKey is the section that says how long conversations are summarised.
+// CompactionKey is the section that configures how long conversations are summarised.
 // It is another way to write the context policy, with the same fields.
 const CompactionKey = spec.CompactionSection
 

@@ -95,8 +95,8 @@ func (t *template) warnUnmeasuredCost() {
 	}
 }
 
-// checkCostLimit refuses a limit of cost that a turn brings along and that could
-// not be measured: whoever asks for it relies on it.
+// checkCostLimit rejects a cost limit of a turn that could not be measured: the
+// caller relies on it.
 func (t *template) checkCostLimit(v *variant) error {
 	asked, own := v.agent.Budgets, t.agent.Budgets
 	if asked == nil || asked.MaxCost == nil {
@@ -112,8 +112,7 @@ func (t *template) checkCostLimit(v *variant) error {
 	return &UnmeasuredCostError{Agent: t.agent.ID, Reasons: reasons}
 }
 
-// UnmeasuredCostError says that a turn was to be held to a limit of cost that
-// cannot be measured.
+// UnmeasuredCostError reports that a turn has a cost limit that cannot be measured.
 type UnmeasuredCostError struct {
 	// Agent is the agent that was to run.
 	Agent string

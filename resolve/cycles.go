@@ -21,7 +21,7 @@ func (c *check) warnCycles() {
 	}
 }
 
-// visit says how far the search has come with an agent.
+// visit is the state of an agent in the search.
 type visit uint8
 
 const (

@@ -21,11 +21,11 @@ func TestDelegateCycles(t *testing.T) {
 		edits []draft
 		want  []string
 	}{
-		"none":              {[]draft{calls("a", "b", "c"), calls("b", "c"), calls("c")}, nil},
-		"a diamond is none": {[]draft{calls("a", "b", "c"), calls("b", "d"), calls("c", "d"), calls("d")}, nil},
-		"itself":            {[]draft{calls("a", "a")}, []string{"agents.a.delegates[0]: agents can call each other in a circle: a → a"}},
-		"two":               {[]draft{calls("a", "c", "b"), calls("b", "a"), calls("c")}, []string{"agents.b.delegates[0]: agents can call each other in a circle: a → b → a"}},
-		"behind a chain":    {[]draft{calls("x", "a"), calls("a", "b"), calls("b", "a")}, []string{"agents.b.delegates[0]: agents can call each other in a circle: a → b → a"}},
+		"none":          {[]draft{calls("a", "b", "c"), calls("b", "c"), calls("c")}, nil},
+		"a diamond":     {[]draft{calls("a", "b", "c"), calls("b", "d"), calls("c", "d"), calls("d")}, nil},
+		"itself":        {[]draft{calls("a", "a")}, []string{"agents.a.delegates[0]: agents can call each other in a circle: a → a"}},
+		"two":           {[]draft{calls("a", "c", "b"), calls("b", "a"), calls("c")}, []string{"agents.b.delegates[0]: agents can call each other in a circle: a → b → a"}},
+		"after a chain": {[]draft{calls("x", "a"), calls("a", "b"), calls("b", "a")}, []string{"agents.b.delegates[0]: agents can call each other in a circle: a → b → a"}},
 		"two circles": {[]draft{calls("a", "b"), calls("b", "a"), calls("c", "d"), calls("d", "c")}, []string{
 			"agents.b.delegates[0]: agents can call each other in a circle: a → b → a",
 			"agents.d.delegates[0]: agents can call each other in a circle: c → d → c",

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// ChangeKind says what happened to an agent or to a part of its environment.
+// ChangeKind is what happened to an agent or to a part of its environment.
 type ChangeKind string
 
 // The kinds of changes.
@@ -41,7 +41,7 @@ type Change struct {
 	Through []string `json:"through,omitempty"`
 	Old     string   `json:"old,omitempty"`
 	New     string   `json:"new,omitempty"`
-	// Widened tells that the agent may now do what it could not do before.
+	// Widened is set if the agent may now do what it could not do before.
 	Widened bool `json:"widened,omitempty"`
 	// Reason says by which rule, where rules decide.
 	Reason string `json:"reason,omitempty"`
@@ -331,7 +331,7 @@ func reachOf(c *ToolChoice) reach {
 	return reach{rank: int(plugins.AccessDeny) - int(c.Verdict.Access), text: reachText(c.Verdict)}
 }
 
-// reachText says what a verdict lets through.
+// reachText describes what a verdict allows.
 func reachText(v plugins.Verdict) string {
 	text := v.Access.String()
 	if v.Access == plugins.AccessAllow && v.Rule == "" {
@@ -344,7 +344,7 @@ func reachText(v plugins.Verdict) string {
 }
 
 // compareTools compares what the agent may do with each tool. Gates that can
-// compare their rules do; where nobody can tell which of two settings, or of two
+// compare their rules do; if it is unknown which of two settings, or of two
 // definitions of a tool, allows more, the change counts as widening.
 func compareTools(before, after *view, settingsChanged bool) []Change {
 	old, fresh := byID(before.tools), byID(after.tools)

@@ -9,8 +9,8 @@ import (
 )
 
 // delegation finds the tools that are called on behalf of an agent by those it
-// delegates to, and by those that take over from them. All of them are held to
-// the agent's rules.
+// delegates to, and by those that take over from them. The agent's rules
+// apply to all of them.
 type delegation struct {
 	set *registry.Set
 	// explained are all agents of the revision, by id.
@@ -20,7 +20,7 @@ type delegation struct {
 
 // compareDelegated compares what an agent's delegates may do on its behalf with
 // tools that it does not have in both revisions; those that it has are compared by
-// compareTools. What the delegates gain or lose themselves is told of them.
+// compareTools. What delegates gain or lose themselves is reported for them.
 func (d *delegation) compareDelegated(before, after *view, settingsChanged bool) []Change {
 	if before.env == nil || after.env == nil {
 		return nil
@@ -47,7 +47,7 @@ func (d *delegation) compareDelegated(before, after *view, settingsChanged bool)
 
 func isVisible(c *ToolChoice) bool { return c != nil && c.Rule.Visible }
 
-// ceilingText says what delegates are held to.
+// ceilingText describes a limit on delegates.
 func ceilingText(v plugins.Verdict) string {
 	if v.Access == plugins.AccessAllow {
 		return "not held back"
@@ -72,7 +72,7 @@ func (d *delegation) toolIDs() []string {
 }
 
 // routeTo returns the agents that lead to one that may call a tool on behalf of
-// the root, which is the last of them, by the fewest steps; nil when there is none.
+// the root, which is the last of them, by the fewest steps, or nil.
 func (d *delegation) routeTo(toolID string) (route []string) {
 	d.visitReachable(toolID, func(found []string, e *Explanation) bool {
 		if c := e.Tool(toolID); c != nil && c.Offered() {
@@ -111,8 +111,8 @@ func (d *delegation) visitReachable(toolID string, visit func(route []string, e 
 }
 
 // nextAgents returns the local agents that one may call, or hand the conversation to,
-// while it works for the root. The root's own hand-offs are none of them: an agent
-// that takes over from it is not held to its rules.
+// while it works for the root. The root's own handoffs are excluded: an agent that
+// takes over from it is not bound by its rules.
 func (d *delegation) nextAgents(from *Explanation, toolID string) (ids []string) {
 	for i := range from.Tools {
 		c := &from.Tools[i]

@@ -18,9 +18,9 @@ type Ephemeral struct {
 	// Agent is the agent, which must run here. The defaults are merged under it as
 	// under a declared one.
 	Agent *spec.Agent
-	// Tools are there besides those of the revision. One takes the place of the
-	// revision's with its id: whoever brings it along need not know those. The
-	// agent's catalog decides about all of them.
+	// Tools are there besides those of the revision. One replaces the
+	// revision's tool with the same id, which the caller need not know. The agent's
+	// catalog applies to all of them.
 	Tools []EphemeralTool
 }
 

@@ -132,7 +132,7 @@ func TestToolsThatATurnCannotBringAlong(t *testing.T) {
 		"an id that models mind": {passing(nil, "a b"), "invalid-id tools[0]"},
 		"nothing":                {&resolve.Ephemeral{Agent: passing(nil).Agent, Tools: []resolve.EphemeralTool{{ID: "x"}}}, "invalid-value tools[0]"},
 		"one that panics":        {&resolve.Ephemeral{Agent: passing(nil).Agent, Tools: []resolve.EphemeralTool{{ID: "x", Tool: panickingTool{}}}}, "invalid-schema tools[0]"},
-		"a schema that is none":  {&resolve.Ephemeral{Agent: passing(nil).Agent, Tools: []resolve.EphemeralTool{{ID: "x", Tool: rawTool(`{"type":5}`)}}}, "invalid-schema tools[0]"},
+		"an invalid schema":      {&resolve.Ephemeral{Agent: passing(nil).Agent, Tools: []resolve.EphemeralTool{{ID: "x", Tool: rawTool(`{"type":5}`)}}}, "invalid-schema tools[0]"},
 	} {
 		if got := places(diag.FromError(unresolved(t, rev, c.e))); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: %v", name, got)

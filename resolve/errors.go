@@ -9,14 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Error says why an agent does not resolve: everything that stands in the way,
-// each an error of its own that errors.As finds.
+// Error is why an agent does not resolve: all errors, each of which errors.As finds.
 type Error struct {
 	Agent string
 	Errs  []error
 }
 
-// Error lists everything that stands in the way.
+// Error lists all errors.
 func (e *Error) Error() string {
 	texts := make([]string, len(e.Errs))
 	for i, err := range e.Errs {
@@ -25,7 +24,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("agent %s does not resolve: %s", e.Agent, strings.Join(texts, "; "))
 }
 
-// Unwrap returns what stands in the way.
+// Unwrap returns the errors.
 func (e *Error) Unwrap() []error { return e.Errs }
 
 // Reference is a reference to something that does not exist.
@@ -34,11 +33,11 @@ type Reference struct {
 	ID string
 	// Agent is the agent that refers to it, directly or through its model.
 	Agent string
-	// Path is where the reference stands.
+	// Path is the place of the reference.
 	Path string
 	// Nearest is the known id that looks most like ID, or is probably meant, or empty.
 	Nearest string
-	// Hint says what to write instead; empty asks whether Nearest was meant.
+	// Hint is what to write instead; if empty, Nearest is suggested.
 	Hint string
 }
 
@@ -53,17 +52,17 @@ func (r *Reference) notDefined(code diag.Code, kind string) diag.Diagnostic {
 	return d
 }
 
-// AgentNotFoundError says that an agent, asked for or named as a delegate, does
+// AgentNotFoundError reports that an agent, asked for or named as a delegate, does
 // not exist.
 type AgentNotFoundError struct{ Reference }
 
-// ModelNotFoundError says that a model or pool does not exist.
+// ModelNotFoundError reports that a model or pool does not exist.
 type ModelNotFoundError struct{ Reference }
 
-// ProviderNotFoundError says that the provider of a model does not exist.
+// ProviderNotFoundError reports that the provider of a model does not exist.
 type ProviderNotFoundError struct{ Reference }
 
-// PluginNotFoundError says that a plugin does not exist.
+// PluginNotFoundError reports that a plugin does not exist.
 type PluginNotFoundError struct{ Reference }
 
 // Diagnostic returns the error as agent-not-found.
@@ -98,7 +97,7 @@ func (e *ProviderNotFoundError) Error() string { return e.Diagnostic().Error() }
 // Error returns the text of the diagnostic.
 func (e *PluginNotFoundError) Error() string { return e.Diagnostic().Error() }
 
-// AmbiguousModelError says that an id names both a model and a pool.
+// AmbiguousModelError reports that an id names both a model and a pool.
 type AmbiguousModelError struct {
 	ID    string
 	Agent string
@@ -114,7 +113,7 @@ func (e *AmbiguousModelError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *AmbiguousModelError) Error() string { return e.Diagnostic().Error() }
 
-// InvalidPluginConfigError says that a section violates what the plugin that
+// InvalidPluginConfigError reports that a section violates what the plugin that
 // claims it demands.
 type InvalidPluginConfigError struct {
 	Agent  string
@@ -132,7 +131,7 @@ func (e *InvalidPluginConfigError) Diagnostic() diag.Diagnostic { return e.Found
 // Error returns the text of the diagnostic.
 func (e *InvalidPluginConfigError) Error() string { return e.Diagnostic().Error() }
 
-// UnsupportedBackendError says that no registered backend is of the kind that
+// UnsupportedBackendError reports that no registered backend is of the kind that
 // an endpoint or remote source asks for.
 type UnsupportedBackendError struct {
 	// Agent is the agent that runs there, or that delegates to it; empty for a
@@ -156,7 +155,7 @@ func (e *UnsupportedBackendError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *UnsupportedBackendError) Error() string { return e.Diagnostic().Error() }
 
-// InvalidEndpointError says that an endpoint is misconfigured.
+// InvalidEndpointError reports that an endpoint is misconfigured.
 type InvalidEndpointError struct {
 	Agent   string
 	Backend string
@@ -170,7 +169,7 @@ func (e *InvalidEndpointError) Diagnostic() diag.Diagnostic { return e.Found.For
 // Error returns the text of the diagnostic.
 func (e *InvalidEndpointError) Error() string { return e.Diagnostic().Error() }
 
-// RemoteNotLocalError says that a local resolve was asked of an endpoint-backed
+// RemoteNotLocalError reports that a local resolve was asked of an endpoint-backed
 // agent.
 type RemoteNotLocalError struct {
 	Agent string
@@ -186,7 +185,7 @@ func (e *RemoteNotLocalError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *RemoteNotLocalError) Error() string { return e.Diagnostic().Error() }
 
-// ToolIDConflictError says that two sources give one tool id.
+// ToolIDConflictError reports that two sources give one tool id.
 type ToolIDConflictError struct {
 	Agent         string
 	ToolID        string
@@ -203,7 +202,7 @@ func (e *ToolIDConflictError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *ToolIDConflictError) Error() string { return e.Diagnostic().Error() }
 
-// EnvBuildError says that the plugins of an agent could not be put together.
+// EnvBuildError reports that the plugins of an agent could not be put together.
 type EnvBuildError struct {
 	Agent  string
 	Plugin string

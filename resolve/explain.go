@@ -12,19 +12,19 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Explanation says how an agent resolves, or why it does not.
+// Explanation is how an agent resolves, or why it does not.
 type Explanation struct {
 	// Agent is the agent with the defaults merged under it, and its context policy
 	// as it is in effect.
 	Agent *spec.Agent
-	// Origin tells which parts of it came from the defaults.
+	// Origin is which parts of it came from the defaults.
 	Origin spec.Origin
 	// Path is where the agent stands in the configuration.
 	Path string
 	// Model and Pool are what the agent runs on; at most one is set.
 	Model *spec.Model
 	Pool  *spec.Pool
-	// Retried tells whether model calls are wrapped for retries.
+	// Retried reports whether model calls are wrapped for retries.
 	Retried bool
 	// Plugins are the agent's plugins in order, the runtime's own included.
 	Plugins []execution.Loaded
@@ -42,8 +42,8 @@ type Explanation struct {
 }
 
 // Explain resolves an agent afresh and records every choice. An agent that does
-// not resolve is explained as far as it goes; the error then says what stands
-// in the way, and the explanation is nil only when there is no such agent.
+// not resolve is explained as far as possible; the error then lists what is
+// wrong, and the explanation is nil only if the agent does not exist.
 func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Explanation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("explain agent %s: %w", agentID, err)

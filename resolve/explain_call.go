@@ -6,8 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// CallVerdict says what would become of a call, as far as the configuration
-// decides it.
+// CallVerdict is the decision on a call, as far as the configuration determines it.
 type CallVerdict struct {
 	// Gate is what the plugins' gates decide.
 	Gate plugins.Verdict

@@ -28,13 +28,13 @@ func formatFindings(list diag.List) []string {
 	return out
 }
 
-// guarding returns a plugin whose section says that it guards.
+// guarding returns a plugin whose section is marked as a guard.
 func guarding(key string) made {
 	return made{sections: []plugins.Section{plugins.Section{Key: key, Schema: []byte(`true`)}.AsGuard()}}
 }
 
-// gating returns a plugin that registers a gate and claims a section that does
-// not say that it guards.
+// gating returns a plugin that registers a gate and claims a section that is not
+// marked as a guard.
 func gating(key string, register func(*plugins.Registrar)) made {
 	p := claims(key, `true`)
 	p.register = func(r *plugins.Registrar) error { register(r); return nil }
@@ -92,7 +92,7 @@ func TestASectionThatGuardsAndThatNothingReadsIsAnError(t *testing.T) {
 				`error unclaimed-section agents.b.sections.permision: did you mean "permission"?`,
 			},
 		},
-		"a plugin that says that it guards": {
+		"a plugin that is marked as a guard": {
 			[]draft{plugin("limits", guarding("quota")), agent("a", has("quota"))},
 			[]string{`error unclaimed-section agents.a.sections.quota: plugin "limits" claims it: add it to plugin_ids`},
 		},
@@ -104,7 +104,7 @@ func TestASectionThatGuardsAndThatNothingReadsIsAnError(t *testing.T) {
 			[]draft{plugin("limits", gating("quota", func(r *plugins.Registrar) { r.BatchGate(batch) })), agent("a", has("quota"))},
 			[]string{`error unclaimed-section agents.a.sections.quota: plugin "limits" claims it: add it to plugin_ids`},
 		},
-		"a plugin that reads its settings ahead of its gate": {
+		"a plugin that reads its settings before its gate": {
 			[]draft{plugin("limits", made{
 				sections: []plugins.Section{plugins.NewSection("quota", "", json.RawMessage(`{"type": "object"}`), plugins.DecodeInto(struct{ Strict bool }{}))},
 				register: func(r *plugins.Registrar) error {

@@ -12,7 +12,7 @@ import (
 // vendorModel is how vendors call their models.
 var vendorModel = regexp.MustCompile(`(?i)^(gpt-|o[1-9](-|$)|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|grok|command-|phi-?[0-9]|sonnet|opus|haiku)`)
 
-// modelHint says what a model id that leads nowhere probably is: a provider's own
+// modelHint returns what an undefined model id probably is: a provider's own
 // name of a model, as other systems have it, or the id of a provider. Meant is the
 // model or pool to name instead, if there is one.
 func (x *index) modelHint(id string) (meant, hint string) {
@@ -45,8 +45,8 @@ func (x *index) modelHint(id string) (meant, hint string) {
 	return "", fmt.Sprintf("that is a vendor's name of a model: declare it, as in models: {main: {provider_id: %s, upstream_model: %s}}, and write its id", provider, upstream)
 }
 
-// providerHint says which provider is probably meant by the name of a vendor, or how
-// to declare one where there is none.
+// providerHint returns the provider that the name of a vendor probably means, or how
+// to declare one.
 func (x *index) providerHint(id string) (meant, hint string) {
 	var of []string
 	for known, exec := range x.set.Providers.All() {

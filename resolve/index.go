@@ -132,7 +132,7 @@ func (x *index) compileSection(plugin, path string, section plugins.Section) cla
 	compiled, err := schema.Compile(section.Schema)
 	if err != nil {
 		x.found = append(x.found, diag.New(diag.InvalidSchema, path,
-			"plugin %s: the schema of its section %q is no valid JSON Schema: %v", plugin, section.Key, err).AtKey())
+			"plugin %s: the schema of its section %q is not a valid JSON Schema: %v", plugin, section.Key, err).AtKey())
 		return c
 	}
 	c.schema = compiled

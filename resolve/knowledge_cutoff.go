@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// KnowledgeCutoffKey is the section that says whether a model is told its
+// KnowledgeCutoffKey is the section that configures whether a model is told its
 // knowledge cutoff and the date.
 const KnowledgeCutoffKey = "knowledge_cutoff_context"
 

@@ -16,8 +16,8 @@ import (
 )
 
 // lookupModel is the first stage. It finds the agent's endpoint and stops there, or
-// finds its model or pool and the providers behind it, and puts around them what
-// every model call needs.
+// finds its model or pool and their providers, and wraps them in what every model
+// call needs.
 func (t *template) lookupModel() {
 	t.trace.beginStage(StageLookup)
 	defer t.trace.endStage()
@@ -113,8 +113,8 @@ func (t *template) decodePipeline() {
 	}
 }
 
-// servedBy returns who serves the one model, as observers are told: the vendor,
-// or the provider's id where that is not known. A pool has several.
+// servedBy returns who serves the agent's model, for telemetry: the vendor, or the
+// provider's id if that is unknown. A pool has several.
 func (t *template) servedBy() string {
 	if t.model == nil {
 		return ""
@@ -302,8 +302,8 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 	return &model.Retrying{Executor: shared, Policy: t.calling.retry}, known
 }
 
-// failBelow reports what is wrong with a record that the agent uses. Check says
-// the same of the record itself; in an unchecked revision nothing else does.
+// failBelow reports the errors of a record that the agent uses. Check reports them for
+// the record itself; in an unchecked revision nothing else does.
 func (t *template) failBelow(path string, list diag.List) {
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
@@ -364,8 +364,8 @@ func (x *index) agentNotFound(id, agent, path string) error {
 	return &AgentNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearestID("agent", id, x.set.AgentIDs)}}
 }
 
-// unknownAgent is agentNotFound for an id that comes from outside of the
-// revision: whoever asks for many must not make it grow.
+// unknownAgent is agentNotFound for an id from outside the revision: asking for
+// many ids must not make the revision grow.
 func (x *index) unknownAgent(id string) error {
 	near, _ := nearest.Of(id, x.set.AgentIDs())
 	return &AgentNotFoundError{Reference{ID: id, Nearest: near}}

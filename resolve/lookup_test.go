@@ -160,7 +160,7 @@ func TestPoolsLiveWithTheRevision(t *testing.T) {
 		t.Error("agents that wait differently long share a pool")
 	}
 	if !plan(t, rev, "c").Retried || plan(t, rev, "never").Retried {
-		t.Error("the plans do not say who retries")
+		t.Error("Retried is wrong in the plans")
 	}
 	if of(revision(t, edits...), "a") == of(rev, "a") {
 		t.Error("two revisions share a pool")
@@ -201,7 +201,7 @@ func TestBreakersLiveWithTheRevision(t *testing.T) {
 	}
 }
 
-// A model that says what it reads is sent nothing else.
+// A model that declares its input is sent nothing else.
 func TestAModelIsSentWhatItReads(t *testing.T) {
 	t.Parallel()
 	rev := revision(t, agent("a"), func(d *registry.Draft) {

@@ -156,7 +156,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 			})},
 			[]string{"no-effect: agents.a.loop_detection.hard_cutoff_threshold: loop_detection is not enabled"},
 		},
-		"pauses between repetitions that there are none of": {
+		"pauses between retries that are disabled": {
 			[]draft{agent("a", retry(`{"max_retries": 0, "backoff_base": "1s", "stream_idle_timeout": "1s"}`))},
 			[]string{"no-effect: agents.a.sections.retry.backoff_base: backoff_base never applies: max_retries is 0"},
 		},

@@ -74,7 +74,7 @@ func (t *template) newVariant(o *Overrides) (variant, error) {
 		form, err := backend.NewOutputForm(o.Output)
 		if err != nil {
 			e.Errs = append(e.Errs, diag.New(diag.InvalidSchema, "output_schema.schema",
-				"the form of the answer is no valid JSON Schema: %v", err).ForAgent(t.agent.ID))
+				"the output schema is not a valid JSON Schema: %v", err).ForAgent(t.agent.ID))
 		}
 		v.form = form
 	}
@@ -98,7 +98,7 @@ func (t *template) compileOutput() {
 	form, err := backend.NewOutputForm(output)
 	if err != nil {
 		t.addError(diag.New(diag.InvalidSchema, t.pathOf("output_schema.schema"),
-			"the form of the answer is no valid JSON Schema: %v", err).ForAgent(t.agent.ID))
+			"the output schema is not a valid JSON Schema: %v", err).ForAgent(t.agent.ID))
 		return
 	}
 	t.form = form

@@ -64,8 +64,8 @@ func (t *template) injectPlugins() {
 	t.loaded = append(t.loaded, t.ownPlugins(t.agent, func(id, why string) { t.trace.addChoice("injected", "plugin", id, why) })...)
 }
 
-// ownPlugins returns the runtime's own plugins for an agent. A tell that is not
-// nil is told why each is there.
+// ownPlugins returns the runtime's own plugins for an agent. If tell is
+// not nil, it is called with the reason for each.
 func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []execution.Loaded {
 	var list []execution.Loaded
 	add := func(id string, plugin plugins.Plugin, why string) {

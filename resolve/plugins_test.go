@@ -27,8 +27,8 @@ func names(p *resolve.Plan) []string {
 	return out
 }
 
-// The runtime's own plugins stand behind those of the agent: the round limit
-// always, stop conditions when there are some.
+// The runtime's own plugins come after those of the agent: the round limit always,
+// stop conditions if there are any.
 func TestTheRuntimesOwnPlugins(t *testing.T) {
 	t.Parallel()
 	rev := revision(t, plugin("x", made{}), plugin("y", made{}), agent("a", func(a *spec.Agent) {

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Options say how to resolve. The zero value resolves any agent.
+// Options control how an agent is resolved. The zero value resolves any agent.
 type Options struct {
 	// LocalOnly refuses an endpoint-backed agent with a *RemoteNotLocalError.
 	LocalOnly bool
@@ -42,10 +42,9 @@ type Plan struct {
 	Remote backend.Backend
 	// Model is the model's id, or the pool's.
 	Model string
-	// Retried tells whether model calls are wrapped for retries.
+	// Retried reports whether model calls are wrapped for retries.
 	Retried bool
-	// Warnings is what is probably not meant. It never keeps an agent from
-	// resolving.
+	// Warnings are probable mistakes. They never keep an agent from resolving.
 	Warnings diag.List
 }
 

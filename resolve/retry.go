@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// RetryKey is the section that says how model calls are repeated.
+// RetryKey is the section that configures how model calls are retried.
 const RetryKey = "retry"
 
 // retrySchema is the JSON Schema of the section. Every field may be left out.
@@ -53,8 +53,8 @@ func Sections() []plugins.Section {
 	}
 }
 
-// calling says how a model is called: how calls are repeated, never without a
-// section, and how long a stream may be silent.
+// calling is how a model is called: how calls are retried, which needs the section,
+// and how long a stream may be silent.
 type calling struct {
 	retry model.RetryPolicy
 	idle  time.Duration

@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// template is what resolving an agent comes to as far as the revision decides
-// it: everything but the plugins' registration, which each resolve repeats. It
+// template is the part of a resolved agent that depends on the revision alone: everything but the plugins' registration, which each resolve repeats. It
 // is made once, by the goroutine that resolves the agent first, and read-only
 // from then on.
 type template struct {
@@ -24,10 +23,10 @@ type template struct {
 	errs     []error
 	warnings diag.List
 
-	// Of the first stage.
+	// Set by the first stage.
 	remote  backend.Backend
 	calling calling
-	// cutoff says whether the model is told its knowledge cutoff.
+	// cutoff is whether the model is told its knowledge cutoff.
 	cutoff  cutoffContext
 	wrapped bool
 	served
@@ -45,7 +44,7 @@ type template struct {
 	// form is that of the final answer; nil for any.
 	form *backend.OutputForm
 
-	// Of the second stage.
+	// Set by the second stage.
 	loaded   []execution.Loaded
 	sections map[plugins.Claim]any
 	// claimed are the sections that something reads. Of the agent's others,
@@ -53,15 +52,15 @@ type template struct {
 	claimed, unclaimed []string
 	env                *execution.Env
 	gaps
-	// toolless tells that the catalog leaves nothing, which it does not say.
+	// toolless is set if the catalog leaves no tool without saying so explicitly.
 	toolless bool
 
-	// brought are tools that a turn brought along, and passing tells that the
-	// template is for that turn alone.
+	// brought are the tools of an ephemeral agent, and passing is set if the
+	// template is for one turn only.
 	brought []EphemeralTool
 	passing bool
 
-	// Of the third stage. The agent sees some tools, and its model is offered
+	// Set by the third stage. The agent sees some tools, and its model is offered
 	// some of those; choices are recorded for Explain only.
 	seen, offered *toolbox
 	choices       []ToolChoice
@@ -73,11 +72,11 @@ type template struct {
 type gaps struct {
 	// meant are the plugins that misspelt plugin_ids probably mean.
 	meant []string
-	// broken tells that a plugin is missing or does not register, so that
-	// nobody knows which tools it would have brought.
+	// broken is set if a plugin is missing or does not register, so that
+	// its tools are unknown.
 	broken bool
-	// unreadable tells that a pattern of the catalog does not compile, so that
-	// nobody knows which tools it was meant for; wanted are the tools that misspelt
+	// unreadable is set if a pattern of the catalog does not compile, so that
+	// it is unknown which tools it matches; wanted are the tools that misspelt
 	// entries of the catalog, and rules, probably mean.
 	unreadable bool
 	wanted     []string
@@ -126,7 +125,7 @@ func (t *template) validateAgent() {
 	}
 }
 
-// pathOf returns where a part of the agent was written: the agent's own record,
+// pathOf returns where a part of the agent is defined: the agent's own record,
 // or the defaults.
 func (t *template) pathOf(rel string) string { return t.origin.Path(t.base, rel) }
 
@@ -144,7 +143,7 @@ func (t *template) addWarning(d diag.Diagnostic) {
 	t.warnings = append(t.warnings, d.ForAgent(t.agent.ID))
 }
 
-// joinedError returns everything that stands in the way, or nil.
+// joinedError returns everything that keeps the agent from resolving, or nil.
 func (t *template) joinedError() error {
 	if len(t.errs) == 0 {
 		return nil

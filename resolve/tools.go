@@ -14,12 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// ToolChoice is what resolving decided about one tool.
+// ToolChoice is the decision on one tool.
 type ToolChoice struct {
 	ID     string           `json:"id"`
 	Source toolset.Source   `json:"source"`
 	Rule   toolset.Decision `json:"catalog"`
-	// Verdict is what the plugins' gates can tell about the tool.
+	// Verdict is the verdict of the plugins' gates on the tool.
 	Verdict plugins.Verdict `json:"gate"`
 }
 
@@ -148,7 +148,7 @@ func (m *merger) claimID(id string, source toolset.Source, path string) bool {
 	return !taken
 }
 
-// addTool adds a tool that was compiled, or reports why there is none.
+// addTool adds a tool that was compiled, or reports why it could not be.
 func (m *merger) addTool(id string, entry *toolset.Entry, found diag.List, path string) {
 	for _, d := range found {
 		d.Path = path
@@ -243,9 +243,9 @@ func (m *merger) filterTools(catalog *toolset.Filter) {
 	}
 }
 
-// checkGates holds the settings of the gates to the arguments of the tools that
-// the agent sees. Tools that a turn brought are not those that the settings were
-// written for.
+// checkGates checks the settings of the gates against the arguments of the tools that
+// the agent sees. Tools of an ephemeral agent are left out: the settings were not
+// written for them.
 func (m *merger) checkGates() {
 	if m.env == nil || !m.env.SchemaGates() {
 		return
@@ -281,7 +281,7 @@ func (m *merger) toolboxOf(entries []*toolset.Entry) *toolbox {
 	return m.index.toolboxes.shareToolbox(entries)
 }
 
-// verdictOn returns what the gates say of a tool.
+// verdictOn returns the gates' verdict on a tool.
 func (t *template) verdictOn(id string) plugins.Verdict {
 	if t.env == nil {
 		return plugins.Verdict{}

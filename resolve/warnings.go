@@ -11,12 +11,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// permissionKey is the section that permission rules stand in, whichever plugin
-// claims it.
+// permissionKey is the section of permission rules, whichever plugin claims it.
 const permissionKey = "permission"
 
-// warnAll collects what is probably not meant. What only follows from an error
-// that was reported is left out.
+// warnAll adds the warnings, except those that only follow from an error that was
+// reported.
 func (m *merger) warnAll(catalog *toolset.Filter) {
 	t, ids := m.template, m.toolIDs()
 	explained := t.unreadable || t.broken
@@ -42,14 +41,14 @@ func (t *template) isHidden(catalog *toolset.Filter, id string) bool {
 	return !catalog.Decide(id).Visible && !t.unreadable && !slices.Contains(t.wanted, id)
 }
 
-// wantsNoTools reports whether the agent's catalog says that it has no tools, as
+// wantsNoTools reports whether the agent's catalog explicitly allows no tools, as
 // allowed_tools: [] does.
 func (t *template) wantsNoTools() bool {
 	a := t.agent
 	return (a.AllowedTools != nil || a.AllowedToolPatterns != nil) && len(a.AllowedTools)+len(a.AllowedToolPatterns) == 0
 }
 
-// toolIDs returns the ids of all tools there are or would be, sorted.
+// toolIDs returns the ids of all tools, including those with errors, sorted.
 func (m *merger) toolIDs() []string {
 	own := m.all[len(m.index.tools):]
 	if len(own)+len(m.lost) == 0 {
@@ -94,7 +93,7 @@ func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows 
 	return allows
 }
 
-// warnToolBudgets warns of budgets of tools that there are not.
+// warnToolBudgets warns of budgets of tools that do not exist.
 func (t *template) warnToolBudgets(ids []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.agent.ToolBudgets)) {
 		if _, ok := slices.BinarySearch(ids, name); ok || t.index.set.Expected(name) {

@@ -274,8 +274,8 @@ func TestAPluginMayWarnOfItsSection(t *testing.T) {
 	}
 }
 
-// Notes tell of what nothing uses. What is broken, or what a misspelt reference
-// probably means, is none of it.
+// Notes report unused definitions, except broken ones and those that a misspelt
+// reference probably means.
 func TestUnusedDefinitions(t *testing.T) {
 	t.Parallel()
 	notes := func(edits ...draft) []string {

@@ -25,7 +25,7 @@ func (t *template) clampPolicy() {
 	t.agent = &own
 }
 
-// policyText says what the agent's context policy comes to, for people.
+// policyText describes the agent's effective context policy for people.
 func (t *template) policyText(agent *spec.Agent) string {
 	p := t.policyOf(agent)
 	text := fmt.Sprintf("%s: %d tokens, %d of them for the answer", t.summaryAt[:strings.LastIndexByte(t.summaryAt, '.')], p.ContextTokens, p.OutputTokens)
