@@ -1,6 +1,6 @@
 package event
 
-// ContextTrimmed says what a request left out so that it fits into the model's
+// ContextTrimmed reports what was left out of a request to fit it into the model's
 // window. The conversation itself keeps everything.
 type ContextTrimmed struct {
 	// Dropped counts the messages that were left out, Previews the tool results
@@ -14,7 +14,7 @@ type ContextTrimmed struct {
 	Limit int `json:"limit"`
 }
 
-// CompactionOutcome says what came of a summary.
+// CompactionOutcome is the outcome of a summary.
 type CompactionOutcome string
 
 // The outcomes of a summary.
@@ -27,7 +27,7 @@ const (
 	CompactionFailed CompactionOutcome = "failed"
 )
 
-// ContextCompacted says that the earlier part of the conversation was
+// ContextCompacted reports that the earlier part of the conversation was
 // summarised for the requests to come, or that it was not.
 type ContextCompacted struct {
 	Outcome CompactionOutcome `json:"outcome"`
@@ -39,7 +39,7 @@ type ContextCompacted struct {
 	After  int    `json:"estimated_tokens_after"`
 	Model  string `json:"model,omitempty"`
 	Usage  Usage  `json:"usage"`
-	// Reason says why, when the outcome is not compacted.
+	// Reason is why the outcome is not compacted.
 	Reason string `json:"reason,omitempty"`
 }
 

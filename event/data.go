@@ -46,7 +46,7 @@ type RunStart struct {
 	// ParentTurnID and ParentCallID are set for the turn of a delegate.
 	ParentTurnID string `json:"parent_turn_id,omitempty"`
 	ParentCallID string `json:"parent_call_id,omitempty"`
-	// Resumed tells that the turn goes on where it was stopped or suspended.
+	// Resumed is set if the turn goes on where it was stopped or suspended.
 	Resumed bool `json:"resumed,omitempty"`
 }
 
@@ -60,7 +60,7 @@ type RunFinish struct {
 	// Cost is what the model calls cost, by the pricing of the models.
 	Cost  *Cost `json:"cost,omitempty"`
 	Steps int   `json:"steps"`
-	// FinishReason says why the last answer ended.
+	// FinishReason is why the last answer ended.
 	FinishReason FinishReason `json:"finish_reason,omitempty"`
 }
 
@@ -86,13 +86,13 @@ const (
 	StatusSucceeded Status = "succeeded"
 	// StatusFailed is a turn that ended by an error or was blocked.
 	StatusFailed Status = "failed"
-	// StatusCanceled is a turn that its caller gave up.
+	// StatusCanceled is a turn that its caller canceled.
 	StatusCanceled Status = "canceled"
 	// StatusWaiting is a turn that waits for an interaction.
 	StatusWaiting Status = "waiting"
 )
 
-// Reason says why a turn ended.
+// Reason is why a turn ended.
 type Reason string
 
 // The reasons for which a turn ends.
@@ -103,7 +103,7 @@ const (
 	BehaviorRequested Reason = "behavior_requested"
 	// Stopped is a stop condition; Code names it.
 	Stopped Reason = "stopped"
-	// Cancelled is a caller that gave up.
+	// Cancelled is a turn that its caller canceled.
 	Cancelled Reason = "cancelled"
 	// Blocked is a tool gate that ended the turn; Detail says why.
 	Blocked Reason = "blocked"
@@ -117,7 +117,7 @@ const (
 	Failed Reason = "error"
 )
 
-// Termination says why a turn ended.
+// Termination is why a turn ended.
 type Termination struct {
 	Type   Reason `json:"type"`
 	Code   string `json:"code,omitempty"`
@@ -181,7 +181,7 @@ type ReasoningEncrypted struct {
 	Value string `json:"encrypted_value"`
 }
 
-// ToolCallStart says that the model began to ask for a call.
+// ToolCallStart reports that the model began to ask for a call.
 type ToolCallStart struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -193,7 +193,7 @@ type ToolCallDelta struct {
 	Delta string `json:"args_delta"`
 }
 
-// ToolCallReady says that the arguments of a call are complete.
+// ToolCallReady reports that the arguments of a call are complete.
 type ToolCallReady struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -202,7 +202,7 @@ type ToolCallReady struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// CallOutcome says how a tool call ended.
+// CallOutcome is how a tool call ended.
 type CallOutcome string
 
 // The ways in which a tool call ends.
@@ -218,7 +218,7 @@ const (
 // ToolResult is what a call came to.
 type ToolResult struct {
 	Content []Content `json:"content"`
-	// IsError tells that the call did not do what it asked.
+	// IsError is set if the call did not do what it asked.
 	IsError bool `json:"is_error,omitempty"`
 }
 

@@ -38,7 +38,7 @@ var constructors = map[Type]func() Data{
 	TypeArtifact:            func() Data { return new(Artifact) },
 }
 
-// UnknownTypeError says that an event is of a kind that this package does not
+// UnknownTypeError reports that an event is of a kind that this package does not
 // have: it was written by a later version, or is no event.
 type UnknownTypeError struct {
 	// Type is the kind that was named; it may be empty.
@@ -47,7 +47,7 @@ type UnknownTypeError struct {
 
 // Error names the kind.
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("there is no event of type %q", string(e.Type))
+	return fmt.Sprintf("unknown event type %q", string(e.Type))
 }
 
 // Decode reads an event as Event.MarshalJSON writes it. Fields that it does not

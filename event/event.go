@@ -28,7 +28,7 @@ type Data interface {
 	Type() Type
 }
 
-// Sink takes in the events of a turn. Emit is called by one goroutine at a
+// Sink receives the events of a turn. Emit is called by one goroutine at a
 // time, in the order of Seq, and must not keep the caller waiting for long.
 type Sink interface {
 	Emit(ev Event)

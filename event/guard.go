@@ -1,18 +1,18 @@
 package event
 
-// LoopDetected says that the model asked for the same tool calls again and
+// LoopDetected reports that the model asked for the same tool calls again and
 // again, and that they were not executed.
 type LoopDetected struct {
 	// Count is how many identical batches came in a row.
 	Count int `json:"consecutive_count"`
-	// HardCutoff tells that the model is asked for a final answer without
+	// HardCutoff is set if the model is asked for a final answer without
 	// tools.
 	HardCutoff bool `json:"hard_cutoff"`
 	// Tools are the names of the tools in the batch, without repetition.
 	Tools []string `json:"tools"`
 }
 
-// ToolBudgetExceeded says that a call was not executed because the tool's
+// ToolBudgetExceeded reports that a call was not executed because the tool's
 // budget is used up.
 type ToolBudgetExceeded struct {
 	ID   string `json:"id"`
@@ -22,7 +22,7 @@ type ToolBudgetExceeded struct {
 	Call     int `json:"call_index"`
 }
 
-// ToolCallsOmitted says that an answer asked for more calls than one answer may make.
+// ToolCallsOmitted reports that an answer asked for more calls than one answer may make.
 // Those beyond the limit have no other event, and are not part of the conversation;
 // the model is told of them.
 type ToolCallsOmitted struct {
@@ -34,7 +34,7 @@ type ToolCallsOmitted struct {
 	Message string `json:"message"`
 }
 
-// HandOff says that another agent takes over the conversation.
+// HandOff reports that another agent takes over the conversation.
 type HandOff struct {
 	From string `json:"from"`
 	To   string `json:"to"`

@@ -62,7 +62,7 @@ func appendString(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-var errNoObject = errors.New("it is no JSON object")
+var errNoObject = errors.New("it is not a JSON object")
 
 // withoutHeader returns the object of an event's data: that of the event without
 // the fields of its header.
@@ -89,7 +89,7 @@ func withoutHeader(encoded []byte) (json.RawMessage, error) {
 		if len(data) > 1 {
 			data = append(data, ',')
 		}
-		text, _ := name.(string) // what stands ahead of a value in an object
+		text, _ := name.(string) // the name of a value in an object is always a string
 		data = appendString(data, text)
 		data = append(data, ':')
 		data = append(data, value...)

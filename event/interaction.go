@@ -6,20 +6,20 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// InteractionRequest says that a tool call waits for something outside. Its mode
+// InteractionRequest reports that a tool call waits for something outside. Its mode
 // is always set.
 type InteractionRequest struct {
 	interaction.Request
 }
 
-// RunWaiting says that a turn waits and works on nothing until somebody answers.
+// RunWaiting reports that a turn waits and works on nothing until somebody answers.
 // One that goes on has a RunStart with Resumed set, or a ToolCallResumed, next.
 type RunWaiting struct {
 	// Interactions are the ids of those that have no answer yet.
 	Interactions []string `json:"interactions"`
 }
 
-// ToolCallResumed says that a call that waited goes on.
+// ToolCallResumed reports that a call that waited goes on.
 type ToolCallResumed struct {
 	TargetID string `json:"target_id"`
 	// Action is resume or cancel.

@@ -4,7 +4,7 @@ package event
 // runtime knows.
 type FinishReason string
 
-// Outcome is what a turn came to. Whoever returns or stores an ending embeds it.
+// Outcome is the outcome of a turn. Types that return or store it embed it.
 type Outcome struct {
 	// Agent is the id of the agent that had the conversation at the end, and
 	// Revision the number of the revision that the turn resolved in.

@@ -14,13 +14,13 @@ type ToolCallCancel struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ModelRetry says that a model call is repeated.
+// ModelRetry reports that a model call is repeated.
 type ModelRetry struct {
 	// Attempt counts the repetitions of the call from 1.
 	Attempt int `json:"attempt"`
 	// Class is what the attempt before failed with.
 	Class string `json:"class"`
-	// Plan says how an answer is taken up again that had begun: continue_text,
+	// Plan is how an answer is continued that had begun: continue_text,
 	// keep_tool_calls, drop_tool_call or restart.
 	Plan string `json:"plan,omitempty"`
 	// WaitMS is how long the repetition was put off, in milliseconds.

@@ -2,9 +2,9 @@ package event
 
 import "encoding/json"
 
-// CustomPatch says how the application's own state of the session changed. The
+// CustomPatch is a change of the application's own state of the session. The
 // first patch of a turn, and of each time it goes on, replaces the whole
-// document; those behind it are diffs to be applied in order.
+// document; later ones are diffs to be applied in order.
 type CustomPatch struct {
 	// Patch has the operations add, remove and replace of RFC 6902.
 	Patch []PatchOperation `json:"patch"`
@@ -20,7 +20,7 @@ type PatchOperation struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// Artifact says that the turn keeps something that is not part of the
+// Artifact reports that the turn keeps something that is not part of the
 // conversation. One with a name takes the place of that which had it before.
 type Artifact struct {
 	ID        string `json:"id"`

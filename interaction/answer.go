@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
-// AnswerAction says whether a call that waited goes on.
+// AnswerAction is whether a call that waited continues.
 type AnswerAction string
 
 // The actions of an answer.
@@ -48,7 +48,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// UnknownError says that an answer is for something that the turn does not wait
+// UnknownError reports that an answer is for something that the turn does not wait
 // for.
 type UnknownError struct {
 	// Target is the request or call that was named.
@@ -60,16 +60,16 @@ type UnknownError struct {
 // Error names the target and what may be answered.
 func (e *UnknownError) Error() string {
 	if len(e.Open) == 0 {
-		return fmt.Sprintf("there is no interaction %q: the turn waits for nothing", e.Target)
+		return fmt.Sprintf("unknown interaction %q: the turn is not waiting for anything", e.Target)
 	}
-	return fmt.Sprintf("there is no interaction %q: the turn waits for %q", e.Target, e.Open)
+	return fmt.Sprintf("unknown interaction %q: the turn is waiting for %q", e.Target, e.Open)
 }
 
-// AnswerError says that an answer does not fit its request.
+// AnswerError reports that an answer does not fit its request.
 type AnswerError struct {
 	// Target is the request.
 	Target string
-	// Conflict says that the request has another answer already.
+	// Conflict is set if the request has another answer already.
 	Conflict bool
 	Problem  string
 }
@@ -97,17 +97,17 @@ func findProblem(request *Request, answer *Answer) string {
 		return fmt.Sprintf("its action is %q; allowed are resume and cancel", answer.Action)
 	}
 	if len(answer.Result) > 0 && !json.Valid(answer.Result) {
-		return "its result is no JSON"
+		return "its result is not JSON"
 	}
 	if len(answer.Arguments) > 0 && !isObject(answer.Arguments) {
-		return "its arguments are no JSON object"
+		return "its arguments are not a JSON object"
 	}
 	if len(request.ResponseSchema) == 0 {
 		return ""
 	}
 	form, err := schema.Compile(request.ResponseSchema)
 	if err != nil {
-		return fmt.Sprintf("the form that is asked for is no valid JSON Schema: %v", err)
+		return fmt.Sprintf("the response schema of the request is invalid: %v", err)
 	}
 	value := answer.Result
 	if len(value) == 0 {

@@ -23,9 +23,9 @@ func TestCheckSaysWhyAnAnswerDoesNotFit(t *testing.T) {
 		"no action":       {nil, interaction.Answer{}, "allowed are"},
 		"no result":       {approved, interaction.Answer{Action: interaction.Resume}, "object"},
 		"another form":    {approved, interaction.Answer{Action: interaction.Resume, Result: json.RawMessage(`{}`)}, "approved"},
-		"no JSON":         {nil, interaction.Answer{Action: interaction.Resume, Result: json.RawMessage(`{`)}, "no JSON"},
-		"arguments":       {nil, interaction.Answer{Action: interaction.Resume, Arguments: json.RawMessage(`null`)}, "no JSON object"},
-		"a broken schema": {json.RawMessage(`7`), interaction.Answer{Action: interaction.Resume}, "no valid JSON Schema"},
+		"no JSON":         {nil, interaction.Answer{Action: interaction.Resume, Result: json.RawMessage(`{`)}, "not JSON"},
+		"arguments":       {nil, interaction.Answer{Action: interaction.Resume, Arguments: json.RawMessage(`null`)}, "not a JSON object"},
+		"a broken schema": {json.RawMessage(`7`), interaction.Answer{Action: interaction.Resume}, "response schema of the request is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := interaction.Check(&interaction.Request{ID: "r", ResponseSchema: tt.schema}, &tt.answer)

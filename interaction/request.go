@@ -5,7 +5,7 @@ package interaction
 
 import "encoding/json"
 
-// Mode says what becomes of the answer to a request.
+// Mode is what happens with the answer to a request.
 type Mode string
 
 // The modes.
@@ -25,12 +25,12 @@ type Request struct {
 	// ID identifies the request within its turn. An answer names it, or the call.
 	ID string `json:"id"`
 	// CallID is the call that waits; the loop sets it. Tool and Arguments are what is
-	// asked about: those of the call, unless whoever asks set them, such as a delegate
-	// that asks about a call of its own. Arguments that are no JSON are a JSON string.
+	// asked about: those of the call, unless the asker set them, such as a delegate that
+	// asks about a call of its own. Arguments that are not JSON are a JSON string.
 	CallID    string          `json:"call_id"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Action says what is asked for, as in tool:PermissionConfirm.
+	// Action is what is asked for, as in tool:PermissionConfirm.
 	Action string `json:"action,omitempty"`
 	// Message is what a person is shown.
 	Message string `json:"message,omitempty"`
@@ -38,6 +38,6 @@ type Request struct {
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// ResponseSchema is the JSON Schema of an answer; empty means any.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
-	// Mode says what becomes of the answer; empty means ReplayToolCall.
+	// Mode is what happens with the answer; empty means ReplayToolCall.
 	Mode Mode `json:"resume_mode,omitempty"`
 }

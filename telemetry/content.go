@@ -164,8 +164,7 @@ func (w *writer) toPart(p *model.Part) part {
 	return out
 }
 
-// writeBlob tells that there was an image or file, and where; its bytes are not
-// kept.
+// writeBlob records that there was an image or file, and where, without its bytes.
 func (w *writer) writeBlob(out *part, b *model.Blob) {
 	out.MimeType, out.Modality = b.MediaType, "document"
 	if kind, _, _ := strings.Cut(b.MediaType, "/"); kind == "image" || kind == "audio" || kind == "video" {

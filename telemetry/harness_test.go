@@ -176,14 +176,14 @@ func goThroughATurn(ctx context.Context, t *Telemetry) {
 	})
 }
 
-func goThroughAStep(ctx context.Context, number int, behind func(ctx context.Context)) {
+func goThroughAStep(ctx context.Context, number int, then func(ctx context.Context)) {
 	turn := TurnFromContext(ctx)
 	ctx, step := turn.StartStep(ctx, number, "helper")
 	_, call := turn.StartModel(ctx, anInference)
 	call.Observe(&model.Event{Type: model.EventText, Delta: answerText})
 	answer := model.Assistant(answerText)
 	call.End(ModelOutcome{Reason: model.FinishStop, Usage: someUsage, Cost: 0.25, Currency: "EUR", Answer: &answer})
-	behind(ctx)
+	then(ctx)
 	step.End(nil)
 }
 

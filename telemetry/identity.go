@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// identity says which turn a context belongs to.
+// identity is the turn that a context belongs to.
 type identity struct {
 	turn string
 	// step is the step that the turn is in, 0 before the first.
@@ -59,7 +59,7 @@ func TraceAttrs(ctx context.Context) []slog.Attr {
 }
 
 // Logger returns a logger that adds the Fields of ctx to all it logs: base
-// itself when there are none.
+// itself if it has none.
 func Logger(ctx context.Context, base *zap.Logger) *zap.Logger {
 	if fields := Fields(ctx); fields != nil {
 		return base.With(fields...)

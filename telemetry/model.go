@@ -34,7 +34,7 @@ type ModelOutcome struct {
 	Reason model.FinishReason
 	// Usage is what the call used, failed attempts included.
 	Usage model.Usage
-	// Cost is what it cost, in Currency; without a currency it is not told.
+	// Cost is what it cost, in Currency; without a currency it is not recorded.
 	Cost     float64
 	Currency string
 	// Answer is read only when content is captured; it may be nil.
@@ -101,8 +101,8 @@ func (t *Telemetry) appendRequest(attributes []attribute.KeyValue, r *model.Requ
 	return attributes
 }
 
-// Observe takes in an event of the answer: the first one that carries something
-// of it, the model that serves, and repetitions. It keeps nothing of the event.
+// Observe records an event of the answer: its first content, the model that serves it,
+// and retries. It keeps no reference to the event.
 func (m *ModelSpan) Observe(ev *model.Event) {
 	if m.turn == nil {
 		return
@@ -165,8 +165,8 @@ func (m *ModelSpan) End(o ModelOutcome) {
 	m.turn = nil
 }
 
-// setAttributes tells of the call all at once: each time that attributes are set, a
-// span copies those it has.
+// setAttributes sets all attributes of the call at once: a span copies its attributes
+// each time some are set.
 func (m *ModelSpan) setAttributes(o *ModelOutcome) {
 	t := m.turn.telemetry
 	attributes := make([]attribute.KeyValue, 0, 16) // which is seldom more

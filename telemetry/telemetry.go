@@ -33,8 +33,8 @@ type Settings struct {
 	MeterProvider metric.MeterProvider
 	// CaptureContent puts into the spans what was said: the messages, the
 	// arguments and results of tools, the texts of errors. Without it spans hold
-	// names, numbers and ids only. Content can be personal and secret: whoever
-	// can read the traces can read it.
+	// names, numbers and ids only. Content can be personal and secret: anyone
+	// who can read the traces can read it.
 	CaptureContent bool
 	// Redact is applied to every text before it is cut and kept; nil keeps it as
 	// it is. It is called from many goroutines at once.

@@ -2,8 +2,8 @@ package telemetry
 
 import "github.com/agentruntime/agentruntime/settings"
 
-// otherValue is the conventions' word for a value that is none of those that are
-// known.
+// otherValue is the conventions' word for a value that is not a
+// known one.
 const otherValue = "_OTHER"
 
 // SetTenants replaces the tenants that the metrics of turns tell apart. Turns that

@@ -33,8 +33,8 @@ type ToolCall struct {
 // ToolOutcome is what a tool call came to.
 type ToolOutcome struct {
 	Outcome event.CallOutcome
-	// Failure says what kind of trouble made the outcome failed, as in timeout
-	// or cancelled; empty is tool_error, a tool that said itself that it failed.
+	// Failure is why the outcome is failed, such as timeout or cancelled; empty is
+	// tool_error, an error that the tool returned.
 	Failure string
 	// Result is what the model reads. It is read only when content is captured.
 	Result []model.Part

@@ -33,7 +33,7 @@ type Turn struct {
 	ParentTurnID string
 	// Tenant owns the turn; empty is that of the turn in the context, if any.
 	Tenant string
-	// Resumed tells that the turn goes on where it was stopped or suspended.
+	// Resumed is set if the turn goes on where it was stopped or suspended.
 	Resumed bool
 }
 
@@ -122,7 +122,7 @@ func TurnFromContext(ctx context.Context) *TurnSpan {
 	return nil
 }
 
-// HandOff tells that another agent has the conversation from now on.
+// HandOff records that another agent has the conversation from now on.
 func (s *TurnSpan) HandOff(agentID string) {
 	if s != nil && s.span != nil {
 		s.span.AddEvent(eventHandOff, trace.WithAttributes(semconv.GenAIAgentID(agentID)))
@@ -221,7 +221,7 @@ func appendUsage(attributes []attribute.KeyValue, u *model.Usage) []attribute.Ke
 
 // Resolved measures how long it took to resolve an agent. A failure is a word
 // for what was wrong, "" for a success; an agent that could not be resolved is
-// not named, because whoever asks may call it anything.
+// not named, because the name comes from the caller.
 func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Duration, failure string) {
 	if t == nil {
 		return
