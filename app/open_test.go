@@ -216,8 +216,8 @@ defaults:
 	}
 	want := []string{
 		"plain-secret: key contains a secret in plain text",
-		"invalid-ignore: there is no no-effect to ignore on this line",
-		"invalid-ignore: there is no unused-definition to ignore on line 11",
+		"invalid-ignore: no no-effect diagnostic to ignore on this line",
+		"invalid-ignore: no unused-definition diagnostic to ignore on line 11",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the warnings (-want +got):\n%s", diff)

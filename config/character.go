@@ -38,7 +38,8 @@ var lookalikes = map[string]struct {
 	"Greek":    {[]rune("αικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"), "aiknoptuxABEZHIKMNOPTYX"},
 }
 
-// latinLookalike returns the script of a letter that looks like a Latin one, and that.
+// latinLookalike returns the script of a letter that looks like a Latin one, and the
+// Latin letter.
 func latinLookalike(r rune) (script string, latin rune) {
 	if r >= 0xFF21 && r <= 0xFF5A {
 		return "fullwidth", r - 0xFF21 + 'A'
@@ -53,8 +54,8 @@ func latinLookalike(r rune) (script string, latin rune) {
 	return "", 0
 }
 
-// nameCharacters adds to diagnostics which characters at their places cannot be told
-// from others by looking at them: they are what is wrong, or nobody would find them.
+// nameCharacters names, in the hints of diagnostics, the characters at their places
+// that look like others: they may be the mistake, and are hard to find otherwise.
 func (f *File) nameCharacters(list diag.List) {
 	for i := range list {
 		d := &list[i]
@@ -73,7 +74,7 @@ func (f *File) nameCharacters(list diag.List) {
 	}
 }
 
-// joinHints puts a second hint behind a first one.
+// joinHints appends a second hint to a first one.
 func joinHints(first, second string) string {
 	switch {
 	case first == "":
@@ -85,9 +86,8 @@ func joinHints(first, second string) string {
 	}
 }
 
-// oddCharacter looks for such a character where a diagnostic stands: in the text
-// that it marks, and where that cannot be parsed in all of the line, and the one
-// before.
+// oddCharacter looks for such a character at the place of a diagnostic: in the text
+// that it marks, or, if that cannot be parsed, in the whole line and the one before.
 func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 	if d.Column > maxColumn {
 		return ""
@@ -113,7 +113,7 @@ func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 // further, and a file may be one line.
 const maxColumn = 1000
 
-// lineText returns a line as editors count them, as far as it is looked at.
+// lineText returns a line as editors count them, up to the part that is looked at.
 func (doc *document) lineText(n int) string {
 	x := doc.lines()
 	if n < 1 || n > len(x.shown) {
@@ -132,7 +132,7 @@ func skipRunes(text string, n int) string {
 	return text
 }
 
-// splitRunes parts a text behind its first n characters.
+// splitRunes splits a text after its first n characters.
 func splitRunes(text string, n int) (kept, rest string) {
 	rest = skipRunes(text, n)
 	return text[:len(text)-len(rest)], rest

@@ -8,7 +8,7 @@ import (
 )
 
 // Complete brings together what loading the file and building it found, in the
-// order in which it is shown. Each diagnostic gets its place in the files from
+// order in which it is displayed. Each diagnostic gets its place in the files from
 // its path. What building found only because loading had found something is
 // left out, as are repetitions. Values that must not be shown are taken out of
 // the texts, and what comments in the files silence is left out.
@@ -53,9 +53,9 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 	return list
 }
 
-// onePerPlace leaves out what is said of one place of a file a second time,
-// under another path: a mistake behind an anchor is one mistake, however often
-// it is referred to.
+// onePerPlace drops diagnostics that repeat another one at the same place of a file
+// under a different path: a mistake in an anchored value is one mistake, however
+// often the anchor is used.
 func onePerPlace(list diag.List) diag.List {
 	type key struct {
 		code    diag.Code
@@ -192,8 +192,8 @@ func (c *causes) coversFinding(d diag.Diagnostic) bool {
 	return false
 }
 
-// addValidationFindings adds what a record said about itself, except what only repeats or
-// follows from what was found in it since start.
+// addValidationFindings adds the findings of a record's Validate, except those that
+// repeat or follow from what was found in the record since start.
 func (d *decoder) addValidationFindings(start int, p *place, n *node, list diag.List) {
 	if len(list) == 0 {
 		return
@@ -209,9 +209,9 @@ func (d *decoder) addValidationFindings(start int, p *place, n *node, list diag.
 	}
 }
 
-// repeatsFinding reports whether what a record says about itself comes from something
-// found already: at the same place, around it, inside of it, or, when it
-// concerns the record as a whole, anywhere.
+// repeatsFinding reports whether a finding of Validate has a cause that was already
+// found: at the same place, around it, inside it, or, if the finding concerns the
+// record as a whole, anywhere.
 func repeatsFinding(one diag.Diagnostic, before diag.List, base string) bool {
 	for i := range before {
 		b := &before[i]

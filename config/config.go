@@ -22,9 +22,9 @@
 //	remote    of an agent: what the field does for one with an endpoint; see
 //	          spec.RemoteEffect
 //
-// Config checks each record by itself. What one record says about another,
-// such as a model_id, is checked where revisions are built; File.Complete
-// brings the findings of both together.
+// Config checks each record by itself. References between records,
+// such as a model_id, are checked where revisions are built; File.Complete merges
+// the findings of both.
 package config
 
 import (
@@ -55,7 +55,7 @@ type Kinds struct {
 	Scopes []string
 }
 
-// Options say how files are read.
+// Options control how files are read.
 type Options struct {
 	Kinds Kinds
 	// LookupEnv returns the value of a variable; nil is os.LookupEnv.
@@ -83,7 +83,7 @@ type Source struct {
 // Entry is one entry of a registry of components.
 type Entry[K any] struct {
 	ID string
-	// Dir is the directory of the file that the entry stands in; relative paths
+	// Dir is the directory of the file that contains the entry; relative paths
 	// start there.
 	Dir string
 	// Kind is what the entry's type names; it is the zero value when Broken
@@ -92,14 +92,14 @@ type Entry[K any] struct {
 	// Config is the kind's record, a pointer as NewConfig returns it; nil when
 	// the type is unknown.
 	Config any
-	// Broken tells that the entry has errors, so that nothing can be made of
-	// it. It is listed nevertheless, so that references to it do not look
-	// wrong, too.
+	// Broken is set if the entry has errors, so that nothing can be made of
+	// it. It is listed nevertheless, so that references to it are not
+	// reported as well.
 	Broken bool
 }
 
-// File is what the files of a configuration say, taken together. The entries
-// of a registry stand in the order in which their ids appeared first.
+// File is the merged content of the files of a configuration. The entries of a
+// registry are in the order in which their ids first appeared.
 //
 // Redact may be called from many goroutines at once; Complete and Source
 // compute places on demand and belong to one at a time.
@@ -118,17 +118,17 @@ type File struct {
 	PluginKinds []plugins.Kind
 	// Defaults is nil when no file has defaults.
 	Defaults *spec.Defaults
-	// Store says where sessions and turns are kept. Its driver, and its paths as
+	// Store is where sessions and turns are kept. Its driver, and its paths as
 	// seen from the working directory, are filled in.
 	Store settings.Store
-	// Turns says how a process works on them.
+	// Turns configures how a process works on them.
 	Turns settings.Turns
-	// Server says how it answers HTTP requests.
+	// Server configures how it answers HTTP requests.
 	Server settings.Server
 	// Schedules make turns when they are due.
 	Schedules []settings.Schedule
-	// Partial tells that a file, or a whole registry of one, could not be
-	// read. What refers to a missing entry then proves nothing.
+	// Partial is set if a file, or a whole registry of one, could not be
+	// read. A reference to a missing entry is then not a mistake.
 	Partial bool
 
 	documents []*document
@@ -185,8 +185,8 @@ func kindsOf[S, T any](kinds []spec.Kind[S, T]) []kind {
 	return list
 }
 
-// Validator is implemented by records that can say more about themselves than
-// their tags do. The paths of what it reports are relative to the record.
+// Validator is implemented by records with checks that tags cannot express. The paths
+// of the diagnostics are relative to the record.
 // Validate of an entry of a registry is called once all its fields are
 // decoded; it calls those of its parts itself.
 type Validator interface {

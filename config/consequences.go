@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// consequences are what building may find only because loading could not read
-// something: definitions that look unused, and tools and entries that look absent.
+// consequences are findings of building that may exist only because loading could not
+// read something: definitions that look unused, and tools and entries that look missing.
 type consequences struct {
 	// catalogs are the records, agents or the defaults, whose catalog is at fault.
 	catalogs map[string]bool
@@ -17,7 +17,7 @@ type consequences struct {
 	// uses are the registries that what is at fault may refer to, and lost those of
 	// which an entry may be missing.
 	uses, lost map[string]bool
-	// unknownTop tells that a file has a top-level key that nobody knows.
+	// unknownTop is set if a file has an unknown top-level key.
 	unknownTop bool
 }
 
@@ -104,8 +104,8 @@ func (c *consequences) anyEntry() {
 	}
 }
 
-// isConsequence reports whether a diagnostic of building speaks of what is not there
-// or not used, where something could not be read that may have been it.
+// isConsequence reports whether a diagnostic of building is about something missing or
+// unused that may be in a part of the files that could not be read.
 func (c *consequences) isConsequence(d diag.Diagnostic) bool {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {

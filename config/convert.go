@@ -9,13 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// anchored is what is known of a value that has an anchor.
+// anchored is what is known about a value that has an anchor.
 type anchored struct {
 	node *node // nil while it is being converted
 	size size
 }
 
-// size is how much a value comes to when its aliases are written out.
+// size is the size of a value with its aliases expanded.
 type size struct{ nodes, bytes, depth int }
 
 func (s *size) add(child size) {
@@ -51,7 +51,7 @@ func (c *converter) addFault(n *node, format string, args ...any) reported {
 	return reported{&c.found[len(c.found)-1]}
 }
 
-// reportFatal reports a fault after which the tree is of no use.
+// reportFatal reports a fault that makes the tree unusable.
 func (c *converter) reportFatal(n *node, format string, args ...any) {
 	if !c.fatal {
 		c.addFault(n, format, args...)
@@ -69,7 +69,7 @@ func (c *converter) newNode(y *yaml.Node) *node {
 	return n
 }
 
-// convert converts a value that stands at a place.
+// convert converts the value at a location.
 func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 	if c.fatal {
 		return &node{}, size{}
@@ -79,7 +79,7 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 	}
 	if at != nil && at.level > 2*maxDepth {
 		n := c.newNode(y)
-		c.reportFatal(n, "more than %d collections stand in each other", maxDepth)
+		c.reportFatal(n, "collections are nested more than %d levels deep", maxDepth)
 		return n, size{}
 	}
 	var mark *anchored
@@ -109,11 +109,11 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 func (c *converter) tooLarge(n *node, s size) {
 	switch {
 	case s.depth > maxDepth:
-		c.reportFatal(n, "more than %d collections stand in each other", maxDepth)
+		c.reportFatal(n, "collections are nested more than %d levels deep", maxDepth)
 	case s.nodes > maxNodes:
-		c.reportFatal(n, "with its aliases written out, the file has more than %d values", maxNodes)
+		c.reportFatal(n, "with its aliases expanded, the file has more than %d values", maxNodes)
 	default:
-		c.reportFatal(n, "with its aliases written out, the file has more than %d bytes of text", maxExpanded)
+		c.reportFatal(n, "with its aliases expanded, the file has more than %d bytes of text", maxExpanded)
 	}
 }
 
@@ -123,11 +123,11 @@ func (c *converter) convertAlias(y *yaml.Node) (*node, size) {
 	}
 	n := c.newNode(y)
 	n.text = "*" + y.Value
-	c.reportFatal(n, "the alias *%s stands inside of what it refers to", y.Value)
+	c.reportFatal(n, "alias *%s is recursive", y.Value)
 	return n, size{}
 }
 
-// location is where a value stands, from the inside out; nil is the root.
+// location is the place of a value, from the inside out; nil is the root.
 type location struct {
 	parent *location
 	level  int
@@ -156,8 +156,8 @@ func (c *converter) convertSequence(n *node, y *yaml.Node, at *location, s *size
 	}
 }
 
-// convertMapping converts a mapping. Own keys come first, in order, then those that
-// merge keys bring in.
+// convertMapping converts a mapping. Its own keys come first, in order, then those of
+// merge keys.
 func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size) {
 	n.kind, n.style = mappingNode, collectionStyle(y)
 	c.checkTag(n, y, "!!map")
@@ -196,7 +196,7 @@ func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size)
 	}
 }
 
-// checkKey reports keys that are no texts.
+// checkKey reports keys that are not texts.
 func (c *converter) checkKey(key *node) bool {
 	switch key.kind {
 	case stringNode:
@@ -226,7 +226,7 @@ func (c *converter) reportRepeatedKey(key, first *node, at *location) {
 		c.found = append(c.found, d)
 		return
 	}
-	again := c.addFault(key, "the key %q stands here a second time; the first is in line %d", clip.Text(key.text), related.Line)
+	again := c.addFault(key, "the key %q is repeated; its first occurrence is in line %d", clip.Text(key.text), related.Line)
 	again.diagnostic.Related = []diag.Related{related}
 }
 
@@ -240,7 +240,7 @@ func (c *converter) addMergedKeys(n, source *node, keys *keySet) {
 				continue
 			}
 			if c.merged += 2; c.merged > maxNodes {
-				c.reportFatal(n, "with its merge keys written out, the file has more than %d values", maxNodes)
+				c.reportFatal(n, "with its merge keys expanded, the file has more than %d values", maxNodes)
 				return
 			}
 			n.children = append(n.children, key, value)

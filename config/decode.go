@@ -20,8 +20,8 @@ type decoder struct {
 	scopes   []string // those that routes of the server need
 }
 
-// addDiagnostic adds a diagnostic about the value n, or the key of the place p when
-// the code speaks of keys.
+// addDiagnostic adds a diagnostic about the value n, or about the key of the place p if
+// the code is about keys.
 func (d *decoder) addDiagnostic(code diag.Code, p *place, n *node, format string, args ...any) reported {
 	if p != nil && p.node != nil && (code.MarksKey() || n.kind == nullNode && n.text == "") {
 		n = p.node // the key, also of a value that is not even written
@@ -33,7 +33,7 @@ func (d *decoder) addDiagnostic(code diag.Code, p *place, n *node, format string
 	return d.addFinding(diag.New(code, p.path(), format, args...), n)
 }
 
-// addFinding adds a diagnostic that is about n. Of one file only so many are kept.
+// addFinding adds a diagnostic about n. The number of diagnostics per file is limited.
 func (d *decoder) addFinding(found diag.Diagnostic, n *node) reported {
 	doc := d.file.documents[n.document]
 	if !doc.countFinding(found.Severity) {
@@ -76,11 +76,11 @@ func (d *decoder) countErrors() int {
 	return n
 }
 
-// hasTooManyErrors reports whether a file has so many errors that reading on is of no
-// use.
+// hasTooManyErrors reports whether a file has so many errors that it is not worth
+// reading on.
 func (doc *document) hasTooManyErrors() bool { return doc.errors > maxFindings }
 
-// omittedFindings returns a diagnostic that stands for those that were left out.
+// omittedFindings returns a diagnostic in place of those that were left out.
 func (doc *document) omittedFindings() diag.List {
 	if doc.omitted == nil {
 		return nil
@@ -93,8 +93,8 @@ func (doc *document) omittedFindings() diag.List {
 	return diag.List{d}
 }
 
-// decodeFields decodes a mapping into a struct. also is a further key that the
-// caller has dealt with.
+// decodeFields decodes a mapping into a struct. also is another key, which the caller
+// has decoded.
 func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, also string) {
 	if n.kind != mappingNode {
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
@@ -112,7 +112,7 @@ func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, al
 			unknown = append(unknown, [2]*node{key, value})
 		case seen[f] != nil:
 			first := seen[f]
-			d.addDiagnostic(diag.InvalidValue, p.fieldPlace(key.text, key), key, "%s says the same as %s; only one of them can be given", clip.Text(key.text), clip.Text(first.text))
+			d.addDiagnostic(diag.InvalidValue, p.fieldPlace(key.text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.text), clip.Text(first.text))
 		default:
 			seen[f] = key
 			d.decodeField(f, key, value, v, p)
@@ -149,8 +149,8 @@ func (d *decoder) decodeField(f *field, key, value *node, v reflect.Value, p *pl
 	}
 }
 
-// checkVariant reports fields that belong to another variant of the record, and
-// returns the variant.
+// checkVariant reports the fields of other variants of the record, and returns its
+// variant.
 func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*field]*node, p *place) string {
 	if r.variant == nil {
 		return ""
@@ -224,7 +224,7 @@ func (d *decoder) addMeantField(p *place) {
 	d.file.meant[p.path()] = true
 }
 
-// checkRequired reports the required fields that are not there.
+// checkRequired reports the required fields that are missing.
 func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *place) {
 	for _, f := range r.required {
 		if seen[f] != nil {
@@ -234,7 +234,7 @@ func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *pl
 	}
 }
 
-// reportMissingField reports a field that is not there, at the key of its record.
+// reportMissingField reports a missing field at the key of its record.
 func (d *decoder) reportMissingField(name string, n *node, p *place, hint string) {
 	at := p.fieldPlace(name, nil)
 	if d.file.meant[at.path()] {

@@ -206,7 +206,7 @@ func TestPlaces(t *testing.T) {
 			"version: 1\nagents:\n  a:\n    model_id:\n      - a\n      - b: [1,\n          2]\n    max_rounds: 1\n",
 			[]string{"invalid-value 5:7-7:13 agents.a.model_id |- a|"},
 		},
-		"behind an alias": {
+		"in an aliased value": {
 			"version: 1\nagents:\n  a: &a {model_id: m, max_rounds: x}\n  b: *a\n  c: {<<: *a, model_id: n}\n",
 			[]string{"invalid-value 3:35-3:36 agents.a.max_rounds |x|"},
 		},

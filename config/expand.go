@@ -44,8 +44,8 @@ type expansion struct {
 	hidden []hiddenValue
 	// unset are the names of variables without a value.
 	unset []string
-	// err says what is wrong with the text itself, and meant is the variable that a
-	// reference in the spelling of another system probably means.
+	// err is the error in the text itself, and meant is the variable that a
+	// reference in the syntax of another system probably names.
 	err   error
 	meant string
 }
@@ -114,7 +114,7 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 		if m := bracedSpelling.FindStringSubmatch(ref); m != nil {
 			x.meant = m[1]
 		}
-		return "", fmt.Errorf("%q is no name of a variable; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip.Text(name))
+		return "", fmt.Errorf("%q is not a valid variable name; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip.Text(name))
 	}
 	if strings.Contains(fallback, "${") {
 		return "", fmt.Errorf("the default of ${%s} contains a reference; it can only be a plain text", name)
@@ -183,7 +183,7 @@ func readText(path string) (string, error) {
 		return "", fileErrorReason(err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	data, err := readLimited(path, maxIncluded+1)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// shape says how values of a Go type are written in a file.
+// shape is the form that values of a Go type have in a file.
 type shape uint8
 
 const (
@@ -45,7 +45,7 @@ type record struct {
 	byName map[string]*field
 	// id is the field that the key of the surrounding mapping goes to, or nil.
 	id []int
-	// variant is the field that tells which others belong to a value, or nil.
+	// variant is the field whose value decides which other fields apply, or nil.
 	variant *field
 	// required are the fields that must be there.
 	required []*field

@@ -8,10 +8,9 @@ import (
 
 // Inside of {…} and […] YAML takes the braces of ${NAME} for the start and end
 // of a mapping, so that api_key: ${KEY} would need quotes there and nowhere
-// else. Therefore the parser gets references with other characters in place of
-// those that mean something to it, one for one so that columns stay the same,
-// and the texts it returns get the real ones back. No text that is valid YAML
-// without this changes its meaning.
+// else. Therefore the indicators in references are replaced, one for one so that columns
+// stay the same, before the text is parsed, and restored in the texts that the parser
+// returns. The meaning of valid YAML does not change.
 
 // flowIndicators are the characters that end an unquoted text in a flow
 // collection.
@@ -24,8 +23,8 @@ type standIns struct {
 	original *strings.Replacer
 }
 
-// withStandIns returns data with the indicators of references replaced, and
-// what brings them back; it is nil when there are none.
+// withStandIns returns data with the indicators of references replaced, and the
+// replacements to undo that, nil if nothing was replaced.
 func withStandIns(data []byte) ([]byte, *standIns) {
 	if !bytes.Contains(data, []byte("${")) {
 		return data, nil
@@ -91,8 +90,7 @@ func (s *standIns) restoreText(text string) string {
 	return s.original.Replace(text)
 }
 
-// referenceLength returns the length of the reference at the start of data, 0
-// when it is none. References do not go beyond a line or a quote.
+// referenceLength returns the length of the reference at the start of data, or 0. References do not go beyond a line or a quote.
 func referenceLength(data []byte) int {
 	const longest = 4096
 	for i := 2; i < len(data) && i < longest; i++ {

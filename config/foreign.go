@@ -14,7 +14,7 @@ type foreignName struct {
 	names string
 	// field is what the record calls it; empty when it has no such field.
 	field string
-	// hint says what to write; empty asks whether the field was meant.
+	// hint is the text to show; if empty, it is "did you mean" with the field.
 	hint string
 }
 
@@ -35,7 +35,7 @@ var foreignFields = map[string][]foreignName{
 		{"permissions permission permission_mode guardrails input_guardrails output_guardrails human_in_the_loop interrupt_on interrupt_before human_input_mode", "", "write plugin_ids: [permission] and the rules under sections: {permission: …}"},
 		{"mcp mcps mcp_servers mcp_server", "", "declare servers under the top-level tools with type: mcp; allowed_tool_patterns: [\"mcp__<id>__*\"] allows their tools"},
 		{"memory checkpointer session session_service state knowledge", "", "conversations are kept by the top-level store; a tool or a plugin gives access to anything else"},
-		{"temperature top_p top_k seed stop frequency_penalty presence_penalty model_settings model_kwargs generate_content_config", "", "sampling is left to the provider; reasoning_effort says how much the model may think"},
+		{"temperature top_p top_k seed stop frequency_penalty presence_penalty model_settings model_kwargs generate_content_config", "", "sampling is left to the provider; reasoning_effort controls how much the model thinks"},
 		{"max_tokens max_completion_tokens max_output_tokens", "", "write max_output_tokens in the entry under models, or budgets: {max_tokens: …} for a whole turn"},
 		{"timeout max_execution_time timeout_seconds deadline", "", "write budgets: {max_duration: 5m}"},
 		{"budget max_budget max_budget_usd max_cost limits usage_limits", "budgets", "write budgets: {max_cost: …}"},
@@ -53,7 +53,7 @@ var foreignFields = map[string][]foreignName{
 		{"max_tokens max_completion_tokens max_output max_new_tokens num_predict", "max_output_tokens", "write max_output_tokens"},
 		{"context_length context_size max_context_tokens max_input_tokens num_ctx model_context_window n_ctx", "context_window", "write context_window"},
 		{"cost costs price prices input_cost_per_token", "pricing", "write pricing: {input_per_million: …, output_per_million: …}"},
-		{"api_key base_url api_base endpoint url organization headers", "", "this belongs to the entry under providers that provider_id names"},
+		{"api_key base_url api_base endpoint url organization headers", "", "set this in the entry under providers that provider_id names"},
 		{"fallback fallbacks", "", "write an entry under model_pools, whose members stand in for each other"},
 		{"type kind", "provider_id", "write provider_id: the id of an entry under providers"},
 		{"temperature top_p top_k seed reasoning_effort", "", "sampling is left to the provider; reasoning_effort is a field of agents"},
@@ -85,7 +85,7 @@ var foreignFields = map[string][]foreignName{
 		{"http_method verb", "method", "write method"},
 		{"payload data json request_body", "body", "write body"},
 		{"cmd run exec shell program executable entrypoint script", "command", "write command: a list of the program and its arguments"},
-		{"args arguments argv", "", "write the arguments behind the program: command: [program, argument]"},
+		{"args arguments argv", "", "write the arguments after the program: command: [program, argument]"},
 		{"cwd working_dir working_directory workdir work_dir", "dir", "write dir"},
 		{"environment env_vars envs", "env", "write env"},
 		{"include_tools tools allowed_tools enabled_tools exclude_tools disabled_tools tool_filter", "filter", "write filter: {allow: […], deny: […]}"},
@@ -94,7 +94,7 @@ var foreignFields = map[string][]foreignName{
 		{"timeout_sec timeout_seconds tool_timeout_sec tool_timeout_seconds read_timeout", "timeout", "write timeout: 60s"},
 		{"namespace tool_prefix tool_name_prefix", "prefix", "write prefix"},
 		{"transport transport_type", "", "command reaches a server over its standard input, url over HTTP"},
-		{"disabled enabled", "", "leave a tool out that is not to be used, or exclude it by excluded_tools of agents"},
+		{"disabled enabled", "", "remove the tool, or list it under excluded_tools of the agents that must not use it"},
 		{"idempotent is_idempotent read_only readonly destructive side_effects annotations", "effect", "write effect: read, idempotent or once"},
 		{"requires_approval needs_approval require_approval approval confirm require_confirmation", "", "write a rule with behavior: ask under sections: {permission: …} of the agents"},
 		{"name id", "", "a tool's name is its key under tools"},
@@ -188,7 +188,7 @@ var foreignKinds = map[string][]foreignName{
 	},
 }
 
-// recordKind says in which of the tables the names of a record's fields are.
+// recordKind returns the key of the foreignFields table for a record.
 func recordKind(p *place, t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[spec.Agent](), defaultsType:

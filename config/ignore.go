@@ -17,11 +17,11 @@ import (
 type ignore struct {
 	// span is the place of the comment.
 	span diag.Span
-	// line is the one whose diagnostics are silenced; 0 when there is none.
+	// line is the line whose diagnostics are suppressed, or 0.
 	line   int
 	codes  []diag.Code
 	reason string
-	// faults are what is wrong with the comment itself.
+	// faults are the mistakes in the comment itself.
 	faults diag.List
 }
 
@@ -66,10 +66,10 @@ const (
 	prefixLength = 3
 )
 
-// inComments tells of each mark whether it stands in a comment. It asks the parser: a
-// word of each mark is replaced by one that occurs nowhere else, and those that come
-// back in a text of the document stand in no comment. A scanner of its own would have
-// to know where scalars end in all their styles.
+// inComments reports for each mark whether it is in a comment. It asks the parser: a
+// word of each mark is replaced by one that occurs nowhere else, and marks whose word
+// comes back in a text of the document are not in a comment. A separate scanner would
+// have to know where scalars of all styles end.
 func inComments(data []byte, marks [][]int) []bool {
 	out := make([]bool, len(marks))
 	prefix, ok := unusedPrefix(data)
@@ -156,12 +156,13 @@ func (doc *document) newIgnore(from, rest, limit int) ignore {
 	}
 	if c.reason == "" && len(c.faults) == 0 {
 		c.codes = nil
-		c.addFault("the comment gives no reason", "say why after the code: # runtime: ignore CODE reason")
+		c.addFault("the comment gives no reason", "add one after the code: # runtime: ignore CODE reason")
 	}
 	return c
 }
 
-// addCode adds a code to those that the comment silences, or reports that it is none.
+// addCode adds a code to those that the comment suppresses, or adds a fault if it is
+// unknown.
 func (c *ignore) addCode(name string) {
 	code := diag.Code(name)
 	var names []string
@@ -170,7 +171,7 @@ func (c *ignore) addCode(name string) {
 	}
 	switch {
 	case code == diag.InvalidIgnore:
-		c.addFault(name+" cannot be ignored", "mend or remove the comment that it is about")
+		c.addFault(name+" cannot be ignored", "fix or remove the comment that it is about")
 	case !contains(names, name):
 		c.addFault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
 		last := len(c.faults) - 1
@@ -187,8 +188,8 @@ func (c *ignore) addFault(message, hint string) {
 	c.faults = append(c.faults, d)
 }
 
-// silencedLine returns the line that a comment speaks of: its own, or, when it stands
-// alone, the next one that is more than a comment. An empty line ends the search.
+// silencedLine returns the line that a comment applies to: its own or, if it is on a
+// line by itself, the next line that is not a comment. An empty line ends the search.
 func (doc *document) silencedLine(from int) int {
 	x := doc.lines()
 	line, _ := x.lineAndColumn(from)

@@ -7,15 +7,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// An ignoredLine is what a comment silences: one code on one line of a file.
+// An ignoredLine is what a comment suppresses: one code on one line of a file.
 type ignoredLine struct {
 	file string
 	line int
 	code diag.Code
 }
 
-// applyIgnores splits a list into what is shown and what comments silence, and says
-// which of them silence anything. Errors are always shown.
+// applyIgnores splits a list into what is shown and what comments suppress, and
+// returns which comments suppress anything. Errors are always shown.
 func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[ignoredLine]bool) {
 	reasons := f.ignoredLines()
 	if len(reasons) == 0 {
@@ -35,7 +35,7 @@ func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.
 	return shown, suppressed, used
 }
 
-// ignoredLines returns what comments silence, with their reasons.
+// ignoredLines returns what comments suppress, with their reasons.
 func (f *File) ignoredLines() map[ignoredLine]string {
 	var reasons map[ignoredLine]string
 	for _, doc := range f.documents {
@@ -53,9 +53,9 @@ func (f *File) ignoredLines() map[ignoredLine]string {
 	return reasons
 }
 
-// checkIgnores returns what is wrong with the comments of the files. Whether a comment
-// silences nothing is known only when all was found that there is to find, and when it
-// is the same on every machine.
+// checkIgnores returns the mistakes in the comments of the files. A comment is
+// reported as unused only if everything was checked, and only for codes that do not
+// depend on the machine.
 func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List {
 	complete := !f.Partial && !list.HasErrors()
 	unknownTools := slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
@@ -72,9 +72,9 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 				switch {
 				case used[at] || ofTheMachine(code, unknownTools):
 				case isError[at]:
-					c.addFault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "mend the error and remove the comment")
+					c.addFault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "fix the error and remove the comment")
 				case complete:
-					c.addFault(fmt.Sprintf("there is no %s to ignore on %s", code, c.describeLine()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
+					c.addFault(fmt.Sprintf("no %s diagnostic to ignore on %s", code, c.describeLine()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
 				}
 			}
 			found = append(found, c.faults...)
@@ -83,7 +83,7 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 	return found
 }
 
-// describeLine names the line that the comment speaks of.
+// describeLine names the line that the comment applies to.
 func (c *ignore) describeLine() string {
 	switch c.line {
 	case c.span.Line:

@@ -49,7 +49,7 @@ func TestCommentsSilenceDiagnosticsOfTheirLine(t *testing.T) {
 	}
 	all, suppressed := f.CompleteAll(load, build)
 	want := []string{
-		"10 invalid-ignore: there is no no-tools to ignore on the line after the comment",
+		"10 invalid-ignore: no no-tools diagnostic to ignore on the line after the comment",
 		"12 unclaimed-section: the one that stays",
 	}
 	if diff := cmp.Diff(want, said(all)); diff != "" {
@@ -87,11 +87,11 @@ func TestCommentsThatSilenceNothingAreReported(t *testing.T) {
 	}{
 		"nothing there": {
 			at + "# runtime: ignore no-tools x", nil,
-			[]string{"5 invalid-ignore: there is no no-tools to ignore on this line"},
+			[]string{"5 invalid-ignore: no no-tools diagnostic to ignore on this line"},
 		},
 		"on the line before": {
 			"  # runtime: ignore no-tools x\n" + at, nil,
-			[]string{"5 invalid-ignore: there is no no-tools to ignore on line 6"},
+			[]string{"5 invalid-ignore: no no-tools diagnostic to ignore on line 6"},
 		},
 		"no code": {at + "# runtime: ignore", nil, []string{"5 invalid-ignore: the comment names no code to ignore"}},
 		"no reason": {
@@ -117,9 +117,9 @@ func TestCommentsThatSilenceNothingAreReported(t *testing.T) {
 		"codes that depend on the machine": {at + "# runtime: ignore unset-variable, no-catalog x", nil, []string{}},
 		"codes of tools, while a catalogue is not known": {
 			at + "# runtime: ignore unmatched-pattern, no-effect x", diag.List{diag.New(diag.NoCatalog, "agents.a", "nobody knows")},
-			[]string{"5 no-catalog: nobody knows", "5 invalid-ignore: there is no no-effect to ignore on this line"},
+			[]string{"5 no-catalog: nobody knows", "5 invalid-ignore: no no-effect diagnostic to ignore on this line"},
 		},
-		"words that are none of ours": {at + "# runtime: ignored by all, runtime: ignore, # Runtime: ignore", nil, []string{}},
+		"similar comments": {at + "# runtime: ignored by all, runtime: ignore, # Runtime: ignore", nil, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +151,7 @@ func TestAReasonShowsNoSecret(t *testing.T) {
 }
 
 // scalar draws a value that contains the beginning of such a comment, in one of the
-// ways in which YAML writes texts, as the lines behind a key.
+// ways in which YAML writes texts, as the lines after a key.
 func scalar(t *rapid.T) string {
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{
 		"# runtime: ignore no-such-code x", "#runtime:ignore", "word", "it''s", "[", "}", ": ", "- ", "é", "\u2028", "# other", "${X", "|", "\\\\",

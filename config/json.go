@@ -115,22 +115,22 @@ func lowerBool(text string) string {
 	return "false"
 }
 
-// secretNames finds fields that hold secrets by their name, where no tag says
-// so.
+// secretNames matches the names of fields that probably hold secrets, for fields
+// without a tag.
 var secretNames = regexp.MustCompile(`(?i)(^|[_-])(api_?key|token|secret|password|passwd|credentials?|authorization)$`)
 
 func secretName(name string) bool {
 	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
 }
 
-// addSecret keeps a value of a file from being shown with the file's text.
+// addSecret hides a value where the text of its file is shown.
 func (d *decoder) addSecret(n *node) {
 	doc := d.file.documents[n.document]
 	doc.secrets = append(doc.secrets, n)
 }
 
-// hideSecrets keeps the texts of a value that is not decoded from being shown, if it
-// is a secret, and else those below whose name says that they are.
+// hideSecrets hides the texts of a value that is not decoded if it is a secret, and
+// otherwise those of the fields in it whose names look like secrets.
 func (d *decoder) hideSecrets(n *node, secret bool) {
 	switch n.kind {
 	case mappingNode:

@@ -13,7 +13,7 @@ import (
 const (
 	// maxFileSize is the size, in bytes, that a file must stay below.
 	maxFileSize = 5_000_000
-	// maxDepth is how deep collections may stand in each other.
+	// maxDepth is how deep collections may be nested.
 	maxDepth = 100
 	// maxNodes is the number of values a file may have, aliases and merge keys
 	// written out.
@@ -55,7 +55,7 @@ func checkData(doc *document) (diag.Diagnostic, bool) {
 		default:
 			r, size := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && size == 1 {
-				return doc.faultAt(i, i+1, "the file is no valid UTF-8: unexpected byte 0x%02x", c), false
+				return doc.faultAt(i, i+1, "the file is not valid UTF-8: unexpected byte 0x%02x", c), false
 			}
 			if r == 0xFFFE || r == 0xFFFF {
 				return doc.faultAt(i, i+size, "the file contains the character U+%04X, which YAML does not allow", r), false

@@ -15,9 +15,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Load reads the files of a configuration, as Expand has them. What is wrong with their content is
-// in the diagnostics; the error tells of files that cannot be read, and then
-// the file is nil.
+// Load reads the files of a configuration, as Expand has them. Mistakes in their content are
+// returned as diagnostics. The error reports files that cannot be read; the file is
+// nil then.
 //
 // Of several files a later one overrides an earlier one: in a registry entry
 // by entry, in the defaults and in settings field by field. Remote agents add
@@ -108,7 +108,7 @@ func (d *decoder) addAll(doc *document, found diag.List) {
 func (d *decoder) checkVersion(doc *document) bool {
 	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
 	if doc.root == nil || doc.root.kind == nullNode {
-		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must say which version of the format it has").WithHint("%s", supported)
+		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
 		found.Span = doc.spanOf(0, 0)
 		d.addAll(doc, diag.List{found})
 		return false
@@ -158,7 +158,7 @@ func describeVersion(n *node) string {
 	return "(" + describeValue(n, false) + ")"
 }
 
-// mergeDocuments returns the root of what all files say together.
+// mergeDocuments merges all files and returns the root.
 func (d *decoder) mergeDocuments() *node {
 	m := merger{root: &node{kind: mappingNode}, position: map[*node]map[string]int{}}
 	for _, doc := range d.file.documents {
@@ -188,8 +188,8 @@ func (d *decoder) mergeDocuments() *node {
 	return m.root
 }
 
-// isMapping reports whether a top-level value is a mapping, and complains if
-// it is anything else but nothing.
+// isMapping reports whether a top-level value is a mapping, and adds a diagnostic
+// if it is neither a mapping nor null.
 func (d *decoder) isMapping(key, value *node) bool {
 	if value.kind != mappingNode && value.kind != nullNode {
 		d.wrongTop(key, value, "a mapping")
@@ -279,7 +279,7 @@ func (m *merger) setEntry(into, key, value *node) {
 }
 
 // ownCollection returns the collection of a name in a collection, as one that may be
-// changed, or nil when there is none yet.
+// changed, or nil if it does not exist yet.
 func (m *merger) ownCollection(in *node, name string) *node {
 	_, have := in.findField(name)
 	if have == nil {

@@ -7,7 +7,7 @@ import (
 // found is what a path leads to in the files.
 type found struct {
 	key, value *node
-	// exact tells that the whole path exists, not only its beginning.
+	// exact is set if the whole path exists, not only its beginning.
 	exact bool
 }
 

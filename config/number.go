@@ -34,11 +34,11 @@ func parseNumber(text string) (number, error) {
 	case strings.EqualFold(digits, ".inf"), strings.EqualFold(plain, ".nan"):
 		return number{}, errNotFinite
 	case digits == "":
-		return number{}, fmt.Errorf("%q is no number", clip.Text(text))
+		return number{}, fmt.Errorf("%q is not a number", clip.Text(text))
 	case len(digits) > 1 && digits[0] == '0' && strings.ContainsRune("xXoObB", rune(digits[1])):
 		v, ok := new(big.Int).SetString(digits, 0)
 		if !ok || len(digits) > 100 {
-			return number{}, fmt.Errorf("%q is no number", clip.Text(text))
+			return number{}, fmt.Errorf("%q is not a number", clip.Text(text))
 		}
 		return number{sign + v.String()}, nil
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
@@ -56,7 +56,7 @@ func normalizeDecimal(text, sign, digits string) (number, error) {
 	}
 	whole, fraction, point := strings.Cut(mantissa, ".")
 	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" || !validExponent(exponent) {
-		return number{}, fmt.Errorf("%q is no number", clip.Text(text))
+		return number{}, fmt.Errorf("%q is not a number", clip.Text(text))
 	}
 	if whole == "" {
 		whole = "0"

@@ -191,7 +191,7 @@ func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnos
 	case strings.Contains(message, "incompatible YAML document"):
 		return d.WithHint("leave the %%YAML line out")
 	case strings.Contains(message, "max depth"):
-		return d.WithHint("at most %d collections may stand in each other", maxDepth)
+		return d.WithHint("collections can be nested at most %d levels deep", maxDepth)
 	default:
 		return d
 	}

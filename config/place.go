@@ -39,8 +39,8 @@ func (p *place) path() string {
 	}
 }
 
-// label is how a message names the place: its last key, and the positions
-// behind it.
+// label is how a message names the place: its last key and the
+// positions after it.
 func (p *place) label() string {
 	switch {
 	case p == nil:
@@ -52,7 +52,7 @@ func (p *place) label() string {
 	}
 }
 
-// describeValue says what a value is, for a message.
+// describeValue describes a value for a message.
 func describeValue(n *node, secret bool) string {
 	switch n.kind {
 	case nullNode:

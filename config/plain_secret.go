@@ -64,11 +64,11 @@ func looksRandom(text []byte) bool {
 // in a section whose fields have no tags, is taken for a secret.
 const minRandom = 16
 
-// sensitivity says what is known of a text's field.
+// sensitivity is what is known about the field that a text is in.
 type sensitivity uint8
 
 const (
-	// ordinary is a field that nothing is known of.
+	// ordinary is a field about which nothing is known.
 	ordinary sensitivity = iota
 	// named is a field without a tag whose name sounds like that of a secret.
 	named
@@ -78,7 +78,7 @@ const (
 	credential
 )
 
-// sensitivityOf returns what the field of a text says about it. Elements of a
+// sensitivityOf returns the sensitivity of a field. Elements of a
 // mapping have no name of their own.
 func sensitivityOf(f *field, p *place) sensitivity {
 	switch {

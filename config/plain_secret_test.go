@@ -81,7 +81,7 @@ func TestLiteralsInSecretFieldsAreFound(t *testing.T) {
 	}
 }
 
-// Words that begin like a key are none.
+// Words that begin like a key are not secrets.
 func TestWordsAreNoKeys(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

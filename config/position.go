@@ -45,7 +45,7 @@ type lineIndex struct {
 	parser, shown []int32
 	// runes are the numbers of characters before each checkpoint.
 	runes []int32
-	// ascii tells that each character is one byte.
+	// ascii is set if each character is one byte.
 	ascii bool
 }
 

@@ -34,7 +34,7 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 	key, value := n.findField("file")
 	text, err := d.expander.includeFile(from.File, "")
 	if err == nil && !utf8.ValidString(text) {
-		err = fmt.Errorf("the file %s is no text in UTF-8", clip.Text(from.File))
+		err = fmt.Errorf("the file %s is not UTF-8 text", clip.Text(from.File))
 	}
 	if err != nil {
 		d.addDiagnostic(diag.InvalidValue, p.fieldPlace("file", key), value, "%v", err)

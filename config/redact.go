@@ -127,8 +127,8 @@ func (f *File) Source(name string) []byte {
 	return nil
 }
 
-// secretValues finds what is probably a secret in a file that did not parse:
-// the rest of the line behind a key that sounds like one.
+// secretValues finds probable secrets in a file that did not parse: the rest of the
+// line after a key whose name looks like one.
 func secretValues(data []byte) [][2]int {
 	var found [][2]int
 	for i := 0; ; {

@@ -49,7 +49,7 @@ func topNames() []string {
 }
 
 // eachEntry calls yield for each entry of a registry, after checking its id. sound
-// tells whether that is right.
+// reports whether the id is valid.
 func (d *decoder) eachEntry(name string, yield func(id string, n *node, p *place, sound bool)) {
 	key, value := d.file.root.findField(name)
 	if value == nil {

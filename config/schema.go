@@ -124,7 +124,7 @@ func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 	return refTo(name)
 }
 
-// kindRecord returns the record of a kind's settings, nil when it is none.
+// kindRecord returns the record of a kind's settings, or nil if they are not a record.
 func kindRecord(k kind) *record {
 	t := reflect.TypeOf(k.newConfig())
 	if t == nil || t.Kind() != reflect.Pointer || shapeOf(t.Elem()) != recordShape {
@@ -185,8 +185,9 @@ func (w *schemaWriter) definitionName(t reflect.Type) string {
 	return name
 }
 
-// wordStart finds where a word begins in the name of a type: at a capital behind a
-// small letter, and at the last capital of several that a small one follows.
+// wordStart finds where a word begins in the name of a type: at an upper-case letter
+// after a lower-case one, and at the last of several upper-case letters before a
+// lower-case one.
 var wordStart = regexp.MustCompile(`([a-z])([A-Z])|([A-Z0-9])([A-Z][a-z])`)
 
 // recordName is the name of a type as it is shown: server_tls is ServerTLS.

@@ -180,12 +180,12 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"a pool needs at least one member", "every member is", "is a member twice", "listed twice",
 		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
-		"must be more than", "JSON Schema written as an object",
+		"must be more than", "JSON Schema written as an object", "is not a JSON Schema keyword",
 		"dsn is", "dsn must be the path", "dsn says", "lease is", "time_zone cannot be", "cron \"", "prompt is empty",
-		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "says that no key is needed",
-		"is no origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
-		"key has", "white space", "is no pattern", "is no scope", "there is a key", "another key", "allow \"", "is neither a day",
-		"no https URL", "must be an absolute http or https URL", "cards name a provider with both", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "there is a client", "encryption_key is missing",
+		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "allow_unauthenticated is set",
+		"is not a valid origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
+		"key has", "white space", "invalid pattern", "unknown scope", "there is a key", "another key", "allow \"", "is neither a day",
+		"not an https URL", "must be an absolute http or https URL", "cards name a provider with both", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "there is a client", "encryption_key is missing",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true

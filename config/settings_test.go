@@ -109,16 +109,16 @@ func TestWrongSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, want string
 	}{
-		"a port that is none":     {"version: 1\nserver: {listen: \"127.0.0.1:http\"}\n", `invalid-value 2:18-2:34 server.listen |"127.0.0.1:http"|`},
+		"an invalid port":         {"version: 1\nserver: {listen: \"127.0.0.1:http\"}\n", `invalid-value 2:18-2:34 server.listen |"127.0.0.1:http"|`},
 		"everybody":               {"version: 1\nserver: {listen: \":8080\", public_url: \"https://x\"}\n", `invalid-value 2:18-2:25 server.listen |":8080"| make a key with "runtime keys new"`},
 		"nobody knows where":      {"version: 1\nserver: {listen: \":8080\", allow_unauthenticated: true}\n", `missing-field 2:1-2:7 server.public_url |server| write public_url: https://`},
-		"a place that is none":    {"version: 1\nserver: {public_url: example.com}\n", `invalid-value 2:22-2:33 server.public_url |example.com| such as https://agents.example.com`},
+		"an invalid address":      {"version: 1\nserver: {public_url: example.com}\n", `invalid-value 2:22-2:33 server.public_url |example.com| such as https://agents.example.com`},
 		"a key of nothing":        {"version: 1\nserver: {keys: [{id: ci}]}\n", `missing-field 2:17-2:25 server.keys[0] |{id: ci}| make one with "runtime keys new"`},
 		"a key not yet said":      {"version: 1\nserver: {keys: [{id: ci, key: \"${SERVER_KEY}\"}]}\n", `unset-variable 2:31-2:46 server.keys[0].key |"${SERVER_KEY}"| set it`},
 		"a hash not yet said":     {"version: 1\nserver: {keys: [{id: ci, hash: \"${KEY_HASH}\"}]}\n", `unset-variable 2:32-2:45 server.keys[0].hash |"${KEY_HASH}"| set it`},
-		"a hash that is none":     {"version: 1\nserver: {keys: [{id: ci, hash: sha1}]}\n", `invalid-value 2:32-2:36 server.keys[0].hash |sha1|`},
+		"an invalid hash":         {"version: 1\nserver: {keys: [{id: ci, hash: sha1}]}\n", `invalid-value 2:32-2:36 server.keys[0].hash |sha1|`},
 		"keys of one id":          {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\"}, {id: ci, hash: \"" + otherHash + "\"}]}\n", `duplicate-id 2:113-2:115 server.keys[1].id |ci|`},
-		"a day that is none":      {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\", expires: 2026-02-30}]}\n", `invalid-value 2:116-2:126 server.keys[0].expires |2026-02-30|`},
+		"an invalid day":          {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\", expires: 2026-02-30}]}\n", `invalid-value 2:116-2:126 server.keys[0].expires |2026-02-30|`},
 		"a rate of a text":        {"version: 1\nserver: {rate: {per_second: many}}\n", `invalid-value 2:29-2:33 server.rate.per_second |many|`},
 		"an agent of a key":       {"version: 1\nagents: {helper: {model_id: m}}\nserver: {keys: [{id: k, hash: \"" + keyHash + "\", agents: [help*, helpr]}]}\n", `unmatched-agent 3:122-3:127 server.keys[0].agents[1] |helpr| did you mean "helper"?`},
 		"agents of a key":         {"version: 1\nagents: {helper: {model_id: m}}\nserver: {keys: [{id: k, hash: \"" + keyHash + "\", agents: [x*]}]}\n", `unmatched-agent 3:115-3:117 server.keys[0].agents[0] |x*|`},
@@ -146,7 +146,7 @@ func TestWrongSettings(t *testing.T) {
 		"an agent of a schedule":  {"version: 1\nagents: {helper: {model_id: m}}\nschedules: {s: {agent: helpr, prompt: x, cron: \"@daily\"}}\n", `agent-not-found 3:24-3:29 schedules.s.agent |helpr| did you mean "helper"?`},
 		"an agent of no source":   {oneAgent + "schedules: {s: {agent: cloud/a, prompt: x, cron: \"@daily\"}}\n", `agent-not-found 3:24-3:31 schedules.s.agent |cloud/a|`},
 		"too few fields":          {strings.Replace(schedule, "%", `"0 9 * *"`, 1), `invalid-value 3:44-3:53 schedules.s.cron |"0 9 * *"| five fields, such as`},
-		"an hour that is none":    {strings.Replace(schedule, "%", `"0 25 * * *"`, 1), `invalid-value 3:44-3:56 schedules.s.cron |"0 25 * * *"| five fields, such as`},
+		"an invalid hour":         {strings.Replace(schedule, "%", `"0 25 * * *"`, 1), `invalid-value 3:44-3:56 schedules.s.cron |"0 25 * * *"| five fields, such as`},
 		"a zone in cron":          {strings.Replace(schedule, "%", `"TZ=0"`, 1), `invalid-value 3:44-3:50 schedules.s.cron |"TZ=0"| write time_zone`},
 		"an unknown zone":         {strings.Replace(schedule, "%", `"@daily", time_zone: Europe/Berln`, 1), `invalid-value 3:65-3:77 schedules.s.time_zone |Europe/Berln| such as Europe/Berlin or UTC`},
 	} {

@@ -285,7 +285,7 @@ func elementsOf(text string, p *place) string {
 // plainWord matches what needs no quotes inside of a list.
 var plainWord = regexp.MustCompile(`^[A-Za-z./_-][A-Za-z0-9./_=+-]*$`)
 
-// describeBounds says how long a list may be.
+// describeBounds returns the allowed length of a list, for messages.
 func describeBounds(f *field) string {
 	switch {
 	case f.max == nil:

@@ -48,7 +48,7 @@ const (
 	ToolIDConflict Code = "tool-id-conflict"
 	// InvalidPattern is reported for a glob that does not compile.
 	InvalidPattern Code = "invalid-pattern"
-	// InvalidSchema is reported for something that is no valid JSON Schema.
+	// InvalidSchema is reported for something that is not a valid JSON Schema.
 	InvalidSchema Code = "invalid-schema"
 	// EnvBuild is reported when a plugin's Register failed, or two plugins
 	// register one handler.
@@ -127,7 +127,7 @@ var codes = []Info{
 	{RemoteNotLocal, Error, "A local resolve, or a hand-off, was asked of an endpoint-backed agent."},
 	{ToolIDConflict, Error, "Two sources give one tool id."},
 	{InvalidPattern, Error, "A glob does not compile."},
-	{InvalidSchema, Error, "A tool's parameters, a plugin's section schema or the form of an answer is no valid JSON Schema, or names fields where its keywords belong."},
+	{InvalidSchema, Error, "A tool's parameters, a plugin's section schema or the form of an answer is not a valid JSON Schema, or names fields where its keywords belong."},
 	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
 	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
 	{UnmatchedTool, Warning, "A catalog literal or a tool budget names no registered tool."},

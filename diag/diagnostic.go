@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// Severity says how much a diagnostic weighs.
+// Severity is the severity of a diagnostic.
 type Severity string
 
 // The severities, heaviest first.
@@ -43,7 +43,7 @@ type Diagnostic struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
-	// Hint says what would be right, when something near is known.
+	// Hint suggests a fix, if one is known.
 	Hint string `json:"hint,omitempty"`
 	// Agent is the id of the agent concerned, empty when none is.
 	Agent string `json:"agent,omitempty"`
@@ -51,7 +51,7 @@ type Diagnostic struct {
 	// agents.assistant.allowed_tools[0]; see Path.
 	Path string `json:"path,omitempty"`
 	Span
-	// OfKey tells that the diagnostic speaks of the key at its path although its
+	// OfKey is set if the diagnostic is about the key at its path although its
 	// code speaks of values; see Code.MarksKey.
 	OfKey bool `json:"-"`
 	// Related names further places that explain the finding, such as the
@@ -214,8 +214,8 @@ func (l List) Errors() List {
 	return errs
 }
 
-// Err returns the errors of the list joined, each a Diagnostic, or nil when
-// there are none.
+// Err returns the errors of the list joined, each a Diagnostic, or nil if
+// it has none.
 func (l List) Err() error {
 	var errs []error
 	for _, d := range l {
@@ -227,8 +227,8 @@ func (l List) Err() error {
 }
 
 // Sort orders the list as the files were given (files names them in order),
-// then by line and column. Files that were not named stand behind those, by
-// name, and diagnostics without a file behind them all, in the order they had.
+// then by line and column. Files that were not named come after those, by
+// name, and diagnostics without a file last, in their original order.
 func (l List) Sort(files []string) {
 	rank := make(map[string]int, len(files))
 	for i, file := range files {

@@ -18,7 +18,7 @@ const (
 	// that are looked at, to keep the work small for files of one huge line.
 	reach = 10 * maxColumns
 	// tabColumns is the width of a tab, which a terminal would place elsewhere
-	// behind the gutter than an editor does at the start of a line.
+	// after the gutter than an editor does at the start of a line.
 	tabColumns = 4
 )
 

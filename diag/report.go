@@ -120,7 +120,7 @@ func countNoun(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// textWithHint returns the message with the hint behind it, for the renderings
+// textWithHint returns the message followed by the hint, for the renderings
 // that have one text only.
 func (d *Diagnostic) textWithHint() string {
 	if d.Hint == "" {
@@ -130,7 +130,7 @@ func (d *Diagnostic) textWithHint() string {
 }
 
 // normalizedSpan returns the span as renderings can rely on it: what is unknown is
-// zero, and an end that does not lie behind the start is unknown, except that
+// zero, and an end that does not follow the start is unknown, except that
 // the end of a known line is at least on that line.
 func (s Span) normalizedSpan() Span {
 	if s.File == "" || s.Line < 1 {

@@ -47,7 +47,7 @@ func splitLines(data []byte) []string {
 	}
 }
 
-// nextBreak finds the first end of a line; its size is 0 when there is none.
+// nextBreak finds the first end of a line; its size is 0 if no line ends.
 func nextBreak(data []byte) (i, size int) {
 	for i := range data {
 		switch data[i] {

@@ -86,7 +86,7 @@ func (t *text) writeNote(width int, mark, content string) {
 }
 
 // quoteLine writes the line of the file, with the span underlined and the hint
-// behind that.
+// after that.
 func (t *text) quoteLine(width int, at Span, line string, d *Diagnostic) {
 	margin := strings.Repeat(" ", width+1)
 	number := strconv.Itoa(at.Line)

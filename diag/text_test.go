@@ -39,9 +39,9 @@ func TestTextUnderlinesTheSpan(t *testing.T) {
 		span  diag.Span
 		hint  string
 		lines []string
-		want  string // behind the line with the message
+		want  string // after the line with the message
 	}{
-		"with the hint behind it": {
+		"followed by the hint": {
 			on(2, 5, 8), "use one of x, y", []string{"a:", " b: zzz"},
 			"  --> c.yaml:2:5\n   |\n 2 |  b: zzz\n   |     ^^^ use one of x, y\n",
 		},
@@ -69,7 +69,7 @@ func TestTextUnderlinesTheSpan(t *testing.T) {
 			diag.Span{Line: 2, Column: 2, EndLine: 1, EndColumn: 9}, "", []string{"abcdefghij", "abcdefghij"},
 			"  --> c.yaml:2:2\n   |\n 2 | abcdefghij\n   |  ^\n",
 		},
-		"behind the line when something is missing there": {
+		"after the line when something is missing there": {
 			on(1, 4, 4), "a value", []string{"ab:", ""},
 			"  --> c.yaml:1:4\n   |\n 1 | ab:\n   |    ^ a value\n",
 		},
@@ -89,35 +89,35 @@ func TestTextUnderlinesTheSpan(t *testing.T) {
 			on(1, 3, 5), "first\nsecond", []string{"a bc"},
 			"  --> c.yaml:1:3\n   |\n 1 | a bc\n   |   ^^ first\n   |      second\n",
 		},
-		"behind tabs": {
+		"after tabs": {
 			on(1, 3, 5), "", []string{"\ta\tb"},
 			"  --> c.yaml:1:3\n   |\n 1 |     a    b\n   |      ^^^^^\n",
 		},
-		"behind and under wide characters": {
+		"after and under wide characters": {
 			on(1, 4, 6), "", []string{"日本:語x"},
 			"  --> c.yaml:1:4\n   |\n 1 | 日本:語x\n   |      ^^^\n",
 		},
-		"behind and under combining characters": {
+		"after and under combining characters": {
 			on(1, 6, 8), "", []string{"e\u0301e\u0301 e\u0301x"},
 			"  --> c.yaml:1:6\n   |\n 1 | e\u0301e\u0301 e\u0301x\n   |    ^\n",
 		},
-		"behind emoji": {
+		"after emoji": {
 			on(1, 3, 4), "", []string{"😀 x"},
 			"  --> c.yaml:1:3\n   |\n 1 | 😀 x\n   |    ^\n",
 		},
-		"behind decomposed Hangul": {
+		"after decomposed Hangul": {
 			on(1, 5, 6), "", []string{"\u1112\u1161\u11ab x"},
 			"  --> c.yaml:1:5\n   |\n 1 | \u1112\u1161\u11ab x\n   |    ^\n",
 		},
-		"behind characters that would move the cursor": {
+		"after characters that would move the cursor": {
 			on(1, 6, 7), "", []string{"\x1b[2J\x7fx"},
 			"  --> c.yaml:1:6\n   |\n 1 | ␛[2J␡x\n   |      ^\n",
 		},
-		"behind characters that would turn the text": {
+		"after characters that would turn the text": {
 			on(1, 3, 4), "", []string{"\u202e\u2066x"},
 			"  --> c.yaml:1:3\n   |\n 1 | \ufffd\ufffdx\n   |   ^\n",
 		},
-		"behind bytes that are no text": {
+		"after bytes that are not text": {
 			on(1, 3, 4), "", []string{"\xff\x80x"},
 			"  --> c.yaml:1:3\n   |\n 1 | \ufffd\ufffdx\n   |   ^\n",
 		},
@@ -161,7 +161,7 @@ func TestTextCutsLongLinesAroundTheSpan(t *testing.T) {
 		"at the start":                   {on(1, 5, 9), long},
 		"in the middle":                  {on(1, 205, 209), long},
 		"at the end":                     {on(1, 397, 401), long},
-		"behind the end":                 {on(1, 401, 401), long},
+		"after the end":                  {on(1, 401, 401), long},
 		"longer than what is shown":      {on(1, 101, 399), long},
 		"all of it":                      {on(1, 1, 401), long},
 		"among wide characters":          {on(1, 205, 209), strings.Repeat("日本語", 133)},

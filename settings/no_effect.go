@@ -49,8 +49,8 @@ func (s *Server) warnNoEffect() diag.List {
 	return list
 }
 
-// warnNoEffect returns warnings of where files would be that the driver does not make.
-// With postgres there is none: the file that names the database may be laid over one
+// warnNoEffect returns warnings of paths of files that the driver does not create.
+// With postgres it returns none: the file that names the database may override one
 // for processes with SQLite.
 func (s *Store) warnNoEffect() diag.List {
 	var list diag.List

@@ -17,11 +17,11 @@ const (
 // Schedule makes a turn whenever it is due.
 type Schedule struct {
 	ID       string      `json:"id" key:"true"`
-	Cron     string      `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like. What was due while no process ran is not made up for."`
+	Cron     string      `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like. Times missed while no process was running are skipped."`
 	TimeZone string      `json:"time_zone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in. Where clocks are put forward, what is due in the hour left out is skipped that day."`
 	Agent    string      `json:"agent" required:"true" doc:"The agent that works on the turns."`
 	Prompt   spec.Prompt `json:"prompt" required:"true" doc:"What each turn is given."`
-	Session  string      `json:"session,omitempty" doc:"The session of all its turns, which is made when there is none, so that each turn knows the ones before. Without it each turn has a session of its own."`
+	Session  string      `json:"session,omitempty" doc:"The session of all its turns, created if it does not exist, so that each turn sees the ones before. Without it each turn has a session of its own."`
 	Tenant   string      `json:"tenant,omitempty" default:"default" doc:"The tenant that the sessions and turns belong to."`
 	Subject  string      `json:"subject,omitempty" default:"schedule" doc:"The subject of the tenant that they belong to."`
 }

@@ -34,7 +34,7 @@ func checkScopes(scopes spec.Names) diag.List {
 	var list diag.List
 	for i, scope := range scopes {
 		if !validScope(scope) {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "%q is no scope", clip.Text(scope)).WithHint("such as %s", ScopeMetricsRead))
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "unknown scope %q", clip.Text(scope)).WithHint("such as %s", ScopeMetricsRead))
 		}
 	}
 	return list
@@ -48,7 +48,7 @@ func (s *Server) UnknownScopes(known []string) diag.List {
 	warn := func(path string, scopes spec.Names) {
 		for i, scope := range scopes {
 			if validScope(scope) && !slices.Contains(known, scope) {
-				list = append(list, diag.New(diag.UnknownScope, diag.Index(diag.Key(path, "scopes"), i), "nothing needs the scope %q", clip.Text(scope)).WithNearest(scope, known))
+				list = append(list, diag.New(diag.UnknownScope, diag.Index(diag.Key(path, "scopes"), i), "no route needs the scope %q", clip.Text(scope)).WithNearest(scope, known))
 			}
 		}
 	}

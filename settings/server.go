@@ -25,7 +25,7 @@ const (
 // encryptionKeyBytes is the length of an encryption key.
 const encryptionKeyBytes = 32
 
-// Server says how a process answers HTTP requests. Absent fields have the
+// Server configures how a process answers HTTP requests. Absent fields have the
 // defaults named in their descriptions.
 type Server struct {
 	Listen               string          `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"Where the server listens, as host:port; an empty host is every address of the machine, port 0 one that is free. none answers no HTTP."`
@@ -34,7 +34,7 @@ type Server struct {
 	Keys                 []ServerKey     `json:"keys,omitempty" doc:"The API keys that are accepted, as bearer token or in the header X-API-Key. Without any the server listens on loopback only, and everybody is the subject local of the tenant local."`
 	OAuth                *ServerOAuth    `json:"oauth,omitempty" doc:"The programs that exchange a secret for access tokens, at this server."`
 	JWT                  *ServerJWT      `json:"jwt,omitempty" doc:"The access tokens of an external issuer that are accepted: signed JSON Web Tokens."`
-	AllowUnauthenticated bool            `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits to listen beyond loopback without keys. Whoever reaches the server can then use every agent and read everything."`
+	AllowUnauthenticated bool            `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits listening beyond loopback without keys. Anyone who can reach the server can then use every agent and read everything."`
 	CORSOrigins          []string        `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
 	Limits               ServerLimits    `json:"limits,omitzero" doc:"What one request may cost."`
 	Rate                 ServerRate      `json:"rate,omitzero" doc:"What one key may ask for. More is answered with the status 429."`
@@ -66,7 +66,7 @@ type ServerLimits struct {
 	MaxHeaderBytes    *int           `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"How many bytes the header of a request may have."`
 	ReadHeaderTimeout *spec.Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"How long a client may take to send its header."`
 	ReadTimeout       *spec.Duration `json:"read_timeout,omitempty" default:"60s" doc:"How long a client may take to send its body."`
-	WriteTimeout      *spec.Duration `json:"write_timeout,omitempty" default:"30s" doc:"How long a client may take to take in one piece of a response; the time of a whole response has no limit."`
+	WriteTimeout      *spec.Duration `json:"write_timeout,omitempty" default:"30s" doc:"How long a client may take to read one piece of a response; a whole response has no time limit."`
 	IdleTimeout       *spec.Duration `json:"idle_timeout,omitempty" default:"120s" doc:"How long a connection may lie idle between requests."`
 }
 
@@ -80,10 +80,10 @@ type ServerRate struct {
 // Address returns where the server listens.
 func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }
 
-// Authenticated reports whether whoever asks needs a credential.
+// Authenticated reports whether callers need a credential.
 func (s *Server) Authenticated() bool { return len(s.Keys) > 0 || s.OAuth != nil || s.JWT != nil }
 
-// EncryptionBytes returns the encryption key; nil when there is none.
+// EncryptionBytes returns the encryption key, or nil.
 func (s *Server) EncryptionBytes() []byte {
 	key, err := base64.StdEncoding.DecodeString(s.EncryptionKey)
 	if err != nil || len(key) != encryptionKeyBytes {
@@ -108,8 +108,7 @@ func (l *ServerLimits) BodyTime() time.Duration {
 	return orDefault(l.ReadTimeout, spec.Duration(DefaultReadTimeout)).Std()
 }
 
-// WriteTime returns how long a client may take to take in one piece of a
-// response.
+// WriteTime returns how long a client may take to read one piece of a response.
 func (l *ServerLimits) WriteTime() time.Duration {
 	return orDefault(l.WriteTimeout, spec.Duration(DefaultWriteTimeout)).Std()
 }
@@ -143,7 +142,7 @@ func (s *Server) Validate() diag.List {
 		list = append(list, missing.WithHint("write public_url: https://agents.example.com"))
 	}
 	if s.AllowUnauthenticated && s.Authenticated() {
-		list = append(list, diag.New(diag.InvalidValue, "allow_unauthenticated", "allow_unauthenticated says that no key is needed, but there are keys"))
+		list = append(list, diag.New(diag.InvalidValue, "allow_unauthenticated", "allow_unauthenticated is set, but there are keys"))
 	}
 	list = append(list, s.checkKeys()...)
 	list = append(list, s.checkOAuth()...)
@@ -214,7 +213,7 @@ func (s *Server) checkOrigins() diag.List {
 		}
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
-			list = append(list, diag.New(diag.InvalidValue, path, "%q is no origin of a page", clip.Text(origin)).
+			list = append(list, diag.New(diag.InvalidValue, path, "%q is not a valid origin", clip.Text(origin)).
 				WithHint("a scheme, a host and a port, such as https://console.example.com"))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // DefaultMaxWait is how long a request that waits for the end of a task waits.
 const DefaultMaxWait = time.Minute
 
-// ServerA2A says how the agents of a server are peers of others.
+// ServerA2A configures how the agents of a server are reached over A2A.
 type ServerA2A struct {
 	Enabled          *bool          `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
 	V03              bool           `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
@@ -68,7 +68,7 @@ func (a *ServerA2A) checkCards() diag.List {
 		if err != nil || host == "" || wrong != nil || n == 0 {
 			list = append(list, diag.New(diag.InvalidValue, "grpc_address", "grpc_address must be host:port, as in agents.example.com:443"))
 		} else if a.GRPCListen == "" {
-			list = append(list, diag.New(diag.InvalidValue, "grpc_address", "grpc_address is given, but grpc_listen is not: gRPC is spoken nowhere"))
+			list = append(list, diag.New(diag.InvalidValue, "grpc_address", "grpc_address is set, but grpc_listen is not: gRPC is not served"))
 		}
 	}
 	switch {

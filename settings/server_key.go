@@ -27,7 +27,7 @@ type ServerKey struct {
 	Key     string     `json:"key,omitempty" secret:"true" doc:"The key itself, in place of its hash, as in ${SERVER_KEY}: at least 16 characters, all random."`
 	Tenant  string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
 	Subject string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
-	Agents  spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. The others look as if there were none."`
+	Agents  spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. Others look as if they did not exist."`
 	Scopes  spec.Names `json:"scopes,omitempty" doc:"What may be done: a2a:invoke lets use the agents by A2A, runs:write begin runs, runs:read follow them, metrics:read read the metrics, and so on. Everything when absent, nothing of that when empty."`
 	Expires *Date      `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
 }
@@ -61,7 +61,7 @@ func (k *ServerKey) Validate() diag.List {
 	}
 	for i, glob := range k.Agents {
 		if _, err := pattern.Compile(glob); err != nil {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "%q is no pattern: %v", clip.Text(glob), err))
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "invalid pattern %q: %v", clip.Text(glob), err))
 		}
 	}
 	return append(list, checkScopes(k.Scopes)...)
@@ -92,7 +92,7 @@ func (s *Server) checkKeys() diag.List {
 // Date is the end of something: of a day, written as in 2026-12-31, or a moment,
 // written as in 2026-12-31T18:00:00Z.
 type Date struct {
-	// day tells how it was written.
+	// day is set if it was written as a day.
 	day bool
 	// at is the moment; of a day its beginning.
 	at time.Time

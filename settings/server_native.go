@@ -1,6 +1,6 @@
 package settings
 
-// ServerNative says whether the runtime's own protocol is answered.
+// ServerNative configures the runtime's own protocol.
 type ServerNative struct {
 	Enabled *bool `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be listed, made and followed over HTTP, at /runtime/v1, as the commands with --server do."`
 }

@@ -89,7 +89,7 @@ func (s *Server) checkOAuth() diag.List {
 // keys.
 var JWTAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// ServerJWT says which tokens of an external issuer are good.
+// ServerJWT configures which tokens of an external issuer are accepted.
 type ServerJWT struct {
 	Issuer       string     `json:"issuer" required:"true" doc:"What the claim iss must be, to the letter."`
 	Audience     string     `json:"audience" required:"true" doc:"What the claim aud must hold."`
@@ -115,17 +115,17 @@ func (j *ServerJWT) Validate() diag.List {
 	var list diag.List
 	switch {
 	case j.JWKSURL == "" && j.JWKSFile == "":
-		list = append(list, diag.New(diag.MissingField, "", "jwt has neither jwks_url nor jwks_file: nobody knows the keys of the issuer"))
+		list = append(list, diag.New(diag.MissingField, "", "jwt has neither jwks_url nor jwks_file: the keys of the issuer are unknown"))
 	case j.JWKSURL != "" && j.JWKSFile != "":
 		list = append(list, diag.New(diag.InvalidValue, "jwks_file", "jwt has both jwks_url and jwks_file; only one of them can be given"))
 	case j.JWKSURL != "":
 		if u, err := url.Parse(j.JWKSURL); err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !loopbackOnly(u.Hostname()+":0")) {
-			list = append(list, diag.New(diag.InvalidValue, "jwks_url", "jwks_url is no https URL").WithHint("whoever can change the keys on their way can make tokens"))
+			list = append(list, diag.New(diag.InvalidValue, "jwks_url", "jwks_url is not an https URL").WithHint("anyone who can modify the keys in transit can forge tokens"))
 		}
 	}
 	for i, name := range j.Algorithms {
 		if !slices.Contains(JWTAlgorithms, name) {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("algorithms", i), "%q is no algorithm of public keys", clip.Text(name)).
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("algorithms", i), "%q is not a public-key algorithm", clip.Text(name)).
 				WithHint("choose %s", strings.Join(JWTAlgorithms, ", ")))
 		}
 	}

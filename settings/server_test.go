@@ -40,23 +40,23 @@ func TestServerValidate(t *testing.T) {
 		"who knows where": {settings.Server{Listen: ":80", Keys: oneKey}, []string{
 			"missing-field public_url: public_url is missing; the cards of the agents name the address that the server listens at, which others may not reach",
 		}},
-		"a place that is none": {settings.Server{PublicURL: "agents.example.com"}, []string{"invalid-value public_url: public_url must start with http:// or https://"}},
-		"a password in it":     {settings.Server{PublicURL: "https://u:secret@x"}, []string{"invalid-value public_url: public_url must not contain a user or password"}},
+		"an invalid URL":   {settings.Server{PublicURL: "agents.example.com"}, []string{"invalid-value public_url: public_url must start with http:// or https://"}},
+		"a password in it": {settings.Server{PublicURL: "https://u:secret@x"}, []string{"invalid-value public_url: public_url must not contain a user or password"}},
 		"keys that nobody needs": {settings.Server{Keys: oneKey, AllowUnauthenticated: true}, []string{
-			"invalid-value allow_unauthenticated: allow_unauthenticated says that no key is needed, but there are keys",
+			"invalid-value allow_unauthenticated: allow_unauthenticated is set, but there are keys",
 		}},
 		"sites": {settings.Server{Keys: oneKey, CORSOrigins: []string{"*", "http://localhost:3000"}}, nil},
-		"sites that are none": {settings.Server{CORSOrigins: []string{"*", "example.com", "https://x/"}}, []string{
+		"invalid sites": {settings.Server{CORSOrigins: []string{"*", "example.com", "https://x/"}}, []string{
 			"invalid-value cors_origins[0]: every site is allowed, and there are no keys: any page could use every agent",
-			`invalid-value cors_origins[1]: "example.com" is no origin of a page`,
-			`invalid-value cors_origins[2]: "https://x/" is no origin of a page`,
+			`invalid-value cors_origins[1]: "example.com" is not a valid origin`,
+			`invalid-value cors_origins[2]: "https://x/" is not a valid origin`,
 		}},
-		"runs that are none": {settings.Server{AgentRuns: settings.ServerAgentRuns{LocalToolTimeout: new(spec.Duration(0)), AllowPrivate: []string{"http://x"}}}, []string{
+		"invalid runs": {settings.Server{AgentRuns: settings.ServerAgentRuns{LocalToolTimeout: new(spec.Duration(0)), AllowPrivate: []string{"http://x"}}}, []string{
 			"invalid-value agent_runs.local_tool_timeout: local_tool_timeout is 0s; it must be more than 0",
 			`invalid-value agent_runs.allow_private[0]: allow "http://x": it is a URL; write the host alone`,
 		}},
 		"a short secret": {settings.Server{EncryptionKey: "c2VjcmV0"}, []string{"invalid-value encryption_key: encryption_key is not the base64 of 32 bytes"}},
-		"limits that are none": {
+		"invalid limits": {
 			settings.Server{
 				Limits: settings.ServerLimits{MaxBodyBytes: new(0), MaxHeaderBytes: new(-1), ReadTimeout: new(spec.Duration(0))},
 				Rate:   settings.ServerRate{PerSecond: -1, Burst: -1, Concurrency: -1},
@@ -102,8 +102,8 @@ func TestServerKeysValidate(t *testing.T) {
 		"the same id":    {[]settings.ServerKey{{ID: "a", Hash: hash}, {ID: "a", Key: secret}}, []string{`duplicate-id keys[1].id: there is a key "a" already`}},
 		"the same hash":  {[]settings.ServerKey{{ID: "a", Hash: hash}, {ID: "b", Hash: hash}}, []string{"invalid-value keys[1].hash: another key has the same hash; only the first would count"}},
 		"the same key":   {[]settings.ServerKey{{ID: "a", Key: secret}, {ID: "b", Key: secret}}, []string{"invalid-value keys[1].key: another key is the same; only the first would count"}},
-		"no pattern":     {[]settings.ServerKey{{ID: "a", Hash: hash, Agents: spec.Names{"a", "["}}}, []string{`invalid-value keys[0].agents[1]: "[" is no pattern: the pattern does not compile: unexpected end of input at byte 1`}},
-		"no scope":       {[]settings.ServerKey{{ID: "a", Hash: hash, Scopes: spec.Names{"", `x"y`}}}, []string{`invalid-value keys[0].scopes[0]: "" is no scope`, `invalid-value keys[0].scopes[1]: "x\"y" is no scope`}},
+		"no pattern":     {[]settings.ServerKey{{ID: "a", Hash: hash, Agents: spec.Names{"a", "["}}}, []string{`invalid-value keys[0].agents[1]: invalid pattern "[": the pattern does not compile: unexpected end of input at byte 1`}},
+		"no scope":       {[]settings.ServerKey{{ID: "a", Hash: hash, Scopes: spec.Names{"", `x"y`}}}, []string{`invalid-value keys[0].scopes[0]: unknown scope ""`, `invalid-value keys[0].scopes[1]: unknown scope "x\"y"`}},
 		"nothing at all": {[]settings.ServerKey{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestScopesThatNothingNeedsAreWarnedOf(t *testing.T) {
 		OAuth: &settings.ServerOAuth{Clients: []settings.OAuthClient{{ID: "b", Scopes: spec.Names{"things:count", "runs:raed"}}}},
 	}
 	expect(t, s.UnknownScopes(append([]string{"things:count"}, settings.Scopes...)),
-		`unknown-scope keys[0].scopes[1]: nothing needs the scope "run:read"`,
-		`unknown-scope oauth.clients[0].scopes[1]: nothing needs the scope "runs:raed"`)
+		`unknown-scope keys[0].scopes[1]: no route needs the scope "run:read"`,
+		`unknown-scope oauth.clients[0].scopes[1]: no route needs the scope "runs:raed"`)
 }
 
 func TestAKeyBelongsToSomebody(t *testing.T) {

@@ -27,7 +27,7 @@ type Store struct {
 	Retention Retention `json:"retention,omitzero" doc:"What is deleted when it is too old."`
 }
 
-// Retention says how long records are kept.
+// Retention is how long records are kept.
 type Retention struct {
 	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. What is deleted is gone."`
 	Events   spec.Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`

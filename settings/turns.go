@@ -29,13 +29,13 @@ const (
 	IndeterminateAsk   = "ask"
 )
 
-// Turns says how a process works on turns that are kept in a store. Absent
+// Turns configures how a process works on turns that are kept in a store. Absent
 // fields have the defaults named in their descriptions.
 type Turns struct {
 	Concurrency          *int           `json:"concurrency,omitempty" min:"1" default:"64" doc:"How many turns this process works on at the same time. Each has a model call open and holds its conversation in memory."`
 	PerTenant            int            `json:"per_tenant,omitempty" min:"0" default:"0" doc:"How many turns of one tenant are worked on at the same time, by all processes together; 0 is no limit."`
-	Lease                *spec.Duration `json:"lease,omitempty" default:"5s" doc:"How long a turn belongs to a process that gives no sign of life, 1s or more. A short lease takes turns from a process that is only slow, which then repeats a step; a long one leaves those of a dead process lying."`
-	Strikes              *int           `json:"strikes,omitempty" min:"1" default:"3" doc:"How many processes may die over a turn, without its getting ahead, before it fails."`
+	Lease                *spec.Duration `json:"lease,omitempty" default:"5s" doc:"How long a turn belongs to a process that sends no heartbeat, 1s or more. A short lease takes turns from a process that is only slow, which then repeats a step; a long one leaves those of a dead process lying."`
+	Strikes              *int           `json:"strikes,omitempty" min:"1" default:"3" doc:"How many processes may crash on a turn without progress before it fails."`
 	InteractionTimeout   spec.Duration  `json:"interaction_timeout,omitempty" default:"0s" doc:"How long a turn waits for a person; 0 is for ever. A turn that waits keeps its session busy."`
 	OnInteractionTimeout string         `json:"on_interaction_timeout,omitempty" enum:"cancel|fail" default:"cancel" doc:"What becomes of a turn whose person did not answer in time: with cancel the call is refused and the turn goes on, with fail the turn ends."`
 	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What becomes of a call of a tool with the effect once that was under way when the process died: error tells the model that its outcome is unknown, ask asks a person. It is never repeated."`

@@ -6,7 +6,7 @@
 // JSON Schema and the reference page: json gives the name, doc the meaning,
 // enum (separated by |), default, min, max and required its limits. A field
 // tagged key:"true" is filled from the key of the surrounding mapping. On fields
-// of an Agent, remote says what they do for an agent with an endpoint; see
+// of an Agent, remote is their effect for an agent with an endpoint; see
 // RemoteEffect.
 package spec
 
@@ -34,7 +34,7 @@ const (
 	DefaultMaxHandoffs = 8
 )
 
-// ToolExecution says how the tool calls of one model answer run.
+// ToolExecution is how the tool calls of one model answer run.
 type ToolExecution string
 
 // The ways in which the tool calls of one answer run.
@@ -45,8 +45,8 @@ const (
 	Sequential ToolExecution = "sequential"
 )
 
-// OnMaxRounds says what becomes of a turn that has used up its rounds while the
-// model still calls for tools.
+// OnMaxRounds is what happens to a turn that has used up its rounds while the model
+// still calls tools.
 type OnMaxRounds string
 
 // The ways in which a turn ends whose rounds are used up. The empty one is
@@ -61,8 +61,8 @@ const (
 	MaxRoundsFinalizes OnMaxRounds = "finalize"
 )
 
-// OnTruncation says what becomes of a turn whose last answer the output limit cut
-// off.
+// OnTruncation is what happens to a turn whose last answer was cut off by the output
+// limit.
 type OnTruncation string
 
 // The ways in which a turn ends whose answer was cut off. The empty one is
@@ -82,13 +82,13 @@ type Agent struct {
 	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it." remote:"read"`
 
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored"`
-	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent ahead of every conversation: a text, or {file: path}." remote:"ignored"`
+	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}." remote:"ignored"`
 
 	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited." remote:"guard"`
 	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools." remote:"guard"`
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard"`
 	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn." remote:"guard"`
-	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit." remote:"guard"`
+	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, after the round limit." remote:"guard"`
 	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}." remote:"ignored"`
 	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run." remote:"ignored"`
 
@@ -224,7 +224,7 @@ func (a *Agent) Validate() diag.List {
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
 		if !json.Valid(a.Sections[key]) {
-			list = append(list, diag.New(diag.InvalidValue, diag.Key("sections", key), "section %q is no valid JSON", key))
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("sections", key), "section %q is not valid JSON", key))
 		}
 	}
 	return list

@@ -19,11 +19,11 @@ const (
 	maxSkillText = 2000
 )
 
-// AgentA2A says how other runtimes see an agent over A2A.
+// AgentA2A configures how an agent appears to other runtimes over A2A.
 type AgentA2A struct {
 	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"What a request for a new turn is answered with: a task, or with message the answer alone if the turn succeeds without a question and without artifacts, and the caller waits for it. In all other cases it is a task."`
 	DocumentationURL string       `json:"documentation_url,omitempty" doc:"Where the agent is described for people, an http or https URL; the card names it."`
-	Skills           []AgentSkill `json:"skills,omitempty" doc:"What the card says that the agent can do. By default one skill, which is the agent itself."`
+	Skills           []AgentSkill `json:"skills,omitempty" doc:"The skills on the agent's card. By default one skill, which is the agent itself."`
 }
 
 // AgentSkill is something that an agent can do, for those who look for an agent.

@@ -50,8 +50,8 @@ func TestAgentValidate(t *testing.T) {
 				"invalid-value loop_detection.consecutive_threshold: consecutive_threshold is 1; it must lie between 2 and 100",
 				`invalid-value tool_budgets["a.b"].max_calls: max_calls is -1; it must lie between 0 and 1000`,
 				"missing-field output_schema.schema: schema is missing",
-				`invalid-value sections["a.b"]: section "a.b" is no valid JSON`,
-				`invalid-value sections.b: section "b" is no valid JSON`,
+				`invalid-value sections["a.b"]: section "a.b" is not valid JSON`,
+				`invalid-value sections.b: section "b" is not valid JSON`,
 			},
 		},
 	} {

@@ -57,7 +57,7 @@ func TestAuthValidate(t *testing.T) {
 	}
 }
 
-// A secret is never written, by value or behind a pointer, alone or inside.
+// A secret is never written, by value or through a pointer, alone or inside.
 func TestSecretsAreNotWritten(t *testing.T) {
 	t.Parallel()
 	auth := spec.Auth{Type: spec.AuthBearer, Token: "hidden-1", Key: "hidden-2", ClientSecret: "hidden-3"}

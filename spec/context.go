@@ -20,7 +20,7 @@ type ContextPolicy struct {
 	EnablePromptCache           *bool  `json:"enable_prompt_cache,omitempty" default:"true" doc:"Ask the provider to cache the unchanging start of a request."`
 	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Tokens from which on the conversation is summarised; never when absent."`
 	CompactionMode              string `json:"compaction_mode,omitempty" enum:"keep_recent_raw_suffix|compact_to_safe_frontier" default:"keep_recent_raw_suffix" doc:"What a summary leaves as it is."`
-	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages behind a summary that stay as they are."`
+	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages after a summary that are sent unchanged."`
 
 	SummaryModelID   string   `json:"summary_model_id,omitempty" doc:"The model or pool that writes summaries; the agent's own when absent."`
 	SummaryMaxTokens *int     `json:"summary_max_tokens,omitempty" min:"1" default:"1024" doc:"Tokens a summary may have."`
@@ -29,7 +29,7 @@ type ContextPolicy struct {
 	ToolResultPreview *ToolResultPreview `json:"tool_result_preview,omitempty" doc:"How long results of earlier steps are shortened."`
 }
 
-// ToolResultPreview says how long tool results are shortened in requests. The
+// ToolResultPreview configures how long tool results are shortened in requests. The
 // conversation keeps them whole. Absent fields have their defaults.
 type ToolResultPreview struct {
 	MinTokens *int `json:"min_tokens,omitempty" min:"1" default:"2048" doc:"Estimated tokens from which on a result is shortened."`

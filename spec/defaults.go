@@ -11,8 +11,8 @@ type Defaults struct {
 	Agent
 }
 
-// Origin tells which parts of a merged agent came from the defaults, as the
-// paths below the agent that they stand under.
+// Origin is the set of parts of a merged agent that came from the defaults, as paths
+// below the agent.
 type Origin map[string]bool
 
 // Path returns where a path below an agent was written: below the defaults if

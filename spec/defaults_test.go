@@ -96,13 +96,13 @@ func TestTheTableOfDefaultsIsComplete(t *testing.T) {
 	for i := range agent.NumField() {
 		name, _, _ := strings.Cut(agent.Field(i).Tag.Get("json"), ",")
 		if !slices.Contains(known, name) {
-			t.Errorf("nothing says whether %s is inherited", name)
+			t.Errorf("%s is neither listed as inherited nor as not inherited", name)
 		}
 	}
 }
 
-// The two allow fields count as one, so that a default never widens an agent
-// that says what it may do.
+// The two allow fields count as one, so that a default never widens an agent that
+// sets one of them.
 func TestDefaultsNeverWidenACatalog(t *testing.T) {
 	t.Parallel()
 	d := spec.Defaults{Agent: spec.Agent{AllowedTools: spec.Names{"d"}, AllowedToolPatterns: spec.Names{"*"}, ExcludedTools: spec.Names{"rm"}}}

@@ -63,7 +63,7 @@ func (b *Budgets) Within(limits *Budgets) *Budgets {
 	return c
 }
 
-// smallerLimit returns the smaller of two limits, of which nil is none.
+// smallerLimit returns the smaller of two limits; nil is no limit.
 func smallerLimit[T cmp.Ordered](a, b *T) *T {
 	if a == nil || b != nil && *b < *a {
 		return copyPointer(b)

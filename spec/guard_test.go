@@ -167,6 +167,6 @@ func TestLimitsOfCostInCurrencies(t *testing.T) {
 		}
 	}
 	if list := limit(1, "Euro").Validate(); len(list) != 1 || list[0].Path != "currency" {
-		t.Errorf("a currency that is none: %v", list)
+		t.Errorf("an invalid currency: %v", list)
 	}
 }

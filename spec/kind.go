@@ -26,7 +26,7 @@ type Kind[S, T any] struct {
 type KindSection struct {
 	// Key is the name of the section.
 	Key string
-	// Guards says that the section limits what an agent may do; see the field of
+	// Guards is set if the section limits what an agent may do; see the field of
 	// the same name of plugins.Section.
 	Guards bool
 }

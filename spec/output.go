@@ -16,7 +16,7 @@ const maxOutputSchema = 32 << 10
 
 var outputName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// OnMismatch says what becomes of a turn whose answer does not have its form.
+// OnMismatch is what happens to a turn whose answer does not match its schema.
 type OnMismatch string
 
 // The ways in which a turn ends whose answer was asked for again and still does

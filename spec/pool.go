@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 )
 
-// Role says what a member of a pool is used for.
+// Role is the role of a member in a pool.
 type Role string
 
 // The roles of pool members.
@@ -46,7 +46,7 @@ func (m *PoolMember) Share() float64 {
 	return *m.Weight
 }
 
-// Routing says how the home member of a session is chosen.
+// Routing is how the home member of a session is chosen.
 type Routing struct {
 	Home        string `json:"home,omitempty" enum:"deterministic|round_robin|first_healthy" default:"deterministic" doc:"deterministic: by a hash of the session; round_robin: in turn; first_healthy: the first that works."`
 	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"How long a home is kept: by the session, or by one turn (run)."`

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// RemoteEffect says what a field of an agent does when the agent has an
-// endpoint. It is the value of the field's remote tag.
+// RemoteEffect is the effect of an agent's field when the agent has an endpoint. It is the value of the field's remote tag.
 type RemoteEffect string
 
 // The effects of fields.

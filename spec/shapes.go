@@ -50,14 +50,14 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration such as 10s or 1m30s", text)
+		return fmt.Errorf("%q is not a duration such as 10s or 1m30s", text)
 	}
 	*d = Duration(v)
 	return nil
 }
 
-// Effort says how much a model may think before it answers: a level, a share of
-// what the model can do, or a budget of tokens. At most one field is set.
+// Effort is how much a model may think before it answers: a level, a percentage of
+// the model's maximum, or a token budget. At most one field is set.
 type Effort struct {
 	// Level is one of EffortLevels.
 	Level string

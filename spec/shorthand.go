@@ -21,7 +21,7 @@ func CheckShorthand(path string, raw json.RawMessage) diag.List {
 	for _, segment := range short.Path {
 		at = diag.Key(at, segment)
 	}
-	wrong := diag.New(diag.InvalidSchema, at, "%q is no keyword of JSON Schema, so it has no effect here", short.Path[len(short.Path)-1])
+	wrong := diag.New(diag.InvalidSchema, at, "%q is not a JSON Schema keyword, so it has no effect here", short.Path[len(short.Path)-1])
 	if strings.HasPrefix(short.Remedy, "{") {
 		short.Remedy = cmp.Or(short.Of, path) + ": " + short.Remedy
 	}

@@ -42,8 +42,8 @@ const (
 	StopLoopDetection StopType = "loop_detection"
 )
 
-// StopCondition ends a turn after a model answer. Type says which of the other
-// fields count.
+// StopCondition ends a turn after a model answer. Type decides which of the
+// other fields apply.
 type StopCondition struct {
 	Type     StopType  `json:"type" required:"true" enum:"max_rounds|timeout|token_budget|consecutive_errors|stop_on_tool|content_match|loop_detection" doc:"The kind of condition."`
 	Rounds   int       `json:"rounds,omitempty" of:"max_rounds" min:"0" doc:"Model calls after which the turn stops."`
