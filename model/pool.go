@@ -110,7 +110,7 @@ func (p *Pool) unavailableError(r *route, last *Error) *Error {
 	}
 	return &Error{
 		Class: AllModelsUnavailable, Err: last, RetryAfter: last.RetryAfter,
-		Message: fmt.Sprintf("no member of pool %s can serve: the last said: %v", p.id, last),
+		Message: fmt.Sprintf("no member of pool %s can serve the request; last error: %v", p.id, last),
 	}
 }
 

@@ -199,7 +199,7 @@ func TestAMemberThatFailedForGoodIsNotAskedAgain(t *testing.T) {
 func TestAPoolWithoutAMemberLeft(t *testing.T) {
 	pool := model.NewPool("pool", []model.Member{member("a", 1, refuses(model.Unauthorized)), lastResort(member("x", 1, refuses(model.ModelNotFound)))}, moves)
 	_, err := ask(t.Context(), pool, in("s"))
-	want := "all_models_unavailable: no member of pool pool can serve: the last said: model_not_found"
+	want := "all_models_unavailable: no member of pool pool can serve the request; last error: model_not_found"
 	if e := model.AsError(err); e.Class != model.AllModelsUnavailable || e.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
@@ -207,7 +207,7 @@ func TestAPoolWithoutAMemberLeft(t *testing.T) {
 		t.Errorf("the cause is %v", errors.Unwrap(err))
 	}
 	_, err = ask(t.Context(), pool, in("s"))
-	if want := "all_models_unavailable: no member of pool pool can serve: the last said: unauthorized"; err == nil || err.Error() != want {
+	if want := "all_models_unavailable: no member of pool pool can serve the request; last error: unauthorized"; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 }

@@ -102,7 +102,7 @@ func documentBlock(b *model.Blob, media string) (*sdk.DocumentBlockParam, error)
 	default:
 		return nil, &model.Error{
 			Class:   model.InvalidRequest,
-			Message: fmt.Sprintf("the Messages API takes no file of type %s", media),
+			Message: fmt.Sprintf("the Messages API does not accept files of type %s", media),
 		}
 	}
 	if b.Name != "" {

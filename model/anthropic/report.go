@@ -33,7 +33,7 @@ func newReport(req *model.Request) (*report, error) {
 	}
 	schema, wrapped, err := reportSchema(req.Output.Schema)
 	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema is no JSON object", Err: err}
+		return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema is not a JSON object", Err: err}
 	}
 	r := &report{name: unusedName(req.Tools), wrapped: wrapped}
 	description := "Gives the final answer. Call it once, by itself, when the answer is complete."

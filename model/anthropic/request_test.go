@@ -234,7 +234,7 @@ func TestFilesTheAPIDoesNotRead(t *testing.T) {
 		req := hello()
 		req.Messages[0].Parts = parts
 		e := offline(t, Config{}, nil)
-		if _, failure := vendortest.Ask(t, e, req); failure == nil || failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "file of type") {
+		if _, failure := vendortest.Ask(t, e, req); failure == nil || failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "files of type") {
 			t.Errorf("the error is %v", failure)
 		}
 	}

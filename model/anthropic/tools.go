@@ -24,7 +24,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 		if err != nil {
 			return nil, &model.Error{
 				Class:   model.InvalidRequest,
-				Message: fmt.Sprintf("the parameters of tool %s are no JSON object", t.Name),
+				Message: fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name),
 				Err:     err,
 			}
 		}

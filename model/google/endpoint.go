@@ -43,7 +43,7 @@ func (e *endpoint) streamURL(name string) (string, error) {
 	segments := strings.Split(name, "/")
 	for i, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." {
-			return "", &model.Error{Class: model.InvalidRequest, Message: fmt.Sprintf("%q is no name of a model", name)}
+			return "", &model.Error{Class: model.InvalidRequest, Message: fmt.Sprintf("invalid model name %q", name)}
 		}
 		segments[i] = url.PathEscape(segment)
 	}

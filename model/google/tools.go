@@ -46,7 +46,7 @@ func declareTool(t *model.Tool) (*genai.FunctionDeclaration, error) {
 func badSchema(what, tool string, err error) error {
 	return &model.Error{
 		Class:   model.InvalidRequest,
-		Message: fmt.Sprintf("the %s of tool %s are no JSON Schema written as an object", what, tool),
+		Message: fmt.Sprintf("the %s of tool %s are not a JSON Schema in the form of an object", what, tool),
 		Err:     err,
 	}
 }

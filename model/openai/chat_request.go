@@ -194,7 +194,7 @@ func chatContent(parts []model.Part) ([]chatPart, error) {
 // filePart writes a file: a recording as audio, anything else as it is.
 func filePart(b *model.Blob) (chatPart, error) {
 	if len(b.Data) == 0 {
-		return chatPart{}, invalidRequest("the chat completions API takes no file by its URL; use api: responses, or send the content", nil)
+		return chatPart{}, invalidRequest("the chat completions API does not accept files by URL; use api: responses, or send the content", nil)
 	}
 	if format := audioFormat(vendorhttp.MediaType(b)); format != "" {
 		return chatPart{Type: "input_audio", Audio: &chatAudio{Data: base64.StdEncoding.EncodeToString(b.Data), Format: format}}, nil

@@ -234,7 +234,7 @@ func (s *chatStream) finishReason() (model.FinishReason, error) {
 	case "content_filter":
 		return model.FinishContentFilter, nil
 	case "error":
-		return "", &model.Error{Class: model.Provider, Message: "the server gave up the answer"}
+		return "", &model.Error{Class: model.Provider, Message: "the server aborted the answer"}
 	default:
 		return model.FinishStop, nil
 	}

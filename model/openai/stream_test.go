@@ -101,7 +101,7 @@ var chatRecordings = []vendortest.Recording{
 	{Name: "error", Class: model.Provider, Message: "had an error", Parts: []model.Part{model.Text("Half")}},
 	{Name: "error_status", Class: model.Provider, Message: "Upstream error"},
 	{Name: "error_object", Class: model.ContextOverflow, Message: "4096 tokens"},
-	{Name: "error_finish", Class: model.Provider, Message: "gave up", Parts: []model.Part{model.Text("x")}},
+	{Name: "error_finish", Class: model.Provider, Message: "aborted", Parts: []model.Part{model.Text("x")}},
 	{Name: "error_event", Class: model.Overloaded, Message: "Overloaded"},
 	{Name: "unfinished", Class: model.StreamInterrupted, Message: "ended before", Parts: []model.Part{model.Text("Half")}},
 	{Name: "nameless", Class: model.Provider, Message: "no name"},

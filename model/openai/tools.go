@@ -25,7 +25,7 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 		t := &tools[i]
 		parameters, err := objectSchema(t.Parameters)
 		if err != nil {
-			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are no JSON object", t.Name), err)
+			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name), err)
 		}
 		list[i] = d.declare(declaration{Name: t.Name, Description: descriptionOf(t), Parameters: parameters})
 	}

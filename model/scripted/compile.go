@@ -168,7 +168,7 @@ func (c *compiler) compileMatcher(source, path string) matcher {
 	}
 	pattern, err := regexp.Compile(expression)
 	if err != nil {
-		c.addFault(diag.Key(path, "match"), "match is no regular expression: %v", err)
+		c.addFault(diag.Key(path, "match"), "match is not a valid regular expression: %v", err)
 		return matcher{}
 	}
 	return matcher{pattern: pattern}

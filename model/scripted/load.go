@@ -96,7 +96,7 @@ func (d *decoder) readRoot(data []byte) (root *yaml.Node) {
 		return nil
 	}
 	defer panics.Handle(func(p *panics.Error) { // no file may end the process
-		d.reportAt(diag.InvalidYAML, "", diag.Span{File: d.file}, "the YAML parser gave up: %v", p.Value)
+		d.reportAt(diag.InvalidYAML, "", diag.Span{File: d.file}, "the YAML parser failed: %v", p.Value)
 		root = nil
 	})
 	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))

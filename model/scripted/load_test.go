@@ -88,17 +88,17 @@ f.yaml:2:11: a reply must be a mapping, not "7"`,
 		{"replies: [{error: }]", "f.yaml:1:12: error has no value; leave the key out"},
 		{"replies:\n- &a {text: x}\n- *a", "f.yaml:3:3: a reply must be a mapping, not an alias"},
 		{"replies: [{tool_calls: [{name: a, arguments: [1]}]}]", "f.yaml:1:46: arguments must be a mapping, or a text that is sent as it is; not a list"},
-		{"replies: [{tool_calls: [{name: a, arguments: {x: .inf}}]}]", `f.yaml:1:50: ".inf" is no number that JSON knows`},
+		{"replies: [{tool_calls: [{name: a, arguments: {x: .inf}}]}]", `f.yaml:1:50: ".inf" is not a JSON number`},
 		{"replies: [{tool_calls: [{name: a, arguments: {x: 1, x: 2}}]}]", `f.yaml:1:53: the key "x" is not a text, or it is there twice`},
 		{"replies: [{tool_calls: [{name: a, arguments: &a {x: *a}}]}]", "f.yaml:1:53: a script may not contain an alias"},
-		{"replies:\n- match: /(/", "f.yaml:2:10: match is no regular expression: error parsing regexp: missing closing ): `(`"},
+		{"replies:\n- match: /(/", "f.yaml:2:10: match is not a valid regular expression: error parsing regexp: missing closing ): `(`"},
 		{"replies:\n- text: a\n  finish_reason: done", `f.yaml:3:18: finish_reason is "done"; allowed are stop, tool_calls, max_tokens and content_filter`},
 		{"replies:\n- tool_calls: [{id: x}]", "f.yaml:2:16: a tool call needs the name of a tool"},
 		{"replies: [{chunks: -1, delay: -1s, usage: {input_tokens: -1}}]", `f.yaml:1:20: chunks must be 0 or more
 f.yaml:1:31: delay must be 0 or more
 f.yaml:1:58: input_tokens must be 0 or more`},
 		{"replies: [{error: {clas: timeout}}, {match: '/[/'}]\nreply: {}", `f.yaml:1:20: an error has no key "clas" (did you mean "class"?)
-f.yaml:1:45: match is no regular expression: error parsing regexp: missing closing ]: ` + "`[`" + `
+f.yaml:1:45: match is not a valid regular expression: error parsing regexp: missing closing ]: ` + "`[`" + `
 f.yaml:2:1: a script has no key "reply" (it may have replies, fallback)`},
 		{"replies: [{error: {}}]", "f.yaml:1:19: an error needs a class, such as rate_limited, or stall: true"},
 		{"replies: [{error: {stall: 1}}]", `f.yaml:1:27: stall must be true or false, not "1"`},
@@ -134,7 +134,7 @@ func TestNewErrors(t *testing.T) {
 	t.Parallel()
 	_, err := scripted.New(scripted.Script{Replies: []scripted.Reply{{Text: "a"}, {Match: "/[/"}}})
 	var se *scripted.ScriptError
-	if !errors.As(err, &se) || !strings.HasPrefix(err.Error(), "replies[1].match: match is no regular expression") {
+	if !errors.As(err, &se) || !strings.HasPrefix(err.Error(), "replies[1].match: match is not a valid regular expression") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func (d *decoder) appendScalar(out []byte, n *yaml.Node, path string) []byte {
 		}
 		var v float64
 		if err := n.Decode(&v); err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-			d.reportFault(n, path, "%q is no number that JSON knows", n.Value)
+			d.reportFault(n, path, "%q is not a JSON number", n.Value)
 			return append(out, '0')
 		}
 		return strconv.AppendFloat(out, v, 'f', -1, 64)

@@ -46,7 +46,7 @@ func CheckBaseURL(raw string) diag.List {
 func CheckSecret(path, name, value string) diag.List {
 	switch {
 	case value == redact.Placeholder:
-		return diag.List{diag.New(diag.InvalidValue, path, "%s is the placeholder that stands for a hidden one", name)}
+		return diag.List{diag.New(diag.InvalidValue, path, "%s is the placeholder for a hidden value", name)}
 	case !validHeaderValue(value):
 		return diag.List{diag.New(diag.InvalidValue, path, "%s contains a line break or another control character", name)}
 	}
@@ -67,14 +67,14 @@ func CheckHeaders(headers map[string]string, keyHeader string) diag.List {
 func checkHeader(name, value, keyHeader string) diag.List {
 	path := diag.Key("headers", name)
 	if !validHeaderName(name) {
-		return diag.List{diag.New(diag.InvalidValue, path, "%q is no name of a header", name)}
+		return diag.List{diag.New(diag.InvalidValue, path, "invalid header name %q", name)}
 	}
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case canonical == http.CanonicalHeaderKey(keyHeader):
 		return diag.List{diag.New(diag.InvalidValue, path, "the header %s contradicts api_key", canonical).
 			WithHint("give one of the two")}
 	case slices.Contains(ownHeaders, canonical):
-		return diag.List{diag.New(diag.InvalidValue, path, "the header %s is the runtime's to set", canonical)}
+		return diag.List{diag.New(diag.InvalidValue, path, "the header %s is set by the runtime", canonical)}
 	}
 	return CheckSecret(path, "the header "+name, value)
 }

@@ -51,11 +51,11 @@ func TestCheckHeaders(t *testing.T) {
 		{"X-A", "secret\r\nX-B: c", "headers.X-A", "line break"},
 		{"X-A", "secret\x7f", "headers.X-A", "control character"},
 		{"X-A", redact.Placeholder, "headers.X-A", "placeholder"},
-		{"", "secret", `headers[""]`, "no name"},
-		{"X A", "secret", `headers["X A"]`, "no name"},
-		{"X-Ä", "secret", `headers["X-Ä"]`, "no name"},
-		{"host", "secret", "headers.host", "runtime's"},
-		{"content-type", "secret", "headers.content-type", "runtime's"},
+		{"", "secret", `headers[""]`, "invalid header name"},
+		{"X A", "secret", `headers["X A"]`, "invalid header name"},
+		{"X-Ä", "secret", `headers["X-Ä"]`, "invalid header name"},
+		{"host", "secret", "headers.host", "set by the runtime"},
+		{"content-type", "secret", "headers.content-type", "set by the runtime"},
 		{"x-api-key", "secret", "headers.x-api-key", "contradicts"},
 	} {
 		checkFindings(t, tt.name, CheckHeaders(map[string]string{tt.name: tt.value}, "X-Api-Key"), tt.path, tt.text)
