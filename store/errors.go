@@ -103,9 +103,9 @@ type FencedError struct {
 // Error names what was lost.
 func (e *FencedError) Error() string {
 	if e.WebhookID != "" {
-		return fmt.Sprintf("webhook %s of turn %s does not belong to this worker any more (fence %d)", e.WebhookID, e.TurnID, e.Fence)
+		return fmt.Sprintf("webhook %s of turn %s no longer belongs to this worker (fence %d)", e.WebhookID, e.TurnID, e.Fence)
 	}
-	return fmt.Sprintf("turn %s does not belong to this worker any more (fence %d)", e.TurnID, e.Fence)
+	return fmt.Sprintf("turn %s no longer belongs to this worker (fence %d)", e.TurnID, e.Fence)
 }
 
 // LimitError reports that a turn has as many webhooks as it may have.
@@ -117,7 +117,7 @@ type LimitError struct {
 
 // Error names the turn and the limit.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("turn %s has %d webhooks already, which is the limit", e.TurnID, e.Limit)
+	return fmt.Sprintf("turn %s already has %d webhooks, the maximum", e.TurnID, e.Limit)
 }
 
 // LockedError reports that another process uses the store, which belongs to one

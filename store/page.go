@@ -38,7 +38,7 @@ func (p Page) Size() int {
 }
 
 // ErrCursor is returned for a cursor that the store did not issue.
-var ErrCursor = errors.New("the cursor is not one that was given out")
+var ErrCursor = errors.New("invalid cursor")
 
 // Cursor is a place in a list that is ordered by time and then by id.
 type Cursor struct {

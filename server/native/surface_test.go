@@ -137,7 +137,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"GET /turns?limit=0", "", 400, "limit: it must be from 1 to 1000"},
 		{"GET /turns?limit=1001", "", 400, "limit: it must be from 1 to 1000"},
 		{"GET /turns?limit=-1", "", 400, "limit: "},
-		{"GET /turns?after=x", "", 400, "the cursor is not one that was given out"},
+		{"GET /turns?after=x", "", 400, "invalid cursor"},
 		{"GET /turns?%zz", "", 400, "query: it cannot be read"},
 		{"GET /sessions?state=open", "", 400, "state: "},
 		{"GET /sessions?label=x", "", 400, "label: it must be name=value"},

@@ -155,7 +155,7 @@ func (m *Store) withJobs(ctx context.Context, f func(jobs *jobs) error) error {
 		return err
 	}
 	if err := queue.Enqueue(context.WithoutCancel(ctx), nil, made); err != nil {
-		m.logger.Error("turns are not queued; it is tried again", zap.Int("turns", len(made)), zap.Error(err))
+		m.logger.Error("queueing turns failed; will retry", zap.Int("turns", len(made)), zap.Error(err))
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.unsent = append(m.unsent, made...)

@@ -77,7 +77,7 @@ func (b *Bell) notifyRung() {
 		ids := b.takeRung()
 		if err := b.sendIDs(ids); err != nil {
 			// The rings are kept, once for each turn, until the database is back.
-			b.logger.Warn("turns are not rung for", zap.Int("turns", len(ids)), zap.Error(err))
+			b.logger.Warn("notifying other processes failed", zap.Int("turns", len(ids)), zap.Error(err))
 			for _, id := range ids {
 				b.Ring(id)
 			}
@@ -105,7 +105,7 @@ func (b *Bell) sendIDs(ids []string) error {
 	defer cancel()
 	_, err := b.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, splitPayloads(ids))
 	if errorCode(err) != "" && !isDisconnected(err, nil) {
-		b.logger.Error("rings are dropped", zap.Error(err)) // the same would be refused again
+		b.logger.Error("notifications dropped", zap.Error(err)) // the same would be refused again
 		return nil
 	}
 	return err
@@ -156,7 +156,7 @@ func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.logger.Warn("the bell is not heard", zap.Error(err))
+		b.logger.Warn("listening for notifications failed", zap.Error(err))
 		if listened {
 			pause = firstPause
 		}

@@ -173,5 +173,5 @@ func (c *committer) close() {
 
 // gapError reports that the events of a commit do not follow on those of its turn.
 func gapError(want, got uint64) error {
-	return fmt.Errorf("its events go on with seq %d, and the turn with %d", got, want)
+	return fmt.Errorf("the commit begins at seq %d, but the turn continues at seq %d", got, want)
 }

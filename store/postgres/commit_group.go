@@ -101,7 +101,7 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 		case ctx.Err() != nil:
 			return nil, err
 		}
-		s.logger.Warn("commits wait for PostgreSQL", zap.Int("commits", len(group)), zap.Error(again.cause))
+		s.logger.Warn("commit delayed: PostgreSQL unreachable", zap.Int("commits", len(group)), zap.Error(again.cause))
 		if !waitFor(ctx, pause) {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ type UnknownOutcomeError struct {
 
 // Error names the turn.
 func (e *UnknownOutcomeError) Error() string {
-	return fmt.Sprintf("it is not known whether the commit to turn %s was made: %v", e.TurnID, e.Cause)
+	return fmt.Sprintf("outcome of the commit to turn %s unknown: %v", e.TurnID, e.Cause)
 }
 
 // Unwrap returns the cause.

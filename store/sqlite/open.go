@@ -148,7 +148,7 @@ func openConnections(path string, pragmas []string) (*sql.DB, error) {
 }
 
 // errNotDatabase reports that a file cannot be used.
-var errNotDatabase = errors.New("the file is no SQLite database, or is damaged")
+var errNotDatabase = errors.New("the file is not a SQLite database, or is damaged")
 
 // explainDamage adds to an error what its code means for the file.
 func explainDamage(err error) error {

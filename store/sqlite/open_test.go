@@ -86,8 +86,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		make func(t *testing.T, path string)
 		want string
 	}{
-		"other file":      {func(t *testing.T, path string) { overwrite(t, path, bytes.Repeat([]byte("text "), 2000)) }, "no SQLite database, or is damaged"},
-		"damaged":         {damage, "no SQLite database, or is damaged"},
+		"other file":      {func(t *testing.T, path string) { overwrite(t, path, bytes.Repeat([]byte("text "), 2000)) }, "not a SQLite database, or is damaged"},
+		"damaged":         {damage, "not a SQLite database, or is damaged"},
 		"of another one":  {func(t *testing.T, path string) { execute(t, path, "CREATE TABLE songs (name)") }, "of another program"},
 		"of a newer one":  {newer, "tables of version 99"},
 		"a directory":     {func(t *testing.T, path string) { must(t, os.Mkdir(path, 0o700)) }, "is a directory"},

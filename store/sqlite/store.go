@@ -51,7 +51,7 @@ var (
 	// ErrClosed reports that the store was closed.
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly reports that the store was opened to be read.
-	ErrReadOnly = errors.New("the store was opened to be read only")
+	ErrReadOnly = errors.New("the store was opened read-only")
 )
 
 // Attach sets who is told of jobs. The queue must not use the store before

@@ -263,6 +263,6 @@ func (w *writer) enqueueJobs(ctx context.Context) {
 	}
 	if err := queue.Enqueue(ctx, nil, w.tx.jobs); err != nil {
 		w.unsent = w.tx.jobs
-		w.logger.Error("turns are not queued; it is tried again", zap.Int("turns", len(w.tx.jobs)), zap.Error(err))
+		w.logger.Error("queueing turns failed; will retry", zap.Int("turns", len(w.tx.jobs)), zap.Error(err))
 	}
 }
