@@ -379,7 +379,7 @@ func rows() []row {
 				b.WithTool("wc", plain{parameters: `{"type": "array"}`}).WithAgentSpec(agent())
 			},
 			want: found(diag.InvalidSchema, "", "tools.wc.parameters",
-				`the parameters of tool "wc" are no valid JSON Schema: its type is "array", but the arguments of a tool are an object`, ""),
+				`the parameters of tool "wc" are not a valid JSON Schema: its type is "array", but the arguments of a tool are an object`, ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidSchema }),
 		},
 		{

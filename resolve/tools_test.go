@@ -115,7 +115,7 @@ func TestToolsOfPluginsThatAreWrong(t *testing.T) {
 		want     string
 	}{
 		"a bad id":     {func(r *plugins.Registrar) { r.Tool("a b", echoTool("")) }, `invalid-id: agents.a.plugin_ids[0]: tool id "a b" is not allowed (a tool id is shown to models: 1 to 64 letters, digits, '_' or '-')`},
-		"a bad schema": {func(r *plugins.Registrar) { r.Tool("t", rawTool(`{"type": 3}`)) }, `invalid-schema: agents.a.plugin_ids[0]: the parameters of tool "t" are no valid JSON Schema: `},
+		"a bad schema": {func(r *plugins.Registrar) { r.Tool("t", rawTool(`{"type": 3}`)) }, `invalid-schema: agents.a.plugin_ids[0]: the parameters of tool "t" are not a valid JSON Schema: `},
 		"nil":          {func(r *plugins.Registrar) { r.Tool("t", nil) }, `agents.a.plugin_ids[0]`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -158,7 +158,7 @@ func TestAgentsSurviveJSON(t *testing.T) {
 	if diff := cmp.Diff(want, &again); diff != "" {
 		t.Errorf("round trip (-want +got):\n%s", diff)
 	}
-	expect(t, again.Validate(), "invalid-endpoint endpoint.auth.token: token is the placeholder that stands for a hidden one")
+	expect(t, again.Validate(), "invalid-endpoint endpoint.auth.token: token is the placeholder for a hidden value")
 }
 
 // A copy shares no memory that anybody would write to.

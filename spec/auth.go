@@ -123,7 +123,7 @@ func checkSecret(path, value string) diag.List {
 	case value == "":
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is empty", path)}
 	case value == redact.Placeholder:
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is the placeholder that stands for a hidden one", path)}
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is the placeholder for a hidden value", path)}
 	case strings.ContainsFunc(value, func(r rune) bool { return !isVisible(r) }):
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s has a space or another character that a request cannot carry", path)}
 	}

@@ -26,7 +26,7 @@ func TestAuthValidate(t *testing.T) {
 		"no type":                       {spec.Auth{}, []string{`type: auth type "" is not supported; allowed are bearer, api_key, oauth_client_credentials`}},
 		"another type":                  {spec.Auth{Type: "basic", Token: "hush"}, []string{`type: auth type "basic" is not supported; allowed are bearer, api_key, oauth_client_credentials`}},
 		"no token":                      {spec.Auth{Type: spec.AuthBearer}, []string{"token: token is empty"}},
-		"a hidden token":                {spec.Auth{Type: spec.AuthBearer, Token: "***"}, []string{"token: token is the placeholder that stands for a hidden one"}},
+		"a hidden token":                {spec.Auth{Type: spec.AuthBearer, Token: "***"}, []string{"token: token is the placeholder for a hidden value"}},
 		"a token with a line break":     {spec.Auth{Type: spec.AuthBearer, Token: "hush\n"}, []string{"token: token has a space or another character that a request cannot carry"}},
 		"a token and a key":             {spec.Auth{Type: spec.AuthBearer, Token: "hush", Key: "hush", Name: "X"}, []string{"key: key does not belong to auth type bearer", "name: name does not belong to auth type bearer"}},
 		"no key":                        {spec.Auth{Type: spec.AuthAPIKey}, []string{"key: key is empty"}},
@@ -40,7 +40,7 @@ func TestAuthValidate(t *testing.T) {
 			Type: spec.AuthClientCredentials, Token: "hush", TokenURL: "ftp://id.example", ClientID: "runtime", ClientSecret: "***",
 		}, []string{
 			"token_url: token_url must start with http:// or https://",
-			"client_secret: client_secret is the placeholder that stands for a hidden one",
+			"client_secret: client_secret is the placeholder for a hidden value",
 			"token: token does not belong to auth type oauth_client_credentials",
 		}},
 	} {

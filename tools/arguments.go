@@ -11,9 +11,9 @@ import (
 // Arguments are those of a call, as the model wrote them, by their names.
 type Arguments map[string]json.RawMessage
 
-// ErrArguments reports that the arguments of a call are no JSON object. Its text is for
+// ErrArguments reports that the arguments of a call are not a JSON object. Its text is for
 // the model.
-var ErrArguments = errors.New("the arguments are no JSON object")
+var ErrArguments = errors.New("the arguments are not a JSON object")
 
 // DecodeArguments reads the arguments of a call; those of a call without any are
 // empty. The error is ErrArguments.

@@ -105,7 +105,7 @@ func TestTheArgumentsOfAFunctionAreChecked(t *testing.T) {
 		`{"query":"go","limit":1.5}`:                        "!tool_input_invalid: limit: it is a number, but must be an integer",
 		`{"query":"go","limit":"3"}`:                        "!tool_input_invalid: limit: it is a string, but must be an integer",
 		`{"query":"go","page":1}`:                           `!tool_input_invalid: page: "page" is not a known key`,
-		`{"query":"go"`:                                     "!tool_input_invalid: the arguments are no JSON object: unexpected EOF",
+		`{"query":"go"`:                                     "!tool_input_invalid: the arguments are not a JSON object: unexpected EOF",
 		`{"query":"go","limit":1e99}`:                       "!tool_input_invalid: json: cannot unmarshal number 1e99 into Go struct field search.limit of type int",
 		`{"query":"go","Query":"other"}`:                    `!tool_input_invalid: Query: "Query" is not a known key`,
 	} {

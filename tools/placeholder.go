@@ -124,7 +124,7 @@ func (d *Declaration) Check(path string, names map[string]bool) diag.List {
 		if _, ok := d.Properties[name]; ok {
 			continue
 		}
-		wrong := diag.New(diag.InvalidValue, path, "{{%s}} stands for an argument that parameters does not declare", name)
+		wrong := diag.New(diag.InvalidValue, path, "{{%s}} refers to an argument that parameters does not declare", name)
 		wrong = wrong.WithHint("add %s to parameters.properties", name)
 		if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(d.Properties))); ok {
 			wrong = wrong.WithHint("did you mean {{%s}}?", near)

@@ -154,7 +154,7 @@ func TestACallThatGoesWrongIsAResultAndTheTurnGoesOn(t *testing.T) {
 	}{
 		{"unknown tool", callWith("c", "wether", `{"city":"Rome"}`), `c! there is no tool "wether"; did you mean "weather"?`},
 		{"nothing like it", callWith("c", "quux", `{}`), `c! there is no tool "quux"`},
-		{"no JSON", callWith("c", "weather", `city: Rome`), "c! tool_input_invalid: the arguments are no JSON object"},
+		{"no JSON", callWith("c", "weather", `city: Rome`), "c! tool_input_invalid: the arguments are not a JSON object"},
 		{"two values", callWith("c", "weather", `{"city":"Rome"}{}`), "c! tool_input_invalid"},
 		{"a list", callWith("c", "weather", `["Rome"]`), "c! tool_input_invalid: it is an array, but must be an object"},
 		{"missing", callWith("c", "weather", `{}`), `c! tool_input_invalid: "city" is missing`},

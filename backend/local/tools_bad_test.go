@@ -80,7 +80,7 @@ func TestWhatAToolThatWaitsMayGetWrong(t *testing.T) {
 		{"a state that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, State: broken}}, "x! the call cannot wait: the state it would go on from is no JSON", nil},
 		{"arguments that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Tool: "y", Arguments: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
 		{"parameters that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {Parameters: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
-		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: broken}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it is no JSON", nil},
+		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: broken}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it is not JSON", nil},
 		{"an invalid schema", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it must be", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

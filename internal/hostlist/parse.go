@@ -70,7 +70,7 @@ func parsePrefix(entry string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(entry)
 	switch {
 	case err != nil:
-		return netip.Prefix{}, errors.New("it is no CIDR block such as 10.0.0.0/8")
+		return netip.Prefix{}, errors.New("it is not a CIDR block such as 10.0.0.0/8")
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, errors.New("write the block as IPv4")
 	case prefix != prefix.Masked():
@@ -83,7 +83,7 @@ func parsePrefix(entry string) (netip.Prefix, error) {
 func splitPort(entry string) (string, port, error) {
 	host, text, err := net.SplitHostPort(entry)
 	if err != nil {
-		return "", 0, errors.New("it is no host, address, CIDR block or host:port")
+		return "", 0, errors.New("it is not a host, address, CIDR block or host:port")
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 {
@@ -105,7 +105,7 @@ func checkName(name string) error {
 	labels := strings.Split(name, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > longestLabel || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			return errors.New("it is no host name; names in other scripts are written in their xn-- form")
+			return errors.New("it is not a host name; names in other scripts are written in their xn-- form")
 		}
 	}
 	// Resolvers take such names for addresses: 127.1 is 127.0.0.1.

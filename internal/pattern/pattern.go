@@ -40,7 +40,7 @@ func Compile(source string) (p Pattern, err error) {
 	case len(source) > maxLength:
 		return Pattern{}, fmt.Errorf("the pattern has %d bytes; at most %d are allowed", len(source), maxLength)
 	case !utf8.ValidString(source):
-		return Pattern{}, errors.New("the pattern is no valid UTF-8")
+		return Pattern{}, errors.New("the pattern is not valid UTF-8")
 	case !strings.ContainsAny(source, `*?[]{}\,!`):
 		return Pattern{source: source, literal: true}, nil
 	case danglingEscape(source):

@@ -78,7 +78,7 @@ func findInPath(name, path string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", &StartError{fmt.Sprintf("command %q is not installed here: it is in no directory of PATH", name)}
+	return "", &StartError{fmt.Sprintf("command %q is not installed: not found in PATH", name)}
 }
 
 // Refused returns what is to be said of a program that did not start: a

@@ -47,7 +47,7 @@ func TestWhereAProgramIsFound(t *testing.T) {
 		{there, there, ""},
 		{"./plain", "", `command "./plain" cannot be run: permission denied`},
 		{"./none", "", `command "./none" cannot be run: no such file or directory`},
-		{"none", "", `command "none" is not installed here: it is in no directory of PATH`},
+		{"none", "", `command "none" is not installed: not found in PATH`},
 	} {
 		got, err := Find(tt.name, dir, path)
 		if _, typed := errors.AsType[*StartError](err); got != tt.want || typed != (tt.err != "") || typed && err.Error() != tt.err {

@@ -49,7 +49,7 @@ type Schema struct {
 func Compile(raw json.RawMessage) (s *Schema, err error) {
 	doc, err := decodeValue(raw)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	switch doc.(type) {
 	case map[string]any, bool:

@@ -155,8 +155,8 @@ func TestValidateJSONRefusesWhatIsNoJSON(t *testing.T) {
 func TestCompileRefusesWhatIsNoSchema(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		``:                               "no JSON",
-		`{"type":`:                       "no JSON",
+		``:                               "not JSON",
+		`{"type":`:                       "not JSON",
 		`3`:                              "an object or a boolean",
 		`"text"`:                         "an object or a boolean",
 		`{"type": "strin"}`:              "type",

@@ -17,7 +17,7 @@ const KeySize = 32
 
 var (
 	// ErrKey is returned for an invalid key.
-	ErrKey = fmt.Errorf("an encryption key has %d bytes", KeySize)
+	ErrKey = fmt.Errorf("an encryption key must have %d bytes", KeySize)
 	// ErrOpen reports that a secret was sealed with another key, or for another place.
 	ErrOpen = errors.New("it was encrypted with another encryption key")
 )

@@ -71,7 +71,7 @@ func (c *Config) checkAnswer() diag.List {
 	}
 	if len(c.Schema) > 0 {
 		if _, err := schema.Compile(c.Schema); err != nil {
-			list = append(list, diag.New(diag.InvalidSchema, "schema", "schema is no valid JSON Schema: %v", err))
+			list = append(list, diag.New(diag.InvalidSchema, "schema", "schema is not a valid JSON Schema: %v", err))
 		}
 	}
 	return list

@@ -45,7 +45,7 @@ func plainNumber(name, number string) (string, error) {
 	}
 	value, ok := new(big.Rat).SetString(number)
 	if !ok {
-		return "", errors.New("argument " + name + " is no number")
+		return "", errors.New("argument " + name + " is not a number")
 	}
 	digits, _ := value.FloatPrec()
 	return value.FloatString(digits), nil

@@ -29,7 +29,7 @@ func (c *Config) checkCode(where string, i int, parts []part) diag.List {
 		name := path.Base(strings.ReplaceAll(word, `\`, "/"))
 		between := c.Command[at+1 : i]
 		if interpreter.MatchString(name) && endsInCodeOption(between, parts[0].Literal) || awk.MatchString(name) && beginsAwk(between, parts[0].Literal) {
-			return diag.List{diag.New(diag.InvalidValue, where, "a placeholder must not stand in the code that an interpreter runs").
+			return diag.List{diag.New(diag.InvalidValue, where, "a placeholder must not appear in the code that an interpreter runs").
 				WithHint("give it to the code as an argument, or let the code read standard input")}
 		}
 	}

@@ -36,7 +36,7 @@ func (c *Config) compileCommand() (commandLine, diag.List) {
 		}
 		if i == 0 {
 			if !isFixed(parts) {
-				list = append(list, diag.New(diag.InvalidValue, path, "a placeholder must not stand in the program: arguments cannot choose what runs"))
+				list = append(list, diag.New(diag.InvalidValue, path, "the program must not contain a placeholder: arguments cannot choose the program"))
 			}
 			continue
 		}

@@ -104,7 +104,7 @@ func TestArgumentsThatNoElementCanTakeReachNoProgram(t *testing.T) {
 		{"a large number", `{"a":1e999999999}`, "too large", []string{"{{a}}"}, nil},
 		{"a small number", `{"a":1e-999999999}`, "too small", []string{"{{a}}"}, nil},
 		{"a long text", `{"a":"` + strings.Repeat("x", 200_000) + `"}`, "too long", []string{"{{a}}"}, nil},
-		{"no object", `[]`, "no JSON object", []string{"{{a}}"}, nil},
+		{"no object", `[]`, "not a JSON object", []string{"{{a}}"}, nil},
 	} {
 		c := Config{Description: "d", Command: append([]string{"echo"}, tt.command...), Parameters: parametersOf("!a", "!b"), AllowDash: tt.allow}
 		if got := failure(t, c, tt.arguments); !strings.HasPrefix(got, "tool_input_invalid: ") || !strings.Contains(got, tt.want) {

@@ -227,8 +227,8 @@ func TestProgramThatCannotBeStarted(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{Config{Command: []string{"no-such-program", "s3cr3t"}}, `command "no-such-program" is not installed here: it is in no directory of PATH`},
-		{Config{Command: []string{"wc"}, Env: map[string]string{"PATH": "."}}, `command "wc" is not installed here: it is in no directory of PATH`},
+		{Config{Command: []string{"no-such-program", "s3cr3t"}}, `command "no-such-program" is not installed: not found in PATH`},
+		{Config{Command: []string{"wc"}, Env: map[string]string{"PATH": "."}}, `command "wc" is not installed: not found in PATH`},
 		{Config{Command: []string{"./none"}, Dir: dir}, `command "./none" cannot be run: no such file or directory`},
 		{Config{Command: []string{"./plain"}, Dir: dir}, `command "./plain" cannot be run: permission denied`},
 		{Config{Command: []string{"./garbage"}, Dir: dir}, `command "./garbage" cannot be run: exec format error`},

@@ -52,7 +52,7 @@ func (c *Config) checkEnv() diag.List {
 		path := diag.Key("env", name)
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
-			list = append(list, diag.New(diag.InvalidValue, path, "the name is no name of an environment variable"))
+			list = append(list, diag.New(diag.InvalidValue, path, "invalid environment variable name"))
 		case name == KeyVariable:
 			list = append(list, diag.New(diag.InvalidValue, path, KeyVariable+" is set by the runtime, anew for each call"))
 		case strings.Contains(c.Env[name], "\x00"):

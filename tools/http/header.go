@@ -54,7 +54,7 @@ func parseHeaders(values map[string]string) ([]header, diag.List) {
 
 func parseHeader(name, value string) (header, error) {
 	if !validHeaderName(name) {
-		return header{}, errors.New("the name is no name of a header")
+		return header{}, errors.New("invalid header name")
 	}
 	h := header{name: textproto.CanonicalMIMEHeaderKey(name), configured: name}
 	if ownHeaders[h.name] {

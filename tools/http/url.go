@@ -77,7 +77,7 @@ func splitAddress(rest string) (authority, path, query string) {
 // setHost checks the part of a URL that says to whom the request goes.
 func (a *address) setHost(authority string) error {
 	if strings.Contains(authority, "{{") || strings.Contains(authority, "}}") {
-		return errors.New("a placeholder must not stand in the host, port or user of url: arguments cannot choose where a request goes")
+		return errors.New("a placeholder must not appear in the host, port or user of url: arguments cannot choose where a request goes")
 	}
 	u, err := url.Parse(a.base)
 	switch {

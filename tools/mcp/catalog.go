@@ -144,14 +144,14 @@ func decodeCatalog(data []byte) (*catalog, error) {
 		Version *int `json:"version"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, errors.New("it is no JSON object of a catalogue")
+		return nil, errors.New("it is not a JSON object")
 	}
 	if head.Version == nil || *head.Version != catalogVersion {
 		return nil, errors.New("it is of another version of the format")
 	}
 	c := new(catalog)
 	if err := json.Unmarshal(data, c); err != nil {
-		return nil, errors.New("it is no catalogue: a field has a value of another type")
+		return nil, errors.New("it is not a catalogue: a field has a value of another type")
 	}
 	if len(c.Tools) > maxTools {
 		return nil, fmt.Errorf("it lists %d tools; at most %d are allowed", len(c.Tools), maxTools)

@@ -100,13 +100,13 @@ func TestWhyThereIsNoCatalogue(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"\x00absent":                           "there is no catalogue",
-		"":                                     "it is no JSON object of a catalogue",
-		"[]":                                   "it is no JSON object of a catalogue",
+		"":                                     "it is not a JSON object",
+		"[]":                                   "it is not a JSON object",
 		"{}":                                   "it is of another version of the format",
 		`{"version":2}`:                        "it is of another version of the format",
 		`{"version":1,"tools":{}}`:             "a field has a value of another type",
 		`{"version":1}`:                        "it was made for other settings of the entry",
-		string(sound[:len(sound)/2]):           "it is no JSON object of a catalogue",
+		string(sound[:len(sound)/2]):           "it is not a JSON object",
 		strings.Repeat(" ", maxCatalog) + "{}": "it has more than 5242880 bytes",
 		`{"version":1,"tools":[` + strings.Repeat(`{"name":"x"},`, maxTools) + `{"name":"x"}]}`: "it lists 513 tools",
 	} {

@@ -158,8 +158,8 @@ func TestServersThatCannotBeReached(t *testing.T) {
 	for behaviour, want := range map[string]string{
 		"garbage":                               "invalid character 'W'",
 		"exit":                                  "it said: cannot read the licence",
-		"mute":                                  "connecting was not done within 300ms",
-		"deaf":                                  "connecting was not done within 300ms",
+		"mute":                                  "connecting took longer than 300ms",
+		"deaf":                                  "connecting took longer than 300ms",
 		"tools/list {\"tools\":[{\"name\":7}]}": "list the tools",
 		"tools/list {\"tools\":[],\"nextCursor\":\"on\"}":                                                                        "more than 100 pages",
 		"tools/list {\"tools\":[" + strings.Repeat(`{"name":"x","inputSchema":{"type":"object"}},`, maxTools) + `{"name":"x"}]}`: "it lists more than 512 tools",
@@ -236,7 +236,7 @@ func TestAProgramThatStopsReading(t *testing.T) {
 func TestAProgramThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c := Config{Command: []string{"no-such-server"}, Catalog: t.TempDir() + "/c.json"}
-	if err := start(t, c).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), `command "no-such-server" is not installed here`) {
+	if err := start(t, c).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), `command "no-such-server" is not installed: not found`) {
 		t.Errorf("the error is %v", err)
 	}
 }

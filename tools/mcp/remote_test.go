@@ -245,7 +245,7 @@ func TestAServerThatNeverAnswers(t *testing.T) {
 	}))
 	t.Cleanup(stuck.Close)
 	c := Config{URL: stuck.URL, Catalog: t.TempDir() + "/c.json", ConnectTimeout: duration(100 * time.Millisecond)}
-	if err := start(t, c).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "connecting was not done within 100ms") {
+	if err := start(t, c).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "connecting took longer than 100ms") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -106,7 +106,7 @@ func (s *server) Descriptor() tools.Descriptor { return tools.Descriptor{} }
 
 // Call fails: agents get the members.
 func (s *server) Call(context.Context, *tools.Call) (tools.Result, error) {
-	return tools.Result{}, fmt.Errorf("%s is a server and no tool", s.id)
+	return tools.Result{}, fmt.Errorf("%s is a server, not a tool", s.id)
 }
 
 // Prefix returns what the ids of the tools begin with.
@@ -220,7 +220,7 @@ func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 	if info.OutputSchema != nil {
 		compiled, err := schema.Compile(info.OutputSchema)
 		if err != nil {
-			return nil, fmt.Errorf("its output schema is no valid JSON Schema: %w", err)
+			return nil, fmt.Errorf("its output schema is not a valid JSON Schema: %w", err)
 		}
 		t.output = compiled
 	}
@@ -257,7 +257,7 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 		return s.setCatalog(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
-		s.logger.Warn("the catalogue cannot be written", "file", s.file, "error", err)
+		s.logger.Warn("writing the catalogue failed", "file", s.file, "error", err)
 	}
 	return s.setCatalog(c), nil
 }
@@ -268,7 +268,7 @@ func (s *server) relistTools(ctx context.Context, session *session) {
 	differs, err := s.listTools(ctx, session)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.logger.Warn("the tools have changed and cannot be listed", "error", err)
+			s.logger.Warn("listing the changed tools failed", "error", err)
 		}
 		return
 	}

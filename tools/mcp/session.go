@@ -103,7 +103,7 @@ func (c *session) initialize(limit time.Duration) error {
 		if c.ctx.Err() != nil {
 			return ErrClosed
 		}
-		return fmt.Errorf("connecting was not done within %s", limit)
+		return fmt.Errorf("connecting took longer than %s", limit)
 	}
 	c.client = connected
 	return err

@@ -64,7 +64,7 @@ func (c *Config) checkProgram() diag.List {
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the name is no name of an environment variable"))
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "invalid environment variable name"))
 		case strings.Contains(c.Env[name], "\x00"):
 			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
 		}
@@ -91,7 +91,7 @@ func (c *Config) checkAddress() diag.List {
 		path := diag.Key("headers", name)
 		switch {
 		case !headerName.MatchString(name):
-			list = append(list, diag.New(diag.InvalidValue, path, "the name is no name of a header"))
+			list = append(list, diag.New(diag.InvalidValue, path, "invalid header name"))
 		case slices.Contains(ownHeaders, strings.ToLower(name)):
 			list = append(list, diag.New(diag.InvalidValue, path, "the protocol sets this header itself"))
 		case strings.EqualFold(name, "authorization") && c.Auth != nil:

@@ -95,7 +95,7 @@ func Compile(id string, tool tools.Tool, source Source) (entry *Entry, list diag
 	}
 	compiled, err := compileParameters(&d)
 	if err != nil {
-		return nil, append(list, diag.New(diag.InvalidSchema, parametersPath(err), "the parameters of tool %q are no valid JSON Schema: %v", id, err))
+		return nil, append(list, diag.New(diag.InvalidSchema, parametersPath(err), "the parameters of tool %q are not a valid JSON Schema: %v", id, err))
 	}
 	if list.HasErrors() {
 		return nil, list
@@ -179,15 +179,15 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 // was checked, by the schema or by a gate, need not be what the tool would read.
 func (e *Entry) CheckArguments(arguments json.RawMessage) string {
 	if !utf8.Valid(arguments) {
-		return "the arguments are no JSON object: they are no UTF-8"
+		return "the arguments are not a JSON object: they are no UTF-8"
 	}
 	found, err := e.schema.ValidateJSON(arguments)
 	if err != nil {
-		return fmt.Sprintf("the arguments are no JSON object: %v", err)
+		return fmt.Sprintf("the arguments are not a JSON object: %v", err)
 	}
 	if len(found) == 0 {
 		if !bytes.HasPrefix(bytes.TrimSpace(arguments), []byte("{")) {
-			return "the arguments are no JSON object"
+			return "the arguments are not a JSON object"
 		}
 		if err := rawjson.AmbiguousKeys(arguments); err != nil {
 			return fmt.Sprintf("the arguments are ambiguous: %v", err)

@@ -35,10 +35,10 @@ func TestToolsThatDoNotCompile(t *testing.T) {
 		{"nil pointer", "x", (*tools.Func[struct{}, string])(nil), diag.InvalidSchema, `tool "x" panics when it describes itself`},
 		{"panic", "x", tool{about: func() tools.Descriptor { panic("oops") }}, diag.InvalidSchema, `tool "x" panics when it describes itself: oops`},
 		{"no function", "x", &tools.Func[struct{}, string]{}, diag.InvalidSchema, `tool "x": its function is nil: set Run`},
-		{"no JSON", "x", takes("{"), diag.InvalidSchema, "are no valid JSON Schema: it is no JSON"},
+		{"no JSON", "x", takes("{"), diag.InvalidSchema, "are not a valid JSON Schema: it is not JSON"},
 		{"a list", "x", takes("[]"), diag.InvalidSchema, "it must be an object or a boolean"},
 		{"a boolean", "x", takes("true"), diag.InvalidSchema, "it must be an object"},
-		{"no schema", "x", takes(`{"type":"objekt"}`), diag.InvalidSchema, "are no valid JSON Schema"},
+		{"no schema", "x", takes(`{"type":"objekt"}`), diag.InvalidSchema, "are not a valid JSON Schema"},
 		{"of a string", "x", takes(`{"type":"string"}`), diag.InvalidSchema, `its type is "string", but the arguments of a tool are an object`},
 		{"of an object or nothing", "x", takes(`{"type":["object","null"]}`), diag.InvalidSchema, `its type is ["object","null"], but`},
 		{"of a Go string", "x", &tools.Func[string, string]{Run: func(context.Context, string) (string, error) { return "", nil }}, diag.InvalidSchema, `its type is "string", but`},
@@ -75,10 +75,10 @@ func TestArgumentsAreAnObjectWhateverTheSchemaSays(t *testing.T) {
 		for args, want := range map[string]string{
 			`{}`:       "ran",
 			` {"a":1}`: "ran",
-			`[]`:       "!tool_input_invalid: the arguments are no JSON object",
-			`"{}"`:     "!tool_input_invalid: the arguments are no JSON object",
-			`null`:     "!tool_input_invalid: the arguments are no JSON object",
-			``:         "!tool_input_invalid: the arguments are no JSON object: EOF",
+			`[]`:       "!tool_input_invalid: the arguments are not a JSON object",
+			`"{}"`:     "!tool_input_invalid: the arguments are not a JSON object",
+			`null`:     "!tool_input_invalid: the arguments are not a JSON object",
+			``:         "!tool_input_invalid: the arguments are not a JSON object: EOF",
 		} {
 			if got := execute(t, e, args); got != want {
 				t.Errorf("schema %s, arguments %q: %q, want %q", schema, args, got, want)
