@@ -51,9 +51,9 @@ func Repair(raw json.RawMessage) json.RawMessage {
 	}
 }
 
-// Malformed is the name of the one field of the object that Object returns in place
+// malformedField is the name of the one field of the object that Object returns in place
 // of arguments that are not an object.
-const Malformed = "malformed"
+const malformedField = "malformed"
 
 // Object returns arguments for those who take nothing but an object, such as the
 // vendors of models: raw itself when it is one, {} when it is empty or null, and
@@ -70,7 +70,7 @@ func Object(raw json.RawMessage) json.RawMessage {
 	if json.Unmarshal(trimmed, &text) != nil {
 		text = string(raw)
 	}
-	object := append([]byte(`{"`+Malformed+`":`), quoteText([]byte(text))...)
+	object := append([]byte(`{"`+malformedField+`":`), quoteText([]byte(text))...)
 	return append(object, '}')
 }
 

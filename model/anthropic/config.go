@@ -11,10 +11,10 @@ import (
 // DefaultBaseURL is where the vendor's own API is.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// DefaultMaxOutputTokens limits an answer when neither the request nor the
+// defaultMaxOutputTokens limits an answer when neither the request nor the
 // provider does; the API wants a limit with every request. What the model may
 // think for comes on top.
-const DefaultMaxOutputTokens = 16 << 10
+const defaultMaxOutputTokens = 16 << 10
 
 // Config is a provider of type anthropic, as it is written in a configuration.
 type Config struct {
@@ -54,7 +54,7 @@ func (c *Config) apiAccess() *vendorhttp.Access {
 
 func (c *Config) maxOutputTokens() int {
 	if c.MaxOutputTokens == 0 {
-		return DefaultMaxOutputTokens
+		return defaultMaxOutputTokens
 	}
 	return c.MaxOutputTokens
 }

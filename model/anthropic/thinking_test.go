@@ -69,7 +69,7 @@ func budgetOf(body *apiRequest) int {
 // TestMaxOutputTokens checks which limit holds.
 func TestMaxOutputTokens(t *testing.T) {
 	for _, tt := range []struct{ request, provider, known, want int }{
-		{0, 0, 0, DefaultMaxOutputTokens},
+		{0, 0, 0, defaultMaxOutputTokens},
 		{0, 4096, 0, 4096},
 		{100, 4096, 0, 100},
 		{0, 0, 8192, 8192},

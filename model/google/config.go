@@ -12,8 +12,8 @@ import (
 // DefaultBaseURL is where the vendor's own API is.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
-// DefaultAPIVersion is the version of the API that knows all that is asked for.
-const DefaultAPIVersion = "v1beta"
+// defaultAPIVersion is the version of the API that knows all that is asked for.
+const defaultAPIVersion = "v1beta"
 
 // Config is a provider of type google, as it is written in a configuration.
 type Config struct {
@@ -57,7 +57,7 @@ func (c *Config) apiAccess() *vendorhttp.Access {
 
 func (c *Config) apiVersion() string {
 	if c.APIVersion == "" {
-		return DefaultAPIVersion
+		return defaultAPIVersion
 	}
 	return c.APIVersion
 }

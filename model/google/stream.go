@@ -41,7 +41,7 @@ func (a *attempt) sendRequest(req *model.Request) error {
 		return e.failures.Named(&model.Error{Class: model.InvalidRequest, Message: "the request cannot be made", Err: err})
 	}
 	sent.Header = e.endpoint.header.Clone()
-	res, err := e.client.Do(sent) //nolint:bodyclose // close does, and ReadRefusal for what is no stream
+	res, err := e.client.Do(sent) //nolint:bodyclose // close does, and readRefusal for what is no stream
 	if err != nil {
 		return e.failures.OfRequest(a.caller, err)
 	}

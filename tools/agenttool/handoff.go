@@ -7,14 +7,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// HandOffPrefix begins the id of every tool that hands the conversation to
+// handoffPrefix begins the id of every tool that hands the conversation to
 // another agent.
-const HandOffPrefix = "hand_off_to_"
+const handoffPrefix = "hand_off_to_"
 
 // HandOffID returns the id of the tool that hands the conversation to an agent.
 // It is made as DelegateID makes one.
 func HandOffID(agentID string) string {
-	return HandOffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
+	return handoffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
 }
 
 // HandOff is the tool that hands the conversation to another agent.

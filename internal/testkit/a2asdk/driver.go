@@ -92,7 +92,7 @@ func commandOf(t testing.TB, v Version) []string {
 	if v == Python {
 		return pythonCommand(t)
 	}
-	return []string{"node", filepath.Join(Install(t), "driver.mjs"), string(v)}
+	return []string{"node", filepath.Join(requireInstalled(t), "driver.mjs"), string(v)}
 }
 
 // startDriver starts the process.

@@ -31,8 +31,8 @@ const (
 	Python Version = "python"
 )
 
-// Versions are those of JavaScript, the newest first.
-var Versions = []Version{V10, V03}
+// jsVersions are those of JavaScript, the newest first.
+var jsVersions = []Version{V10, V03}
 
 //go:embed testdata/node/*.mjs testdata/node/*.json testdata/python/*
 var scripts embed.FS
@@ -46,10 +46,10 @@ var installed = sync.OnceValues(installDrivers)
 // given by name. The tests run in parallel and share what it takes to run them.
 func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string)) {
 	t.Helper()
-	for _, v := range Versions {
+	for _, v := range jsVersions {
 		useDriver(t, v)
 	}
-	for _, v := range Versions {
+	for _, v := range jsVersions {
 		for _, transport := range []string{JSONRPC, REST} {
 			t.Run(string(v)+" "+transport, func(t *testing.T) {
 				t.Parallel()
@@ -59,11 +59,11 @@ func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string))
 	}
 }
 
-// Install returns the directory with the drivers and the SDKs, in the versions
+// requireInstalled returns the directory with the drivers and the SDKs, in the versions
 // of the lock file. It is made once for a test binary and removed with it. The
 // test is skipped without Node.js 20, npm or the network, and fails in CI. Short
 // tests are skipped.
-func Install(t testing.TB) string {
+func requireInstalled(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("npm takes a while")

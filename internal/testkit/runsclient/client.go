@@ -35,8 +35,8 @@ const (
 // SDKs are all of them.
 var SDKs = []SDK{Go, TypeScript, Python}
 
-// DefaultPause is how long a client waits after a connection was reset.
-const DefaultPause = 500 * time.Millisecond
+// defaultPause is how long a client waits after a connection was reset.
+const defaultPause = 500 * time.Millisecond
 
 // Options are a client's identity and its server.
 type Options struct {
@@ -48,7 +48,7 @@ type Options struct {
 	Tokens *TokenSource
 	// SDK defaults to Go.
 	SDK SDK
-	// Pause defaults to DefaultPause.
+	// Pause defaults to defaultPause.
 	Pause time.Duration
 	// HTTP defaults to http.DefaultClient.
 	HTTP *http.Client
@@ -61,7 +61,7 @@ type Client struct{ o Options }
 func New(o Options) *Client {
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	o.SDK = cmp.Or(o.SDK, Go)
-	o.Pause = cmp.Or(o.Pause, DefaultPause)
+	o.Pause = cmp.Or(o.Pause, defaultPause)
 	o.HTTP = cmp.Or(o.HTTP, http.DefaultClient)
 	return &Client{o: o}
 }

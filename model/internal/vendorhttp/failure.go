@@ -40,7 +40,7 @@ func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
 // OfStream returns the error for an answer that broke off. ctx is the caller's:
 // when it ended, that is the reason.
 func (f *Failures) OfStream(ctx context.Context, err error) *model.Error {
-	for _, tooLarge := range []error{bufio.ErrTooLong, ErrEventTooLarge, ErrStreamTooLarge} {
+	for _, tooLarge := range []error{bufio.ErrTooLong, errEventTooLarge, errStreamTooLarge} {
 		if errors.Is(err, tooLarge) {
 			return f.wrapError(ctx, err, model.Provider, "the stream is too large: ")
 		}

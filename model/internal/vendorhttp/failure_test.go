@@ -16,7 +16,7 @@ import (
 )
 
 func TestFailures(t *testing.T) {
-	f := Failures{Provider: "p", Redactor: NewRedactor("key-secret", nil, testPattern)}
+	f := Failures{Provider: "p", Redactor: newRedactor("key-secret", nil, testPattern)}
 	alive := context.Background()
 	gone, cancel := context.WithCancel(alive)
 	cancel()
@@ -33,8 +33,8 @@ func TestFailures(t *testing.T) {
 		{"cancelled", f.OfRequest(gone, own), model.Cancelled},
 		{"broken off", f.OfStream(alive, os.ErrDeadlineExceeded), model.StreamInterrupted},
 		{"a long line", f.OfStream(alive, bufio.ErrTooLong), model.Provider},
-		{"a long event", f.OfStream(alive, ErrEventTooLarge), model.Provider},
-		{"a long stream", f.OfStream(alive, ErrStreamTooLarge), model.Provider},
+		{"a long event", f.OfStream(alive, errEventTooLarge), model.Provider},
+		{"a long stream", f.OfStream(alive, errStreamTooLarge), model.Provider},
 		{"cancelled within", f.OfStream(gone, nil), model.Cancelled},
 		{"malformed", f.Named(Malformed("key-secret", io.EOF)), model.Provider},
 		{"ended early", f.Named(EndedEarly()), model.StreamInterrupted},
@@ -61,7 +61,7 @@ func TestReadRefusal(t *testing.T) {
 	} {
 		source := &repeat{text: "x", n: 2 * refusalLimit}
 		res := &http.Response{StatusCode: tt.status, Header: http.Header{"Content-Type": {tt.media}}, Body: io.NopCloser(source)}
-		body, refused := ReadRefusal(res)
+		body, refused := readRefusal(res)
 		if refused != tt.refused || refused && len(body) != refusalLimit || !refused && source.n != 2*refusalLimit {
 			t.Errorf("%d %q: refused is %v, with %d bytes", tt.status, tt.media, refused, len(body))
 		}

@@ -33,7 +33,7 @@ func (a *Access) Check() diag.List {
 	if a.APIKey != "" {
 		keyHeader = a.KeyHeader
 	}
-	return append(list, CheckHeaders(a.Headers, keyHeader)...)
+	return append(list, checkHeaders(a.Headers, keyHeader)...)
 }
 
 // Redact returns the key and the headers as they may be shown.
@@ -44,7 +44,7 @@ func (a *Access) Redact() (key string, headers map[string]string) {
 // Failures returns what turns the failures of a provider into errors. The pattern
 // matches the vendor's keys, also where only their ends are shown.
 func (a *Access) Failures(settings model.Settings, keys *regexp.Regexp) Failures {
-	return Failures{Provider: settings.ID, Redactor: NewRedactor(a.APIKey, a.Headers, keys)}
+	return Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, keys)}
 }
 
 // Configured returns the configuration of a provider, an empty one for nil, or says
@@ -76,9 +76,9 @@ func NewKind[C any, E model.Executor](name, summary string, create func(model.Se
 // CheckStream returns an answer whose body is a stream, which it limits. Of every
 // other answer it returns the error that refused makes of it and of its body.
 func CheckStream(res *http.Response, refused func(*http.Response, []byte) *model.Error) (*http.Response, error) {
-	if body, ok := ReadRefusal(res); ok {
+	if body, ok := readRefusal(res); ok {
 		return nil, refused(res, body)
 	}
-	res.Body = LimitStream(res.Body)
+	res.Body = limitStream(res.Body)
 	return res, nil
 }

@@ -26,9 +26,9 @@ const (
 	messageLimit = 1 << 10
 )
 
-// NewRedactor returns a redactor for a key and the values of headers. The
+// newRedactor returns a redactor for a key and the values of headers. The
 // pattern matches the vendor's keys, also where only their ends are shown.
-func NewRedactor(key string, headers map[string]string, pattern *regexp.Regexp) Redactor {
+func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) Redactor {
 	var secrets []string
 	if len(key) >= shortestKey {
 		secrets = append(secrets, key)

@@ -12,7 +12,7 @@ import (
 var testPattern = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
 
 func TestSecretsAreCleanedAway(t *testing.T) {
-	r := NewRedactor("key-secret-1", map[string]string{
+	r := newRedactor("key-secret-1", map[string]string{
 		"X-Gateway": "gateway-secret-1", "X-Longer": "gateway-secret-1-and-more", "X-Other": "Token other-secret-2", "X-Short": "v1",
 	}, testPattern)
 	text := "bad key key-secret-1 and sk-proj-****abcd via gateway-secret-1 or gateway-secret-1-and-more with other-secret-2 at v1"
@@ -22,7 +22,7 @@ func TestSecretsAreCleanedAway(t *testing.T) {
 }
 
 func TestShortValuesAreNoSecrets(t *testing.T) {
-	r := NewRedactor("x", map[string]string{"X-A": "true", "X-B": "a b"}, testPattern)
+	r := newRedactor("x", map[string]string{"X-A": "true", "X-B": "a b"}, testPattern)
 	if got := r.Clean("x is true, a b"); got != "x is true, a b" {
 		t.Errorf("the text becomes %q", got)
 	}
@@ -31,7 +31,7 @@ func TestShortValuesAreNoSecrets(t *testing.T) {
 // TestCleanKeepsNoSecretAndNoHalfCharacter for any text around a secret.
 func TestCleanKeepsNoSecretAndNoHalfCharacter(t *testing.T) {
 	const secret = "0123456789"
-	r := NewRedactor(secret, nil, testPattern)
+	r := newRedactor(secret, nil, testPattern)
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "before") + secret + strings.Repeat(rapid.String().Draw(t, "after"), rapid.IntRange(0, 100).Draw(t, "times"))
 		got := r.Clean(text)

@@ -9,14 +9,14 @@ import (
 // refusalLimit is how much of a refusal is read, in bytes.
 const refusalLimit = 64 << 10
 
-// ReadRefusal reports whether an answer is something else than a stream: a
+// readRefusal reports whether an answer is something else than a stream: a
 // refusal, a redirect, or a whole document, as gateways send their error pages
 // with a status of success. It then reads and closes the body, of which it
 // returns the first 64 KiB. The body of a stream is left alone.
 //
 // It is meant to be called before a vendor's SDK: an SDK reads such a body
 // without limit, and its error keeps the request with the key.
-func ReadRefusal(res *http.Response) (body []byte, refused bool) {
+func readRefusal(res *http.Response) (body []byte, refused bool) {
 	if res.StatusCode < http.StatusMultipleChoices && !isDocument(res.Header) {
 		return nil, false
 	}

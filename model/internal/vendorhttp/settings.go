@@ -53,10 +53,10 @@ func CheckSecret(path, name, value string) diag.List {
 	return nil
 }
 
-// CheckHeaders checks the further headers of a provider, the setting headers.
+// checkHeaders checks the further headers of a provider, the setting headers.
 // keyHeader is the header that carries the setting api_key, when that is set,
 // else empty; a second one would contradict it.
-func CheckHeaders(headers map[string]string, keyHeader string) diag.List {
+func checkHeaders(headers map[string]string, keyHeader string) diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		list = append(list, checkHeader(name, headers[name], keyHeader)...)

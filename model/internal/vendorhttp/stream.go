@@ -18,14 +18,14 @@ const (
 // ErrEventTooLarge and ErrStreamTooLarge are what reading a body fails with
 // that LimitStream limits.
 var (
-	ErrEventTooLarge  = errors.New("an event of the stream is larger than 16 MiB")
-	ErrStreamTooLarge = errors.New("the stream is larger than 512 MiB")
+	errEventTooLarge  = errors.New("an event of the stream is larger than 16 MiB")
+	errStreamTooLarge = errors.New("the stream is larger than 512 MiB")
 )
 
-// LimitStream returns the body of a stream of server-sent events so that
+// limitStream returns the body of a stream of server-sent events so that
 // reading fails when a single event, or the whole, is too large to be an
 // answer. The decoders of the SDKs gather the lines of an event without limit.
-func LimitStream(body io.ReadCloser) io.ReadCloser { return &limitedStream{body: body} }
+func limitStream(body io.ReadCloser) io.ReadCloser { return &limitedStream{body: body} }
 
 type limitedStream struct {
 	body io.ReadCloser
@@ -46,9 +46,9 @@ func (l *limitedStream) Read(p []byte) (int, error) {
 	l.countEvent(p[:n])
 	switch {
 	case l.event > eventLimit:
-		return n, ErrEventTooLarge
+		return n, errEventTooLarge
 	case l.total > streamLimit:
-		return n, ErrStreamTooLarge
+		return n, errStreamTooLarge
 	}
 	return n, err
 }

@@ -38,15 +38,15 @@ func TestLimitStream(t *testing.T) {
 		want error
 	}{
 		{"a line", "x", eventLimit / 2, nil},
-		{"a line without end", "x", 2 * eventLimit, ErrEventTooLarge},
-		{"an event without end", "data: x\n", 2 * eventLimit, ErrEventTooLarge},
+		{"a line without end", "x", 2 * eventLimit, errEventTooLarge},
+		{"an event without end", "data: x\n", 2 * eventLimit, errEventTooLarge},
 		{"many events", "data: x\n\n", 4 * eventLimit, nil},
 		{"many events of another line end", "data: x\r\n\r\n", 4 * eventLimit, nil},
-		{"a stream without end", strings.Repeat("x", 1<<10) + "\n\n", 2 * streamLimit, ErrStreamTooLarge},
+		{"a stream without end", strings.Repeat("x", 1<<10) + "\n\n", 2 * streamLimit, errStreamTooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			source := &repeat{text: strings.Repeat(tt.text, 1<<15/len(tt.text)+1), n: tt.size}
-			n, err := io.Copy(io.Discard, LimitStream(io.NopCloser(source)))
+			n, err := io.Copy(io.Discard, limitStream(io.NopCloser(source)))
 			if !errors.Is(err, tt.want) || tt.want == nil && n != tt.size {
 				t.Errorf("%d of %d bytes are read, then %v", n, tt.size, err)
 			}
@@ -59,7 +59,7 @@ func TestLimitStreamChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.SliceOf(rapid.SampledFrom([]byte("a:\r\n"))).Draw(t, "data")
 		for _, source := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), iotest.DataErrReader(bytes.NewReader(data))} {
-			limited := LimitStream(io.NopCloser(source)).(*limitedStream)
+			limited := limitStream(io.NopCloser(source)).(*limitedStream)
 			got, err := io.ReadAll(limited)
 			if err != nil || !bytes.Equal(got, data) {
 				t.Fatalf("%q is read as %q, then %v", data, got, err)
