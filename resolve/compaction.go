@@ -13,9 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// CompactionKey is the section that configures how long conversations are summarised.
+// compactionKey is the section that configures how long conversations are summarised.
 // It is another way to write the context policy, with the same fields.
-const CompactionKey = spec.CompactionSection
+const compactionKey = spec.CompactionSection
 
 // compactionSection returns the section. Unlike a context policy it summarises
 // without a threshold, too: what was asked for is compaction.
@@ -28,7 +28,7 @@ func compactionSection() plugins.Section {
 		"type": "object", "additionalProperties": false, "properties": properties,
 		"description": "How long conversations are summarised: the fields of context_policy, of which an agent has one or the other.",
 	}, "", "  ")
-	return plugins.NewSection(CompactionKey, "How long conversations are summarised.", schema, decodeCompaction)
+	return plugins.NewSection(compactionKey, "How long conversations are summarised.", schema, decodeCompaction)
 }
 
 // policyProperties returns the JSON Schema of a record's fields, from their tags.
@@ -96,7 +96,7 @@ func decodeCompaction(raw json.RawMessage) (compaction, diag.List) {
 	}
 	if s.SummaryModel != "" && s.SummaryModelID != "" {
 		return c, diag.List{diag.New(diag.InvalidPluginConfig, "summary_model",
-			"section %q: summary_model and summary_model_id are two names of one setting", CompactionKey)}
+			"section %q: summary_model and summary_model_id are two names of one setting", compactionKey)}
 	}
 	p := s.ContextPolicy
 	if s.SummaryModel != "" {
@@ -105,7 +105,7 @@ func decodeCompaction(raw json.RawMessage) (compaction, diag.List) {
 	list := p.Validate()
 	for i := range list {
 		list[i].Code = diag.InvalidPluginConfig
-		list[i].Message = "section " + strconv.Quote(CompactionKey) + ": " + list[i].Message
+		list[i].Message = "section " + strconv.Quote(compactionKey) + ": " + list[i].Message
 	}
 	if p.AutocompactThreshold == nil {
 		p.AutocompactThreshold = new(math.MaxInt) // the room of a request is the limit
@@ -121,9 +121,9 @@ func (t *template) fillPolicy(c compaction) {
 	if c.policy == nil {
 		return
 	}
-	section := diag.Key("sections", CompactionKey)
+	section := diag.Key("sections", compactionKey)
 	if t.agent.ContextPolicy != nil {
-		d := diag.New(diag.InvalidValue, t.pathOf(section), "agent %q has both context_policy and sections.%s, which say the same thing", t.agent.ID, CompactionKey).
+		d := diag.New(diag.InvalidValue, t.pathOf(section), "agent %q has both context_policy and sections.%s, which say the same thing", t.agent.ID, compactionKey).
 			WithHint("write all of it in one of them").AtKey()
 		d.Related = []diag.Related{{Message: "the context policy is here", Path: t.pathOf("context_policy")}}
 		t.addError(d.ForAgent(t.agent.ID))
@@ -132,6 +132,6 @@ func (t *template) fillPolicy(c compaction) {
 	t.summaryAt = diag.Join(section, c.summary)
 	own := *t.agent
 	own.ContextPolicy, own.Sections = c.policy, maps.Clone(t.agent.Sections)
-	delete(own.Sections, CompactionKey)
+	delete(own.Sections, compactionKey)
 	t.agent = &own
 }

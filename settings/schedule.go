@@ -11,7 +11,7 @@ import (
 // The owner of the turns of a schedule that names none.
 const (
 	DefaultTenant          = "default"
-	DefaultScheduleSubject = "schedule"
+	defaultScheduleSubject = "schedule"
 )
 
 // Schedule makes a turn whenever it is due.
@@ -33,7 +33,7 @@ func (s *Schedule) Owner() (tenant, subject string) {
 		tenant = DefaultTenant
 	}
 	if subject == "" {
-		subject = DefaultScheduleSubject
+		subject = defaultScheduleSubject
 	}
 	return tenant, subject
 }

@@ -16,8 +16,8 @@ const (
 	StoreMemory   = "memory"
 )
 
-// DefaultKeyRetention is how long the keys of requests are kept.
-const DefaultKeyRetention = 24 * time.Hour
+// defaultKeyRetention is how long the keys of requests are kept.
+const defaultKeyRetention = 24 * time.Hour
 
 // Store says where sessions, turns and their events are kept.
 type Store struct {
@@ -45,7 +45,7 @@ func (s *Store) Kind() string {
 // KeyLimit returns how long the keys of requests are kept; 0 is for ever.
 func (r *Retention) KeyLimit() time.Duration {
 	if r.Keys == nil {
-		return DefaultKeyRetention
+		return defaultKeyRetention
 	}
 	return r.Keys.Std()
 }

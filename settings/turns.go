@@ -10,21 +10,20 @@ import (
 
 // The defaults of turns.
 const (
-	DefaultConcurrency = 64
-	DefaultTurnLease   = 5 * time.Second
+	defaultConcurrency = 64
+	defaultTurnLease   = 5 * time.Second
 	DefaultStrikes     = 3
-	DefaultGrace       = 30 * time.Second
+	defaultGrace       = 30 * time.Second
 )
 
-// MinTurnLease is the shortest lease: signs of life are given three times in
-// one, and a slow disk must not look like a dead worker.
-const MinTurnLease = time.Second
+// minTurnLease is the shortest lease: a worker sends three heartbeats per lease, and a slow disk must not look like a dead worker.
+const minTurnLease = time.Second
 
-// What becomes of a turn whose interaction nobody answered in time, and of a
-// call that nobody knows the outcome of.
+// What happens to a turn whose interaction was not answered in time, and to a call
+// whose outcome is unknown.
 const (
-	TimeoutCancels     = "cancel"
-	TimeoutFails       = "fail"
+	timeoutCancels     = "cancel"
+	timeoutFails       = "fail"
 	IndeterminateError = "error"
 	IndeterminateAsk   = "ask"
 )
@@ -45,7 +44,7 @@ type Turns struct {
 // Limit returns how many turns a process works on at the same time.
 func (t *Turns) Limit() int {
 	if t.Concurrency == nil {
-		return DefaultConcurrency
+		return defaultConcurrency
 	}
 	return *t.Concurrency
 }
@@ -54,7 +53,7 @@ func (t *Turns) Limit() int {
 // life.
 func (t *Turns) LeaseTime() time.Duration {
 	if t.Lease == nil {
-		return DefaultTurnLease
+		return defaultTurnLease
 	}
 	return t.Lease.Std()
 }
@@ -71,7 +70,7 @@ func (t *Turns) StrikeLimit() int {
 // told to end.
 func (t *Turns) GraceTime() time.Duration {
 	if t.Grace == nil {
-		return DefaultGrace
+		return defaultGrace
 	}
 	return t.Grace.Std()
 }
@@ -80,12 +79,12 @@ func (t *Turns) GraceTime() time.Duration {
 func (t *Turns) Validate() diag.List {
 	list := check.Positive("concurrency", t.Concurrency)
 	list = append(list, check.NotNegative("per_tenant", &t.PerTenant)...)
-	if t.Lease != nil && t.Lease.Std() < MinTurnLease {
-		list = append(list, diag.New(diag.InvalidValue, "lease", "lease is %s; it must be %s or more", t.Lease, MinTurnLease))
+	if t.Lease != nil && t.Lease.Std() < minTurnLease {
+		list = append(list, diag.New(diag.InvalidValue, "lease", "lease is %s; it must be %s or more", t.Lease, minTurnLease))
 	}
 	list = append(list, check.Positive("strikes", t.Strikes)...)
 	list = append(list, check.NotNegativeSpan("interaction_timeout", &t.InteractionTimeout)...)
-	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, TimeoutCancels, TimeoutFails)...)
+	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, timeoutCancels, timeoutFails)...)
 	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
 	list = append(list, check.NotNegativeSpan("grace", t.Grace)...)
 	return append(list, t.warnNoEffect()...)

@@ -26,12 +26,12 @@ const (
 	// DefaultMaxRounds is the number of model calls an agent may make in one
 	// turn when it does not say otherwise.
 	DefaultMaxRounds = 16
-	// DefaultMaxContinuationRetries is how often per turn an answer that was
+	// defaultMaxContinuationRetries is how often per turn an answer that was
 	// cut off by the output limit is continued.
-	DefaultMaxContinuationRetries = 2
-	// DefaultMaxHandoffs is how often per turn the conversation may change
+	defaultMaxContinuationRetries = 2
+	// defaultMaxHandoffs is how often per turn the conversation may change
 	// hands.
-	DefaultMaxHandoffs = 8
+	defaultMaxHandoffs = 8
 )
 
 // ToolExecution is how the tool calls of one model answer run.
@@ -133,7 +133,7 @@ func (a *Agent) Rounds() int {
 // ContinuationRetries returns how often a cut-off answer is continued.
 func (a *Agent) ContinuationRetries() int {
 	if a.MaxContinuationRetries == nil {
-		return DefaultMaxContinuationRetries
+		return defaultMaxContinuationRetries
 	}
 	return *a.MaxContinuationRetries
 }
@@ -141,7 +141,7 @@ func (a *Agent) ContinuationRetries() int {
 // HandoffLimit returns how often the conversation may change hands.
 func (a *Agent) HandoffLimit() int {
 	if a.MaxHandoffs == nil {
-		return DefaultMaxHandoffs
+		return defaultMaxHandoffs
 	}
 	return *a.MaxHandoffs
 }

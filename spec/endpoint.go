@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// DefaultBackend is the kind of backend an endpoint means when it names
+	// defaultBackend is the kind of backend an endpoint means when it names
 	// none.
-	DefaultBackend = "a2a"
-	// DefaultEndpointTimeout is how long a remote turn may take.
-	DefaultEndpointTimeout = 300 * time.Second
+	defaultBackend = "a2a"
+	// defaultEndpointTimeout is how long a remote turn may take.
+	defaultEndpointTimeout = 300 * time.Second
 )
 
 // Endpoint says where an agent runs that is not local.
@@ -30,7 +30,7 @@ type Endpoint struct {
 // Kind returns the kind of backend that reaches the endpoint.
 func (e *Endpoint) Kind() string {
 	if e.Backend == "" {
-		return DefaultBackend
+		return defaultBackend
 	}
 	return e.Backend
 }
@@ -38,7 +38,7 @@ func (e *Endpoint) Kind() string {
 // Limit returns how long a turn at the endpoint may take.
 func (e *Endpoint) Limit() time.Duration {
 	if e.Timeout == nil {
-		return DefaultEndpointTimeout
+		return defaultEndpointTimeout
 	}
 	return e.Timeout.Std()
 }
@@ -84,7 +84,7 @@ type RemoteSource struct {
 // Kind returns the kind of backend that discovers the source.
 func (s *RemoteSource) Kind() string {
 	if s.Backend == "" {
-		return DefaultBackend
+		return defaultBackend
 	}
 	return s.Backend
 }

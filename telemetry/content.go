@@ -23,7 +23,7 @@ func newContent(redact func(string) string, limit int) *content {
 		redact = func(text string) string { return text }
 	}
 	if limit <= 0 {
-		limit = DefaultMaxContent
+		limit = defaultMaxContent
 	}
 	return &content{redact, limit}
 }

@@ -21,15 +21,14 @@ import (
 // scopeName is the instrumentation scope of all spans and metrics.
 const scopeName = "github.com/agentruntime/agentruntime/telemetry"
 
-// DefaultMaxContent is how much text one attribute may hold when Settings do
-// not say, in bytes.
-const DefaultMaxContent = 16 << 10
+// defaultMaxContent is the default of Settings.MaxContent, in bytes.
+const defaultMaxContent = 16 << 10
 
-// Settings say where telemetry goes and how much it tells.
+// Settings configure where telemetry goes and what it contains.
 type Settings struct {
-	// TracerProvider takes the spans; nil for none.
+	// TracerProvider receives the spans; nil for none.
 	TracerProvider trace.TracerProvider
-	// MeterProvider takes the metrics; nil for none.
+	// MeterProvider receives the metrics; nil for none.
 	MeterProvider metric.MeterProvider
 	// CaptureContent puts into the spans what was said: the messages, the
 	// arguments and results of tools, the texts of errors. Without it spans hold
@@ -40,7 +39,7 @@ type Settings struct {
 	// it is. It is called from many goroutines at once.
 	Redact func(string) string
 	// MaxContent is how much text one attribute may hold, in bytes; 0 or less is
-	// DefaultMaxContent. Of a conversation the latest messages are kept.
+	// 16 KiB. Of a conversation the latest messages are kept.
 	MaxContent int
 
 	_ struct{} // keyed literals only
