@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
 )
@@ -33,11 +32,13 @@ type streams struct {
 type program struct {
 	streams
 	app.Components
+	// release is the version of a released program; it may be empty.
+	release string
 }
 
 // with returns the program with other streams.
 func (p *program) with(s streams) *program {
-	return &program{streams: s, Components: p.Components}
+	return &program{streams: s, Components: p.Components, release: p.release}
 }
 
 // exit ends a command with a code, after it has said all there is to say.
@@ -45,12 +46,6 @@ type exit struct{ code int }
 
 // Error names the code.
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
-// run runs the command line with the components that the program comes with,
-// and returns its exit code.
-func run(ctx context.Context, args []string, s streams) int {
-	return (&program{streams: s, Components: shipped.Components()}).run(ctx, args)
-}
 
 // run runs a command line and returns its exit code. Whatever is wrong with
 // the command line itself, or with a file that cannot be read, gives exitUsage.
@@ -80,7 +75,7 @@ func newRoot(p *program) *cobra.Command {
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,
-		Version:       version(),
+		Version:       p.version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -88,7 +83,7 @@ that a store keeps, so that they outlive the process.`,
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	root.SetVersionTemplate(build().text())
+	root.SetVersionTemplate(p.describeBuild().text())
 	root.Flags().Bool("version", false, "print version, commit and Go version")
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newRun(p),

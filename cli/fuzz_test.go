@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // FuzzValidate validates and explains arbitrary files: nothing panics, the JSON
 // is JSON, both agree on what is valid, and every place lies in the file.
 func FuzzValidate(f *testing.F) {
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "team", "config.yaml"))
+	example, err := os.ReadFile(filepath.Join("..", "examples", "team", "config.yaml"))
 	if err != nil {
 		f.Fatal(err)
 	}

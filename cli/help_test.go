@@ -1,6 +1,7 @@
-package main
+package cli
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -10,6 +11,12 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
+
+// run runs a command line with the components that ship, and returns its exit
+// code.
+func run(ctx context.Context, args []string, s streams) int {
+	return (&program{streams: s, Components: shipped.Components()}).run(ctx, args)
+}
 
 // silentProgram returns the program with the components that it comes with, which
 // writes nothing.

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -63,7 +63,7 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 	if err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
-	seen, err := observe(t.Context(), logger, l.file.Redact, true)
+	seen, err := observe(t.Context(), logger, l.file.Redact, true, "devel")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -20,7 +20,9 @@ import (
 
 // loaded is a configuration that was read, and what was found in it.
 type loaded struct {
-	names   []string
+	names []string
+	// version is that of the program.
+	version string
 	file    *config.File
 	found   diag.List
 	builder *builder.AgentRuntimeBuilder
@@ -52,7 +54,7 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	}
 	w := &warnings{logger: logger.Named("config")}
 	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)
-	return &loaded{names: names, file: file, found: found, builder: b, warnings: w}, nil
+	return &loaded{names: names, version: p.version(), file: file, found: found, builder: b, warnings: w}, nil
 }
 
 // close closes what the components hold open. What goes wrong then is of no
@@ -134,7 +136,7 @@ func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 // report returns a report of diagnostics about the configuration.
 func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	return &diag.Report{
-		Diagnostics: list, Agents: len(l.file.Agents), Version: version(),
+		Diagnostics: list, Agents: len(l.file.Agents), Version: l.version,
 		Source: l.source, Color: colored(w),
 	}
 }

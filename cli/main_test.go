@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,7 +31,7 @@ var update = flag.Bool("update", false, "write the golden output in the scripts 
 // of diagnostics and the events of a turn.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"runtime":   main,
+		"runtime":   func() { Main(Settings{Components: shipped.Components()}) },
 		"broken":    func() { os.Exit(runBroken()) },
 		"mcpserver": mcpServer,
 		"places":    func() { os.Exit(places(os.Stdin, os.Stdout)) },
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// runBroken is main with the components of broken_test.go.
+// runBroken is Main with the components of broken_test.go.
 func runBroken() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -48,7 +49,7 @@ func runBroken() int {
 
 // TestScripts runs testdata/script. With -update golden output is written anew.
 func TestScripts(t *testing.T) {
-	team, err := filepath.Abs("../../examples/team")
+	team, err := filepath.Abs("../examples/team")
 	if err != nil {
 		t.Fatal(err)
 	}

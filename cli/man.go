@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ there is none. Their date is that of SOURCE_DATE_EPOCH, if it is set.
 Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := writeManual(cmd.Root(), args[0]); err != nil {
+			if err := writeManual(cmd.Root(), p.version(), args[0]); err != nil {
 				fmt.Fprintf(p.err, "runtime: %v\n", err)
 				return exit{exitFailed}
 			}
@@ -28,11 +28,11 @@ Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
 }
 
 // writeManual writes a manual page for each command into a directory.
-func writeManual(root *cobra.Command, dir string) error {
+func writeManual(root *cobra.Command, version, dir string) error {
 	root.DisableAutoGenTag = true
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runtime " + version(), Manual: "Agent runtime"}, dir)
+		err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runtime " + version, Manual: "Agent runtime"}, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("write the manual pages: %w", err)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func TestTheServerDescribesAllThatItAnswers(t *testing.T) {
 		Info  struct{ Version string }
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(text, &document); err != nil || document.Info.Version != version() {
+	if err := json.Unmarshal(text, &document); err != nil || document.Info.Version != silentProgram().version() {
 		t.Errorf("it is of %q, %v", document.Info.Version, err)
 	}
 	var operations []string

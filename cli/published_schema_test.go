@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -143,7 +143,7 @@ func TestThePublishedSchemaAcceptsShippedConfigurations(t *testing.T) {
 	_, compiler := publishedSchema(t)
 	schema := compileSchema(t, compiler, "runtime.schema.json")
 	checked := 0
-	for _, root := range []string{".", filepath.Join("..", "..", "examples"), filepath.Join("..", "..", "deploy")} {
+	for _, root := range []string{".", filepath.Join("..", "examples"), filepath.Join("..", "deploy")} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
 				return err

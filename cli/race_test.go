@@ -1,6 +1,6 @@
 //go:build race
 
-package main
+package cli
 
 // slowdown is how much longer things may take under the race detector.
 const slowdown = 3

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -116,7 +116,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	if err := prompt.load(ctx, p.in); err != nil {
 		return err
 	}
-	seen, err := observe(ctx, logger, l.file.Redact, false)
+	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
 	}

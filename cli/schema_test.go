@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "team", "config.yaml"))
+	example, err := os.ReadFile(filepath.Join("..", "examples", "team", "config.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

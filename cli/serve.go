@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -81,7 +81,7 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	k.started, k.redactions, k.warnings = l.file, newRedactions(l.file), l.warnings
 	log.redact = k.redactions.redact
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
-	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != settings.ListenNone)
+	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != settings.ListenNone, p.version())
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: the turns are not observed: %v\n", err)
 	}
@@ -130,7 +130,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	}
 	about := []zap.Field{
 		zap.Int("agents", len(l.file.Agents)), zap.String("store", where), zap.String("worker", k.app.Service().Worker()),
-		zap.String("version", version()),
+		zap.String("version", p.version()),
 	}
 	ready := fmt.Sprintf("%s, store %s, worker %s", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), k.app.Service().Worker())
 	if s := k.app.Server(); s != nil {
@@ -154,7 +154,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 // newApp returns what works on the turns of a configuration, and answers requests.
 func (p *program) newApp(l *loaded, logger *zap.Logger, seen *observed) *app.App {
 	return app.New(app.Settings{
-		File: l.file, Components: &p.Components, Version: version(),
+		File: l.file, Components: &p.Components, Version: p.version(),
 		MeterProvider: seen.meters, Metrics: seen.scrape, Logger: logger,
 	})
 }

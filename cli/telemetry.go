@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -58,7 +58,7 @@ type signals struct{ traces, metrics, scrape bool }
 // nothing runs. What cannot be sent later is logged. The error says that a
 // variable is wrong; then nothing is sent, which need not keep anybody from
 // working.
-func observe(ctx context.Context, logger *zap.Logger, redact func(string) string, scrape bool) (*observed, error) {
+func observe(ctx context.Context, logger *zap.Logger, redact func(string) string, scrape bool, version string) (*observed, error) {
 	o, s := &observed{}, signals{scrape: scrape}
 	var wrong error
 	if s.traces, wrong = wanted("TRACES"); wrong == nil {
@@ -72,7 +72,7 @@ func observe(ctx context.Context, logger *zap.Logger, redact func(string) string
 	}
 	logger = logger.Named("telemetry")
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry was not sent", zap.Error(err)) }))
-	if err := o.connect(ctx, s, redact); err != nil {
+	if err := o.connect(ctx, s, version, redact); err != nil {
 		return &observed{}, errors.Join(wrong, err, o.shutdown(ctx))
 	}
 	return o, wrong
@@ -126,9 +126,9 @@ func reachable(signal string) error {
 
 // connect makes the exporters, which reach out when there is something to send.
 // They and the samplers and batches read their own variables.
-func (o *observed) connect(ctx context.Context, s signals, redact func(string) string) error {
+func (o *observed) connect(ctx context.Context, s signals, version string, redact func(string) string) error {
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(semconv.ServiceName("agentruntime"), semconv.ServiceVersion(version())),
+		resource.WithAttributes(semconv.ServiceName("agentruntime"), semconv.ServiceVersion(version)),
 		resource.WithFromEnv())
 	if err != nil {
 		return fmt.Errorf("describe this program to OpenTelemetry: %w", err)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"compress/gzip"
@@ -106,7 +106,7 @@ func TestTelemetryIsSentToTheCollectorThatTheEnvironmentNames(t *testing.T) {
 	c := newCollector(t)
 	setEnv(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_EXPORTER_OTLP_HEADERS=x-key=k", "OTEL_SERVICE_NAME=desk",
 		"OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
-	o, err := observe(t.Context(), zap.NewNop(), plain, false)
+	o, err := observe(t.Context(), zap.NewNop(), plain, false, "devel")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestTelemetryIsSentToTheCollectorThatTheEnvironmentNames(t *testing.T) {
 func TestContentIsSentRedactedWhenTheEnvironmentAsksForIt(t *testing.T) {
 	c := newCollector(t)
 	setEnv(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+c.url+"/v1/traces", envCapture+"=true")
-	o, err := observe(t.Context(), zap.NewNop(), func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }, false)
+	o, err := observe(t.Context(), zap.NewNop(), func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }, false, "devel")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestWithoutASettingNothingIsSent(t *testing.T) {
 	} {
 		t.Run(strings.Join(env, " "), func(t *testing.T) {
 			setEnv(t, env...)
-			o, err := observe(t.Context(), zap.NewNop(), plain, false)
+			o, err := observe(t.Context(), zap.NewNop(), plain, false, "devel")
 			if err != nil || o.telemetry != nil || len(o.shutdowns) != 0 {
 				t.Errorf("%+v, %v", o, err)
 			}
@@ -209,7 +209,7 @@ func TestAWrongVariableIsSaidToBe(t *testing.T) {
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			setEnv(t, tt.env...)
-			o, err := observe(t.Context(), zap.NewNop(), plain, false)
+			o, err := observe(t.Context(), zap.NewNop(), plain, false, "devel")
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("the error is %v", err)
 			}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -8,9 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// release is the version of a released program; the build sets it.
-var release = ""
 
 // buildInfo is what is known of this program.
 type buildInfo struct {
@@ -27,7 +24,7 @@ func newVersion(p *program) *cobra.Command {
 	}
 	format := formatFlag(cmd, "text", "json")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		b := build()
+		b := p.describeBuild()
 		if format.value == "json" {
 			return writeJSON(p.out, b)
 		}
@@ -42,10 +39,13 @@ func (b buildInfo) text() string {
 	return fmt.Sprintf("runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
 }
 
-func version() string { return build().Version }
+// version returns the version of the program.
+func (p *program) version() string { return p.describeBuild().Version }
 
-func build() buildInfo {
-	b := buildInfo{Version: release, Commit: "unknown", Go: runtime.Version()}
+// describeBuild returns what is known of the program: the release that it was
+// given, or what the Go command recorded.
+func (p *program) describeBuild() buildInfo {
+	b := buildInfo{Version: p.release, Commit: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		for _, s := range info.Settings {

@@ -12,6 +12,7 @@ var layers = []string{
 	"bench",
 	"docs",
 	"cmd",
+	"cli",
 	"app",
 	"server",
 	"builder",
@@ -90,8 +91,8 @@ var rules = []rule{
 		why: "YAML is read in config, and in model/scripted for its scripts",
 	},
 	{
-		except: []string{"cmd/runtime"}, foreign: []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"},
-		why: "where telemetry goes is chosen in cmd/runtime; everything else is handed a telemetry.Telemetry",
+		except: []string{"cli"}, foreign: []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"},
+		why: "where telemetry goes is chosen in cli; everything else is handed a telemetry.Telemetry",
 	},
 }
 
