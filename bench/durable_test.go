@@ -115,7 +115,7 @@ type telling struct {
 	asked chan time.Time
 }
 
-// Stream tells that it is asked, and answers.
+// Stream reports that it is called, and answers.
 func (t telling) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	select {
 	case t.asked <- time.Now():

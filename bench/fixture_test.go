@@ -69,7 +69,7 @@ func (counting) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// size says how large a runtime to build.
+// size is the size of the runtime to build.
 type size struct{ tools, patterns, plugins int }
 
 // option changes what a runtime is built from.

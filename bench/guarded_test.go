@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// discard takes in what is logged.
+// discard drops what is logged.
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -29,11 +29,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The benchmarks here ask a server that speaks Chat Completions. It is a
-// process of its own, so that what the client costs can be read off the
-// processor time of this one; the time on the clock says little, because both
-// share the machine. Beside each stands a floor: a client of net/http and
-// encoding/json, with nothing in it but what the task needs.
+// The benchmarks here call a server that speaks Chat Completions. It is a separate
+// process, so that the cost of the client can be read off the processor time of
+// this one; wall-clock time is not meaningful, because both share the machine. Each
+// has a floor for comparison: a client of net/http and encoding/json, with nothing
+// in it but what the task needs.
 
 // serverVariable tells the test binary that it was started as the server.
 const serverVariable = "AGENTRUNTIME_BENCH_SERVER"
@@ -327,7 +327,7 @@ func (c *bareClient) turn(ctx context.Context) error {
 
 var errNoText = errors.New("the answer has no text")
 
-// declaredTools returns the tools of the runtime as a model is told of them.
+// declaredTools returns the tools of the runtime as a model gets them.
 func declaredTools(tb testing.TB) []model.Tool {
 	tb.Helper()
 	f := &tools.Func[searchArguments, string]{Description: searchDescription, Effect: tools.Read, Run: search}

@@ -287,10 +287,10 @@ func liveRuns(ctx context.Context, o order) (made clientReport, err error) {
 	return made, err
 }
 
-// between returns what stands between two texts.
-func between(data []byte, before, behind string) string {
+// between returns the text between two texts.
+func between(data []byte, before, after string) string {
 	_, rest, _ := bytes.Cut(data, []byte(before))
-	found, _, _ := bytes.Cut(rest, []byte(behind))
+	found, _, _ := bytes.Cut(rest, []byte(after))
 	return string(found)
 }
 

@@ -65,7 +65,7 @@ func (o obedient) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 	}
 }
 
-// ending returns events with the one behind them that ends an answer.
+// ending returns events, and after them the one that ends an answer.
 func ending(reason model.FinishReason, events iter.Seq2[model.Event, error]) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		for ev, err := range events {
