@@ -1,8 +1,7 @@
-// Package dispatch holds the contract of what brings turns to workers: a
-// Dispatcher says which turn is to be worked on and when, a Bell that something
-// happened to one. Neither keeps anything that the store does not: losing or
-// doubling a job is harmless, because the claim in the store decides, and a
-// bell that was not heard is made up for by looking.
+// Package dispatch defines how turns reach workers: a Dispatcher decides which turn
+// is run and when, and a Bell announces changes of turns. Neither stores anything
+// that the store does not have: losing or doubling a job is harmless, because the
+// claim in the store decides, and a missed bell is made up for by polling.
 package dispatch
 
 import (
@@ -28,8 +27,8 @@ type Dispatcher interface {
 	// Drain stops taking jobs and returns when the handlers that are under way
 	// have returned, or ctx ends.
 	Drain(ctx context.Context) error
-	// Stop ends the contexts of the handlers, waits for them, and leaves nothing
-	// behind. It may be called without Start, and more than once.
+	// Stop ends the contexts of the handlers and waits for them. It may be called
+	// without Start, and more than once.
 	Stop()
 }
 
@@ -37,12 +36,11 @@ type Dispatcher interface {
 // it has new events, or was ended. A store that one process has for itself needs
 // none.
 type Bell interface {
-	// Ring says that something happened to a turn. It never waits; rings for one
-	// turn within a few milliseconds may be heard once.
+	// Ring announces a change of a turn. It never blocks; several rings for one
+	// turn within a few milliseconds may be merged.
 	Ring(turnID string)
-	// Listen calls heard with the ids of turns that somebody rang for, also in
-	// other processes, from one goroutine, until ctx ends. After an interruption
-	// in which rings may have been lost it calls heard with no ids. It returns
-	// why it ended.
+	// Listen calls heard with the ids of turns that were rung for, also in other
+	// processes, from one goroutine, until ctx ends. After an interruption in which
+	// rings may have been lost it calls heard with no ids. It returns why it ended.
 	Listen(ctx context.Context, heard func(turnIDs []string)) error
 }

@@ -95,7 +95,7 @@ type Result struct {
 	SessionID string
 	Status    event.Status
 	// Custom is the application's own state of the session: as the turn left it, or
-	// as it was before if the turn did not succeed; nil if there is none.
+	// as it was before if the turn did not succeed; nil if it has none.
 	Custom json.RawMessage
 	// Artifacts are those that the turn and its delegates made, with their data.
 	Artifacts []tools.Artifact

@@ -23,7 +23,7 @@ type Settings struct {
 	// Concurrency is how many handlers run at the same time; 0 means
 	// DefaultConcurrency.
 	Concurrency int
-	// Logger is told what is left behind at the end; nil drops it.
+	// Logger logs what is left at the end; nil drops it.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -53,7 +53,7 @@ type Dispatcher struct {
 
 var _ dispatch.Dispatcher = (*Dispatcher)(nil)
 
-// state says what there is of a turn in a Dispatcher.
+// state is the state of a turn in a Dispatcher.
 type state uint8
 
 const (

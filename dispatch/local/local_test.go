@@ -142,12 +142,12 @@ func TestStartIsRefusedWhereItMakesNoSense(t *testing.T) {
 	d = local.New(local.Settings{})
 	d.Stop()
 	if d.Start(t.Context(), nothing) == nil {
-		t.Error("it was started behind Stop")
+		t.Error("it was started after Stop")
 	}
 }
 
-// Whatever is queued, and whenever: behind the last time that a turn was queued
-// for, its handler begins once more, and never two at a time.
+// Whatever is queued, and whenever: after the last time that a turn was queued for,
+// its handler begins once more, and never two at a time.
 func TestNoJobIsLost(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		type step struct {

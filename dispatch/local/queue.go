@@ -16,7 +16,7 @@ func (q *fifo) len() int { return len(q.ids) - q.head }
 
 func (q *fifo) pushID(id string) {
 	// A queue that never runs empty moves down before it grows, once half of it
-	// is behind the head: each id is moved once at most on average.
+	// lies before the head: each id is moved at most once on average.
 	if len(q.ids) == cap(q.ids) && q.head > len(q.ids)/2 {
 		n := copy(q.ids, q.ids[q.head:])
 		clear(q.ids[n:])

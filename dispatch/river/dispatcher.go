@@ -3,10 +3,10 @@
 // job is committed with what it is about.
 //
 // River fetches jobs, wakes the replicas with LISTEN, and cleans up. Two things
-// are done past it. Jobs are inserted with a statement of ours, which is one
+// bypass it. Jobs are inserted with a statement of ours, which is one
 // round trip and puts delayed jobs where every replica sees them when they are
-// due; River's own scheduler looks every five seconds, on one replica. And the
-// replicas are told of jobs by a ringer.
+// due; River's own scheduler looks every five seconds, on one replica. And a ringer
+// notifies the replicas of jobs.
 package river
 
 import (
@@ -37,11 +37,11 @@ const (
 	// job waits on a busy one. River's own default is 100 ms. Less than this
 	// would save less than it costs.
 	fetchCooldown = 2 * time.Millisecond
-	// fetchPoll is how long a job waits that nobody was told of: one that was
+	// fetchPoll is how long a job waits without a notification: one that was
 	// delayed, or whose notification was lost.
 	fetchPoll = time.Second
-	// completedFor is how long the jobs that are done stay in the table. The
-	// turns tell what became of them; these rows are only to be vacuumed.
+	// completedFor is how long completed jobs stay in the table. The turns have the
+	// results; these rows only wait to be vacuumed.
 	completedFor = time.Second
 	// discardedFor is how long jobs stay that never came to an end.
 	discardedFor = time.Hour
@@ -55,7 +55,7 @@ type Settings struct {
 	// Concurrency is how many handlers of this process run at the same time, at
 	// most 10 000; 0 means DefaultConcurrency.
 	Concurrency int
-	// Logger takes in what River has to say; nil drops it.
+	// Logger receives River's log; nil drops it.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -84,11 +84,11 @@ var (
 	errStopped = errors.New("start dispatcher: it was stopped before")
 )
 
-// New returns a Dispatcher on a pool, which stays the caller's and is closed
-// behind Stop. Once started it holds one connection for itself, to listen, which
-// must be a direct one: not one through a pooler that hands connections around
-// by transaction. The database must be migrated before Start. New reaches
-// nothing; the error is one of the settings. Stop ends what it begins.
+// New returns a Dispatcher on a pool, which the caller owns and closes after Stop.
+// Once started it holds one connection of its own to listen on. That one must be
+// direct, not through a pooler that assigns connections by transaction. The
+// database must be migrated before Start. New does not connect; it fails if the
+// settings are invalid. Stop ends what New begins.
 func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if s.Queue == "" {
 		s.Queue = DefaultQueue
@@ -168,7 +168,7 @@ func (d *Dispatcher) Drain(ctx context.Context) error {
 	}
 }
 
-// Stop implements dispatch.Dispatcher. Jobs may be queued behind it, for other
+// Stop implements dispatch.Dispatcher. Jobs may be queued after it, for other
 // replicas or the next start.
 func (d *Dispatcher) Stop() {
 	<-d.stopClient(d.client.StopAndCancel)
@@ -190,6 +190,6 @@ func (d *Dispatcher) stopClient(stop func(context.Context) error) <-chan struct{
 	// anything, such as that it is to hurry.
 	told, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = stop(told) // it says that it did not wait
+	_ = stop(told) // it fails, since it did not wait
 	return stopped
 }

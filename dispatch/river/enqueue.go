@@ -37,7 +37,7 @@ func (d *Dispatcher) notifyReplicas(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	if _, err := d.pool.Exec(bounded, "SELECT "+notify, d.queue); err != nil && ctx.Err() == nil {
-		d.log.Warn("replicas were not told of jobs, and find them by looking", zap.String("queue", d.queue), zap.Error(err))
+		d.log.Warn("job notification failed, replicas poll", zap.String("queue", d.queue), zap.Error(err))
 	}
 }
 

@@ -110,7 +110,7 @@ func (r *ringer) runEchoes(ctx context.Context) {
 	}
 }
 
-// close ends the echoes. Inserts behind it notify themselves.
+// close ends the echoes. Later inserts notify by themselves.
 func (r *ringer) close() {
 	r.cancel()
 	<-r.finished

@@ -195,7 +195,7 @@ func TestWhatCannotBeQueuedIsAnError(t *testing.T) {
 	d := newDispatcher(t, pool, river.Settings{})
 	jobs := []store.Job{{TurnID: "turn-7"}}
 	if err := d.Enqueue(t.Context(), "no transaction", jobs); err == nil || !strings.Contains(err.Error(), "string") {
-		t.Errorf("the error does not tell what was handed in: %v", err)
+		t.Errorf("the error does not name the argument: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -233,7 +233,7 @@ func TestStartIsRefusedWhereItMakesNoSense(t *testing.T) {
 		d := newDispatcher(t, newPool(t), river.Settings{})
 		d.Stop()
 		if d.Start(t.Context(), nothing) == nil {
-			t.Error("it was started behind Stop")
+			t.Error("it was started after Stop")
 		}
 	})
 	t.Run("NotMigrated", func(t *testing.T) {

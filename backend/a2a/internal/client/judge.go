@@ -54,7 +54,7 @@ type PeerError struct {
 	Peer string
 	// Code is the code of the turn's termination.
 	Code string
-	// Task is the task at the peer; empty if there is none yet.
+	// Task is the task at the peer; empty while it has none.
 	Task string
 	// Detail says more, where there is more: cleaned and cut, without credentials.
 	Detail string
