@@ -25,11 +25,11 @@ func (p *Pool) LivePeerTasks(ctx context.Context, scope store.Scope, id string) 
 	if t, err := p.settings.Store.Turn(ctx, scope, id); err != nil || !t.Status.Live() {
 		return nil
 	}
-	return p.PeerTasks(ctx, id)
+	return p.peerTasks(ctx, id)
 }
 
-// PeerTasks returns the states of what a turn, as it is stored, has at peers.
-func (p *Pool) PeerTasks(ctx context.Context, id string) []*backend.State {
+// peerTasks returns the states of what a turn, as it is stored, has at peers.
+func (p *Pool) peerTasks(ctx context.Context, id string) []*backend.State {
 	if p.settings.Runtime == nil {
 		return nil
 	}

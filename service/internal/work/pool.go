@@ -28,8 +28,8 @@ const (
 	CodeInvalidText = "invalid_text"
 )
 
-// Feed receives what was committed to turns.
-type Feed interface {
+// feed receives what was committed to turns.
+type feed interface {
 	// Publish passes on events that were committed, and Look reports any other
 	// change.
 	Publish(turnID string, records []event.Record)
@@ -58,7 +58,7 @@ type Settings struct {
 	Runtime *runtime.AgentRuntime
 	Store   store.Work
 	Queue   store.Queue
-	Feed    Feed
+	Feed    feed
 	// Read returns what a claimed turn asks for; with an error it cannot be read.
 	Read func(claimed *store.Claimed, conversation [][]byte) (*Order, error)
 	// End ends a turn from outside.

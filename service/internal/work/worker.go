@@ -345,7 +345,7 @@ func (w *worker) failTurn(ctx context.Context, why event.Termination) error {
 	}
 	w.log.replaceLast(&event.RunFinish{Status: why.Status(), Termination: why})
 	w.logFailure(why.Code, zap.String("detail", why.Detail))
-	left := w.pool.PeerTasks(ctx, w.turn.ID)
+	left := w.pool.peerTasks(ctx, w.turn.ID)
 	if err := w.log.commitEnd(ctx, ending{status: store.Failed, result: result}); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// WellKnownList is where a server lists the cards of its agents, below its URL.
-const WellKnownList = "/.well-known/agents.json"
+// wellKnownList is where a server lists the cards of its agents, below its URL.
+const wellKnownList = "/.well-known/agents.json"
 
 const (
 	// MaxList is how large a list of cards may be, in bytes.
@@ -103,7 +103,7 @@ func ListLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 	if o.Card.List != "" {
 		return base.Parse(o.Card.List)
 	}
-	return base.JoinPath(WellKnownList), nil
+	return base.JoinPath(wellKnownList), nil
 }
 
 // quoteJSON returns a text as JSON.
