@@ -24,16 +24,16 @@ const (
 // names, or else to the oldest that is open, which is the one that was asked. It
 // has the id of the message, by which it is known when it is given again.
 func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.Answer, error) {
-	target, said := open[0], said(message)
-	if id, response, ok := addressed(said.data); ok {
+	target, said := open[0], contentOf(message)
+	if id, response, ok := parseAddressedAnswer(said.data); ok {
 		at := slices.IndexFunc(open, func(i *service.Interaction) bool { return i.ID == id })
 		if at < 0 {
-			return nil, invalid("the task does not ask %q", clip.Text(id))
+			return nil, newInvalidParams("the task does not ask %q", clip.Text(id))
 		}
 		target, said.data, said.text = open[at], response, ""
 	}
 	var problem error
-	for _, result := range said.forms(target.Request.ResponseSchema) {
+	for _, result := range said.answerForms(target.Request.ResponseSchema) {
 		answer := &interaction.Answer{Target: target.ID, ID: message.ID, Action: interaction.Resume, Result: result}
 		err := interaction.Check(&target.Request, answer)
 		if err == nil {
@@ -48,20 +48,20 @@ func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.
 		text = problem.Error()
 	}
 	if len(target.Request.ResponseSchema) > 0 {
-		return nil, invalid("the answer does not fit: %s. Asked is: %s. The answer has the form %s", text, question(target), target.Request.ResponseSchema)
+		return nil, newInvalidParams("the answer does not fit: %s. Asked is: %s. The answer has the form %s", text, questionText(target), target.Request.ResponseSchema)
 	}
-	return nil, invalid("the answer does not fit: %s. Asked is: %s", text, question(target))
+	return nil, newInvalidParams("the answer does not fit: %s. Asked is: %s", text, questionText(target))
 }
 
-// spoken is what a message says.
-type spoken struct {
+// messageContent is what a message says.
+type messageContent struct {
 	text string
 	// data is the first part with structured data; nil when there is none.
 	data json.RawMessage
 }
 
-func said(message *a2a.Message) spoken {
-	s := spoken{text: strings.TrimSpace(a2awire.Lines(message.Parts))}
+func contentOf(message *a2a.Message) messageContent {
+	s := messageContent{text: strings.TrimSpace(a2awire.Lines(message.Parts))}
 	for _, p := range message.Parts {
 		if p == nil || s.data != nil {
 			continue
@@ -73,8 +73,8 @@ func said(message *a2a.Message) spoken {
 	return s
 }
 
-// addressed returns which interaction structured data answers, and the answer.
-func addressed(data json.RawMessage) (id string, response json.RawMessage, ok bool) {
+// parseAddressedAnswer returns which interaction structured data answers, and the answer.
+func parseAddressedAnswer(data json.RawMessage) (id string, response json.RawMessage, ok bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil || fields[keyResponse] == nil || json.Unmarshal(fields[keyInteraction], &id) != nil {
 		return "", nil, false
@@ -82,9 +82,9 @@ func addressed(data json.RawMessage) (id string, response json.RawMessage, ok bo
 	return id, fields[keyResponse], id != ""
 }
 
-// forms returns what the message may mean, in the order in which that is tried:
+// answerForms returns what the message may mean, in the order in which that is tried:
 // its data, or what its text may stand for.
-func (s spoken) forms(schema json.RawMessage) []json.RawMessage {
+func (s messageContent) answerForms(schema json.RawMessage) []json.RawMessage {
 	if s.data != nil {
 		return []json.RawMessage{s.data}
 	}

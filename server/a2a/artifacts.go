@@ -21,9 +21,9 @@ const (
 	maxChunk = 1<<20 - 4<<10
 )
 
-// artifacts returns what a task made: its answer, once it has ended, and what
+// listArtifacts returns what a task made: its answer, once it has ended, and what
 // the turn keeps. What there is no room for is left out.
-func (c *call) artifacts(ctx context.Context, turn *service.Turn, room *int) ([]*a2a.Artifact, error) {
+func (c *call) listArtifacts(ctx context.Context, turn *service.Turn, room *int) ([]*a2a.Artifact, error) {
 	var list []*a2a.Artifact
 	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
 		*room -= len(o.Response)
@@ -91,8 +91,8 @@ func addressOf(a *service.Artifact) (found, media string) {
 	return found, params["type"]
 }
 
-// chunks returns the events that send an artifact of a turn.
-func chunks(info a2a.TaskInfo, a *service.Artifact) []a2a.Event {
+// chunkEvents returns the events that send an artifact of a turn.
+func chunkEvents(info a2a.TaskInfo, a *service.Artifact) []a2a.Event {
 	const size = maxChunk / 4 * 3 // bytes are sent in base64
 	var events []a2a.Event
 	for rest := a.Data; ; {

@@ -13,8 +13,8 @@ type Credentials struct {
 	TokenURL string
 }
 
-// accepted returns what callers may show now.
-func (s *Server) accepted() Credentials {
+// acceptedCredentials returns what callers may show now.
+func (s *Server) acceptedCredentials() Credentials {
 	switch {
 	case s.settings.Open:
 		return Credentials{}
@@ -25,15 +25,15 @@ func (s *Server) accepted() Credentials {
 	}
 }
 
-// secure writes into a card which credentials are accepted. Each alone is enough. None
+// addSecurity writes into a card which credentials are accepted. Each alone is enough. None
 // has scopes, which the card's JSON says by an empty array: the SDKs for Go,
 // JavaScript and Python read that, while the one for Go (2.4) refuses the object that
 // the JSON of protobuf has.
-func (s *Server) secure(card *a2a.AgentCard) {
+func (s *Server) addSecurity(card *a2a.AgentCard) {
 	if s.settings.Open {
 		return
 	}
-	accepted := s.accepted()
+	accepted := s.acceptedCredentials()
 	card.SecuritySchemes = a2a.NamedSecuritySchemes{}
 	add := func(name a2a.SecuritySchemeName, scheme a2a.SecurityScheme) {
 		card.SecuritySchemes[name] = scheme

@@ -30,15 +30,15 @@ var (
 	jsonModes   = []string{"application/json", "text/plain"}
 )
 
-// card returns the public card of an agent.
-func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
+// publicCard returns the public card of an agent.
+func (s *Server) publicCard(id string, a *spec.Agent) *a2a.AgentCard {
 	modes := outputModes
 	if a.OutputSchema != nil {
 		modes = jsonModes
 	}
 	card := &a2a.AgentCard{
 		Name: id, Description: a.DisplayDescription(), Version: versionOf(a),
-		SupportedInterfaces: s.interfaces(id),
+		SupportedInterfaces: s.cardInterfaces(id),
 		Capabilities: a2a.AgentCapabilities{
 			Streaming: true, PushNotifications: s.handler.push.sender != nil, ExtendedAgentCard: true,
 			Extensions: []a2a.AgentExtension{a2awire.Declaration()},
@@ -55,7 +55,7 @@ func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
 	if s.settings.Organization != "" {
 		card.Provider = &a2a.AgentProvider{Org: s.settings.Organization, URL: s.settings.OrganizationURL}
 	}
-	s.secure(card)
+	s.addSecurity(card)
 	return card
 }
 
@@ -79,8 +79,8 @@ func versionOf(a *spec.Agent) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// interfaces returns where and how an agent is reached, the preferred way first.
-func (s *Server) interfaces(agent string) []*a2a.AgentInterface {
+// cardInterfaces returns where and how an agent is reached, the preferred way first.
+func (s *Server) cardInterfaces(agent string) []*a2a.AgentInterface {
 	at := s.agentURL(agent)
 	list := []*a2a.AgentInterface{
 		{URL: at, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v10},
@@ -110,8 +110,8 @@ func (s *Server) grpcURL() string {
 	if err != nil || wrong != nil {
 		return s.settings.GRPC
 	}
-	if s.grpc != nil && s.grpc.port() != "" {
-		port = s.grpc.port()
+	if s.grpc != nil && s.grpc.listenerPort() != "" {
+		port = s.grpc.listenerPort()
 	}
 	return net.JoinHostPort(u.Hostname(), port)
 }
@@ -124,7 +124,7 @@ func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
 	if err != nil {
 		return nil, unknownAgent(c.agent)
 	}
-	card := s.card(c.agent, a)
+	card := s.publicCard(c.agent, a)
 	params := map[string]any{"max_rounds": a.Rounds()}
 	if a.Budgets != nil {
 		data, err := json.Marshal(a.Budgets)
@@ -143,7 +143,7 @@ func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
 			card.Skills = append(card.Skills, a2a.AgentSkill{ID: id, Name: id, Description: d.DisplayDescription(), Tags: []string{"delegate"}})
 		}
 	}
-	return card, s.settings.Signer.sign(card)
+	return card, s.settings.Signer.signCard(card)
 }
 
 // published is a card as it is sent.
@@ -163,37 +163,37 @@ type publishedKey struct {
 	accepted Credentials
 }
 
-// published returns the card of an agent, which is made once for each revision.
-func (s *Server) published(agent string) (*published, bool) {
+// publishedCard returns the card of an agent, which is made once for each revision.
+func (s *Server) publishedCard(agent string) (*published, bool) {
 	rev := s.settings.Service.Revision()
 	a, ok := rev.Set().Agent(agent)
 	if agent == "" || !ok || !a.Local() {
 		return nil, false
 	}
-	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL(), s.accepted()}, func() any { return s.publish(agent, a) }).(*published)
+	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL(), s.acceptedCredentials()}, func() any { return s.publishCard(agent, a) }).(*published)
 	return p, ok
 }
 
-func (s *Server) publish(agent string, a *spec.Agent) *published {
-	card := s.card(agent, a)
-	data, err := s.encode(card)
+func (s *Server) publishCard(agent string, a *spec.Agent) *published {
+	card := s.publicCard(agent, a)
+	data, err := s.encodeCard(card)
 	if err != nil {
 		return &published{err: fmt.Errorf("make the card of agent %s: %w", agent, err)}
 	}
-	return s.dated(data)
+	return s.newPublished(data)
 }
 
-// dated returns what is published from now on.
-func (s *Server) dated(data []byte) *published {
+// newPublished returns what is published from now on.
+func (s *Server) newPublished(data []byte) *published {
 	return &published{json: data, etag: etagOf(data), made: time.Now().UTC().Truncate(time.Second)}
 }
 
-// encode signs a card and returns its JSON.
-func (s *Server) encode(card *a2a.AgentCard) ([]byte, error) {
+// encodeCard signs a card and returns its JSON.
+func (s *Server) encodeCard(card *a2a.AgentCard) ([]byte, error) {
 	if s.settings.V03 {
 		return s.encodeUnion(card)
 	}
-	if err := s.settings.Signer.sign(card); err != nil {
+	if err := s.settings.Signer.signCard(card); err != nil {
 		return nil, err
 	}
 	return json.Marshal(card)
@@ -203,24 +203,24 @@ func (s *Server) encode(card *a2a.AgentCard) ([]byte, error) {
 // has two signatures: of what a reader of version 1.0 sees, and of everything,
 // for those who check a card as they received it.
 func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
-	all, err := union(card)
+	all, err := encodeBothVersions(card)
 	if err != nil || s.settings.Signer == nil {
 		return all, err
 	}
-	second, err := s.settings.Signer.signature(all)
+	second, err := s.settings.Signer.signJSON(all)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.settings.Signer.sign(card); err != nil {
+	if err := s.settings.Signer.signCard(card); err != nil {
 		return nil, err
 	}
 	card.Signatures = append(card.Signatures, *second)
-	return union(card)
+	return encodeBothVersions(card)
 }
 
-// union returns the JSON of a card that readers of both versions understand. In
+// encodeBothVersions returns the JSON of a card that readers of both versions understand. In
 // that of the SDK those of version 1.0 miss the security schemes.
-func union(card *a2a.AgentCard) ([]byte, error) {
+func encodeBothVersions(card *a2a.AgentCard) ([]byte, error) {
 	producer, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
 	if !ok {
 		return nil, errors.New("the SDK makes no cards of version 0.3")
@@ -266,7 +266,7 @@ func mergeSchemes(old json.RawMessage, schemes a2a.NamedSecuritySchemes) (json.R
 
 // serveCard answers with the card of an agent.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string) {
-	p, ok := s.published(agent)
+	p, ok := s.publishedCard(agent)
 	if !ok {
 		text := "there is no such agent"
 		if agent == "" {
@@ -275,7 +275,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string)
 		writeProblem(w, http.StatusNotFound, "NOT_FOUND", text)
 		return
 	}
-	s.write(w, r, p)
+	s.writePublished(w, r, p)
 }
 
 // listPath is where the cards of all agents are listed.
@@ -291,8 +291,8 @@ type listKey struct {
 // serveList answers with the cards of all agents, as each is served by itself.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	rev := s.settings.Service.Revision()
-	p, _ := rev.Derive(listKey{s, s.grpcURL(), s.accepted()}, func() any { return s.publishList() }).(*published)
-	s.write(w, r, p)
+	p, _ := rev.Derive(listKey{s, s.grpcURL(), s.acceptedCredentials()}, func() any { return s.publishList() }).(*published)
+	s.writePublished(w, r, p)
 }
 
 // publishList returns the list of cards. One that cannot be made leaves the
@@ -300,7 +300,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 func (s *Server) publishList() *published {
 	cards := []json.RawMessage{}
 	for id := range s.settings.Service.Revision().Set().Agents.All() {
-		p, ok := s.published(id)
+		p, ok := s.publishedCard(id)
 		switch {
 		case !ok:
 		case p.err != nil:
@@ -313,7 +313,7 @@ func (s *Server) publishList() *published {
 	if err != nil {
 		return &published{err: fmt.Errorf("make the list of cards: %w", err)}
 	}
-	return s.dated(data)
+	return s.newPublished(data)
 }
 
 func etagOf(data []byte) string {
@@ -321,8 +321,8 @@ func etagOf(data []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// write answers with a card or a list of them.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, p *published) {
+// writePublished answers with a card or a list of them.
+func (s *Server) writePublished(w http.ResponseWriter, r *http.Request, p *published) {
 	if p.err != nil {
 		s.settings.Logger.Error("a card cannot be shown", zap.Error(p.err))
 		writeProblem(w, http.StatusInternalServerError, "INTERNAL", "internal error; see the server log")
@@ -345,14 +345,14 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, p *published) {
 // ETag is the exact one, and decides.
 func (p *published) knownTo(h http.Header) bool {
 	if tags := h.Values("If-None-Match"); len(tags) > 0 {
-		return matches(tags, p.etag)
+		return matchesETag(tags, p.etag)
 	}
 	since, err := http.ParseTime(h.Get("If-Modified-Since"))
 	return err == nil && !p.made.After(since)
 }
 
-// matches reports whether an ETag is among those that a client has.
-func matches(known []string, etag string) bool {
+// matchesETag reports whether an ETag is among those that a client has.
+func matchesETag(known []string, etag string) bool {
 	for _, line := range known {
 		for tag := range strings.SplitSeq(line, ",") {
 			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etag || tag == "*" {

@@ -21,39 +21,39 @@ func newClock(w service.Waiter) *clock {
 	return &clock{Waiter: w}
 }
 
-// set sets the alarm if the follower needs it.
-func (c *clock) set(f *follower) {
-	if f.answer.waiting() > 0 && !f.quiet {
-		c.flush.in(flushDelay)
+// setFlushAlarm sets the alarm if the follower needs it.
+func (c *clock) setFlushAlarm(f *follower) {
+	if f.answer.unsentBytes() > 0 && !f.quiet {
+		c.flush.setOnce(flushDelay)
 	}
 }
 
 // Wait waits for a Wake, or for an alarm. Nobody asks it to tell idle times.
 func (c *clock) Wait(time.Duration) (rang bool, err error) {
-	return c.Waiter.Wait(c.flush.left())
+	return c.Waiter.Wait(c.flush.remaining())
 }
 
 // alarm rings once for each time that it is set. The zero value is not.
 type alarm struct{ at time.Time }
 
-// in sets the alarm, unless it is set.
-func (a *alarm) in(d time.Duration) {
+// setOnce sets the alarm, unless it is set.
+func (a *alarm) setOnce(d time.Duration) {
 	if a.at.IsZero() {
 		a.at = time.Now().Add(d)
 	}
 }
 
-// left returns how long it is until the alarm rings: 0 when it is not set, and
+// remaining returns how long it is until the alarm rings: 0 when it is not set, and
 // otherwise more.
-func (a *alarm) left() time.Duration {
+func (a *alarm) remaining() time.Duration {
 	if a.at.IsZero() {
 		return 0
 	}
 	return max(time.Until(a.at), 1)
 }
 
-// take reports whether the alarm rang since the last time.
-func (a *alarm) take() bool {
+// tryFire reports whether the alarm rang since the last time.
+func (a *alarm) tryFire() bool {
 	if a.at.IsZero() || time.Now().Before(a.at) {
 		return false
 	}

@@ -18,10 +18,10 @@ import (
 // the context, where that is not the id of the session.
 const labelContext = "a2a_context"
 
-// session returns the session of a message. One without a contextId begins one, and
+// sessionFor returns the session of a message. One without a contextId begins one, and
 // so does one with an id that the caller has not used for the agent yet: whatever
 // the id stands for elsewhere, nobody learns of it.
-func (c *call) session(ctx context.Context, message *a2a.Message, key string) (*service.Session, error) {
+func (c *call) sessionFor(ctx context.Context, message *a2a.Message, key string) (*service.Session, error) {
 	if message.ContextID == "" {
 		return c.service.CreateSession(ctx, c.caller, service.CreateSession{AgentID: c.agent, IdempotencyKey: key})
 	}
@@ -61,7 +61,7 @@ func (c *call) findSession(ctx context.Context, contextID string) (*service.Sess
 // checkContext judges an id of a context.
 func checkContext(id string) error {
 	if len(id) > service.MaxLabel || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return invalid("contextId is text of at most %d bytes", service.MaxLabel)
+		return newInvalidParams("contextId is text of at most %d bytes", service.MaxLabel)
 	}
 	return nil
 }

@@ -24,13 +24,13 @@ var (
 	errNotAvailable = a2a.NewError(a2a.ErrServerError, "the agent cannot be run now")
 )
 
-// invalid is the answer to a request that cannot be carried out as it is.
-func invalid(format string, args ...any) error {
+// newInvalidParams is the answer to a request that cannot be carried out as it is.
+func newInvalidParams(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
 }
 
-// unsupported is the answer to a request that the state of a task rules out.
-func unsupported(format string, args ...any) error {
+// newUnsupported is the answer to a request that the state of a task rules out.
+func newUnsupported(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf(format, args...))
 }
 
@@ -46,22 +46,22 @@ func unknownAgent(id string) error {
 	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no agent %q", clip.Text(id)))
 }
 
-// guard is deferred by each method of the handler: it turns a panic, and an
+// guardMethod is deferred by each method of the handler: it turns a panic, and an
 // error that callers are not to see, into one that they may.
-func (s *Server) guard(ctx context.Context, method string, err *error) {
+func (s *Server) guardMethod(ctx context.Context, method string, err *error) {
 	if p := panics.Caught(recover()); p != nil {
 		s.settings.Logger.Error("an A2A request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
 		*err = errInternal
 		return
 	}
 	if *err != nil {
-		*err = s.shown(ctx, method, *err)
+		*err = s.toProtocolError(ctx, method, *err)
 	}
 }
 
-// shown returns an error as callers see it. What it does not know is logged and
+// toProtocolError returns an error as callers see it. What it does not know is logged and
 // becomes an internal error: its text may say how things are inside.
-func (s *Server) shown(ctx context.Context, method string, err error) error {
+func (s *Server) toProtocolError(ctx context.Context, method string, err error) error {
 	if known := protocolError(err); known != nil {
 		return known
 	}
@@ -73,42 +73,42 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 	if f.Class == server.ClassGone {
 		return ctx.Err()
 	}
-	if known, ok := shownAs[f.Class]; ok {
+	if known, ok := fixedErrors[f.Class]; ok {
 		return known
 	}
-	return refusal(f)
+	return errorForFailure(f)
 }
 
-// shownAs are the errors of the protocol for failures that are always told alike.
-var shownAs = map[server.Class]error{
+// fixedErrors are the errors of the protocol for failures that are always told alike.
+var fixedErrors = map[server.Class]error{
 	server.ClassInternal:     errInternal,
 	server.ClassUnresolvable: errNotAvailable,
 	server.ClassDraining:     errDraining,
 	server.ClassReadOnly:     errReadOnly,
 	server.ClassStoreDown:    errNoStore,
-	server.ClassCursor:       invalid("pageToken is none that was given out"),
-	server.ClassAnswered:     unsupported("the question has another answer already"),
-	server.ClassTooDeep:      unsupported("delegates may not be nested as deep as that"),
+	server.ClassCursor:       newInvalidParams("pageToken is none that was given out"),
+	server.ClassAnswered:     newUnsupported("the question has another answer already"),
+	server.ClassTooDeep:      newUnsupported("delegates may not be nested as deep as that"),
 }
 
-// refusal returns the error of the protocol for a failure of a request that cannot be
+// errorForFailure returns the error of the protocol for a failure of a request that cannot be
 // carried out.
-func refusal(f *server.Failure) error {
+func errorForFailure(f *server.Failure) error {
 	d := &f.Details
 	switch f.Class {
 	case server.ClassNotFound:
 		if d.Kind == "turn" {
 			return unknownTask(a2a.TaskID(d.ID))
 		}
-		return invalid("there is no %s %q", named(d.Kind), clip.Text(d.ID))
+		return newInvalidParams("there is no %s %q", protocolNoun(d.Kind), clip.Text(d.ID))
 	case server.ClassNoAgent:
 		return unknownAgent(d.ID)
 	case server.ClassWrongState:
-		return unsupported("the %s is %s", named(d.Kind), d.State)
+		return newUnsupported("the %s is %s", protocolNoun(d.Kind), d.State)
 	case server.ClassMismatch, server.ClassBusy, server.ClassLimit:
-		return unsupported("%s", f.Message)
+		return newUnsupported("%s", f.Message)
 	default:
-		return invalid("%s", f.Message)
+		return newInvalidParams("%s", f.Message)
 	}
 }
 
@@ -118,13 +118,13 @@ func protocolError(err error) error {
 		return known
 	}
 	if errors.As(err, new(*a2awire.PartError)) || errors.As(err, new(*a2awire.SizeError)) || errors.As(err, new(*a2awire.MetadataError)) {
-		return invalid("%s", err.Error())
+		return newInvalidParams("%s", err.Error())
 	}
 	return nil
 }
 
-// named returns what the protocol calls a kind of record.
-func named(kind string) string {
+// protocolNoun returns what the protocol calls a kind of record.
+func protocolNoun(kind string) string {
 	switch kind {
 	case "turn":
 		return "task"

@@ -20,7 +20,7 @@ import (
 func TestAPanicIsAnInternalError(t *testing.T) {
 	s := &Server{settings: Settings{Logger: zap.NewNop()}}
 	fail := func() (err error) {
-		defer s.guard(t.Context(), "GetTask", &err)
+		defer s.guardMethod(t.Context(), "GetTask", &err)
 		panic("the password is sesame")
 	}
 	if err := fail(); !errors.Is(err, a2a.ErrInternalError) || strings.Contains(err.Error(), "sesame") {
@@ -55,7 +55,7 @@ func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
 		"no store":            {t.Context(), fmt.Errorf("pq: sk-1234: %w", store.ErrUnavailable), a2a.ErrServerError, "the store cannot be reached; ask again"},
 		"anything":            {t.Context(), errors.New("pq: password sk-1234"), a2a.ErrInternalError, "internal error; see the server log"},
 	} {
-		got := s.shown(c.ctx, "x", c.err)
+		got := s.toProtocolError(c.ctx, "x", c.err)
 		if !errors.Is(got, c.want) || c.text != "" && got.Error() != c.text {
 			t.Errorf("%s is shown as %v", name, got)
 		}

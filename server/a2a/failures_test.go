@@ -20,7 +20,7 @@ func TestEveryErrorIsAnsweredByItsClass(t *testing.T) {
 	ownFault := []error{a2a.ErrInternalError, a2a.ErrServerError}
 	for _, tt := range failuretest.All() {
 		e := new(envelope)
-		got := s.shown(withEnvelope(t.Context(), e), "x", tt.Err)
+		got := s.toProtocolError(withEnvelope(t.Context(), e), "x", tt.Err)
 		f := server.Classify(t.Context(), tt.Err)
 		known, ok := errors.AsType[*a2a.Error](got)
 		if !ok || a2a.ErrorReason(known) == "" || strings.Contains(got.Error(), failuretest.Secret) || e.outage.Load() != f.Retry {

@@ -49,8 +49,8 @@ const (
 	frameRefused
 )
 
-// begin notes that the response has begun, if it did only now.
-func (f *firstFrame) begin(as framePhase) {
+// beginPhase notes that the response has begun, if it did only now.
+func (f *firstFrame) beginPhase(as framePhase) {
 	if f.phase == frameFresh {
 		f.phase = as
 	}
@@ -64,10 +64,10 @@ var (
 // WriteHeader begins the response, unless it is a stream.
 func (f *firstFrame) WriteHeader(status int) {
 	if status == http.StatusOK && f.phase == frameFresh && strings.HasPrefix(f.Header().Get("Content-Type"), "text/event-stream") {
-		f.begin(frameHolding)
+		f.beginPhase(frameHolding)
 		return
 	}
-	f.begin(framePassing)
+	f.beginPhase(framePassing)
 	if status >= http.StatusBadRequest && !f.rpc {
 		f.failed = status
 		return
@@ -77,7 +77,7 @@ func (f *firstFrame) WriteHeader(status int) {
 
 // Write writes a part of the response. Each part of a frame comes in one piece.
 func (f *firstFrame) Write(p []byte) (int, error) {
-	f.begin(framePassing)
+	f.beginPhase(framePassing)
 	switch {
 	case f.phase == frameRefused:
 		return len(p), nil
@@ -90,17 +90,17 @@ func (f *firstFrame) Write(p []byte) (int, error) {
 		f.held = append(f.held, p...)
 		return len(p), nil
 	}
-	if data, ok := bytes.CutPrefix(p, dataField); ok && f.refuse(data) {
+	if data, ok := bytes.CutPrefix(p, dataField); ok && f.refuseIfError(data) {
 		return len(p), nil
 	}
-	if err := f.release(); err != nil {
+	if err := f.releaseHeld(); err != nil {
 		return 0, err
 	}
 	return f.ResponseWriter.Write(p)
 }
 
-// refuse makes an error the response, if the data of the first frame is one.
-func (f *firstFrame) refuse(data []byte) bool {
+// refuseIfError makes an error the response, if the data of the first frame is one.
+func (f *firstFrame) refuseIfError(data []byte) bool {
 	var frame struct {
 		Error *struct {
 			Code int `json:"code"`
@@ -115,38 +115,38 @@ func (f *firstFrame) refuse(data []byte) bool {
 		h.Del(name)
 	}
 	if f.rpc {
-		f.write(http.StatusOK, data)
+		f.writeBody(http.StatusOK, data)
 		return true
 	}
-	f.fail(frame.Error.Code, data)
+	f.writeFailure(frame.Error.Code, data)
 	return true
 }
 
-// fail writes an error.
-func (f *firstFrame) fail(status int, body []byte) {
+// writeFailure writes an error.
+func (f *firstFrame) writeFailure(status int, body []byte) {
 	if !json.Valid(body) { // the path is none of the protocol
 		f.ResponseWriter.Header().Del("Content-Length")
 		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "there is no such method")
 		return
 	}
 	if f.outage != nil && f.outage.Load() {
-		body = unavailable(body)
+		body = markUnavailable(body)
 	}
 	if f.old {
 		body = oldError(body)
 	}
-	f.write(status, body)
+	f.writeBody(status, body)
 }
 
-// write writes an error as it is.
-func (f *firstFrame) write(status int, body []byte) {
+// writeBody writes an error as it is.
+func (f *firstFrame) writeBody(status int, body []byte) {
 	f.Header().Set("Content-Type", "application/json") // the only type that the SDK's own clients take
 	f.ResponseWriter.WriteHeader(status)
 	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing
 }
 
-// unavailable returns an error with the code and status of one that is for now.
-func unavailable(body []byte) []byte {
+// markUnavailable returns an error with the code and status of one that is for now.
+func markUnavailable(body []byte) []byte {
 	var fields map[string]map[string]any
 	if json.Unmarshal(body, &fields) != nil || fields["error"] == nil {
 		return body
@@ -187,8 +187,8 @@ func oldError(body []byte) []byte {
 	return data
 }
 
-// release sends what was held back.
-func (f *firstFrame) release() error {
+// releaseHeld sends what was held back.
+func (f *firstFrame) releaseHeld() error {
 	f.phase = framePassing
 	f.ResponseWriter.WriteHeader(http.StatusOK)
 	_, err := f.ResponseWriter.Write(f.held)
@@ -206,15 +206,15 @@ func (f *firstFrame) Flush() {
 // Unwrap returns the writer behind.
 func (f *firstFrame) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
-// finish sends what is left when the handler has returned. A deletion that went
+// finishResponse sends what is left when the handler has returned. A deletion that went
 // well answers with an empty object.
-func (f *firstFrame) finish(method string) {
+func (f *firstFrame) finishResponse(method string) {
 	if f.phase == frameHolding {
-		_ = f.release() // the stream had no frame
+		_ = f.releaseHeld() // the stream had no frame
 		return
 	}
 	if f.failed != 0 {
-		f.fail(f.failed, f.held)
+		f.writeFailure(f.failed, f.held)
 		return
 	}
 	if f.phase == frameFresh && method == http.MethodDelete {

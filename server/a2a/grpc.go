@@ -57,7 +57,7 @@ func newGRPCServer(s *Server) *grpcServer {
 		grpc.MaxRecvMsgSize(int(s.settings.MaxBody)), grpc.ConnectionTimeout(grpcHandshake), grpc.MaxConcurrentStreams(grpcRequests),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: grpcPing, Timeout: grpcPingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcPing / 3, PermitWithoutStream: true}),
-		grpc.StreamInterceptor(g.stream), grpc.ForceServerCodecV2(newSteadyCodec()),
+		grpc.StreamInterceptor(g.serveStream), grpc.ForceServerCodecV2(newSteadyCodec()),
 	}
 	if s.settings.GRPCTLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.settings.GRPCTLS)))
@@ -182,7 +182,7 @@ func (s *Server) GRPCAddr() string {
 	return s.grpc.listener.Addr().String()
 }
 
-func (g *grpcServer) port() string {
+func (g *grpcServer) listenerPort() string {
 	if g.listener == nil {
 		return ""
 	}
@@ -196,12 +196,12 @@ func (g *grpcServer) port() string {
 // tenanted is a request that names the tenant, which is the agent.
 type tenanted interface{ GetTenant() string }
 
-// stream lets in a request, before its message is received.
-func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+// serveStream lets in a request, before its message is received.
+func (g *grpcServer) serveStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
-	defer func() { x.log(g.server.settings.Logger, err) }()
-	defer g.recovered(info.FullMethod, &err)
-	ctx, end, err := g.enter(ss.Context(), x)
+	defer func() { x.logRequest(g.server.settings.Logger, err) }()
+	defer g.recoverPanic(info.FullMethod, &err)
+	ctx, end, err := g.beginRequest(ss.Context(), x)
 	if err != nil {
 		return err
 	}
@@ -209,29 +209,29 @@ func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServ
 	return grpcOutage(ctx, handle(srv, &boundedStream{ServerStream: ss, ctx: ctx, server: g.server}))
 }
 
-// recovered makes a panic an internal error.
-func (g *grpcServer) recovered(method string, err *error) {
+// recoverPanic makes a panic an internal error.
+func (g *grpcServer) recoverPanic(method string, err *error) {
 	if p := panics.Caught(recover()); p != nil {
 		g.server.settings.Logger.Error("a gRPC request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
 		*err = status.Error(codes.Internal, errInternal.Message)
 	}
 }
 
-// enter finds out who asks, and what the request says of itself.
-func (g *grpcServer) enter(ctx context.Context, x *grpcExchange) (_ context.Context, end func(), err error) {
+// beginRequest finds out who asks, and what the request says of itself.
+func (g *grpcServer) beginRequest(ctx context.Context, x *grpcExchange) (_ context.Context, end func(), err error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	header := headerOf(incoming)
 	r := requestOf(ctx, x.method, incoming, header)
 	x.client = server.ClientOf(r)
-	principal, err := g.authenticate(r, x)
+	principal, err := g.authenticateRequest(r, x)
 	if err != nil {
 		return nil, nil, err
 	}
-	leave, err := g.admit(principal)
+	leave, err := g.countRequest(principal)
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion)), extended: extensions(header)}
+	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion)), extended: splitExtensions(header)}
 	if strings.HasPrefix(x.method, "/a2a.v1.") { // the package of version 0.3
 		e.spoken = v03
 	}
@@ -245,9 +245,9 @@ func (g *grpcServer) enter(ctx context.Context, x *grpcExchange) (_ context.Cont
 	return ctx, func() { unlink(); cancel(nil); leave() }, nil
 }
 
-// authenticate finds out who asks, and whether that one may. The error is one of
+// authenticateRequest finds out who asks, and whether that one may. The error is one of
 // gRPC.
-func (g *grpcServer) authenticate(r *http.Request, x *grpcExchange) (*server.Principal, error) {
+func (g *grpcServer) authenticateRequest(r *http.Request, x *grpcExchange) (*server.Principal, error) {
 	principal, err := g.server.settings.Authenticator.Authenticate(r)
 	if err != nil {
 		x.problem = err.Error()
@@ -270,8 +270,8 @@ func (g *grpcServer) authenticate(r *http.Request, x *grpcExchange) (*server.Pri
 	return principal, nil
 }
 
-// admit counts the request of a principal, or refuses one too many.
-func (g *grpcServer) admit(principal *server.Principal) (leave func(), err error) {
+// countRequest counts the request of a principal, or refuses one too many.
+func (g *grpcServer) countRequest(principal *server.Principal) (leave func(), err error) {
 	if g.server.settings.Enter == nil {
 		return func() {}, nil
 	}
@@ -285,9 +285,9 @@ func (g *grpcServer) admit(principal *server.Principal) (leave func(), err error
 	return nil, status.Error(codes.ResourceExhausted, err.Error())
 }
 
-// address notes which agent a request is for. The SDK passes the tenant on with
+// noteTenant notes which agent a request is for. The SDK passes the tenant on with
 // some of the methods only.
-func address(ctx context.Context, s *Server, req any) {
+func noteTenant(ctx context.Context, s *Server, req any) {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok {
 		return
@@ -340,7 +340,7 @@ func (b *boundedStream) Context() context.Context { return b.ctx }
 func (b *boundedStream) RecvMsg(m any) error {
 	err := b.ServerStream.RecvMsg(m)
 	if err == nil {
-		address(b.ctx, b.server, m)
+		noteTenant(b.ctx, b.server, m)
 	}
 	return err
 }

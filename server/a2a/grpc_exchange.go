@@ -15,9 +15,9 @@ type grpcExchange struct {
 	keyID, problem string
 }
 
-// log writes the line of a request, as the server does of those over HTTP.
+// logRequest writes the line of a request, as the server does of those over HTTP.
 // Metadata may hold secrets, so it is left out.
-func (x *grpcExchange) log(logger *zap.Logger, err error) {
+func (x *grpcExchange) logRequest(logger *zap.Logger, err error) {
 	entry := logger.Check(zap.InfoLevel, "request")
 	if entry == nil {
 		return

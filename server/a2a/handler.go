@@ -49,8 +49,8 @@ func withEnvelope(ctx context.Context, e *envelope) context.Context {
 	return context.WithValue(ctx, envelopeKey{}, e)
 }
 
-// handOver leaves the rest of a stream to the endpoint, and reports whether it takes it.
-func handOver(ctx context.Context, f *follower) bool {
+// handOverStream leaves the rest of a stream to the endpoint, and reports whether it takes it.
+func handOverStream(ctx context.Context, f *follower) bool {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok || e.rest == nil {
 		return false
@@ -73,9 +73,9 @@ type call struct {
 	contexts map[string]string
 }
 
-// admit lets a request in. It comes before every lookup, so that what a request
+// admitRequest lets a request in. It comes before every lookup, so that what a request
 // may not see it cannot ask for.
-func (h *handler) admit(ctx context.Context) (*call, error) {
+func (h *handler) admitRequest(ctx context.Context) (*call, error) {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok {
 		return nil, errInternal
@@ -101,8 +101,8 @@ func wrongVersion(asked, spoken version) error {
 	return a2a.NewError(a2a.ErrVersionNotSupported, text)
 }
 
-// turn returns the turn of a task.
-func (c *call) turn(ctx context.Context, id a2a.TaskID) (*service.Turn, error) {
+// getTurn returns the turn of a task.
+func (c *call) getTurn(ctx context.Context, id a2a.TaskID) (*service.Turn, error) {
 	if id == "" {
 		return nil, errNoTaskID
 	}
@@ -115,30 +115,30 @@ func (c *call) turn(ctx context.Context, id a2a.TaskID) (*service.Turn, error) {
 
 // GetTask returns a task with its history and artifacts.
 func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.Task, err error) {
-	defer h.server.guard(ctx, "GetTask", &err)
-	c, err := h.admit(ctx)
+	defer h.server.guardMethod(ctx, "GetTask", &err)
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkHistory(req.HistoryLength); err != nil {
 		return nil, err
 	}
-	turn, err := c.turn(ctx, req.ID)
+	turn, err := c.getTurn(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	return c.task(ctx, turn, whole(req.HistoryLength))
+	return c.toTask(ctx, turn, fullView(req.HistoryLength))
 }
 
 // CancelTask ends a task at once, wherever it is worked on. One that was
 // cancelled already is returned as it is.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
-	defer h.server.guard(ctx, "CancelTask", &err)
-	c, err := h.admit(ctx)
+	defer h.server.guardMethod(ctx, "CancelTask", &err)
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	turn, err := c.turn(ctx, req.ID)
+	turn, err := c.getTurn(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -150,29 +150,29 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_
 	if turn.Status != service.Canceled {
 		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
 	}
-	return c.task(ctx, turn, whole(nil))
+	return c.toTask(ctx, turn, fullView(nil))
 }
 
 // SendMessage begins a task, or answers what one asks, and returns it once it
 // has ended, asks for something, or the time to wait is over.
 func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (_ a2a.SendMessageResult, err error) {
-	defer h.server.guard(ctx, "SendMessage", &err)
-	c, err := h.admit(ctx)
+	defer h.server.guardMethod(ctx, "SendMessage", &err)
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	turn, err := c.send(ctx, req)
+	turn, err := c.sendMessage(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	config := configOf(req)
 	if !config.ReturnImmediately {
-		if turn, err = c.settle(ctx, turn); err != nil {
+		if turn, err = c.waitSettled(ctx, turn); err != nil {
 			return nil, err
 		}
 	}
 	if c.wantsMessage(req) {
-		m, err := c.reply(context.WithoutCancel(ctx), turn)
+		m, err := c.replyMessage(context.WithoutCancel(ctx), turn)
 		if err != nil {
 			return nil, err
 		}
@@ -180,15 +180,15 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 			return m, nil
 		}
 	}
-	return c.task(context.WithoutCancel(ctx), turn, whole(config.HistoryLength))
+	return c.toTask(context.WithoutCancel(ctx), turn, fullView(config.HistoryLength))
 }
 
 // SendStreamingMessage does what SendMessage does, and shows what happens. The
 // stream ends when the task has ended or asks its caller for something.
 func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return h.stream(ctx, "SendStreamingMessage", func(c *call) iter.Seq2[a2a.Event, error] {
+	return h.streamEvents(ctx, "SendStreamingMessage", func(c *call) iter.Seq2[a2a.Event, error] {
 		return func(yield func(a2a.Event, error) bool) {
-			turn, err := c.send(ctx, req)
+			turn, err := c.sendMessage(ctx, req)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -197,7 +197,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 				c.streamReply(ctx, turn, configOf(req).HistoryLength)(yield)
 				return
 			}
-			c.follow(ctx, turn, configOf(req).HistoryLength, true)(yield)
+			c.followTask(ctx, turn, configOf(req).HistoryLength, true)(yield)
 		}
 	})
 }
@@ -205,26 +205,26 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 // SubscribeToTask shows a live task as it is, and then what happens, up to its
 // end.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return h.stream(ctx, "SubscribeToTask", func(c *call) iter.Seq2[a2a.Event, error] {
+	return h.streamEvents(ctx, "SubscribeToTask", func(c *call) iter.Seq2[a2a.Event, error] {
 		return func(yield func(a2a.Event, error) bool) {
-			turn, err := c.turn(ctx, req.ID)
+			turn, err := c.getTurn(ctx, req.ID)
 			if err == nil && !turn.Status.Live() {
-				err = unsupported("the task has ended: get it instead")
+				err = newUnsupported("the task has ended: get it instead")
 			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			c.follow(ctx, turn, nil, false)(yield)
+			c.followTask(ctx, turn, nil, false)(yield)
 		}
 	})
 }
 
-// stream lets a request in and shows its events, and its errors as callers see
+// streamEvents lets a request in and shows its events, and its errors as callers see
 // them.
-func (h *handler) stream(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
+func (h *handler) streamEvents(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
 	if one, ok := ctx.Value(oneEventKey{}).(*oneEvent); ok {
-		return one.events
+		return one.yieldEvent
 	}
 	return func(yield func(a2a.Event, error) bool) {
 		if err := h.eachEvent(ctx, method, events, yield); err != nil {
@@ -235,8 +235,8 @@ func (h *handler) stream(ctx context.Context, method string, events func(*call) 
 
 // eachEvent hands on the events until there is an error, which it returns.
 func (h *handler) eachEvent(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error], yield func(a2a.Event, error) bool) (err error) {
-	defer h.server.guard(ctx, method, &err)
-	c, err := h.admit(ctx)
+	defer h.server.guardMethod(ctx, method, &err)
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,18 +253,18 @@ func (h *handler) eachEvent(ctx context.Context, method string, events func(*cal
 
 // GetTaskPushConfig returns a push configuration of a task.
 func (h *handler) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (_ *a2a.PushConfig, err error) {
-	defer h.server.guard(ctx, "GetTaskPushConfig", &err)
-	c, turn, err := h.admitTo(ctx, req.TaskID)
+	defer h.server.guardMethod(ctx, "GetTaskPushConfig", &err)
+	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	return h.push.get(ctx, c.caller, turn.ID, req.ID)
+	return h.push.getConfig(ctx, c.caller, turn.ID, req.ID)
 }
 
 // ListTaskPushConfigs returns the push configurations of a task.
 func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (_ *a2a.ListTaskPushConfigResponse, err error) {
-	defer h.server.guard(ctx, "ListTaskPushConfigs", &err)
-	c, turn, err := h.admitTo(ctx, req.TaskID)
+	defer h.server.guardMethod(ctx, "ListTaskPushConfigs", &err)
+	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPush
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.push.list(ctx, c.caller, turn.ID, size, token)
+	list, err := h.push.listConfigs(ctx, c.caller, turn.ID, size, token)
 	if err == nil && list.Configs == nil {
 		list.Configs = []*a2a.PushConfig{} // never null
 	}
@@ -288,7 +288,7 @@ func pageOf(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (size int, 
 	}
 	if text := e.query.Get("pageSize"); text != "" {
 		if size, err = strconv.Atoi(text); err != nil {
-			return 0, "", invalid("pageSize is no number")
+			return 0, "", newInvalidParams("pageSize is no number")
 		}
 	}
 	return size, e.query.Get("pageToken"), nil
@@ -296,8 +296,8 @@ func pageOf(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (size int, 
 
 // CreateTaskPushConfig makes a task tell somebody what becomes of it.
 func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (_ *a2a.PushConfig, err error) {
-	defer h.server.guard(ctx, "CreateTaskPushConfig", &err)
-	c, turn, err := h.admitTo(ctx, req.TaskID)
+	defer h.server.guardMethod(ctx, "CreateTaskPushConfig", &err)
+	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -305,40 +305,40 @@ func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig)
 	if err != nil {
 		return nil, err
 	}
-	return h.push.create(ctx, c.caller, info, req, false)
+	return h.push.createConfig(ctx, c.caller, info, req, false)
 }
 
 // DeleteTaskPushConfig deletes a push configuration of a task.
 func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) (err error) {
-	defer h.server.guard(ctx, "DeleteTaskPushConfig", &err)
-	c, turn, err := h.admitTo(ctx, req.TaskID)
+	defer h.server.guardMethod(ctx, "DeleteTaskPushConfig", &err)
+	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
 	if err != nil {
 		return err
 	}
-	return h.push.delete(ctx, c.caller, turn.ID, req.ID)
+	return h.push.deleteConfig(ctx, c.caller, turn.ID, req.ID)
 }
 
 // GetExtendedAgentCard returns the card that is made for the principal.
 func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (_ *a2a.AgentCard, err error) {
-	defer h.server.guard(ctx, "GetExtendedAgentCard", &err)
-	c, err := h.admit(ctx)
+	defer h.server.guardMethod(ctx, "GetExtendedAgentCard", &err)
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return h.server.extendedCard(c)
 }
 
-// admitTo lets in a request that is about the push configurations of a task. A server
+// admitPushRequest lets in a request that is about the push configurations of a task. A server
 // without push notifications refuses it whether or not the task exists.
-func (h *handler) admitTo(ctx context.Context, id a2a.TaskID) (*call, *service.Turn, error) {
-	c, err := h.admit(ctx)
+func (h *handler) admitPushRequest(ctx context.Context, id a2a.TaskID) (*call, *service.Turn, error) {
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if h.push.sender == nil {
 		return nil, nil, errNoPush
 	}
-	turn, err := c.turn(ctx, id)
+	turn, err := c.getTurn(ctx, id)
 	return c, turn, err
 }
 
@@ -351,7 +351,7 @@ func configOf(req *a2a.SendMessageRequest) *a2a.SendMessageConfig {
 
 func checkHistory(n *int) error {
 	if n != nil && *n < 0 {
-		return invalid("historyLength is %d; it must not be negative", *n)
+		return newInvalidParams("historyLength is %d; it must not be negative", *n)
 	}
 	return nil
 }

@@ -33,18 +33,18 @@ func (s *Server) Routes() []server.Route {
 		{Pattern: "GET " + at + "/.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.agentCard)},
 	}
 	rpc := &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}
-	routes = append(routes, s.binding(at, rpc, &endpoint{server: s, handler: s.rest, spoken: v10})...)
+	routes = append(routes, s.bindingRoutes(at, rpc, &endpoint{server: s, handler: s.rest, spoken: v10})...)
 	if s.settings.V03 {
 		rpc := &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}
-		routes = append(routes, s.binding(at+"/v0.3", rpc, &endpoint{server: s, handler: s.oldREST, spoken: v03})...)
+		routes = append(routes, s.bindingRoutes(at+"/v0.3", rpc, &endpoint{server: s, handler: s.oldREST, spoken: v03})...)
 	}
 	return routes
 }
 
-// binding returns the routes of JSON-RPC at an address and of HTTP+JSON below it.
+// bindingRoutes returns the routes of JSON-RPC at an address and of HTTP+JSON below it.
 // Clients that join addresses put a slash behind the first, which means the same.
-func (s *Server) binding(at string, rpc, rest *endpoint) []server.Route {
-	post, below := s.route("POST "+at, rpc), s.route(at+"/{path...}", rest)
+func (s *Server) bindingRoutes(at string, rpc, rest *endpoint) []server.Route {
+	post, below := s.newRoute("POST "+at, rpc), s.newRoute(at+"/{path...}", rest)
 	only := s.postOnly(at) // else the router would redirect
 	below.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -59,8 +59,8 @@ func (s *Server) binding(at string, rpc, rest *endpoint) []server.Route {
 	return []server.Route{post, below, only}
 }
 
-// route returns a route that may be a stream: in JSON-RPC the body tells.
-func (s *Server) route(pattern string, e *endpoint) server.Route {
+// newRoute returns a route that may be a stream: in JSON-RPC the body tells.
+func (s *Server) newRoute(pattern string, e *endpoint) server.Route {
 	return server.Route{Pattern: pattern, Handler: e, Scope: s.settings.Scope, Stream: true}
 }
 
@@ -96,18 +96,18 @@ type endpoint struct {
 // ServeHTTP answers a request.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest := new(atomic.Pointer[follower])
-	in := e.begin(w, r, rest)
+	in := e.beginResponse(w, r, rest)
 	if f := rest.Load(); f != nil && r.Context().Err() == nil {
-		e.goOn(w, r, f, in)
+		e.continueStream(w, r, f, in)
 	}
 }
 
-// begin answers a request, a stream up to its first frame and without the rest, which
+// beginResponse answers a request, a stream up to its first frame and without the rest, which
 // has frames like that.
-func (e *endpoint) begin(w http.ResponseWriter, r *http.Request, rest *atomic.Pointer[follower]) *frames {
-	body, problem := e.read(w, r)
+func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *atomic.Pointer[follower]) *frames {
+	body, problem := e.readBody(w, r)
 	if problem != nil {
-		problem.write(w, e.rpc)
+		problem.writeError(w, e.rpc)
 		return nil
 	}
 	handler, asked, spoken := e.handler, askedVersion(r), e.spoken
@@ -118,7 +118,7 @@ func (e *endpoint) begin(w http.ResponseWriter, r *http.Request, rest *atomic.Po
 		asked = v03 // a request of that version need not name it
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
-	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: extensions(r.Header), rest: rest}
+	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: splitExtensions(r.Header), rest: rest}
 	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: w, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v10 {
@@ -152,7 +152,7 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 	if streamMethods[request.Method] {
 		out := &firstFrame{ResponseWriter: w, rpc: true}
 		handler.ServeHTTP(out, r)
-		out.finish(r.Method)
+		out.finishResponse(r.Method)
 		return request.ID
 	}
 	empty, ok := emptyResults[request.Method]
@@ -197,7 +197,7 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 		out.outage, env.query = &env.outage, q
 	}
 	handler.ServeHTTP(out, r)
-	out.finish(r.Method)
+	out.finishResponse(r.Method)
 }
 
 // wrapConfig wraps a push configuration of version 0.3 as the SDK expects it.
@@ -248,9 +248,9 @@ func majorMinor(text string) version {
 	return version(major + "." + minor)
 }
 
-// extensions splits the header that names extensions into one value for each, and
+// splitExtensions splits the header that names extensions into one value for each, and
 // reports whether ours is among them.
-func extensions(h http.Header) (ours bool) {
+func splitExtensions(h http.Header) (ours bool) {
 	for _, key := range []string{a2a.SvcParamExtensions, "X-" + a2a.SvcParamExtensions} {
 		var list []string
 		for _, line := range h.Values(key) {
@@ -268,8 +268,8 @@ func extensions(h http.Header) (ours bool) {
 	return ours
 }
 
-// read reads the body of a request, if it may be read.
-func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+// readBody reads the body of a request, if it may be read.
+func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	limit := e.server.settings.MaxBody
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
@@ -281,7 +281,7 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *proble
 	if len(body) == 0 && !e.rpc {
 		return body, nil
 	}
-	if !e.takes(r.Header.Get("Content-Type")) {
+	if !e.acceptsContentType(r.Header.Get("Content-Type")) {
 		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the request is no application/json"}
 	}
 	if err := server.CheckJSON(body, maxNesting); err != nil && json.Valid(body) { // the SDK tells what is no JSON
@@ -290,8 +290,8 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *proble
 	return body, nil
 }
 
-// takes reports whether a content type is one of requests.
-func (e *endpoint) takes(contentType string) bool {
+// acceptsContentType reports whether a content type is one of requests.
+func (e *endpoint) acceptsContentType(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (media == "application/json" || !e.rpc && media == "application/a2a+json")
 }

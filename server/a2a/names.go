@@ -65,7 +65,7 @@ func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
 		return body
 	}
 	fields["params"] = params
-	return encoded(fields, body)
+	return reencode(fields, body)
 }
 
 // jsonFields returns a message with the JSON names of its fields. What is not of its
@@ -95,7 +95,7 @@ func jsonFields(data json.RawMessage, message protoreflect.MessageDescriptor) js
 	if !changed {
 		return data
 	}
-	return encoded(named, data)
+	return reencode(named, data)
 }
 
 // jsonValue returns the value of a field with the JSON names of the messages in it.
@@ -120,11 +120,11 @@ func jsonValue(value json.RawMessage, field protoreflect.FieldDescriptor) json.R
 	if !changed {
 		return value
 	}
-	return encoded(list, value)
+	return reencode(list, value)
 }
 
-// encoded returns the JSON of a value that was decoded from it.
-func encoded(value any, otherwise []byte) []byte {
+// reencode returns the JSON of a value that was decoded from it.
+func reencode(value any, otherwise []byte) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return otherwise // not reached

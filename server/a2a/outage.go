@@ -84,11 +84,11 @@ type outageWriter struct {
 // knows whether it begins at all. The first bytes do.
 func (o *outageWriter) WriteHeader(status int) {
 	if status != http.StatusOK {
-		o.begin(status)
+		o.writeHeaderOnce(status)
 	}
 }
 
-func (o *outageWriter) begin(status int) {
+func (o *outageWriter) writeHeaderOnce(status int) {
 	if !o.begun && o.envelope.outage.Load() {
 		o.Header().Set("Retry-After", strconv.Itoa(int(outageRetry.Seconds())))
 		if status == http.StatusInternalServerError {
@@ -102,7 +102,7 @@ func (o *outageWriter) begin(status int) {
 // Write writes a part of the response.
 func (o *outageWriter) Write(p []byte) (int, error) {
 	if !o.begun {
-		o.begin(http.StatusOK)
+		o.writeHeaderOnce(http.StatusOK)
 	}
 	return o.ResponseWriter.Write(p)
 }
@@ -110,7 +110,7 @@ func (o *outageWriter) Write(p []byte) (int, error) {
 // Flush sends what was written.
 func (o *outageWriter) Flush() {
 	if !o.begun {
-		o.begin(http.StatusOK)
+		o.writeHeaderOnce(http.StatusOK)
 	}
 	_ = http.NewResponseController(o.ResponseWriter).Flush() // the next write tells what is wrong
 }

@@ -16,8 +16,8 @@ type problem struct {
 	message string
 }
 
-// write answers with the problem as an error of JSON-RPC or of HTTP+JSON.
-func (p *problem) write(w http.ResponseWriter, rpc bool) {
+// writeError answers with the problem as an error of JSON-RPC or of HTTP+JSON.
+func (p *problem) writeError(w http.ResponseWriter, rpc bool) {
 	if rpc {
 		writeRPCProblem(w, p.status, codeOf[a2a.ErrorReason(p.kind)], p.message)
 		return

@@ -43,8 +43,8 @@ func newPushConfigs(service *service.Service, off bool) *pushConfigs {
 	return p
 }
 
-// attach lets the sender show whole tasks, as version 0.3 wants them.
-func (p *pushConfigs) attach(h *handler) {
+// attachHandler lets the sender show whole tasks, as version 0.3 wants them.
+func (p *pushConfigs) attachHandler(h *handler) {
 	if p.sender != nil {
 		p.sender.tasks.Store(h)
 	}
@@ -56,11 +56,11 @@ func pushSenderOf(s *service.Service) *PushSender {
 	return sender
 }
 
-// create makes a task tell a receiver what becomes of it, and what has become of
+// createConfig makes a task tell a receiver what becomes of it, and what has become of
 // it so far if that is wanted from the start. One without an id has that of the
 // task, so that the same request again is the same configuration.
-func (p *pushConfigs) create(ctx context.Context, caller service.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
-	if err := p.check(config); err != nil {
+func (p *pushConfigs) createConfig(ctx context.Context, caller service.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
+	if err := p.checkConfig(config); err != nil {
 		return nil, err
 	}
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
@@ -71,22 +71,22 @@ func (p *pushConfigs) create(ctx context.Context, caller service.Caller, info a2
 	id := cmp.Or(config.ID, turnID)
 	target := targetOf(config, e)
 	target.Context = info.ContextID
-	data, err := p.sender.seal(turnID, id, target)
+	data, err := p.sender.sealTarget(turnID, id, target)
 	if err != nil {
 		return nil, err
 	}
 	saved, err := p.service.SaveWebhook(ctx, caller, service.SaveWebhook{TurnID: turnID, ID: id, Surface: PushSurface, Data: data, FromStart: fromStart})
 	if limit := new(service.LimitError); errors.As(err, &limit) {
-		return nil, invalid("the task has %d push configurations already: delete one first", limit.Limit)
+		return nil, newInvalidParams("the task has %d push configurations already: delete one first", limit.Limit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return p.shown(saved)
+	return p.fromWebhook(saved)
 }
 
-// get returns a configuration.
-func (p *pushConfigs) get(ctx context.Context, caller service.Caller, turnID, id string) (*a2a.PushConfig, error) {
+// getConfig returns a configuration.
+func (p *pushConfigs) getConfig(ctx context.Context, caller service.Caller, turnID, id string) (*a2a.PushConfig, error) {
 	if p.sender == nil {
 		return nil, errNoPush
 	}
@@ -97,16 +97,16 @@ func (p *pushConfigs) get(ctx context.Context, caller service.Caller, turnID, id
 	if err != nil {
 		return nil, err
 	}
-	return p.shown(found)
+	return p.fromWebhook(found)
 }
 
-// list returns a page of the configurations of a task.
-func (p *pushConfigs) list(ctx context.Context, caller service.Caller, turnID string, size int, token string) (*a2a.ListTaskPushConfigResponse, error) {
+// listConfigs returns a page of the configurations of a task.
+func (p *pushConfigs) listConfigs(ctx context.Context, caller service.Caller, turnID string, size int, token string) (*a2a.ListTaskPushConfigResponse, error) {
 	if p.sender == nil {
 		return nil, errNoPush
 	}
 	if size < 0 {
-		return nil, invalid("pageSize is %d; it must not be negative", size)
+		return nil, newInvalidParams("pageSize is %d; it must not be negative", size)
 	}
 	page, err := p.service.ListWebhooks(ctx, caller, service.WebhookQuery{
 		TurnID: turnID, Surface: PushSurface, Page: service.Page{After: token, Limit: size},
@@ -116,16 +116,16 @@ func (p *pushConfigs) list(ctx context.Context, caller service.Caller, turnID st
 	}
 	list := &a2a.ListTaskPushConfigResponse{Configs: make([]*a2a.PushConfig, len(page.Webhooks)), NextPageToken: page.Next}
 	for i, h := range page.Webhooks {
-		if list.Configs[i], err = p.shown(h); err != nil {
+		if list.Configs[i], err = p.fromWebhook(h); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// delete deletes a configuration. One that is not there is as good as deleted,
+// deleteConfig deletes a configuration. One that is not there is as good as deleted,
 // so that the request can be repeated.
-func (p *pushConfigs) delete(ctx context.Context, caller service.Caller, turnID, id string) error {
+func (p *pushConfigs) deleteConfig(ctx context.Context, caller service.Caller, turnID, id string) error {
 	if p.sender == nil {
 		return errNoPush
 	}
@@ -143,10 +143,10 @@ func (p *pushConfigs) delete(ctx context.Context, caller service.Caller, turnID,
 	return err
 }
 
-// shown returns a configuration as its owner sees it: without what it was given
+// fromWebhook returns a configuration as its owner sees it: without what it was given
 // to show to the receiver, which the owner knows.
-func (p *pushConfigs) shown(h *service.Webhook) (*a2a.PushConfig, error) {
-	target, err := p.sender.open(h)
+func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
+	target, err := p.sender.openTarget(h)
 	if err != nil {
 		return nil, err
 	}
@@ -179,25 +179,25 @@ func targetOf(config *a2a.PushConfig, e *envelope) *pushTarget {
 	return t
 }
 
-// check reports what is wrong with a configuration. Where its URL leads is
+// checkConfig reports what is wrong with a configuration. Where its URL leads is
 // looked at again whenever something is sent.
-func (p *pushConfigs) check(config *a2a.PushConfig) error {
+func (p *pushConfigs) checkConfig(config *a2a.PushConfig) error {
 	switch {
 	case p.sender == nil:
 		return errNoPush
 	case config == nil:
 		return errNoParams
 	case len(config.ID) > service.MaxWebhookID:
-		return invalid("the id of a push configuration has at most %d bytes", service.MaxWebhookID)
+		return newInvalidParams("the id of a push configuration has at most %d bytes", service.MaxWebhookID)
 	case !isHeader(config.Token, maxPushCredential):
-		return invalid("the token is no value of an HTTP header")
+		return newInvalidParams("the token is no value of an HTTP header")
 	}
 	if a := config.Auth; a != nil {
 		if a.Scheme == "" || !isWord(a.Scheme) || len(a.Scheme) > maxPushScheme {
-			return invalid("authentication.scheme is no name of an authentication scheme, such as Bearer")
+			return newInvalidParams("authentication.scheme is no name of an authentication scheme, such as Bearer")
 		}
 		if !isHeader(a.Credentials, maxPushCredential) {
-			return invalid("authentication.credentials are no value of an HTTP header")
+			return newInvalidParams("authentication.credentials are no value of an HTTP header")
 		}
 	}
 	return p.sender.checkURL(config.URL)
@@ -221,32 +221,32 @@ func (s *PushSender) checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case text == "":
-		return invalid("the push configuration has no url")
+		return newInvalidParams("the push configuration has no url")
 	case err != nil || len(text) > maxPushURL || u.Opaque != "" || u.Hostname() == "":
-		return invalid("the url of the push configuration is no absolute URL of at most %d bytes", maxPushURL)
+		return newInvalidParams("the url of the push configuration is no absolute URL of at most %d bytes", maxPushURL)
 	case u.User != nil || u.Fragment != "":
-		return invalid("the url of the push configuration has a password or a fragment: use authentication instead")
+		return newInvalidParams("the url of the push configuration has a password or a fragment: use authentication instead")
 	}
 	host := u.Hostname()
 	number, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443"), 10, 16)
 	if err != nil {
-		return invalid("the url of the push configuration has no valid port")
+		return newInvalidParams("the url of the push configuration has no valid port")
 	}
 	port := uint16(number)
 	switch {
-	case u.Scheme == "http" && !s.allows(host, port), u.Scheme != "http" && u.Scheme != "https":
-		return invalid("the url of the push configuration must be https")
-	case numeric(host):
-		return invalid("the url of the push configuration has an address in an unusual form: write it as 192.0.2.1 or [2001:db8::1]")
-	case s.refuses(host, port):
-		return invalid("the url of the push configuration leads to a private network")
+	case u.Scheme == "http" && !s.allowsHost(host, port), u.Scheme != "http" && u.Scheme != "https":
+		return newInvalidParams("the url of the push configuration must be https")
+	case isUnusualAddress(host):
+		return newInvalidParams("the url of the push configuration has an address in an unusual form: write it as 192.0.2.1 or [2001:db8::1]")
+	case s.refusesHost(host, port):
+		return newInvalidParams("the url of the push configuration leads to a private network")
 	}
 	return nil
 }
 
-// allows reports whether a host is one that the settings allow, by its name or
+// allowsHost reports whether a host is one that the settings allow, by its name or
 // its address.
-func (s *PushSender) allows(host string, port uint16) bool {
+func (s *PushSender) allowsHost(host string, port uint16) bool {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
 		// A private address that no entry has: what allows it is the name.
@@ -256,9 +256,9 @@ func (s *PushSender) allows(host string, port uint16) bool {
 	return public.Check(host, to) != nil && s.guard.Check(host, to) == nil
 }
 
-// refuses reports whether a host is known to be private as it is written. What a
+// refusesHost reports whether a host is known to be private as it is written. What a
 // name stands for is known when it is looked up.
-func (s *PushSender) refuses(host string, port uint16) bool {
+func (s *PushSender) refusesHost(host string, port uint16) bool {
 	addr, err := netip.ParseAddr(host)
 	if name := strings.ToLower(strings.TrimSuffix(host, ".")); err != nil && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
 		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
@@ -266,9 +266,9 @@ func (s *PushSender) refuses(host string, port uint16) bool {
 	return err == nil && s.guard.Check(host, netip.AddrPortFrom(addr, port)) != nil
 }
 
-// numeric reports whether resolvers may take a host for an address that is not written
+// isUnusualAddress reports whether resolvers may take a host for an address that is not written
 // in the usual form: 127.1, 0x7f000001 and 2130706433 are 127.0.0.1 to them.
-func numeric(host string) bool {
+func isUnusualAddress(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
 	}

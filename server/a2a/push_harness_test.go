@@ -96,7 +96,7 @@ func over(ctx context.Context, v version) context.Context {
 }
 
 func (p *pushTest) create(v version, config *a2a.PushConfig) (*a2a.PushConfig, error) {
-	return p.configs.create(over(p.Context(), v), pushCaller, a2a.TaskInfo{TaskID: "t"}, config, false)
+	return p.configs.createConfig(over(p.Context(), v), pushCaller, a2a.TaskInfo{TaskID: "t"}, config, false)
 }
 
 // until waits for a webhook to be as it should.

@@ -10,8 +10,8 @@ import (
 
 var errPushSealed = errors.New("the push configuration cannot be read: it was made with another encryption key")
 
-// seal returns a target as it is kept with a webhook.
-func (s *PushSender) seal(turnID, id string, t *pushTarget) (json.RawMessage, error) {
+// sealTarget returns a target as it is kept with a webhook.
+func (s *PushSender) sealTarget(turnID, id string, t *pushTarget) (json.RawMessage, error) {
 	plain, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -19,9 +19,9 @@ func (s *PushSender) seal(turnID, id string, t *pushTarget) (json.RawMessage, er
 	return s.box.Seal(sealed.Place(turnID, id), plain)
 }
 
-// open returns the target of a webhook. One that was kept before there was a key
+// openTarget returns the target of a webhook. One that was kept before there was a key
 // is read as it is.
-func (s *PushSender) open(h *service.Webhook) (*pushTarget, error) {
+func (s *PushSender) openTarget(h *service.Webhook) (*pushTarget, error) {
 	plain, err := s.box.Open(sealed.Place(h.TurnID, h.ID), h.Data)
 	if err != nil {
 		return nil, errPushSealed

@@ -22,7 +22,7 @@ func TestSecretsAreSealedWhenThereIsAKey(t *testing.T) {
 	}
 	sealed, plain := sender(strings.Repeat("k", 32)), sender("")
 	target := &pushTarget{URL: "https://hooks.example.com", Token: "tok", Scheme: "Bearer", Credentials: "s3cret", Version: v10, Agent: "helper"}
-	data, err := sealed.seal("t", "h", target)
+	data, err := sealed.sealTarget("t", "h", target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,18 +31,18 @@ func TestSecretsAreSealedWhenThereIsAKey(t *testing.T) {
 			t.Errorf("%q can be read in %s", secret, data)
 		}
 	}
-	again, err := sealed.seal("t", "h", target)
+	again, err := sealed.sealTarget("t", "h", target)
 	if err != nil || bytes.Equal(again, data) {
 		t.Error("it is the same text twice")
 	}
-	if got, err := sealed.open(&store.Webhook{TurnID: "t", ID: "h", Data: data}); err != nil || *got != *target {
+	if got, err := sealed.openTarget(&store.Webhook{TurnID: "t", ID: "h", Data: data}); err != nil || *got != *target {
 		t.Errorf("it is read as %v, %v", got, err)
 	}
-	open, err := plain.seal("t", "h", target)
+	open, err := plain.sealTarget("t", "h", target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := sealed.open(&store.Webhook{TurnID: "t", ID: "h", Data: open}); err != nil || *got != *target {
+	if got, err := sealed.openTarget(&store.Webhook{TurnID: "t", ID: "h", Data: open}); err != nil || *got != *target {
 		t.Errorf("what was kept without a key is read as %v, %v", got, err)
 	}
 	flipped := bytes.Replace(data, []byte(`"sealed":"`), []byte(`"sealed":"AAAA`), 1)
@@ -58,7 +58,7 @@ func TestSecretsAreSealedWhenThereIsAKey(t *testing.T) {
 		"few bytes":       {sealed, store.Webhook{TurnID: "t", ID: "h", Data: json.RawMessage(`{"sealed":"AA=="}`)}},
 		"no JSON":         {sealed, store.Webhook{TurnID: "t", ID: "h", Data: json.RawMessage(`x`)}},
 	} {
-		if got, err := c.by.open(&c.hook); !errors.Is(err, errPushSealed) {
+		if got, err := c.by.openTarget(&c.hook); !errors.Is(err, errPushSealed) {
 			t.Errorf("with %s it is read as %v, %v", name, got, err)
 		}
 	}

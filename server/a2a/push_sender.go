@@ -109,7 +109,7 @@ func (s *PushSender) Tells(r *event.Record) bool {
 
 // Send sends a notification. Receivers may take as long as the settings say.
 func (s *PushSender) Send(ctx context.Context, d *webhook.Delivery) error {
-	target, err := s.open(d.Hook)
+	target, err := s.openTarget(d.Hook)
 	if err != nil {
 		return &webhook.DeliveryError{Cause: err, Final: true}
 	}
@@ -120,11 +120,11 @@ func (s *PushSender) Send(ctx context.Context, d *webhook.Delivery) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	body, kind, err := s.body(ctx, d, target, info, status)
+	body, kind, err := s.encodeNotification(ctx, d, target, info, status)
 	if err != nil {
 		return err
 	}
-	return s.post(ctx, d, target, body, kind)
+	return s.postNotification(ctx, d, target, body, kind)
 }
 
 // statusAt returns the status that a task has by an event.
@@ -145,9 +145,9 @@ func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 	return status, nil
 }
 
-// body returns what is sent, and its content type: the status, or in version 0.3
+// encodeNotification returns what is sent, and its content type: the status, or in version 0.3
 // the task with it.
-func (s *PushSender) body(ctx context.Context, d *webhook.Delivery, target *pushTarget, info a2a.TaskInfo, status *a2a.TaskStatus) ([]byte, string, error) {
+func (s *PushSender) encodeNotification(ctx context.Context, d *webhook.Delivery, target *pushTarget, info a2a.TaskInfo, status *a2a.TaskStatus) ([]byte, string, error) {
 	task := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID}
 	if target.Version != v03 {
 		update := &a2a.TaskStatusUpdateEvent{TaskID: task.ID, ContextID: task.ContextID, Status: *status}
@@ -157,11 +157,11 @@ func (s *PushSender) body(ctx context.Context, d *webhook.Delivery, target *push
 	if h := s.tasks.Load(); h != nil && status.State.Terminal() {
 		owner := d.Hook.Owner
 		c := &call{handler: h, agent: target.Agent, caller: service.Caller{Tenant: owner.Tenant, Subject: owner.Subject}}
-		turn, err := c.turn(ctx, task.ID)
+		turn, err := c.getTurn(ctx, task.ID)
 		if err != nil {
 			return nil, "", err
 		}
-		if task, err = c.task(ctx, turn, whole(new(int))); err != nil {
+		if task, err = c.toTask(ctx, turn, fullView(new(int))); err != nil {
 			return nil, "", err
 		}
 	}
@@ -170,8 +170,8 @@ func (s *PushSender) body(ctx context.Context, d *webhook.Delivery, target *push
 	return data, "application/json", err
 }
 
-// post sends a notification and returns once the receiver has taken it in.
-func (s *PushSender) post(ctx context.Context, d *webhook.Delivery, target *pushTarget, body []byte, kind string) error {
+// postNotification sends a notification and returns once the receiver has taken it in.
+func (s *PushSender) postNotification(ctx context.Context, d *webhook.Delivery, target *pushTarget, body []byte, kind string) error {
 	if s.checkURL(target.URL) != nil { // it was allowed once
 		return &webhook.DeliveryError{Cause: errors.New("notifications are not sent to that URL any more"), Final: true}
 	}
@@ -191,16 +191,16 @@ func (s *PushSender) post(ctx context.Context, d *webhook.Delivery, target *push
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return unreachable(err)
+		return errorForTransport(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the answer was read, or does not matter
 	_, _ = io.CopyN(io.Discard, resp.Body, maxPushAnswer)
-	return refused(resp)
+	return errorForStatus(resp)
 }
 
-// unreachable returns why a receiver was not reached, without its URL, in which
+// errorForTransport returns why a receiver was not reached, without its URL, in which
 // there may be a secret.
-func unreachable(err error) error {
+func errorForTransport(err error) error {
 	if blocked := new(netguard.BlockedError); errors.As(err, &blocked) {
 		return &webhook.DeliveryError{Cause: errors.New("the URL leads to a private network"), Final: true}
 	}
@@ -210,8 +210,8 @@ func unreachable(err error) error {
 	return &webhook.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", err)}
 }
 
-// refused returns the error of an answer other than a success.
-func refused(resp *http.Response) error {
+// errorForStatus returns the error of an answer other than a success.
+func errorForStatus(resp *http.Response) error {
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return nil
 	}

@@ -203,11 +203,11 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 	settings.AllowPrivate = nil
 	p := newPushTest(t, settings)
 	for id, to := range map[string]string{"literal": r.URL, "name": "https://localhost:" + netip.MustParseAddrPort(r.Listener.Addr().String()).String()[len("127.0.0.1:"):]} {
-		data, err := p.configs.sender.seal("t", id, &pushTarget{URL: to, Version: v10, Agent: "helper"})
+		data, err := p.configs.sender.sealTarget("t", id, &pushTarget{URL: to, Version: v10, Agent: "helper"})
 		p.must(err)
 		_, err = p.service.SaveWebhook(t.Context(), pushCaller, service.SaveWebhook{TurnID: "t", ID: id, Surface: PushSurface, Data: data})
 		p.must(err)
-		if err := p.configs.check(&a2a.PushConfig{URL: to}); err == nil {
+		if err := p.configs.checkConfig(&a2a.PushConfig{URL: to}); err == nil {
 			t.Errorf("%s may be saved", to)
 		}
 	}
@@ -223,7 +223,7 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	var final *webhook.DeliveryError
-	if blocked := new(netguard.BlockedError); !errors.As(err, &blocked) || !errors.As(unreachable(err), &final) || !final.Final {
+	if blocked := new(netguard.BlockedError); !errors.As(err, &blocked) || !errors.As(errorForTransport(err), &final) || !final.Final {
 		t.Errorf("the error of the client is %v", err)
 	}
 	if n := len(r.all()); n != 0 {
@@ -243,7 +243,7 @@ func TestAProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 
 func TestTheErrorOfAReceiverHasNoSecrets(t *testing.T) {
 	t.Parallel()
-	err := unreachable(&url.Error{Op: "Post", URL: "https://hooks.example.com/?key=s3cret", Err: errors.New("no route")})
+	err := errorForTransport(&url.Error{Op: "Post", URL: "https://hooks.example.com/?key=s3cret", Err: errors.New("no route")})
 	if strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "no route") {
 		t.Errorf("the error is %v", err)
 	}

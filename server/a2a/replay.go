@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// fits reports whether what a task that has ended made may fit into one event.
-func (f *follower) fits(ctx context.Context) (bool, error) {
+// fitsInOneEvent reports whether what a task that has ended made may fit into one event.
+func (f *follower) fitsInOneEvent(ctx context.Context) (bool, error) {
 	size := 0
 	if o := f.turn.Outcome; o != nil {
 		size = len(o.Response)
@@ -43,10 +43,10 @@ func wireSize(value any) int {
 	return len(data)
 }
 
-// replay shows a task that has ended as one that is worked on, then what it made, in
+// replayTask shows a task that has ended as one that is worked on, then what it made, in
 // pieces, and its end.
-func (f *follower) replay(ctx context.Context, history *int, yield func(a2a.Event, error) bool) {
-	events, err := f.replayed(ctx, history)
+func (f *follower) replayTask(ctx context.Context, history *int, yield func(a2a.Event, error) bool) {
+	events, err := f.replayEvents(ctx, history)
 	if err != nil {
 		yield(nil, err)
 		return
@@ -58,10 +58,10 @@ func (f *follower) replay(ctx context.Context, history *int, yield func(a2a.Even
 	}
 }
 
-func (f *follower) replayed(ctx context.Context, history *int) ([]a2a.Event, error) {
-	began, v := *f.turn, whole(history)
+func (f *follower) replayEvents(ctx context.Context, history *int) ([]a2a.Event, error) {
+	began, v := *f.turn, fullView(history)
 	began.Outcome, began.Status, v.artifacts = nil, service.Running, false
-	task, err := f.task(ctx, &began, v)
+	task, err := f.toTask(ctx, &began, v)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,6 @@ func (f *follower) replayed(ctx context.Context, history *int) ([]a2a.Event, err
 	if o == nil {
 		return []a2a.Event{task}, nil
 	}
-	rest, err := f.ended(ctx, o.Response, &o.Termination, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps}, f.turn.FinishedAt)
+	rest, err := f.endEvents(ctx, o.Response, &o.Termination, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps}, f.turn.FinishedAt)
 	return append([]a2a.Event{task}, rest...), err
 }

@@ -27,9 +27,9 @@ func (c *call) wantsMessage(req *a2a.SendMessageRequest) bool {
 	return ok && a.RepliesWithMessage()
 }
 
-// reply returns what a turn came to as a message; nil when it is a task: it goes
+// replyMessage returns what a turn came to as a message; nil when it is a task: it goes
 // on, did not succeed, asked something or made artifacts.
-func (c *call) reply(ctx context.Context, turn *service.Turn) (*a2a.Message, error) {
+func (c *call) replyMessage(ctx context.Context, turn *service.Turn) (*a2a.Message, error) {
 	o := turn.Outcome
 	if o == nil || o.Response == "" || len(o.Response) > maxInline || o.Termination.CutShort() || o.Termination.Status() != event.StatusSucceeded {
 		return nil, nil //nolint:nilnil // it is a task
@@ -58,7 +58,7 @@ func (c *call) reply(ctx context.Context, turn *service.Turn) (*a2a.Message, err
 func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		wait, cancel := context.WithTimeout(ctx, maxReplyWait)
-		settled, err := c.settle(wait, turn)
+		settled, err := c.waitSettled(wait, turn)
 		cancel()
 		if err != nil {
 			yield(nil, err)
@@ -67,7 +67,7 @@ func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int
 		if ctx.Err() != nil {
 			return // the client, or the server, has had enough
 		}
-		m, err := c.reply(ctx, settled)
+		m, err := c.replyMessage(ctx, settled)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -76,6 +76,6 @@ func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int
 			yield(m, nil)
 			return
 		}
-		c.follow(ctx, settled, history, true)(yield)
+		c.followTask(ctx, settled, history, true)(yield)
 	}
 }

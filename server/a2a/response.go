@@ -29,11 +29,11 @@ type response struct {
 	media string
 }
 
-// begin notes that a new answer may begin.
-func (r *response) begin() { r.stale = true }
+// beginAnswer notes that a new answer may begin.
+func (r *response) beginAnswer() { r.stale = true }
 
-// add adds to the answer.
-func (r *response) add(delta string) {
+// appendText adds to the answer.
+func (r *response) appendText(delta string) {
 	if r.stale {
 		r.stale, r.replace = false, true
 		r.text, r.sent, r.mark = r.text[:0], 0, 0
@@ -41,11 +41,11 @@ func (r *response) add(delta string) {
 	r.text = append(r.text, delta...)
 }
 
-// settle notes that what there is will not be taken back.
-func (r *response) settle() { r.mark = len(r.text) }
+// keepText notes that what there is will not be taken back.
+func (r *response) keepText() { r.mark = len(r.text) }
 
-// takeBack drops what is not certain.
-func (r *response) takeBack() {
+// dropUnsettled drops what is not certain.
+func (r *response) dropUnsettled() {
 	if r.stale {
 		return
 	}
@@ -55,28 +55,28 @@ func (r *response) takeBack() {
 	}
 }
 
-// waiting returns how many bytes were not sent yet.
-func (r *response) waiting() int {
+// unsentBytes returns how many bytes were not sent yet.
+func (r *response) unsentBytes() int {
 	if r.data != nil {
 		return 0
 	}
 	return len(r.text) - r.sent
 }
 
-// flush returns the events that send what was not sent yet.
-func (r *response) flush(info a2a.TaskInfo) []a2a.Event {
+// flushText returns the events that send what was not sent yet.
+func (r *response) flushText(info a2a.TaskInfo) []a2a.Event {
 	var events []a2a.Event
-	for r.waiting() > 0 {
+	for r.unsentBytes() > 0 {
 		rest := string(r.text[r.sent:])
 		n := textChunk(rest, maxChunk)
 		r.sent += n
-		events = append(events, r.piece(info, rest[:n]))
+		events = append(events, r.pieceEvent(info, rest[:n]))
 	}
 	return events
 }
 
-// piece returns the event that sends a piece.
-func (r *response) piece(info a2a.TaskInfo, text string) *a2a.TaskArtifactUpdateEvent {
+// pieceEvent returns the event that sends a piece.
+func (r *response) pieceEvent(info a2a.TaskInfo, text string) *a2a.TaskArtifactUpdateEvent {
 	part := a2a.NewTextPart(text)
 	part.MediaType = r.media
 	ev := &a2a.TaskArtifactUpdateEvent{
@@ -86,9 +86,9 @@ func (r *response) piece(info a2a.TaskInfo, text string) *a2a.TaskArtifactUpdate
 	return ev
 }
 
-// finish returns the events that end the answer, which is the text given. Data that
+// finishAnswer returns the events that end the answer, which is the text given. Data that
 // does not fit into one event is sent as its JSON, in pieces of text.
-func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
+func (r *response) finishAnswer(info a2a.TaskInfo, answer string) []a2a.Event {
 	if answer != "" && answer != string(r.text) {
 		r.text, r.sent, r.replace = []byte(answer), 0, true
 	}
@@ -104,9 +104,9 @@ func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
 		}
 	}
 	r.data = nil
-	events := r.flush(info)
+	events := r.flushText(info)
 	if len(events) == 0 && r.shown {
-		events = append(events, r.piece(info, ""))
+		events = append(events, r.pieceEvent(info, ""))
 	}
 	if len(events) > 0 {
 		if last, ok := events[len(events)-1].(*a2a.TaskArtifactUpdateEvent); ok {
@@ -128,9 +128,9 @@ func encodedData(part *a2a.Part) []byte {
 	return encoded
 }
 
-// artifact returns what there is as one artifact, and takes it for sent; nil when
+// takeArtifact returns what there is as one artifact, and takes it for sent; nil when
 // there is nothing, or more than a number of bytes.
-func (r *response) artifact(limit int) *a2a.Artifact {
+func (r *response) takeArtifact(limit int) *a2a.Artifact {
 	text := string(r.text)
 	if r.data != nil || text == "" || limit <= 0 || textChunk(text, limit) < len(text) {
 		return nil

@@ -41,23 +41,23 @@ func TestAReceiverHasTheAnswerHoweverItWasSent(t *testing.T) {
 					step, certain, fresh = "", 0, false
 				}
 				step += delta
-				r.add(delta)
+				r.appendText(delta)
 			case "begin":
-				got.take(r.flush(a2a.TaskInfo{}))
+				got.take(r.flushText(a2a.TaskInfo{}))
 				fresh = true
-				r.begin()
+				r.beginAnswer()
 			case "settle":
 				if !fresh {
 					certain = len(step)
-					r.settle()
+					r.keepText()
 				}
 			case "take back":
 				if !fresh {
 					step = step[:certain]
 				}
-				r.takeBack()
+				r.dropUnsettled()
 			case "flush":
-				got.take(r.flush(a2a.TaskInfo{}))
+				got.take(r.flushText(a2a.TaskInfo{}))
 			}
 		}
 		answer := step
@@ -65,7 +65,7 @@ func TestAReceiverHasTheAnswerHoweverItWasSent(t *testing.T) {
 			answer = rapid.StringN(1, 9, -1).Draw(t, "answer")
 		}
 		had := got.text != "" || r.shown
-		got.take(r.finish(a2a.TaskInfo{}, answer))
+		got.take(r.finishAnswer(a2a.TaskInfo{}, answer))
 		if answer != "" && got.text != answer {
 			t.Fatalf("the receiver has %q, not %q", got.text, answer)
 		}

@@ -25,8 +25,8 @@ import (
 // maxMessageID bounds the ids that clients give their messages, in bytes.
 const maxMessageID = 255
 
-// send carries out a message: it begins a task, or answers what one asks.
-func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*service.Turn, error) {
+// sendMessage carries out a message: it begins a task, or answers what one asks.
+func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*service.Turn, error) {
 	message := req.Message
 	if err := checkMessage(message); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*service.
 		return nil, err
 	}
 	if config.PushConfig != nil {
-		if err := c.push.check(config.PushConfig); err != nil {
+		if err := c.push.checkConfig(config.PushConfig); err != nil {
 			return nil, err
 		}
 	}
@@ -50,16 +50,16 @@ func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*service.
 	turn, err := c.newTask(ctx, message)
 	if err == nil && config.PushConfig != nil {
 		// It may have begun to ask by now: the receiver is told of all of it.
-		err = c.notify(ctx, turn, config.PushConfig, true)
+		err = c.registerPush(ctx, turn, config.PushConfig, true)
 	}
 	return turn, err
 }
 
-// notify makes a task tell a receiver what becomes of it.
-func (c *call) notify(ctx context.Context, turn *service.Turn, config *a2a.PushConfig, fromStart bool) error {
+// registerPush makes a task tell a receiver what becomes of it.
+func (c *call) registerPush(ctx context.Context, turn *service.Turn, config *a2a.PushConfig, fromStart bool) error {
 	info, err := c.infoOf(ctx, turn)
 	if err == nil {
-		_, err = c.push.create(ctx, c.caller, info, config, fromStart)
+		_, err = c.push.createConfig(ctx, c.caller, info, config, fromStart)
 	}
 	return err
 }
@@ -67,15 +67,15 @@ func (c *call) notify(ctx context.Context, turn *service.Turn, config *a2a.PushC
 func checkMessage(m *a2a.Message) error {
 	switch {
 	case m == nil:
-		return invalid("the request has no message")
+		return newInvalidParams("the request has no message")
 	case m.ID == "":
-		return invalid("the message has no messageId")
+		return newInvalidParams("the message has no messageId")
 	case len(m.ID) > maxMessageID || !utf8.ValidString(m.ID):
-		return invalid("messageId is text of at most %d bytes", maxMessageID)
+		return newInvalidParams("messageId is text of at most %d bytes", maxMessageID)
 	case m.Role != a2a.MessageRoleUser:
-		return invalid("the role of the message is %q; it must be %s", m.Role, a2a.MessageRoleUser)
+		return newInvalidParams("the role of the message is %q; it must be %s", m.Role, a2a.MessageRoleUser)
 	case len(m.Parts) == 0:
-		return invalid("the message has no parts")
+		return newInvalidParams("the message has no parts")
 	default:
 		return nil
 	}
@@ -89,10 +89,10 @@ func (c *call) newTask(ctx context.Context, message *a2a.Message) (*service.Turn
 	if err != nil {
 		return nil, err
 	}
-	if create.IdempotencyKey, err = c.key(message, create); err != nil {
+	if create.IdempotencyKey, err = c.idempotencyKey(message, create); err != nil {
 		return nil, err
 	}
-	session, err := c.session(ctx, message, create.IdempotencyKey)
+	session, err := c.sessionFor(ctx, message, create.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (c *call) turnFor(message *a2a.Message) (*service.CreateTurn, error) {
 		return nil, err
 	}
 	if len(parts) == 0 {
-		return nil, invalid("the message says nothing")
+		return nil, newInvalidParams("the message says nothing")
 	}
 	create := &service.CreateTurn{
 		AgentID: c.agent, Background: true,
@@ -132,9 +132,9 @@ func (c *call) turnFor(message *a2a.Message) (*service.CreateTurn, error) {
 	return create, nil
 }
 
-// key returns what makes a message repeatable: its id and, unless ids stand for one
+// idempotencyKey returns what makes a message repeatable: its id and, unless ids stand for one
 // message each, what it asks for. Keys belong to their owner.
-func (c *call) key(message *a2a.Message, create *service.CreateTurn) (string, error) {
+func (c *call) idempotencyKey(message *a2a.Message, create *service.CreateTurn) (string, error) {
 	parts := []byte(c.agent + "\x00" + message.ID)
 	if !c.server.settings.UniqueMessageIDs {
 		same := *create
@@ -152,7 +152,7 @@ func (c *call) key(message *a2a.Message, create *service.CreateTurn) (string, er
 // answerTask gives a message to the task that it names, which must be asking for
 // something. A receiver of notifications is told of what the answer leads to.
 func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.PushConfig) (*service.Turn, error) {
-	turn, err := c.turn(ctx, message.TaskID)
+	turn, err := c.getTurn(ctx, message.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,25 +170,25 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 		return nil, usedID(message)
 	}
 	if !turn.Status.Live() {
-		return nil, unsupported("the task has ended: send the message without taskId to go on in its context")
+		return nil, newUnsupported("the task has ended: send the message without taskId to go on in its context")
 	}
-	open := pending(asked)
+	open := pendingInteractions(asked)
 	if len(open) == 0 {
-		return nil, unsupported("the task is being worked on and asks for nothing: wait for it to end or to ask")
+		return nil, newUnsupported("the task is being worked on and asks for nothing: wait for it to end or to ask")
 	}
 	answer, err := answerFor(open, message)
 	if err != nil {
 		return nil, err
 	}
 	if push != nil {
-		if err := c.notify(ctx, turn, push, false); err != nil {
+		if err := c.registerPush(ctx, turn, push, false); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := c.service.AnswerInteraction(ctx, c.caller, turn.ID, *answer); err != nil {
 		return nil, err
 	}
-	return c.turn(ctx, message.TaskID)
+	return c.getTurn(ctx, message.TaskID)
 }
 
 // checkTaskContext reports that a task is not part of the context that a message
@@ -200,7 +200,7 @@ func (c *call) checkTaskContext(ctx context.Context, turn *service.Turn, context
 	if name, err := c.contextOf(ctx, turn.SessionID); err != nil || name == contextID {
 		return err
 	}
-	return invalid("task %q is not part of context %q", turn.ID, clip.Text(contextID))
+	return newInvalidParams("task %q is not part of context %q", turn.ID, clip.Text(contextID))
 }
 
 // answeredBy returns the interactions that a message with the id has answered.
@@ -228,11 +228,11 @@ func sameAnswer(i *service.Interaction, message *a2a.Message) bool {
 
 // usedID returns the error for an id that another message had.
 func usedID(message *a2a.Message) error {
-	return invalid("messageId %q was used for another message", message.ID)
+	return newInvalidParams("messageId %q was used for another message", message.ID)
 }
 
-// pending returns the interactions that nobody has answered, the oldest first.
-func pending(all []*service.Interaction) []*service.Interaction {
+// pendingInteractions returns the interactions that nobody has answered, the oldest first.
+func pendingInteractions(all []*service.Interaction) []*service.Interaction {
 	var open []*service.Interaction
 	for _, i := range all {
 		if i.State == service.InteractionPending {
@@ -242,7 +242,7 @@ func pending(all []*service.Interaction) []*service.Interaction {
 	return open
 }
 
-// question returns what a person is asked.
-func question(i *service.Interaction) string {
+// questionText returns what a person is asked.
+func questionText(i *service.Interaction) string {
 	return cmp.Or(i.Request.Message, "an answer is needed to go on with "+i.Request.Tool)
 }

@@ -141,13 +141,13 @@ func New(s Settings) (*Server, error) {
 	s.NoPush = s.NoPush || pushSenderOf(s.Service) == nil
 	v := &Server{settings: s, base: base}
 	v.handler = &handler{server: v, service: s.Service, push: newPushConfigs(s.Service, s.NoPush)}
-	v.handler.push.attach(v.handler)
+	v.handler.push.attachHandler(v.handler)
 	if sender := v.handler.push.sender; sender != nil {
 		sender.tasks.Store(v.handler)
 	}
 	options := []a2asrv.TransportOption{
 		a2asrv.WithTransportKeepAlive(s.KeepAlive),
-		a2asrv.WithTransportPanicHandler(v.panicked),
+		a2asrv.WithTransportPanicHandler(v.onSDKPanic),
 	}
 	v.rpc, v.rest = a2asrv.NewJSONRPCHandler(v.handler, options...), a2asrv.NewRESTHandler(v.handler, options...)
 	if s.V03 {
@@ -159,9 +159,9 @@ func New(s Settings) (*Server, error) {
 	return v, nil
 }
 
-// panicked is asked by the SDK what to answer in place of what panicked outside
+// onSDKPanic is asked by the SDK what to answer in place of what panicked outside
 // of the handler, which catches its own.
-func (s *Server) panicked(cause any) error {
+func (s *Server) onSDKPanic(cause any) error {
 	s.settings.Logger.Error("the answer to an A2A request panicked", zap.Any("panic", cause))
 	return errInternal
 }

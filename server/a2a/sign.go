@@ -88,9 +88,9 @@ func (s *Signer) PublicKeys() ([]byte, error) {
 	return json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{s.public}})
 }
 
-// sign adds the signature to a card: of what there is of it without empty values,
+// signCard adds the signature to a card: of what there is of it without empty values,
 // which other SDKs leave out before they look. A nil signer adds none.
-func (s *Signer) sign(card *a2a.AgentCard) error {
+func (s *Signer) signCard(card *a2a.AgentCard) error {
 	if s == nil {
 		return nil
 	}
@@ -102,15 +102,15 @@ func (s *Signer) sign(card *a2a.AgentCard) error {
 	if data, err = a2awire.CanonicalWithoutEmpty(data); err != nil {
 		return fmt.Errorf("encode the card: %w", err)
 	}
-	signature, err := s.signature(data)
+	signature, err := s.signJSON(data)
 	if err == nil {
 		card.Signatures = []a2a.AgentCardSignature{*signature}
 	}
 	return err
 }
 
-// signature signs the JSON of a card that has no signatures.
-func (s *Signer) signature(card []byte) (*a2a.AgentCardSignature, error) {
+// signJSON signs the JSON of a card that has no signatures.
+func (s *Signer) signJSON(card []byte) (*a2a.AgentCardSignature, error) {
 	payload, err := jcs.Transform(card)
 	if err != nil {
 		return nil, fmt.Errorf("bring the card into its canonical form: %w", err)

@@ -17,27 +17,27 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// goOn sends what comes behind the first frame of a stream, which the SDK has sent.
+// continueStream sends what comes behind the first frame of a stream, which the SDK has sent.
 // The SDK has three goroutines for a stream, and net/http keeps the request; here one
 // goroutine is left.
-func (e *endpoint) goOn(w http.ResponseWriter, r *http.Request, f *follower, in *frames) {
+func (e *endpoint) continueStream(w http.ResponseWriter, r *http.Request, f *follower, in *frames) {
 	every := e.server.settings.KeepAlive
 	server.ContinueEvents(w, r, func(ctx context.Context, out *server.EventStream) {
 		s := newSSE(out, in, every)
-		if err := f.send(ctx, s); err != nil {
-			s.write(ctx, nil, err)
+		if err := f.sendEvents(ctx, s); err != nil {
+			s.writeEvent(ctx, nil, err)
 		}
 	})
 }
 
-// send sends what happens to a task. The error is as callers see it.
-func (f *follower) send(ctx context.Context, s *sse) (err error) {
+// sendEvents sends what happens to a task. The error is as callers see it.
+func (f *follower) sendEvents(ctx context.Context, s *sse) (err error) {
 	method := "SubscribeToTask"
 	if f.interrupt {
 		method = "SendStreamingMessage"
 	}
-	defer f.server.guard(ctx, method, &err)
-	return f.run(ctx, s, func(ev a2a.Event) bool { return s.write(ctx, ev, nil) })
+	defer f.server.guardMethod(ctx, method, &err)
+	return f.followLog(ctx, s, func(ev a2a.Event) bool { return s.writeEvent(ctx, ev, nil) })
 }
 
 // sse is a stream of server-sent events that has begun. It waits for news, and shows
@@ -60,11 +60,11 @@ func newSSE(out *server.EventStream, in *frames, every time.Duration) *sse {
 	return s
 }
 
-// write sends an event, or an error. It is false when there is nothing to be sent
+// writeEvent sends an event, or an error. It is false when there is nothing to be sent
 // behind it.
-func (s *sse) write(ctx context.Context, ev a2a.Event, err error) (more bool) {
+func (s *sse) writeEvent(ctx context.Context, ev a2a.Event, err error) (more bool) {
 	gone := s.out.Write(func(b *bytes.Buffer) error {
-		more = s.in.write(ctx, b, ev, err)
+		more = s.in.writeFrame(ctx, b, ev, err)
 		return nil
 	})
 	s.due = time.Now().Add(s.every)
@@ -101,18 +101,18 @@ type frames struct {
 	id  json.RawMessage
 }
 
-// write adds the frame of an event, or of an error. It is false when nothing is to come
+// writeFrame adds the frame of an event, or of an error. It is false when nothing is to come
 // behind it.
-func (f *frames) write(ctx context.Context, b *bytes.Buffer, ev a2a.Event, err error) (more bool) {
+func (f *frames) writeFrame(ctx context.Context, b *bytes.Buffer, ev a2a.Event, err error) (more bool) {
 	one := &oneEvent{event: ev, err: err}
 	ctx = context.WithValue(context.WithoutCancel(ctx), oneEventKey{}, one)
 	ctx = a2alog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
-	f.handler.ServeHTTP(&frameWriter{http.Header{}, b}, f.request().WithContext(ctx))
+	f.handler.ServeHTTP(&frameWriter{http.Header{}, b}, f.newStreamRequest().WithContext(ctx))
 	return one.taken && err == nil
 }
 
-// request returns a request that is answered with a stream.
-func (f *frames) request() *http.Request {
+// newStreamRequest returns a request that is answered with a stream.
+func (f *frames) newStreamRequest() *http.Request {
 	const path, method, oldMethod = "/tasks/any:subscribe", "SubscribeToTask", "tasks/resubscribe"
 	r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}, Body: http.NoBody}
 	if f.spoken == v03 {
@@ -148,7 +148,7 @@ type oneEvent struct {
 
 type oneEventKey struct{}
 
-func (o *oneEvent) events(yield func(a2a.Event, error) bool) { o.taken = yield(o.event, o.err) }
+func (o *oneEvent) yieldEvent(yield func(a2a.Event, error) bool) { o.taken = yield(o.event, o.err) }
 
 // frameWriter takes in the body of a response.
 type frameWriter struct {

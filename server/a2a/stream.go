@@ -41,79 +41,79 @@ type follower struct {
 	done bool
 }
 
-func (c *call) follower(ctx context.Context, turn *service.Turn) (*follower, error) {
+func (c *call) newFollower(ctx context.Context, turn *service.Turn) (*follower, error) {
 	info, err := c.infoOf(ctx, turn)
 	f := &follower{call: c, turn: turn, info: info}
-	if c.structured(turn.AgentID) {
+	if c.hasOutputSchema(turn.AgentID) {
 		agent := turn.AgentID
 		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(agent, answer) }
 	}
 	return f, err
 }
 
-// settle waits until a turn has ended or asks for something, or the time to wait
+// waitSettled waits until a turn has ended or asks for something, or the time to wait
 // is over, and returns it as it then is.
-func (c *call) settle(ctx context.Context, turn *service.Turn) (*service.Turn, error) {
+func (c *call) waitSettled(ctx context.Context, turn *service.Turn) (*service.Turn, error) {
 	if turn.Status != service.Pending && turn.Status != service.Running {
 		return turn, nil
 	}
 	wait, cancel := context.WithTimeout(ctx, c.server.settings.MaxWait)
 	defer cancel()
 	f := &follower{call: c, turn: turn, quiet: true}
-	err := f.begin(wait)
+	err := f.openLog(wait)
 	if err == nil {
-		err = f.run(wait, nil, func(a2a.Event) bool { return true })
+		err = f.followLog(wait, nil, func(a2a.Event) bool { return true })
 	}
-	if err := orGone(wait, err); err != nil {
+	if err := ignoreDisconnect(wait, err); err != nil {
 		return nil, err
 	}
 	return c.service.GetTurn(context.WithoutCancel(ctx), c.caller, turn.ID)
 }
 
-// follow shows the task as it is, and then what happens to it. It goes on after a
+// followTask shows the task as it is, and then what happens to it. It goes on after a
 // question unless it is to end there.
-func (c *call) follow(ctx context.Context, turn *service.Turn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
+func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		f, err := c.follower(ctx, turn)
+		f, err := c.newFollower(ctx, turn)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		f.interrupt = interrupt
-		task, err := f.snapshot(ctx, history)
+		task, err := f.takeSnapshot(ctx, history)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		if task == nil {
-			f.replay(ctx, history, yield)
+			f.replayTask(ctx, history, yield)
 			return
 		}
 		if !yield(task, nil) || task.Status.State.Terminal() || interrupt && task.Status.State == a2a.TaskStateInputRequired {
 			return
 		}
-		if err = f.begin(ctx); err == nil && handOver(ctx, f) {
+		if err = f.openLog(ctx); err == nil && handOverStream(ctx, f) {
 			return
 		}
 		if err == nil {
-			err = f.run(ctx, nil, func(ev a2a.Event) bool { return yield(ev, nil) })
+			err = f.followLog(ctx, nil, func(ev a2a.Event) bool { return yield(ev, nil) })
 		}
-		if err = orGone(ctx, err); err != nil {
+		if err = ignoreDisconnect(ctx, err); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// snapshot returns the task as it is, and takes in the log up to there. A task that has
+// takeSnapshot returns the task as it is, and takes in the log up to there. A task that has
 // ended and does not fit into one event is nil.
-func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error) {
-	v := whole(history)
+func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, error) {
+	v := fullView(history)
 	if v.artifacts = !f.turn.Status.Live(); v.artifacts {
-		if fits, err := f.fits(ctx); err != nil || !fits {
+		if fits, err := f.fitsInOneEvent(ctx); err != nil || !fits {
 			return nil, err
 		}
 	}
-	task, err := f.task(ctx, f.turn, v)
+	task, err := f.toTask(ctx, f.turn, v)
 	if err != nil {
 		return nil, err
 	}
@@ -136,21 +136,21 @@ func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error
 			if seq = records[i].Seq; seq > f.turn.Seq {
 				break
 			}
-			if err := f.hear(&records[i]); err != nil {
+			if err := f.applyEvent(&records[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	f.state = task.Status.State
-	if a := f.answer.artifact(maxChunk - size); a != nil {
+	if a := f.answer.takeArtifact(maxChunk - size); a != nil {
 		task.Artifacts = append(task.Artifacts, a)
 	}
 	return task, nil
 }
 
-// begin prepares to run. What else is known of the turn is not kept: it may be large,
+// openLog prepares to run. What else is known of the turn is not kept: it may be large,
 // and there may be many followers with nothing to do.
-func (f *follower) begin(ctx context.Context) error {
+func (f *follower) openLog(ctx context.Context) error {
 	turn, err := f.service.GetTurn(ctx, f.caller, f.turn.ID)
 	if err != nil {
 		return err
@@ -160,29 +160,29 @@ func (f *follower) begin(ctx context.Context) error {
 	return nil
 }
 
-// run shows what happens from where the turn was, until it has ended, show is
+// followLog shows what happens from where the turn was, until it has ended, show is
 // false, or ctx ends. A Waiter, unless it is nil, waits for news.
-func (f *follower) run(ctx context.Context, waiter service.Waiter, show func(a2a.Event) bool) error {
+func (f *follower) followLog(ctx context.Context, waiter service.Waiter, show func(a2a.Event) bool) error {
 	w := newClock(waiter)
-	w.set(f)
+	w.setFlushAlarm(f)
 	for records, err := range f.log.Batches(ctx, w) {
 		if err != nil {
-			return orGone(ctx, err)
+			return ignoreDisconnect(ctx, err)
 		}
 		if more, err := f.showAll(ctx, records, w, show); !more || err != nil {
-			return orGone(ctx, err)
+			return ignoreDisconnect(ctx, err)
 		}
-		w.set(f)
+		w.setFlushAlarm(f)
 	}
-	events, err := f.over(ctx)
+	events, err := f.eventsForEndedTurn(ctx)
 	if err == nil && ctx.Err() == nil {
 		f.showEach(events, show)
 	}
-	return orGone(ctx, err)
+	return ignoreDisconnect(ctx, err)
 }
 
-// orGone returns an error, but none once the client, or the server, has had enough.
-func orGone(ctx context.Context, err error) error {
+// ignoreDisconnect returns an error, but none once the client, or the server, has had enough.
+func ignoreDisconnect(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, server.ErrClientGone) {
 		return nil
 	}
@@ -193,12 +193,12 @@ func orGone(ctx context.Context, err error) error {
 // false when there is no more to show.
 func (f *follower) showAll(ctx context.Context, records []event.Record, w *clock, show func(a2a.Event) bool) (more bool, err error) {
 	for i := range records {
-		events, err := f.next(ctx, &records[i])
+		events, err := f.eventsFor(ctx, &records[i])
 		if err != nil || ctx.Err() != nil || !f.showEach(events, show) {
 			return false, err
 		}
 	}
-	if w.flush.take() && !f.showEach(f.answer.flush(f.info), show) {
+	if w.flush.tryFire() && !f.showEach(f.answer.flushText(f.info), show) {
 		return false, nil
 	}
 	return true, nil
@@ -214,36 +214,36 @@ func (f *follower) showEach(events []a2a.Event, show func(a2a.Event) bool) bool 
 	return !f.done
 }
 
-// next takes in an event of the log and returns what is shown of it.
-func (f *follower) next(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
+// eventsFor takes in an event of the log and returns what is shown of it.
+func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
 	before := f.state
-	if err := f.hear(r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
+	if err := f.applyEvent(r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
 		return nil, err
 	}
 	switch r.Type {
 	case event.TypeTextDelta:
-		if f.answer.waiting() >= flushSize {
-			return f.answer.flush(f.info), nil
+		if f.answer.unsentBytes() >= flushSize {
+			return f.answer.flushText(f.info), nil
 		}
 	case event.TypeRunStart, event.TypeToolCallResumed:
 		if f.state != before {
-			return f.status(&a2a.TaskStatus{State: f.state, Timestamp: &r.Time}, nil), nil
+			return f.statusEvent(&a2a.TaskStatus{State: f.state, Timestamp: &r.Time}, nil), nil
 		}
 	case event.TypeStepEnd: // what is left of the answer goes with the end of the turn, if that is next
-		return f.made(ctx)
+		return f.artifactEvents(ctx)
 	case event.TypeStepStart, event.TypeToolCallDone, event.TypeArtifact:
-		made, err := f.made(ctx)
-		return append(f.answer.flush(f.info), made...), err
+		made, err := f.artifactEvents(ctx)
+		return append(f.answer.flushText(f.info), made...), err
 	case event.TypeRunWaiting:
-		return f.suspended(ctx)
+		return f.waitingEvent(ctx)
 	case event.TypeRunFinish:
-		return f.finish(ctx, r)
+		return f.eventsForTurnEnd(ctx, r)
 	}
 	return nil, nil
 }
 
-// hear takes in what an event says of the answer and of the state of the turn.
-func (f *follower) hear(r *event.Record) error {
+// applyEvent takes in what an event says of the answer and of the state of the turn.
+func (f *follower) applyEvent(r *event.Record) error {
 	switch r.Type {
 	case event.TypeStepStart, event.TypeTextDelta, event.TypeInferenceComplete, event.TypeStreamReset,
 		event.TypeArtifact, event.TypeRunStart, event.TypeToolCallResumed:
@@ -256,13 +256,13 @@ func (f *follower) hear(r *event.Record) error {
 	}
 	switch d := ev.Data.(type) {
 	case *event.StepStart:
-		f.answer.begin()
+		f.answer.beginAnswer()
 	case *event.TextDelta:
-		f.answer.add(d.Delta)
+		f.answer.appendText(d.Delta)
 	case *event.InferenceComplete:
-		f.answer.settle()
+		f.answer.keepText()
 	case *event.StreamReset:
-		f.answer.takeBack()
+		f.answer.dropUnsettled()
 	case *event.Artifact:
 		f.due = append(f.due, d.ID)
 	case *event.RunStart, *event.ToolCallResumed:
@@ -271,9 +271,9 @@ func (f *follower) hear(r *event.Record) error {
 	return nil
 }
 
-// made returns the events that send the artifacts that are due. One that is not
+// artifactEvents returns the events that send the artifacts that are due. One that is not
 // there yet comes with a later step.
-func (f *follower) made(ctx context.Context) ([]a2a.Event, error) {
+func (f *follower) artifactEvents(ctx context.Context) ([]a2a.Event, error) {
 	var events []a2a.Event
 	var later []string
 	for _, id := range f.due {
@@ -284,16 +284,16 @@ func (f *follower) made(ctx context.Context) ([]a2a.Event, error) {
 		case err != nil:
 			return nil, err
 		default:
-			events = append(events, chunks(f.info, a)...)
+			events = append(events, chunkEvents(f.info, a)...)
 		}
 	}
 	f.due = later
 	return events, nil
 }
 
-// suspended returns the event that says what the turn waits for, unless somebody has
+// waitingEvent returns the event that says what the turn waits for, unless somebody has
 // answered since.
-func (f *follower) suspended(ctx context.Context) ([]a2a.Event, error) {
+func (f *follower) waitingEvent(ctx context.Context) ([]a2a.Event, error) {
 	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
 	if err != nil || turn.Status != service.Waiting {
 		return nil, err
@@ -308,11 +308,11 @@ func (f *follower) suspended(ctx context.Context) ([]a2a.Event, error) {
 		return nil, nil
 	}
 	f.state = status.State
-	return append(f.answer.flush(f.info), f.status(&status, nil)...), nil
+	return append(f.answer.flushText(f.info), f.statusEvent(&status, nil)...), nil
 }
 
-// finish returns the events that end the task.
-func (f *follower) finish(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
+// eventsForTurnEnd returns the events that end the task.
+func (f *follower) eventsForTurnEnd(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
 	f.done = true
 	ev, err := r.Event()
 	finish, ok := ev.Data.(*event.RunFinish)
@@ -324,34 +324,34 @@ func (f *follower) finish(ctx context.Context, r *event.Record) ([]a2a.Event, er
 		answer = finish.Result.Response
 	}
 	report := &a2awire.Report{Usage: finish.Usage, Cost: finish.Cost, Steps: finish.Steps}
-	return f.ended(ctx, answer, &finish.Termination, report, r.Time)
+	return f.endEvents(ctx, answer, &finish.Termination, report, r.Time)
 }
 
-// over returns the events that end the task when the log did not say that it
+// eventsForEndedTurn returns the events that end the task when the log did not say that it
 // ended: what a transform leaves out, or is not kept any more, does not change
 // that it did.
-func (f *follower) over(ctx context.Context) ([]a2a.Event, error) {
+func (f *follower) eventsForEndedTurn(ctx context.Context) ([]a2a.Event, error) {
 	f.done = true
 	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
 	if err != nil || turn.Outcome == nil || f.quiet {
 		return nil, err
 	}
 	o := turn.Outcome
-	return f.ended(ctx, o.Response, &o.Termination, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps}, turn.FinishedAt)
+	return f.endEvents(ctx, o.Response, &o.Termination, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps}, turn.FinishedAt)
 }
 
-func (f *follower) ended(ctx context.Context, answer string, why *event.Termination, report *a2awire.Report, at time.Time) ([]a2a.Event, error) {
-	events, err := f.made(ctx)
+func (f *follower) endEvents(ctx context.Context, answer string, why *event.Termination, report *a2awire.Report, at time.Time) ([]a2a.Event, error) {
+	events, err := f.artifactEvents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	events = append(events, f.answer.finish(f.info, answer)...)
+	events = append(events, f.answer.finishAnswer(f.info, answer)...)
 	f.state = endState(why)
-	return append(events, f.status(&a2a.TaskStatus{State: f.state, Message: endMessage(f.info, why), Timestamp: &at}, report)...), nil
+	return append(events, f.statusEvent(&a2a.TaskStatus{State: f.state, Message: endMessage(f.info, why), Timestamp: &at}, report)...), nil
 }
 
-// status returns the event that shows a status.
-func (f *follower) status(s *a2a.TaskStatus, report *a2awire.Report) []a2a.Event {
+// statusEvent returns the event that shows a status.
+func (f *follower) statusEvent(s *a2a.TaskStatus, report *a2awire.Report) []a2a.Event {
 	ev := &a2a.TaskStatusUpdateEvent{TaskID: f.info.TaskID, ContextID: f.info.ContextID, Status: *s}
 	if report != nil && f.extended {
 		a2awire.SetReport(ev, report)

@@ -18,8 +18,8 @@ func (h *handler) answerPart(agent, answer string) *a2a.Part {
 	return a2a.NewTextPart(answer)
 }
 
-// structured reports whether an agent answers in a form.
-func (h *handler) structured(agent string) bool {
+// hasOutputSchema reports whether an agent answers in a form.
+func (h *handler) hasOutputSchema(agent string) bool {
 	a, ok := h.server.settings.Service.Revision().Set().Agent(agent)
 	return ok && a.OutputSchema != nil
 }

@@ -29,8 +29,8 @@ type view struct {
 // stream has no such bound.
 const maxInline = 16 << 20
 
-// whole shows a task with its artifacts and the latest messages; nil is all.
-func whole(history *int) view {
+// fullView shows a task with its artifacts and the latest messages; nil is all.
+func fullView(history *int) view {
 	room := maxInline
 	v := view{history: -1, artifacts: true, room: &room}
 	if history != nil {
@@ -39,8 +39,8 @@ func whole(history *int) view {
 	return v
 }
 
-// task returns a turn as a task.
-func (c *call) task(ctx context.Context, turn *service.Turn, v view) (*a2a.Task, error) {
+// toTask returns a turn as a task.
+func (c *call) toTask(ctx context.Context, turn *service.Turn, v view) (*a2a.Task, error) {
 	info, err := c.infoOf(ctx, turn)
 	if err != nil {
 		return nil, err
@@ -57,12 +57,12 @@ func (c *call) task(ctx context.Context, turn *service.Turn, v view) (*a2a.Task,
 		a2awire.SetReport(t, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})
 	}
 	if v.history != 0 {
-		if t.History, err = c.history(ctx, turn, info, asked, v.history); err != nil {
+		if t.History, err = c.listMessages(ctx, turn, info, asked, v.history); err != nil {
 			return nil, err
 		}
 	}
 	if v.artifacts {
-		t.Artifacts, err = c.artifacts(ctx, turn, v.room)
+		t.Artifacts, err = c.listArtifacts(ctx, turn, v.room)
 	}
 	return t, err
 }
@@ -79,7 +79,7 @@ func statusOf(turn *service.Turn, info a2a.TaskInfo, asked []*service.Interactio
 	case turn.Outcome != nil:
 		s.State, s.Message = endState(&turn.Outcome.Termination), endMessage(info, &turn.Outcome.Termination)
 	case turn.Status == service.Waiting:
-		if open := pending(asked); len(open) > 0 {
+		if open := pendingInteractions(asked); len(open) > 0 {
 			s.State, s.Message = askState(&open[0].Request), askMessage(info, open[0])
 		}
 	}
@@ -120,7 +120,7 @@ func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	if i.Request.Action != "" {
 		data["action"] = i.Request.Action
 	}
-	text := question(i)
+	text := questionText(i)
 	if n := textChunk(text, maxAsked); n < len(text) {
 		text, data[keyTruncated] = text[:n]+"…", true
 	}
@@ -139,30 +139,30 @@ func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 	var text string
 	switch {
 	case why.CutShort():
-		text = "the agent was stopped before it gave its answer: " + word(why.Code)
+		text = "the agent was stopped before it gave its answer: " + plainWord(why.Code)
 	case why.Status() == event.StatusSucceeded:
 		return nil
 	case why.Type == event.Cancelled:
 		text = "the task was cancelled"
 	case why.Type == event.BudgetExceeded:
-		text = "the task needed more than it may use: " + word(why.Code)
+		text = "the task needed more than it may use: " + plainWord(why.Code)
 	case why.Type == event.Blocked:
 		text = "the agent may not do what the task needs"
 	case why.Code == service.CodeInteractionTimeout:
 		text = "nobody answered in time"
 	case why.Code == service.CodeUnresolved:
 		text = "the agent cannot be run now"
-	case word(why.Code) != "":
-		text = "the task failed: " + word(why.Code)
+	case plainWord(why.Code) != "":
+		text = "the task failed: " + plainWord(why.Code)
 	default:
 		text = "the task failed"
 	}
 	return agentSays(info, "end", a2a.NewTextPart(text))
 }
 
-// word returns a code if it is a plain word: the class of an error, and nothing
+// plainWord returns a code if it is a plain word: the class of an error, and nothing
 // that somebody wrote.
-func word(code string) string {
+func plainWord(code string) string {
 	for _, r := range code {
 		if r != '_' && (r < 'a' || r > 'z') {
 			return ""
@@ -171,9 +171,9 @@ func word(code string) string {
 	return code
 }
 
-// history returns the latest messages of a task: what it was given, what it
+// listMessages returns the latest messages of a task: what it was given, what it
 // asked and what it was answered.
-func (c *call) history(ctx context.Context, turn *service.Turn, info a2a.TaskInfo, asked []*service.Interaction, limit int) ([]*a2a.Message, error) {
+func (c *call) listMessages(ctx context.Context, turn *service.Turn, info a2a.TaskInfo, asked []*service.Interaction, limit int) ([]*a2a.Message, error) {
 	input, err := c.service.TurnInput(ctx, c.caller, turn.ID)
 	if err != nil {
 		return nil, err
@@ -222,12 +222,12 @@ func answerMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 // such as failed and rejected, a page may have fewer tasks than there is room for,
 // and the total counts both.
 func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *a2a.ListTasksResponse, err error) {
-	defer h.server.guard(ctx, "ListTasks", &err)
-	c, err := h.admit(ctx)
+	defer h.server.guardMethod(ctx, "ListTasks", &err)
+	c, err := h.admitRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	query, err := c.query(req)
+	query, err := c.turnQuery(req)
 	if err != nil {
 		return nil, err
 	}
@@ -242,14 +242,14 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *
 	if err != nil {
 		return nil, err
 	}
-	v := whole(new(int))
+	v := fullView(new(int))
 	v.artifacts = req.IncludeArtifacts
 	if req.HistoryLength != nil {
 		v.history = *req.HistoryLength
 	}
 	out := &a2a.ListTasksResponse{Tasks: make([]*a2a.Task, 0, len(page.Turns)), TotalSize: page.Total, PageSize: query.Page.Limit, NextPageToken: page.Next}
 	for _, turn := range page.Turns {
-		t, err := c.task(ctx, turn, v)
+		t, err := c.toTask(ctx, turn, v)
 		if err != nil {
 			return nil, err
 		}
@@ -266,11 +266,11 @@ const (
 	maxPage     = 100
 )
 
-// query returns what a list of tasks asks the store for.
-func (c *call) query(req *a2a.ListTasksRequest) (service.TurnQuery, error) {
+// turnQuery returns what a list of tasks asks the store for.
+func (c *call) turnQuery(req *a2a.ListTasksRequest) (service.TurnQuery, error) {
 	q := service.TurnQuery{SessionID: req.ContextID, AgentID: c.agent, ByChange: true, Count: true, Page: service.Page{After: req.PageToken, Limit: cmp.Or(req.PageSize, defaultPage)}}
 	if q.Page.Limit < 1 || q.Page.Limit > maxPage {
-		return q, invalid("pageSize is %d; it must be from 1 to %d", req.PageSize, maxPage)
+		return q, newInvalidParams("pageSize is %d; it must be from 1 to %d", req.PageSize, maxPage)
 	}
 	if err := checkHistory(req.HistoryLength); err != nil {
 		return q, err
@@ -283,7 +283,7 @@ func (c *call) query(req *a2a.ListTasksRequest) (service.TurnQuery, error) {
 	}
 	statuses, ok := statusesOf[req.Status]
 	if !ok {
-		return q, invalid("status %q is none", req.Status)
+		return q, newInvalidParams("status %q is none", req.Status)
 	}
 	q.Statuses = statuses
 	return q, nil
