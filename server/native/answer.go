@@ -11,8 +11,8 @@ import (
 // The answers to requests, but for events: what is asked for is read, handed to
 // the Local of whoever asks, and what it returns is written.
 
-// reply writes what a request comes to, or returns why it comes to nothing.
-func (c *call) reply(status int, body any, err error) error {
+// writeReply writes what a request comes to, or returns why it comes to nothing.
+func (c *call) writeReply(status int, body any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -25,21 +25,21 @@ func (c *call) listSessions() error {
 		return err
 	}
 	list, err := c.ListSessions(c.r.Context(), q)
-	return c.reply(http.StatusOK, list, err)
+	return c.writeReply(http.StatusOK, list, err)
 }
 
 func (c *call) readSession() error {
 	s, err := c.GetSession(c.r.Context(), c.r.PathValue("session"))
-	return c.reply(http.StatusOK, s, err)
+	return c.writeReply(http.StatusOK, s, err)
 }
 
 func (c *call) createSession() error {
 	req := CreateSession{IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
-	if err := c.body(&req); err != nil {
+	if err := c.readBody(&req); err != nil {
 		return err
 	}
 	made, err := c.CreateSession(c.r.Context(), req)
-	return c.reply(http.StatusCreated, made, err)
+	return c.writeReply(http.StatusCreated, made, err)
 }
 
 // exportSession answers with an export. It can be imported anywhere, but the
@@ -61,12 +61,12 @@ func (c *call) importSession() error {
 		return q.err
 	}
 	export := new(service.SessionExport)
-	if err := c.tolerant(export); err != nil {
+	if err := c.readTolerantBody(export); err != nil {
 		return err
 	}
-	req := ImportSession{ID: q.text(queryID), AgentID: q.text(queryAgent), IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	req := ImportSession{ID: q.readText(queryID), AgentID: q.readText(queryAgent), IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
 	made, err := c.ImportSession(c.r.Context(), req, export)
-	return c.reply(http.StatusCreated, made, err)
+	return c.writeReply(http.StatusCreated, made, err)
 }
 
 func (c *call) listTurns() error {
@@ -75,44 +75,44 @@ func (c *call) listTurns() error {
 		return err
 	}
 	list, err := c.ListTurns(c.r.Context(), q)
-	return c.reply(http.StatusOK, list, err)
+	return c.writeReply(http.StatusOK, list, err)
 }
 
 func (c *call) readTurn() error {
 	t, err := c.GetTurn(c.r.Context(), c.r.PathValue("turn"))
-	return c.reply(http.StatusOK, t, err)
+	return c.writeReply(http.StatusOK, t, err)
 }
 
 func (c *call) createTurn() error {
 	req := CreateTurn{IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
-	if err := c.body(&req); err != nil {
+	if err := c.readBody(&req); err != nil {
 		return err
 	}
 	made, err := c.CreateTurn(c.r.Context(), req)
-	return c.reply(http.StatusCreated, made, err)
+	return c.writeReply(http.StatusCreated, made, err)
 }
 
 func (c *call) cancelTurn() error {
 	var why cancellation
-	if err := c.body(&why); err != nil {
+	if err := c.readBody(&why); err != nil {
 		return err
 	}
 	t, err := c.CancelTurn(c.r.Context(), c.r.PathValue("turn"), why.Reason)
-	return c.reply(http.StatusOK, t, err)
+	return c.writeReply(http.StatusOK, t, err)
 }
 
 func (c *call) listInteractions() error {
 	list, err := c.ListInteractions(c.r.Context(), c.r.PathValue("turn"))
-	return c.reply(http.StatusOK, interactionList{list}, err)
+	return c.writeReply(http.StatusOK, interactionList{list}, err)
 }
 
 func (c *call) resolveInteraction() error {
 	var a answer
-	if err := c.body(&a); err != nil {
+	if err := c.readBody(&a); err != nil {
 		return err
 	}
 	i, err := c.AnswerInteraction(c.r.Context(), c.r.PathValue("turn"), interaction.Answer{
 		Target: c.r.PathValue("interaction"), ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason,
 	})
-	return c.reply(http.StatusOK, i, err)
+	return c.writeReply(http.StatusOK, i, err)
 }

@@ -135,14 +135,14 @@ type request struct {
 	most int64
 }
 
-// get returns a request that changes nothing.
-func get(query url.Values, path ...string) *request {
+// newGet returns a request that changes nothing.
+func newGet(query url.Values, path ...string) *request {
 	return &request{method: http.MethodGet, path: path, query: query, most: maxAnswer}
 }
 
-// post returns a request with a body, which key names, so that it may be sent
+// newPost returns a request with a body, which key names, so that it may be sent
 // again; empty makes one.
-func post(key string, body any, path ...string) (*request, error) {
+func newPost(key string, body any, path ...string) (*request, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
@@ -156,8 +156,8 @@ func post(key string, body any, path ...string) (*request, error) {
 	return r, nil
 }
 
-// url returns where a request is sent.
-func (c *Client) url(r *request) *url.URL {
+// urlOf returns where a request is sent.
+func (c *Client) urlOf(r *request) *url.URL {
 	escaped := make([]string, len(r.path))
 	for i, segment := range r.path {
 		escaped[i] = url.PathEscape(segment)
@@ -169,24 +169,24 @@ func (c *Client) url(r *request) *url.URL {
 	return &u
 }
 
-// send sends a request and reads the answer into a value. It tries again while
+// sendRequest sends a request and reads the answer into a value. It tries again while
 // that may help.
-func (c *Client) send(ctx context.Context, r *request, into any) error {
+func (c *Client) sendRequest(ctx context.Context, r *request, into any) error {
 	again := c.newPatience()
 	for {
-		err := c.once(ctx, r, into)
+		err := c.sendOnce(ctx, r, into)
 		if err == nil {
 			return nil
 		}
-		if err = again.wait(ctx, err); err != nil {
+		if err = again.waitBeforeRetry(ctx, err); err != nil {
 			return err
 		}
 	}
 }
 
-// once sends a request once.
-func (c *Client) once(ctx context.Context, r *request, into any) error {
-	resp, err := c.open(ctx, r, "application/json")
+// sendOnce sends a request once.
+func (c *Client) sendOnce(ctx context.Context, r *request, into any) error {
+	resp, err := c.openResponse(ctx, r, "application/json")
 	if err != nil {
 		return err
 	}
@@ -194,21 +194,21 @@ func (c *Client) once(ctx context.Context, r *request, into any) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, r.most+1))
 	switch {
 	case err != nil:
-		return c.cut(r, err)
+		return c.connectionError(r, err)
 	case int64(len(data)) > r.most:
-		return c.fault(r, resp, fmt.Sprintf("the answer has more than %d bytes", r.most))
+		return c.answerError(r, resp, fmt.Sprintf("the answer has more than %d bytes", r.most))
 	}
 	err = json.Unmarshal(data, into)
-	if answer, ok := into.(interface{ whole() bool }); err != nil || ok && !answer.whole() {
-		return c.fault(r, resp, "the answer is not the JSON that it should be")
+	if answer, ok := into.(interface{ isWhole() bool }); err != nil || ok && !answer.isWhole() {
+		return c.answerError(r, resp, "the answer is not the JSON that it should be")
 	}
 	return nil
 }
 
-// open sends a request and returns the answer, if it is a good one of a media
+// openResponse sends a request and returns the answer, if it is a good one of a media
 // type.
-func (c *Client) open(ctx context.Context, r *request, want string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, c.url(r).String(), bytes.NewReader(r.body))
+func (c *Client) openResponse(ctx context.Context, r *request, want string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, c.urlOf(r).String(), bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -223,17 +223,17 @@ func (c *Client) open(ctx context.Context, r *request, want string) (*http.Respo
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.cut(r, err)
+		return nil, c.connectionError(r, err)
 	}
 	c.reached.Store(true)
 	got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices:
 		defer resp.Body.Close()
-		return nil, c.refused(r, resp, got)
+		return nil, c.errorFromAnswer(r, resp, got)
 	case err != nil || got != want:
 		defer resp.Body.Close()
-		return nil, c.fault(r, resp, fmt.Sprintf("the answer is not %s: is this the server?", want))
+		return nil, c.answerError(r, resp, fmt.Sprintf("the answer is not %s: is this the server?", want))
 	}
 	return resp, nil
 }
@@ -258,19 +258,19 @@ func (c *Client) newPatience() *patience {
 	)}
 }
 
-// begin forgets what went wrong: it works again.
-func (p *patience) begin() {
+// resetWait forgets what went wrong: it works again.
+func (p *patience) resetWait() {
 	p.waits.Reset()
 	p.told = false
 }
 
-// wait waits before another try, because of an error. It returns nil when there is
+// waitBeforeRetry waits before another try, because of an error. It returns nil when there is
 // to be one, and otherwise the error or why ctx has ended.
-func (p *patience) wait(ctx context.Context, err error) error {
+func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !temporary(err) || !p.client.reached.Load() {
+	if !isTemporary(err) || !p.client.reached.Load() {
 		return err
 	}
 	wait := p.waits.NextBackOff()

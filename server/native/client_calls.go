@@ -10,22 +10,22 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// missing returns an error for an id that cannot stand in a path, so that nothing
+// errMissingID returns an error for an id that cannot stand in a path, so that nothing
 // can have it.
-func missing(kind, id string) error {
+func errMissingID(kind, id string) error {
 	if id == "" || id == "." || id == ".." {
 		return &service.NotFoundError{Kind: kind, ID: id}
 	}
 	return nil
 }
 
-// ask sends a request and returns the answer.
-func ask[T any](ctx context.Context, c *Client, r *request, err error) (*T, error) {
+// sendFor sends a request and returns the answer.
+func sendFor[T any](ctx context.Context, c *Client, r *request, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
 	into := new(T)
-	if err := c.send(ctx, r, into); err != nil {
+	if err := c.sendRequest(ctx, r, into); err != nil {
 		return nil, err
 	}
 	return into, nil
@@ -33,68 +33,68 @@ func ask[T any](ctx context.Context, c *Client, r *request, err error) (*T, erro
 
 // ListSessions returns a page of sessions.
 func (c *Client) ListSessions(ctx context.Context, q SessionQuery) (*SessionList, error) {
-	return ask[SessionList](ctx, c, get(q.values(), "sessions"), nil)
+	return sendFor[SessionList](ctx, c, newGet(q.toValues(), "sessions"), nil)
 }
 
 // GetSession returns a session.
 func (c *Client) GetSession(ctx context.Context, id string) (*Session, error) {
-	return ask[Session](ctx, c, get(nil, "sessions", id), missing("session", id))
+	return sendFor[Session](ctx, c, newGet(nil, "sessions", id), errMissingID("session", id))
 }
 
 // CreateSession makes a session.
 func (c *Client) CreateSession(ctx context.Context, req CreateSession) (*Session, error) {
-	r, err := post(req.IdempotencyKey, req, "sessions")
-	return ask[Session](ctx, c, r, err)
+	r, err := newPost(req.IdempotencyKey, req, "sessions")
+	return sendFor[Session](ctx, c, r, err)
 }
 
 // ExportSession returns a session with everything that its tip is made of, but for
 // the values of headers in its metadata.
 func (c *Client) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
-	r := get(nil, "sessions", id, "export")
+	r := newGet(nil, "sessions", id, "export")
 	r.most = maxExport
-	return ask[service.SessionExport](ctx, c, r, missing("session", id))
+	return sendFor[service.SessionExport](ctx, c, r, errMissingID("session", id))
 }
 
 // ImportSession makes a session of an export. Labels and metadata are those of the
 // export.
 func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
-	r, err := post(req.IdempotencyKey, export, "sessions", "import")
+	r, err := newPost(req.IdempotencyKey, export, "sessions", "import")
 	if err == nil {
 		r.query = url.Values{}
 		setText(r.query, queryID, req.ID)
 		setText(r.query, queryAgent, req.AgentID)
 	}
-	return ask[Session](ctx, c, r, err)
+	return sendFor[Session](ctx, c, r, err)
 }
 
 // ListTurns returns a page of turns, with what they wait for.
 func (c *Client) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
-	return ask[TurnList](ctx, c, get(q.values(), "turns"), nil)
+	return sendFor[TurnList](ctx, c, newGet(q.toValues(), "turns"), nil)
 }
 
 // GetTurn returns a turn, with what it waits for.
 func (c *Client) GetTurn(ctx context.Context, id string) (*Turn, error) {
-	return ask[Turn](ctx, c, get(nil, "turns", id), missing("turn", id))
+	return sendFor[Turn](ctx, c, newGet(nil, "turns", id), errMissingID("turn", id))
 }
 
 // CreateTurn stores a turn, which the server works on.
 func (c *Client) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
-	r, err := post(req.IdempotencyKey, req, "turns")
-	return ask[Turn](ctx, c, r, err)
+	r, err := newPost(req.IdempotencyKey, req, "turns")
+	return sendFor[Turn](ctx, c, r, err)
 }
 
 // CancelTurn ends a turn, wherever it runs. One that has ended stays as it is.
 func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
-	if err := missing("turn", id); err != nil {
+	if err := errMissingID("turn", id); err != nil {
 		return nil, err
 	}
-	r, err := post("", cancellation{reason}, "turns", id, "cancel")
-	return ask[Turn](ctx, c, r, err)
+	r, err := newPost("", cancellation{reason}, "turns", id, "cancel")
+	return sendFor[Turn](ctx, c, r, err)
 }
 
 // ListInteractions returns what a turn asked for, the oldest first.
 func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interaction, error) {
-	list, err := ask[interactionList](ctx, c, get(nil, "turns", turnID, "interactions"), missing("turn", turnID))
+	list, err := sendFor[interactionList](ctx, c, newGet(nil, "turns", turnID, "interactions"), errMissingID("turn", turnID))
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +103,15 @@ func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interac
 
 // AnswerInteraction answers what a turn waits for.
 func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interaction.Answer) (*Interaction, error) {
-	if err := missing("turn", turnID); err != nil {
+	if err := errMissingID("turn", turnID); err != nil {
 		return nil, err
 	}
-	if err := missing("interaction", a.Target); err != nil {
+	if err := errMissingID("interaction", a.Target); err != nil {
 		return nil, err
 	}
 	body := answer{ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason}
-	r, err := post("", body, "turns", turnID, "interactions", a.Target)
-	return ask[Interaction](ctx, c, r, err)
+	r, err := newPost("", body, "turns", turnID, "interactions", a.Target)
+	return sendFor[Interaction](ctx, c, r, err)
 }
 
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
@@ -119,7 +119,7 @@ func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interac
 func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
 	query := pageValues(service.Page{Limit: limit})
 	query.Set(queryAfter, strconv.FormatUint(after, 10))
-	list, err := ask[eventList](ctx, c, get(query, "turns", turnID, "events"), missing("turn", turnID))
+	list, err := sendFor[eventList](ctx, c, newGet(query, "turns", turnID, "events"), errMissingID("turn", turnID))
 	if err != nil {
 		return nil, err
 	}

@@ -66,29 +66,29 @@ func (e *brokenError) Error() string { return fmt.Sprintf("%s %s: %v", e.method,
 // Unwrap returns why.
 func (e *brokenError) Unwrap() error { return e.err }
 
-// cut returns the error of a connection that broke.
-func (c *Client) cut(r *request, err error) error {
+// connectionError returns the error of a connection that broke.
+func (c *Client) connectionError(r *request, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // which would name the query, too
 	}
-	return &brokenError{method: r.method, url: c.shown(r), err: err}
+	return &brokenError{method: r.method, url: c.shownURL(r), err: err}
 }
 
-// shown returns the URL of a request without its query.
-func (c *Client) shown(r *request) string {
-	u := c.url(r)
+// shownURL returns the URL of a request without its query.
+func (c *Client) shownURL(r *request) string {
+	u := c.urlOf(r)
 	u.RawQuery = ""
 	return u.String()
 }
 
-// fault returns the error of an answer that makes no sense.
-func (c *Client) fault(r *request, resp *http.Response, problem string) error {
-	return &Error{Method: r.method, URL: c.shown(r), Status: resp.StatusCode, Message: problem}
+// answerError returns the error of an answer that makes no sense.
+func (c *Client) answerError(r *request, resp *http.Response, problem string) error {
+	return &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, Message: problem}
 }
 
-// refused returns the error that a server answered with.
-func (c *Client) refused(r *request, resp *http.Response, mediaType string) error {
-	e := &Error{Method: r.method, URL: c.shown(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+// errorFromAnswer returns the error that a server answered with.
+func (c *Client) errorFromAnswer(r *request, resp *http.Response, mediaType string) error {
+	e := &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if err == nil && mediaType == "application/json" {
 		decodeError(data, e)
@@ -98,14 +98,14 @@ func (c *Client) refused(r *request, resp *http.Response, mediaType string) erro
 	case resp.StatusCode < http.StatusBadRequest:
 		e.Message = "the server sends elsewhere, where this client does not go"
 	default:
-		e.Message = strange(mediaType, data)
+		e.Message = describeStranger(mediaType, data)
 	}
 	return e
 }
 
-// strange describes an answer that is none of a server of this kind. What it says in
+// describeStranger describes an answer that is none of a server of this kind. What it says in
 // plain words is repeated: it may be that the server speaks TLS.
-func strange(mediaType string, data []byte) string {
+func describeStranger(mediaType string, data []byte) string {
 	const text = "this is no answer of a runtime: is the URL right?"
 	says := strings.TrimSpace(string(data))
 	if says == "" || mediaType != "" && mediaType != "text/plain" {
@@ -146,8 +146,8 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// temporary reports whether a request may be answered when it comes again.
-func temporary(err error) bool {
+// isTemporary reports whether a request may be answered when it comes again.
+func isTemporary(err error) bool {
 	if errors.As(err, new(*brokenError)) {
 		return true
 	}

@@ -23,20 +23,20 @@ import (
 // for is read by itself. An error ends the sequence.
 func (c *Client) Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		if err := missing("turn", turnID); err != nil {
+		if err := errMissingID("turn", turnID); err != nil {
 			yield(event.Record{}, err)
 			return
 		}
 		f := &follower{client: c, turnID: turnID, seq: after, again: c.newPatience()}
 		for {
-			over, err := f.once(ctx, yield)
-			if over || err == nil && f.ended(ctx, yield) {
+			over, err := f.readStream(ctx, yield)
+			if over || err == nil && f.hasEnded(ctx, yield) {
 				return
 			}
 			if err == nil {
-				err = f.client.cut(f.request(), errEnded)
+				err = f.client.connectionError(f.newRequest(), errEnded)
 			}
-			if err = f.again.wait(ctx, err); err != nil {
+			if err = f.again.waitBeforeRetry(ctx, err); err != nil {
 				yield(event.Record{}, err)
 				return
 			}
@@ -63,20 +63,20 @@ type follower struct {
 	again *patience
 }
 
-func (f *follower) request() *request {
-	r := get(nil, "turns", f.turnID, "events")
+func (f *follower) newRequest() *request {
+	r := newGet(nil, "turns", f.turnID, "events")
 	r.header = http.Header{}
 	r.header.Set(resumeHeader, strconv.FormatUint(f.seq, 10))
 	return r
 }
 
-// once reads one stream. Over tells that the sequence has ended; otherwise the
+// readStream reads one stream. Over tells that the sequence has ended; otherwise the
 // error says why the stream did, nil for an end in good order.
-func (f *follower) once(ctx context.Context, yield func(event.Record, error) bool) (over bool, err error) {
+func (f *follower) readStream(ctx context.Context, yield func(event.Record, error) bool) (over bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := f.request()
-	resp, err := f.client.open(ctx, r, streamType)
+	r := f.newRequest()
+	resp, err := f.client.openResponse(ctx, r, streamType)
 	if err != nil {
 		return false, err
 	}
@@ -90,20 +90,20 @@ func (f *follower) once(ctx context.Context, yield func(event.Record, error) boo
 		case errors.Is(err, io.EOF):
 			return false, nil
 		case err != nil && errors.Is(context.Cause(ctx), errSilent):
-			return false, f.client.cut(r, errSilent)
+			return false, f.client.connectionError(r, errSilent)
 		case errors.Is(err, errStream):
-			return false, f.client.fault(r, resp, err.Error())
+			return false, f.client.answerError(r, resp, err.Error())
 		case err != nil:
-			return false, f.client.cut(r, err)
+			return false, f.client.connectionError(r, err)
 		case record.Seq <= f.seq:
 			continue // it was handed on already
 		}
 		silence.Stop() // the one who reads takes the time that it needs
-		if record, err = f.complete(ctx, record); err != nil {
+		if record, err = f.completeEvent(ctx, record); err != nil {
 			return false, err
 		}
 		f.seq = record.Seq
-		f.again.begin()
+		f.again.resetWait()
 		if !yield(*record, nil) || record.Terminal() {
 			return true, nil
 		}
@@ -111,9 +111,9 @@ func (f *follower) once(ctx context.Context, yield func(event.Record, error) boo
 	}
 }
 
-// complete returns an event as it is: one that was cut off to be sent in a stream is
+// completeEvent returns an event as it is: one that was cut off to be sent in a stream is
 // read by itself.
-func (f *follower) complete(ctx context.Context, record *event.Record) (*event.Record, error) {
+func (f *follower) completeEvent(ctx context.Context, record *event.Record) (*event.Record, error) {
 	var said struct {
 		Truncated bool `json:"truncated"` // jsonfit.Marker
 	}
@@ -130,10 +130,10 @@ func (f *follower) complete(ctx context.Context, record *event.Record) (*event.R
 	return &list[0], nil
 }
 
-// ended reports whether there is nothing more to come after a stream that ended in
+// hasEnded reports whether there is nothing more to come after a stream that ended in
 // good order. The terminal event may be hidden, or not kept any more; but the end
 // may also be the doing of a proxy, and what it cut off is then still to come.
-func (f *follower) ended(ctx context.Context, yield func(event.Record, error) bool) bool {
+func (f *follower) hasEnded(ctx context.Context, yield func(event.Record, error) bool) bool {
 	if f.last {
 		return true
 	}
@@ -171,7 +171,7 @@ func (e *eventReader) next() (*event.Record, error) {
 	var id string
 	begun := false
 	for {
-		line, err := e.line(maxEvent - len(data))
+		line, err := e.readLine(maxEvent - len(data))
 		switch {
 		case errors.Is(err, io.EOF) && (begun || len(line) > 0):
 			return nil, io.ErrUnexpectedEOF
@@ -199,9 +199,9 @@ func (e *eventReader) next() (*event.Record, error) {
 	}
 }
 
-// line returns a line without its end. The bytes are good until the next one is
+// readLine returns a line without its end. The bytes are good until the next one is
 // read.
-func (e *eventReader) line(most int) ([]byte, error) {
+func (e *eventReader) readLine(most int) ([]byte, error) {
 	var whole []byte
 	for {
 		part, err := e.in.ReadSlice('\n')

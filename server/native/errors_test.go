@@ -71,7 +71,7 @@ func refused(t *testing.T, err error) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(server.WithPrincipal(t.Context(), &server.Principal{}), http.MethodGet, "/", http.NoBody)
-	new(Surface).route("GET /", "", func(*call) error { return err }).Handler.ServeHTTP(w, r)
+	new(Surface).newRoute("GET /", "", func(*call) error { return err }).Handler.ServeHTTP(w, r)
 	return w
 }
 

@@ -114,7 +114,7 @@ func TestPropertyQueriesCrossTheWire(t *testing.T) {
 			State: rapid.SampledFrom([]store.SessionState{"", store.SessionActive, store.SessionArchived}).Draw(t, "state"), AgentID: text.Draw(t, "agent"), Page: page.Draw(t, "page"),
 			Labels: rapid.MapOf(rapid.StringMatching(`[a-z&ü ]{1,4}`), text).Draw(t, "labels"),
 		}
-		got, err := sessionQuery(request(sessions.values()))
+		got, err := sessionQuery(request(sessions.toValues()))
 		if diff := cmp.Diff(sessions, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
@@ -122,7 +122,7 @@ func TestPropertyQueriesCrossTheWire(t *testing.T) {
 			SessionID: text.Draw(t, "session"), AgentID: text.Draw(t, "agent"), Page: page.Draw(t, "page"),
 			Statuses: rapid.SliceOf(rapid.SampledFrom([]store.Status{store.Pending, store.Running, store.Waiting, store.Canceled})).Draw(t, "statuses"),
 		}
-		list, err := turnQuery(request(turns.values()))
+		list, err := turnQuery(request(turns.toValues()))
 		if diff := cmp.Diff(turns, list, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}

@@ -47,7 +47,7 @@ func shownSession(s *service.Session, err error) (*Session, error) {
 
 // CreateSession makes a session. The errors are those of the service.
 func (l *Local) CreateSession(ctx context.Context, req CreateSession) (*Session, error) {
-	return shownSession(l.Service.CreateSession(ctx, l.Caller, req.request()))
+	return shownSession(l.Service.CreateSession(ctx, l.Caller, req.toRequest()))
 }
 
 // ExportSession returns a session with everything that its tip is made of.
@@ -61,7 +61,7 @@ func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *se
 	if err := checkExport(export); err != nil {
 		return nil, err
 	}
-	return shownSession(l.Service.ImportSession(ctx, l.Caller, req.request(), export))
+	return shownSession(l.Service.ImportSession(ctx, l.Caller, req.toRequest(), export))
 }
 
 // ListTurns returns a page of turns, with what they wait for. It has fewer than
@@ -114,7 +114,7 @@ func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	if err := checkInput(req.Input); err != nil {
 		return nil, err
 	}
-	t, err := l.Service.CreateTurn(ctx, l.Caller, req.request())
+	t, err := l.Service.CreateTurn(ctx, l.Caller, req.toRequest())
 	return l.shownTurn(ctx, t, err)
 }
 

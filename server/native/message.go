@@ -19,7 +19,7 @@ func checkInput(input []model.Message) error {
 			default:
 				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].type", i, n), Problem: fmt.Sprintf("%q is none of text, image, file", part.Type)}
 			}
-			if !complete(part) {
+			if !isComplete(part) {
 				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d]", i, n), Problem: fmt.Sprintf("a part of type %s needs its content", part.Type)}
 			}
 		}
@@ -37,7 +37,7 @@ func checkExport(export *service.SessionExport) error {
 				return &service.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d]", i, n), Problem: "it is no message"}
 			}
 			for k := range m.Parts {
-				if !complete(&m.Parts[k]) {
+				if !isComplete(&m.Parts[k]) {
 					return &service.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d].parts[%d]", i, n, k), Problem: fmt.Sprintf("a part of type %q needs its content", m.Parts[k].Type)}
 				}
 			}
@@ -46,8 +46,8 @@ func checkExport(export *service.SessionExport) error {
 	return nil
 }
 
-// complete reports whether a part has what its type says.
-func complete(p *model.Part) bool {
+// isComplete reports whether a part has what its type says.
+func isComplete(p *model.Part) bool {
 	switch p.Type {
 	case model.PartText:
 		return true
@@ -62,7 +62,7 @@ func complete(p *model.Part) bool {
 			return false
 		}
 		for i := range p.ToolResult.Content {
-			if !complete(&p.ToolResult.Content[i]) {
+			if !isComplete(&p.ToolResult.Content[i]) {
 				return false
 			}
 		}

@@ -28,11 +28,11 @@ const (
 	queryLimit   = "limit"
 )
 
-// body reads the body of a request, which has no fields but those that are known,
+// readBody reads the body of a request, which has no fields but those that are known,
 // and tolerant reads one that may. A body that is empty is an empty object.
-func (c *call) body(into any) error { return server.ReadJSON(c.r, into, true) }
+func (c *call) readBody(into any) error { return server.ReadJSON(c.r, into, true) }
 
-func (c *call) tolerant(into any) error { return server.ReadJSON(c.r, into, false) }
+func (c *call) readTolerantBody(into any) error { return server.ReadJSON(c.r, into, false) }
 
 // query is what a request says behind the question mark.
 type query struct {
@@ -55,52 +55,54 @@ func queryOf(r *http.Request, known ...string) *query {
 	for _, name := range names {
 		switch {
 		case !slices.Contains(known, name):
-			q.wrong(clip.Text(name), "there is no such parameter")
+			q.noteProblem(clip.Text(name), "there is no such parameter")
 		case len(values[name]) > 1 && name != queryLabel && name != queryStatus:
-			q.wrong(name, "it is given more than once")
+			q.noteProblem(name, "it is given more than once")
 		}
 	}
 	return q
 }
 
-// wrong notes the first thing that is wrong.
-func (q *query) wrong(field, problem string) {
+// noteProblem notes the first thing that is wrong.
+func (q *query) noteProblem(field, problem string) {
 	if q.err == nil {
 		q.err = &service.InvalidError{Field: field, Problem: problem}
 	}
 }
 
-func (q *query) text(name string) string { return q.values.Get(name) }
+func (q *query) readText(name string) string { return q.values.Get(name) }
 
-// number reads a number that is not negative; 0 when it is absent.
-func (q *query) number(name string) uint64 {
+// readNumber reads a number that is not negative; 0 when it is absent.
+func (q *query) readNumber(name string) uint64 {
 	text := q.values.Get(name)
 	if text == "" {
 		return 0
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		q.wrong(name, fmt.Sprintf("%q is no number from 0 on", clip.Text(text)))
+		q.noteProblem(name, fmt.Sprintf("%q is no number from 0 on", clip.Text(text)))
 	}
 	return n
 }
 
-// limit reads how many records a page may have; 0 when it is absent.
-func (q *query) limit() int {
-	n := q.number(queryLimit)
+// pageLimit reads how many records a page may have; 0 when it is absent.
+func (q *query) pageLimit() int {
+	n := q.readNumber(queryLimit)
 	if n > service.MaxPage || n == 0 && q.values.Has(queryLimit) {
-		q.wrong(queryLimit, fmt.Sprintf("it must be from 1 to %d", service.MaxPage))
+		q.noteProblem(queryLimit, fmt.Sprintf("it must be from 1 to %d", service.MaxPage))
 		return 0
 	}
 	return int(n) //nolint:gosec // it was checked
 }
 
-func (q *query) page() service.Page { return service.Page{After: q.text(queryAfter), Limit: q.limit()} }
+func (q *query) readPage() service.Page {
+	return service.Page{After: q.readText(queryAfter), Limit: q.pageLimit()}
+}
 
 // oneOf reads a word of a list; empty when it is absent.
 func oneOf[T ~string](q *query, name, text string, words ...T) T {
 	if text != "" && !slices.Contains(words, T(text)) {
-		q.wrong(name, fmt.Sprintf("%q is none of %v", clip.Text(text), words))
+		q.noteProblem(name, fmt.Sprintf("%q is none of %v", clip.Text(text), words))
 	}
 	return T(text)
 }
@@ -109,13 +111,13 @@ func oneOf[T ~string](q *query, name, text string, words ...T) T {
 func sessionQuery(r *http.Request) (SessionQuery, error) {
 	q := queryOf(r, queryState, queryAgent, queryLabel, queryAfter, queryLimit)
 	list := SessionQuery{
-		State:   oneOf(q, queryState, q.text(queryState), service.SessionActive, service.SessionArchived),
-		AgentID: q.text(queryAgent), Page: q.page(),
+		State:   oneOf(q, queryState, q.readText(queryState), service.SessionActive, service.SessionArchived),
+		AgentID: q.readText(queryAgent), Page: q.readPage(),
 	}
 	for _, label := range q.values[queryLabel] {
 		name, value, ok := strings.Cut(label, "=")
 		if !ok || name == "" {
-			q.wrong(queryLabel, "it must be name=value")
+			q.noteProblem(queryLabel, "it must be name=value")
 		}
 		if list.Labels == nil {
 			list.Labels = map[string]string{}
@@ -125,8 +127,8 @@ func sessionQuery(r *http.Request) (SessionQuery, error) {
 	return list, q.err
 }
 
-// values writes the query as sessionQuery reads it.
-func (s *SessionQuery) values() url.Values {
+// toValues writes the query as sessionQuery reads it.
+func (s *SessionQuery) toValues() url.Values {
 	v := pageValues(s.Page)
 	setText(v, queryState, string(s.State))
 	setText(v, queryAgent, s.AgentID)
@@ -140,7 +142,7 @@ func (s *SessionQuery) values() url.Values {
 // turnQuery reads the query of a list of turns.
 func turnQuery(r *http.Request) (TurnQuery, error) {
 	q := queryOf(r, querySession, queryAgent, queryStatus, queryAfter, queryLimit)
-	list := TurnQuery{SessionID: q.text(querySession), AgentID: q.text(queryAgent), Page: q.page()}
+	list := TurnQuery{SessionID: q.readText(querySession), AgentID: q.readText(queryAgent), Page: q.readPage()}
 	for _, status := range q.values[queryStatus] {
 		list.Statuses = append(list.Statuses, oneOf(q, queryStatus, status,
 			service.Pending, service.Running, service.Waiting, service.Succeeded, service.Failed, service.Canceled))
@@ -148,8 +150,8 @@ func turnQuery(r *http.Request) (TurnQuery, error) {
 	return list, q.err
 }
 
-// values writes the query as turnQuery reads it.
-func (t *TurnQuery) values() url.Values {
+// toValues writes the query as turnQuery reads it.
+func (t *TurnQuery) toValues() url.Values {
 	v := pageValues(t.Page)
 	setText(v, querySession, t.SessionID)
 	setText(v, queryAgent, t.AgentID)

@@ -60,7 +60,7 @@ type CreateSession struct {
 	IdempotencyKey string `json:"-"`
 }
 
-func (c *CreateSession) request() service.CreateSession {
+func (c *CreateSession) toRequest() service.CreateSession {
 	return service.CreateSession{ID: c.ID, AgentID: c.AgentID, Labels: c.Labels, Metadata: c.Metadata, IdempotencyKey: c.IdempotencyKey}
 }
 
@@ -73,12 +73,12 @@ type ImportSession struct {
 	IdempotencyKey string
 }
 
-func (i *ImportSession) request() service.CreateSession {
+func (i *ImportSession) toRequest() service.CreateSession {
 	return service.CreateSession{ID: i.ID, AgentID: i.AgentID, IdempotencyKey: i.IdempotencyKey}
 }
 
-// whole reports whether an answer is a session.
-func (s *Session) whole() bool { return s.ID != "" }
+// isWhole reports whether an answer is a session.
+func (s *Session) isWhole() bool { return s.ID != "" }
 
 func sessionOf(s *service.Session) Session {
 	return Session{

@@ -29,15 +29,15 @@ const (
 	frameOverhead = 4 << 10
 )
 
-// events answers with the events of a turn: a page of those there are, or a stream
+// serveEvents answers with the events of a turn: a page of those there are, or a stream
 // of those and of those that come.
-func (c *call) events() error {
+func (c *call) serveEvents() error {
 	q := queryOf(c.r, queryAfter, queryLimit)
-	after, limit := q.number(queryAfter), q.limit()
+	after, limit := q.readNumber(queryAfter), q.pageLimit()
 	if seen := c.r.Header.Get(resumeHeader); seen != "" {
 		n, err := strconv.ParseUint(seen, 10, 64)
 		if err != nil {
-			q.wrong(resumeHeader, "\""+clip.Text(seen)+"\" is no number from 0 on")
+			q.noteProblem(resumeHeader, "\""+clip.Text(seen)+"\" is no number from 0 on")
 		}
 		after = n // a client that comes back knows better than the query it began with
 	}
@@ -52,7 +52,7 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	c.stream(turn, after)
+	c.streamEvents(turn, after)
 	return nil
 }
 
@@ -75,10 +75,10 @@ func (c *call) eventPage(id string, after uint64, limit int) error {
 	return server.WriteJSON(c.w, http.StatusOK, eventList{records})
 }
 
-// stream answers with the events of a turn as server-sent events, up to the
+// streamEvents answers with the events of a turn as server-sent events, up to the
 // terminal one. A stream that ends before is cut off: clients take an orderly end
 // for that of the turn.
-func (c *call) stream(turn *service.Turn, after uint64) {
+func (c *call) streamEvents(turn *service.Turn, after uint64) {
 	logger, id := c.settings.Logger, turn.ID // the turn itself and the call may be large, and are not kept
 	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
@@ -93,9 +93,9 @@ func (c *call) stream(turn *service.Turn, after uint64) {
 	})
 }
 
-// shortened encodes an event that is too large for a stream: what it says is cut off,
+// shortenEvent encodes an event that is too large for a stream: what it says is cut off,
 // and said to be.
-func shortened(r *event.Record, size int) ([]byte, error) {
+func shortenEvent(r *event.Record, size int) ([]byte, error) {
 	whole, err := json.Marshal(r.Data) // of as many bytes as within the event
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func writeEvent(b *bytes.Buffer, r *event.Record) error {
 		size = server.MaxLastFrame
 	}
 	if len(data) > size-frameOverhead {
-		if data, err = shortened(r, size); err != nil {
+		if data, err = shortenEvent(r, size); err != nil {
 			return err
 		}
 	}

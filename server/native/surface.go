@@ -62,22 +62,22 @@ func (*Surface) OpenAPI() []byte { return description }
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	events := s.route("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).events)
+	events := s.newRoute("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).serveEvents)
 	events.Stream = true
-	create := s.route("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn)
+	create := s.newRoute("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn)
 	create.Begins = true
 	return []server.Route{
-		s.route("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
-		s.route("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
-		s.route("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession),
-		s.route("GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
-		s.route("GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, (*call).exportSession),
-		s.route("GET "+Prefix+"/turns", settings.ScopeRunsRead, (*call).listTurns),
+		s.newRoute("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
+		s.newRoute("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
+		s.newRoute("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession),
+		s.newRoute("GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
+		s.newRoute("GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, (*call).exportSession),
+		s.newRoute("GET "+Prefix+"/turns", settings.ScopeRunsRead, (*call).listTurns),
 		create,
-		s.route("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
-		s.route("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
-		s.route("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
-		s.route("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
+		s.newRoute("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
+		s.newRoute("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
+		s.newRoute("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
+		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
 		events,
 	}
 }
@@ -90,8 +90,8 @@ type call struct {
 	r *http.Request
 }
 
-// route returns a route whose handler answers by itself, or returns why not.
-func (s *Surface) route(pattern, scope string, answer func(*call) error) server.Route {
+// newRoute returns a route whose handler answers by itself, or returns why not.
+func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		return answer(&call{Surface: s, Local: Local{Service: s.settings.Service, Caller: caller}, w: w, r: r})
 	})

@@ -90,7 +90,7 @@ type CreateTurn struct {
 	IdempotencyKey string `json:"-"`
 }
 
-func (c *CreateTurn) request() service.CreateTurn {
+func (c *CreateTurn) toRequest() service.CreateTurn {
 	return service.CreateTurn{
 		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
 		OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
@@ -139,11 +139,11 @@ type eventList struct {
 	Events []event.Record `json:"events"`
 }
 
-// whole reports whether an answer is a turn.
-func (t *Turn) whole() bool { return t.ID != "" && t.Status != "" }
+// isWhole reports whether an answer is a turn.
+func (t *Turn) isWhole() bool { return t.ID != "" && t.Status != "" }
 
-// whole reports whether an answer is an interaction.
-func (i *Interaction) whole() bool { return i.ID != "" && i.State != "" }
+// isWhole reports whether an answer is an interaction.
+func (i *Interaction) isWhole() bool { return i.ID != "" && i.State != "" }
 
 func turnOf(t *service.Turn, waitsFor []Question) Turn {
 	return Turn{
