@@ -122,7 +122,7 @@ func (k *RemoteKeys) Find(ctx context.Context, keyID string) ([]jose.JSONWebKey,
 		case k.asking == nil && wanted:
 			k.asking = make(chan struct{})
 			k.mu.Unlock()
-			k.ask(ctx)
+			k.askIssuer(ctx)
 			continue
 		}
 		err := k.err
@@ -134,11 +134,11 @@ func (k *RemoteKeys) Find(ctx context.Context, keyID string) ([]jose.JSONWebKey,
 	}
 }
 
-// ask asks the issuer, for all who wait, also when the one who began to is gone.
-func (k *RemoteKeys) ask(ctx context.Context) {
+// askIssuer asks the issuer, for all who wait, also when the one who began to is gone.
+func (k *RemoteKeys) askIssuer(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
-	keys, err := k.fetch(ctx)
+	keys, err := k.fetchKeys(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err == nil {
@@ -149,7 +149,7 @@ func (k *RemoteKeys) ask(ctx context.Context) {
 	k.asking = nil
 }
 
-func (k *RemoteKeys) fetch(ctx context.Context) (FixedKeys, error) {
+func (k *RemoteKeys) fetchKeys(ctx context.Context) (FixedKeys, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, http.NoBody)
 	if err != nil {
 		return nil, err

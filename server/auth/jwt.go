@@ -91,11 +91,11 @@ func NewJWT(s JWTSettings) (*JWT, error) {
 
 // Authenticate returns who a token says that shows it.
 func (j *JWT) Authenticate(r *http.Request) (*server.Principal, error) {
-	shown, err := credential(r.Header)
+	shown, err := credentialFrom(r.Header)
 	if err != nil {
 		return nil, err
 	}
-	if !compact(shown) {
+	if !isCompactToken(shown) {
 		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is no signed token"}
 	}
 	if len(shown) > maxToken {
@@ -120,14 +120,14 @@ func (j *JWT) Authenticate(r *http.Request) (*server.Principal, error) {
 		var claims jwt.Claims
 		var all map[string]json.RawMessage
 		if token.Claims(keys[i].Key, &claims, &all) == nil {
-			return j.principal(&claims, all)
+			return j.principalOf(&claims, all)
 		}
 	}
 	return nil, badToken("no key of the issuer has signed it")
 }
 
-// compact reports whether a credential has the form of a signed token.
-func compact(shown string) bool {
+// isCompactToken reports whether a credential has the form of a signed token.
+func isCompactToken(shown string) bool {
 	return strings.HasPrefix(shown, "eyJ") && strings.Count(shown, ".") == 2
 }
 
@@ -143,9 +143,9 @@ func badToken(problem string) error {
 	return &server.CredentialError{Problem: "the token is not good: " + problem}
 }
 
-// principal checks what a token says whose signature is good, and returns whom it
+// principalOf checks what a token says whose signature is good, and returns whom it
 // means.
-func (j *JWT) principal(claims *jwt.Claims, all map[string]json.RawMessage) (*server.Principal, error) {
+func (j *JWT) principalOf(claims *jwt.Claims, all map[string]json.RawMessage) (*server.Principal, error) {
 	if claims.Expiry == nil {
 		return nil, badToken("it never expires")
 	}

@@ -93,7 +93,7 @@ func NewKeys(keys []Key, clock func() time.Time) *Keys {
 // Authenticate returns who shows a key. Keys are looked up by their hash, which
 // whoever guesses cannot choose, so that the time it takes tells nothing.
 func (k *Keys) Authenticate(r *http.Request) (*server.Principal, error) {
-	shown, err := credential(r.Header)
+	shown, err := credentialFrom(r.Header)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func (k *Keys) Authenticate(r *http.Request) (*server.Principal, error) {
 	return key.Principal, nil
 }
 
-// credential returns the key or token that a request shows. One that shows two
+// credentialFrom returns the key or token that a request shows. One that shows two
 // is refused, because others on its way may have looked at the other one.
-func credential(h http.Header) (string, error) {
+func credentialFrom(h http.Header) (string, error) {
 	bearer, keys := h.Values("Authorization"), h.Values("X-Api-Key")
 	switch {
 	case len(bearer)+len(keys) == 0:

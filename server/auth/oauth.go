@@ -135,26 +135,26 @@ type grant struct {
 // Authenticate returns the principal of the client that an access token was issued
 // to, with the scopes of the token.
 func (o *OAuth) Authenticate(r *http.Request) (*server.Principal, error) {
-	shown, err := credential(r.Header)
+	shown, err := credentialFrom(r.Header)
 	if err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(shown, o.access) {
 		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is no access token"}
 	}
-	g, client, err := o.open(o.access, shown)
+	g, client, err := o.openToken(o.access, shown)
 	if err != nil {
 		return nil, err
 	}
 	p := *client.Principal
-	p.Caller.Scopes = both(g.Scopes, p.Caller.Scopes)
+	p.Caller.Scopes = intersectScopes(g.Scopes, p.Caller.Scopes)
 	return &p, nil
 }
 
 // IssueRefreshToken returns a refresh token of a client, with which it gets access
 // tokens until a day.
 func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time.Time) (string, error) {
-	client := o.client(clientID)
+	client := o.findClient(clientID)
 	if client == nil {
 		return "", fmt.Errorf("there is no client %q", clientID)
 	}
@@ -164,30 +164,30 @@ func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time
 	if beyond := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(client.Principal.Caller.Scopes, s) }); len(beyond) > 0 {
 		return "", fmt.Errorf("the client %s has no scope %s", clientID, beyond[0])
 	}
-	return o.seal(o.refresh, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
+	return o.sealToken(o.refresh, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
 }
 
-// lifetime returns how long a new access token is good.
-func (o *OAuth) lifetime() time.Duration {
+// tokenLifetime returns how long a new access token is good.
+func (o *OAuth) tokenLifetime() time.Duration {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.ttl
 }
 
-func (o *OAuth) client(id string) *Client {
+func (o *OAuth) findClient(id string) *Client {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.clients[id]
 }
 
-// both returns the scopes that are in both lists; never nil, which would be all.
-func both(a, b []string) []string {
+// intersectScopes returns the scopes that are in both lists; never nil, which would be all.
+func intersectScopes(a, b []string) []string {
 	return slices.DeleteFunc(append([]string{}, a...), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// sign returns the signature of what a token of a client says. Neither a token of
+// signToken returns the signature of what a token of a client says. Neither a token of
 // another kind nor one from before the client had its secret has it.
-func (o *OAuth) sign(prefix, payload string, client *Client) []byte {
+func (o *OAuth) signToken(prefix, payload string, client *Client) []byte {
 	mac := hmac.New(sha256.New, o.key)
 	for _, part := range []string{prefix, payload, client.Secret.String()} {
 		mac.Write([]byte(part))
@@ -196,22 +196,22 @@ func (o *OAuth) sign(prefix, payload string, client *Client) []byte {
 	return mac.Sum(nil)
 }
 
-// seal writes a token.
-func (o *OAuth) seal(prefix string, client *Client, g *grant) (string, error) {
+// sealToken writes a token.
+func (o *OAuth) sealToken(prefix string, client *Client, g *grant) (string, error) {
 	g.ID = uuid.NewString()
 	data, err := json.Marshal(g)
 	if err != nil {
 		return "", fmt.Errorf("write a token: %w", err)
 	}
 	payload := base64.RawURLEncoding.EncodeToString(data)
-	return prefix + payload + "." + base64.RawURLEncoding.EncodeToString(o.sign(prefix, payload, client)), nil
+	return prefix + payload + "." + base64.RawURLEncoding.EncodeToString(o.signToken(prefix, payload, client)), nil
 }
 
 // errBadToken is the problem of tokens that this server did not issue.
 var errBadToken = &server.CredentialError{Problem: "the access token is not one of this server"}
 
-// open reads a token that is good now, or says why it is not.
-func (o *OAuth) open(prefix, token string) (*grant, *Client, error) {
+// openToken reads a token that is good now, or says why it is not.
+func (o *OAuth) openToken(prefix, token string) (*grant, *Client, error) {
 	payload, signature, ok := strings.Cut(strings.TrimPrefix(token, prefix), ".")
 	if !ok || len(token) > maxToken {
 		return nil, nil, errBadToken
@@ -228,24 +228,24 @@ func (o *OAuth) open(prefix, token string) (*grant, *Client, error) {
 	if json.Unmarshal(data, &g) != nil {
 		return nil, nil, errBadToken
 	}
-	client := o.client(g.Client)
-	if client == nil || !hmac.Equal(signed, o.sign(prefix, payload, client)) {
+	client := o.findClient(g.Client)
+	if client == nil || !hmac.Equal(signed, o.signToken(prefix, payload, client)) {
 		return nil, nil, errBadToken
 	}
 	now := o.clock()
 	switch {
-	case now.Unix() >= g.Expires || client.expired(now):
+	case now.Unix() >= g.Expires || client.hasExpired(now):
 		return nil, nil, &server.CredentialError{KeyID: g.Client, Problem: "the access token has expired"}
-	case o.revoked.has(&g):
+	case o.revoked.isRevoked(&g):
 		return nil, nil, &server.CredentialError{KeyID: g.Client, Problem: "the access token was revoked"}
 	}
 	return &g, client, nil
 }
 
-func (c *Client) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
+func (c *Client) hasExpired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
-// matches reports whether a secret is the client's. A nil client has none.
-func (c *Client) matches(secret string) bool {
+// matchesSecret reports whether a secret is the client's. A nil client has none.
+func (c *Client) matchesSecret(secret string) bool {
 	shown, want := HashKey(secret), KeyHash{}
 	if c != nil {
 		want = c.Secret

@@ -58,7 +58,7 @@ type issued struct {
 // serveToken exchanges the secret of a client, or its refresh token as well, for
 // an access token.
 func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
-	client, form, leave := o.begin(w, r)
+	client, form, leave := o.beginRequest(w, r)
 	if client == nil {
 		return
 	}
@@ -66,17 +66,17 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 	scopes, refresh := client.Principal.Caller.Scopes, ""
 	g := &grant{Client: client.Principal.KeyID}
 	now := o.clock().Unix()
-	end := now + int64(o.lifetime()/time.Second)
+	end := now + int64(o.tokenLifetime()/time.Second)
 	switch form.Get("grant_type") {
 	case "client_credentials":
 	case "refresh_token":
 		refresh = form.Get("refresh_token")
-		kept, _, err := o.open(o.refresh, refresh)
+		kept, _, err := o.openToken(o.refresh, refresh)
 		if err != nil || !strings.HasPrefix(refresh, o.refresh) || kept.Client != g.Client {
 			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_grant", "the refresh token is not good"})
 			return
 		}
-		scopes, g.Refresh, end = both(kept.Scopes, scopes), kept.ID, min(end, kept.Expires)
+		scopes, g.Refresh, end = intersectScopes(kept.Scopes, scopes), kept.ID, min(end, kept.Expires)
 	case "":
 		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "grant_type is missing"})
 		return
@@ -92,7 +92,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 		scopes = asked
 	}
 	g.Scopes, g.Expires = scopes, end
-	token, err := o.seal(o.access, client, g)
+	token, err := o.sealToken(o.access, client, g)
 	if err != nil {
 		writeOAuth(w, http.StatusInternalServerError, oauthError{"server_error", ""})
 		return
@@ -103,7 +103,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 // serveRevoke ends a token of a client. What is no token of it is as good as
 // revoked.
 func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
-	client, form, leave := o.begin(w, r)
+	client, form, leave := o.beginRequest(w, r)
 	if client == nil {
 		return
 	}
@@ -112,8 +112,8 @@ func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(token, o.refresh) {
 		prefix = o.refresh
 	}
-	if g, _, err := o.open(prefix, token); err == nil && strings.HasPrefix(token, prefix) && g.Client == client.Principal.KeyID {
-		if err := o.revoked.add(r.Context(), g); err != nil {
+	if g, _, err := o.openToken(prefix, token); err == nil && strings.HasPrefix(token, prefix) && g.Client == client.Principal.KeyID {
+		if err := o.revoked.addToken(r.Context(), g); err != nil {
 			const problem = "the token is not revoked"
 			server.NoteRefusal(r.Context(), "", problem)
 			o.logger.Warn(problem, zap.String("request_id", server.RequestID(r.Context())), zap.String("key_id", g.Client), zap.Error(err))
@@ -125,9 +125,9 @@ func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
 	writeOAuth(w, http.StatusOK, struct{}{})
 }
 
-// begin reads the form of a request and finds out which client sends it. When the
+// beginRequest reads the form of a request and finds out which client sends it. When the
 // request is refused, which is answered, there is no client.
-func (o *OAuth) begin(w http.ResponseWriter, r *http.Request) (client *Client, form url.Values, leave func()) {
+func (o *OAuth) beginRequest(w http.ResponseWriter, r *http.Request) (client *Client, form url.Values, leave func()) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(media), "application/x-www-form-urlencoded") || r.ParseForm() != nil {
 		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "the body is no form"})
@@ -146,10 +146,10 @@ func (o *OAuth) begin(w http.ResponseWriter, r *http.Request) (client *Client, f
 			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "the client shows its secret twice"})
 			return nil, nil, nil
 		}
-		id, secret = unescaped(user), unescaped(password)
+		id, secret = unescapeHeader(user), unescapeHeader(password)
 	}
-	client = o.client(id)
-	if !client.matches(secret) || client.expired(o.clock()) {
+	client = o.findClient(id)
+	if !client.matchesSecret(secret) || client.hasExpired(o.clock()) {
 		server.NoteRefusal(r.Context(), "", "the client or its secret is not good")
 		w.Header().Set("WWW-Authenticate", `Basic realm="agentruntime"`)
 		writeOAuth(w, http.StatusUnauthorized, oauthError{"invalid_client", "the client or its secret is not good"})
@@ -165,9 +165,9 @@ func (o *OAuth) begin(w http.ResponseWriter, r *http.Request) (client *Client, f
 	return client, form, leave
 }
 
-// unescaped reads a part of the header as OAuth has clients write it; one that is
+// unescapeHeader reads a part of the header as OAuth has clients write it; one that is
 // not written so is taken as it is.
-func unescaped(text string) string {
+func unescapeHeader(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil {
 		return plain
 	}

@@ -39,7 +39,7 @@ type Revocations interface {
 // LoadRevocations reads which tokens are revoked. It is called before the first
 // request, and not together with FollowRevocations. The error says that the store
 // cannot be read.
-func (o *OAuth) LoadRevocations(ctx context.Context) error { return o.revoked.read(ctx) }
+func (o *OAuth) LoadRevocations(ctx context.Context) error { return o.revoked.readNew(ctx) }
 
 // FollowRevocations takes in every second which tokens other processes revoke that
 // use the same store, until ctx ends. While the store cannot be read, what was
@@ -53,7 +53,7 @@ func (o *OAuth) FollowRevocations(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		err := o.revoked.read(ctx)
+		err := o.revoked.readNew(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -87,8 +87,8 @@ func newRevocations(s Revocations, clock func() time.Time) *revocations {
 	return &revocations{store: s, clock: clock, ends: map[string]map[string]time.Time{}}
 }
 
-// has reports whether a token was revoked, or the one that it was made of.
-func (v *revocations) has(g *grant) bool {
+// isRevoked reports whether a token was revoked, or the one that it was made of.
+func (v *revocations) isRevoked(g *grant) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	ends := v.ends[g.Client]
@@ -97,10 +97,10 @@ func (v *revocations) has(g *grant) bool {
 	return own || above
 }
 
-// add revokes a token. It counts only once it is stored: whoever is told that it
+// addToken revokes a token. It counts only once it is stored: whoever is told that it
 // is not tries again, and a token that counted already would look as if it were.
-func (v *revocations) add(ctx context.Context, g *grant) error {
-	if !v.room(g.Client) {
+func (v *revocations) addToken(ctx context.Context, g *grant) error {
+	if !v.hasRoom(g.Client) {
 		return errManyRevoked
 	}
 	r := service.Revocation{TokenID: g.ID, ClientID: g.Client, Until: time.Unix(g.Expires, 0), RevokedAt: v.clock()}
@@ -112,22 +112,22 @@ func (v *revocations) add(ctx context.Context, g *grant) error {
 			return err
 		}
 	}
-	v.put([]service.Revocation{r})
+	v.putAll([]service.Revocation{r})
 	return nil
 }
 
-// room reports whether one more token of a client can be revoked, and forgets
+// hasRoom reports whether one more token of a client can be revoked, and forgets
 // those that ended by themselves when there is none.
-func (v *revocations) room(client string) bool {
+func (v *revocations) hasRoom(client string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.forget(client, v.clock())
+	v.forgetExpired(client, v.clock())
 	return len(v.ends[client]) < maxRevoked
 }
 
-// forget drops the tokens of a client that ended by themselves, when there are
+// forgetExpired drops the tokens of a client that ended by themselves, when there are
 // many.
-func (v *revocations) forget(client string, now time.Time) {
+func (v *revocations) forgetExpired(client string, now time.Time) {
 	ends := v.ends[client]
 	if len(ends) < maxRevoked {
 		return
@@ -135,9 +135,9 @@ func (v *revocations) forget(client string, now time.Time) {
 	maps.DeleteFunc(ends, func(_ string, end time.Time) bool { return !now.Before(end) })
 }
 
-// put takes in revocations of tokens that have not ended by themselves. It forgets
+// putAll takes in revocations of tokens that have not ended by themselves. It forgets
 // those that have: where others revoke, nobody asks here for room.
-func (v *revocations) put(list []service.Revocation) {
+func (v *revocations) putAll(list []service.Revocation) {
 	now := v.clock()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -152,22 +152,22 @@ func (v *revocations) put(list []service.Revocation) {
 		v.ends[r.ClientID][r.TokenID] = r.Until
 	}
 	for client := range v.ends {
-		v.forget(client, now)
+		v.forgetExpired(client, now)
 	}
 }
 
-// read takes in what was stored since the last time, by whatever process. What it
+// readNew takes in what was stored since the last time, by whatever process. What it
 // has read before an error counts. One goroutine at a time calls it.
-func (v *revocations) read(ctx context.Context) error {
+func (v *revocations) readNew(ctx context.Context) error {
 	if v.store == nil {
 		return nil
 	}
 	for {
-		list, err := v.page(ctx)
+		list, err := v.nextPage(ctx)
 		if err != nil {
 			return fmt.Errorf("read which tokens are revoked: %w", err)
 		}
-		v.put(list)
+		v.putAll(list)
 		if len(list) > 0 {
 			v.seen = list[len(list)-1].Seq
 		}
@@ -177,7 +177,7 @@ func (v *revocations) read(ctx context.Context) error {
 	}
 }
 
-func (v *revocations) page(ctx context.Context) ([]service.Revocation, error) {
+func (v *revocations) nextPage(ctx context.Context) ([]service.Revocation, error) {
 	ctx, cancel := context.WithTimeout(ctx, revocationTimeout)
 	defer cancel()
 	return v.store.RevokedTokens(ctx, v.seen, revocationPage)
