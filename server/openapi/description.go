@@ -53,11 +53,11 @@ func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDescription, err)
 	}
-	d := &Description{doc: doc, prefix: camel(doc.Info.Title), routes: map[operation]*Route{}}
+	d := &Description{doc: doc, prefix: toCamelCase(doc.Info.Title), routes: map[operation]*Route{}}
 	if ownErrors && !d.hasError() {
 		return nil, fmt.Errorf("%w: responses/Error is missing", ErrDescription)
 	}
-	if err := d.assign(routes); err != nil {
+	if err := d.assignRoutes(routes); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -109,15 +109,15 @@ func (d *Description) hasError() bool {
 // errorResponse is the response with the content that errors of a surface have.
 const errorResponse = "Error"
 
-// assign finds the route of each operation, and complains of what is left on
+// assignRoutes finds the route of each operation, and complains of what is left on
 // either side.
-func (d *Description) assign(routes []Route) error {
+func (d *Description) assignRoutes(routes []Route) error {
 	var errs []error
 	busy := make(map[*Route]bool, len(routes))
 	for path, item := range d.doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			o := operation{method, path}
-			route := answers(routes, o)
+			route := routeFor(routes, o)
 			if route == nil {
 				errs = append(errs, fmt.Errorf("%w: there is no route for %s", ErrDescription, o))
 				continue
@@ -138,9 +138,9 @@ func (d *Description) assign(routes []Route) error {
 	return errors.Join(errs...)
 }
 
-// answers returns the route that answers an operation, as an http.ServeMux finds
+// routeFor returns the route that answers an operation, as an http.ServeMux finds
 // it: the most exact one; nil when there is none.
-func answers(routes []Route, o operation) *Route {
+func routeFor(routes []Route, o operation) *Route {
 	var found *Route
 	best := -1
 	for i := range routes {
@@ -195,8 +195,8 @@ func OmitPaths(document []byte, omit func(path string) bool) []byte {
 	return text
 }
 
-// camel returns a title as one word.
-func camel(title string) string {
+// toCamelCase returns a title as one word.
+func toCamelCase(title string) string {
 	var b bytes.Buffer
 	for word := range strings.FieldsFuncSeq(title, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

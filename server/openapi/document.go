@@ -63,7 +63,7 @@ func (d *Document) Text() (text []byte, etag string, err error) {
 	}
 	all := newMerged(&d.server)
 	for _, s := range d.surfaces {
-		err = errors.Join(err, all.add(s))
+		err = errors.Join(err, all.addDescription(s))
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -121,8 +121,8 @@ func newMerged(s *Server) *merged {
 	return m
 }
 
-// add adds a surface.
-func (m *merged) add(d *Description) error {
+// addDescription adds a surface.
+func (m *merged) addDescription(d *Description) error {
 	text, err := json.Marshal(d.doc)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (m *merged) add(d *Description) error {
 	m.Tags = append(m.Tags, object{"name": d.doc.Info.Title, "description": d.doc.Info.Description})
 	for kind, list := range own.Components {
 		for name, value := range list {
-			m.component(kind, d.prefix+name, renamed(value, d.prefix))
+			m.addComponent(kind, d.prefix+name, prefixRefs(value, d.prefix))
 		}
 	}
 	for path, item := range own.Paths {
@@ -149,25 +149,25 @@ func (m *merged) add(d *Description) error {
 		if !ok {
 			return fmt.Errorf("%s is missing", o) // not reached: it is written as it was read
 		}
-		m.complete(op, d, route)
+		m.completeOperation(op, d, route)
 	}
 	return nil
 }
 
-func (m *merged) component(kind, name string, value any) {
+func (m *merged) addComponent(kind, name string, value any) {
 	if m.Components[kind] == nil {
 		m.Components[kind] = object{}
 	}
 	m.Components[kind][name] = value
 }
 
-// complete adds to an operation what the router does.
-func (m *merged) complete(op object, d *Description, route *Route) {
+// completeOperation adds to an operation what the router does.
+func (m *merged) completeOperation(op object, d *Description, route *Route) {
 	op["tags"] = []string{d.doc.Info.Title}
 	if id, ok := op["operationId"].(string); ok && id != "" {
 		op["operationId"] = d.prefix + "_" + id
 	}
-	op["security"] = m.security(route)
+	op["security"] = m.securityFor(route)
 	_, takes := op["requestBody"]
 	responses, ok := op["responses"].(object)
 	if !ok {
@@ -181,13 +181,13 @@ func (m *merged) complete(op object, d *Description, route *Route) {
 			continue
 		}
 		if status := strconv.Itoa(r.status); responses[status] == nil {
-			responses[status] = object{"$ref": "#/components/responses/" + m.refusal(&r, d)}
+			responses[status] = object{"$ref": "#/components/responses/" + m.refusalResponse(&r, d)}
 		}
 	}
 }
 
-// security returns what a client needs to show for a route.
-func (m *merged) security(route *Route) []object {
+// securityFor returns what a client needs to show for a route.
+func (m *merged) securityFor(route *Route) []object {
 	if m.open || route.Public {
 		return []object{}
 	}
@@ -221,12 +221,12 @@ var refusals = []refusalKind{
 	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The store cannot be reached, the credential cannot be checked now, or the server ends."},
 }
 
-// refusal returns the name of the response with a refusal, which looks as the
+// refusalResponse returns the name of the response with a refusal, which looks as the
 // errors of its surface do, or else as those of the server.
-func (m *merged) refusal(r *refusalKind, d *Description) string {
+func (m *merged) refusalResponse(r *refusalKind, d *Description) string {
 	prefix := d.prefix
 	if !d.hasError() {
-		prefix = camel(ownTitle)
+		prefix = toCamelCase(ownTitle)
 	}
 	name := prefix + r.name
 	if m.Components["responses"][name] != nil {
@@ -239,7 +239,7 @@ func (m *merged) refusal(r *refusalKind, d *Description) string {
 	if r.header != "" {
 		response["headers"] = object{r.header: object{"required": true, "description": r.about, "schema": object{"type": "string"}}}
 	}
-	m.component("responses", name, response)
+	m.addComponent("responses", name, response)
 	return name
 }
 
@@ -247,15 +247,15 @@ func (m *merged) refusal(r *refusalKind, d *Description) string {
 // mounted first.
 const ownTitle = "Server"
 
-// renamed returns a value with the prefix before the names of all components that
+// prefixRefs returns a value with the prefix before the names of all components that
 // it refers to.
-func renamed(value any, prefix string) any {
+func prefixRefs(value any, prefix string) any {
 	switch v := value.(type) {
 	case object:
 		return renamedObject(v, prefix)
 	case []any:
 		for i := range v {
-			v[i] = renamed(v[i], prefix)
+			v[i] = prefixRefs(v[i], prefix)
 		}
 	case string:
 		if rest, ok := strings.CutPrefix(v, "#/components/"); ok {
@@ -269,7 +269,7 @@ func renamed(value any, prefix string) any {
 
 func renamedObject(o object, prefix string) object {
 	for key := range o {
-		o[key] = renamed(o[key], prefix)
+		o[key] = prefixRefs(o[key], prefix)
 	}
 	return o
 }

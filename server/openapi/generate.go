@@ -24,7 +24,7 @@ func Generate(title string, operations []Operation) []byte {
 	paths := map[string]object{}
 	for _, op := range operations {
 		method, path, _ := parsePattern(op.Pattern)
-		responses := object{"200": op.response()}
+		responses := object{"200": op.describeResponse()}
 		for status, description := range failed {
 			responses[status] = object{"description": description, "content": object{"application/json": object{"schema": object{}}}}
 		}
@@ -55,8 +55,8 @@ var failed = map[string]string{
 	"409": "The request does not go together with what there is.",
 }
 
-// response describes what an operation answers.
-func (op *Operation) response() object {
+// describeResponse describes what an operation answers.
+func (op *Operation) describeResponse() object {
 	if op.Out == nil {
 		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": object{}}}}
 	}
