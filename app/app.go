@@ -158,7 +158,7 @@ func (a *App) Serve(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	var followed sync.WaitGroup
 	if a.settings.Components.StoreDriver(a.settings.File).Shared {
-		followed.Go(func() { a.credentials.follow(following) })
+		followed.Go(func() { a.credentials.followRevocations(following) })
 	}
 	var err error
 	if a.server == nil {
@@ -184,15 +184,15 @@ func (a *App) serveAndDrain(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	_ = a.drain(ctx) // Shutdown says what became of it
+	_ = a.drainRuns(ctx) // Shutdown says what became of it
 	stop()
 	return <-ended
 }
 
-// drain refuses new runs, hands back the turns under way within the grace time, once,
+// drainRuns refuses new runs, hands back the turns under way within the grace time, once,
 // and lets clients bring what runs wait for as long. The error says that the turns did
 // not end in it.
-func (a *App) drain(ctx context.Context) error {
+func (a *App) drainRuns(ctx context.Context) error {
 	a.drained.Do(func() {
 		if a.service == nil {
 			return
@@ -220,11 +220,11 @@ func (a *App) drain(ctx context.Context) error {
 // swap makes the server accept and present those. Whether it asks for credentials at
 // all was decided at its start.
 func (a *App) Prepare(s *settings.Server) (swap func(), err error) {
-	accept, err := a.credentials.prepare(s)
+	accept, err := a.credentials.prepareSwap(s)
 	if err != nil {
 		return nil, err
 	}
-	present, err := a.certificate.prepare(s.TLS)
+	present, err := a.certificate.prepareSwap(s.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (a *App) Shutdown(ctx context.Context) error {
 	if a.stop != nil {
 		a.stop()
 	}
-	err := a.drain(ctx)
+	err := a.drainRuns(ctx)
 	if a.server != nil {
 		responses, cancel := context.WithTimeout(ctx, responseGrace)
 		defer cancel()

@@ -17,7 +17,7 @@ type certificate struct {
 // newCertificate loads the certificate that a configuration names.
 func newCertificate(s *settings.ServerTLS) (*certificate, error) {
 	c := new(certificate)
-	swap, err := c.prepare(s)
+	swap, err := c.prepareSwap(s)
 	if err != nil {
 		return nil, err
 	}
@@ -25,10 +25,10 @@ func newCertificate(s *settings.ServerTLS) (*certificate, error) {
 	return c, nil
 }
 
-// prepare loads the certificate of a new configuration. Calling swap makes new
+// prepareSwap loads the certificate of a new configuration. Calling swap makes new
 // connections get it. A nil certificate stays none, and one whose configuration
 // names none any more stays what it is.
-func (c *certificate) prepare(s *settings.ServerTLS) (swap func(), err error) {
+func (c *certificate) prepareSwap(s *settings.ServerTLS) (swap func(), err error) {
 	if c == nil || s == nil {
 		return func() {}, nil
 	}
@@ -39,8 +39,8 @@ func (c *certificate) prepare(s *settings.ServerTLS) (swap func(), err error) {
 	return func() { c.current.Store(&next) }, nil
 }
 
-// config returns the settings of connections.
-func (c *certificate) config() *tls.Config {
+// tlsConfig returns the settings of connections.
+func (c *certificate) tlsConfig() *tls.Config {
 	return &tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
 		MinVersion:     tls.VersionTLS12,

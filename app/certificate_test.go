@@ -56,7 +56,7 @@ func TestACertificateIsReplacedWhileItIsUsed(t *testing.T) {
 		t.Helper()
 		near, far := net.Pipe()
 		defer near.Close()
-		go func() { _ = tls.Server(far, c.config()).HandshakeContext(t.Context()) }()
+		go func() { _ = tls.Server(far, c.tlsConfig()).HandshakeContext(t.Context()) }()
 		client := tls.Client(near, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the certificate is looked at below
 		if err := client.HandshakeContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestACertificateIsReplacedWhileItIsUsed(t *testing.T) {
 		t.Errorf("it presents number %d", got)
 	}
 	writeCertificate(t, files, 2)
-	swap, err := c.prepare(files)
+	swap, err := c.prepareSwap(files)
 	if err != nil || presented() != 1 {
 		t.Fatalf("it presents number %d before it is to, %v", presented(), err)
 	}
@@ -77,12 +77,12 @@ func TestACertificateIsReplacedWhileItIsUsed(t *testing.T) {
 	if err := os.WriteFile(files.KeyFile, []byte("none"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.prepare(files); err == nil || presented() != 2 {
+	if _, err := c.prepareSwap(files); err == nil || presented() != 2 {
 		t.Errorf("%v, and it presents number %d", err, presented())
 	}
 	for name, prepare := range map[string]func() (func(), error){
-		"no certificate any more": func() (func(), error) { return c.prepare(nil) },
-		"none to begin with":      func() (func(), error) { return (*certificate)(nil).prepare(files) },
+		"no certificate any more": func() (func(), error) { return c.prepareSwap(nil) },
+		"none to begin with":      func() (func(), error) { return (*certificate)(nil).prepareSwap(files) },
 	} {
 		swap, err := prepare()
 		if err != nil {

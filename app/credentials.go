@@ -65,7 +65,7 @@ func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Re
 			return nil, err
 		}
 	}
-	first, err := c.authenticator(s)
+	first, err := c.newAuthenticator(s)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Re
 	return c, nil
 }
 
-// kinds returns which credentials are accepted now; none where nobody needs one.
-func (c *credentials) kinds() AcceptedCredentials {
+// acceptedKinds returns which credentials are accepted now; none where nobody needs one.
+func (c *credentials) acceptedKinds() AcceptedCredentials {
 	if c == nil {
 		return AcceptedCredentials{}
 	}
@@ -87,8 +87,8 @@ func (c *credentials) kinds() AcceptedCredentials {
 	return kinds
 }
 
-// mount lets clients get tokens at a server.
-func (c *credentials) mount(ctx context.Context, h *server.Server) error {
+// mountTokens lets clients get tokens at a server.
+func (c *credentials) mountTokens(ctx context.Context, h *server.Server) error {
 	if c == nil || c.oauth == nil {
 		return nil
 	}
@@ -99,21 +99,21 @@ func (c *credentials) mount(ctx context.Context, h *server.Server) error {
 	return h.Mount(ctx, c.oauth)
 }
 
-// follow hears of the tokens that other processes revoke, until ctx ends.
-func (c *credentials) follow(ctx context.Context) {
+// followRevocations hears of the tokens that other processes revoke, until ctx ends.
+func (c *credentials) followRevocations(ctx context.Context) {
 	if c != nil && c.oauth != nil {
 		c.oauth.FollowRevocations(ctx)
 	}
 }
 
-// prepare makes what a new configuration accepts. Calling swap makes it count. Of
+// prepareSwap makes what a new configuration accepts. Calling swap makes it count. Of
 // nil credentials nothing changes, and neither for a configuration that would ask
 // for none.
-func (c *credentials) prepare(s *settings.Server) (swap func(), err error) {
+func (c *credentials) prepareSwap(s *settings.Server) (swap func(), err error) {
 	if c == nil || !s.Authenticated() {
 		return func() {}, nil
 	}
-	next, err := c.authenticator(s)
+	next, err := c.newAuthenticator(s)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,8 @@ func (c *credentials) prepare(s *settings.Server) (swap func(), err error) {
 	}, nil
 }
 
-// authenticator returns what finds out who asks.
-func (c *credentials) authenticator(s *settings.Server) (server.Authenticator, error) {
+// newAuthenticator returns what finds out who asks.
+func (c *credentials) newAuthenticator(s *settings.Server) (server.Authenticator, error) {
 	var all auth.Chain
 	if c.oauth != nil {
 		all = append(all, c.oauth)
@@ -165,7 +165,7 @@ func apiKey(k *settings.ServerKey) (auth.Key, error) {
 	if err != nil {
 		return auth.Key{}, fmt.Errorf("key %s: %w", k.ID, err)
 	}
-	return auth.Key{Hash: hash, Expires: end(k.Expires), Principal: &server.Principal{
+	return auth.Key{Hash: hash, Expires: endOf(k.Expires), Principal: &server.Principal{
 		Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(k.Agents), Scopes: k.Scopes}, KeyID: k.ID,
 	}}, nil
 }
@@ -181,7 +181,7 @@ func oauthClients(o *settings.ServerOAuth) ([]auth.Client, error) {
 			return nil, fmt.Errorf("client %s: %w", c.ID, err)
 		}
 		scopes := append([]string{}, c.Scopes...) // nil would be all
-		clients[i] = auth.Client{Secret: hash, Expires: end(c.Expires), Principal: &server.Principal{
+		clients[i] = auth.Client{Secret: hash, Expires: endOf(c.Expires), Principal: &server.Principal{
 			Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(c.Agents), Scopes: scopes}, KeyID: c.ID,
 		}}
 	}
@@ -222,8 +222,8 @@ func secretHash(hash, secret string) (auth.KeyHash, error) {
 	return auth.ParseKeyHash(hash)
 }
 
-// end returns when something ends; the zero time is never.
-func end(d *settings.Date) time.Time {
+// endOf returns when something ends; the zero time is never.
+func endOf(d *settings.Date) time.Time {
 	if d == nil {
 		return time.Time{}
 	}

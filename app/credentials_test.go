@@ -43,7 +43,7 @@ func TestCredentialsAreSwapped(t *testing.T) {
 		_, err := c.accepted.Authenticate(r)
 		return err
 	}
-	swap, err := c.prepare(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Key: rightKey}}})
+	swap, err := c.prepareSwap(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Key: rightKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +54,11 @@ func TestCredentialsAreSwapped(t *testing.T) {
 	if err := shown(rightKey); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.prepare(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil {
+	if _, err := c.prepareSwap(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil {
 		t.Error("a hash that is none is taken")
 	}
 	began.JWT.JWKSFile += ".gone"
-	if _, err := c.prepare(began); err == nil || !strings.Contains(err.Error(), "keys.json.gone") {
+	if _, err := c.prepareSwap(began); err == nil || !strings.Contains(err.Error(), "keys.json.gone") {
 		t.Errorf("keys that are not there give %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 		}
 	}
 	show()
-	swap, err := c.prepare(config)
+	swap, err := c.prepareSwap(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 	}
 	moved := *config.JWT
 	moved.JWKSURL += "/elsewhere"
-	if swap, err = c.prepare(&settings.Server{JWT: &moved}); err != nil {
+	if swap, err = c.prepareSwap(&settings.Server{JWT: &moved}); err != nil {
 		t.Fatal(err)
 	}
 	swap()

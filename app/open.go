@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	file, rt, err := o.build(ctx)
+	file, rt, err := o.buildRuntime(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +99,14 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	return a, nil
 }
 
-// build reads the files and makes a runtime of the agents in them.
-func (o *Options) build(ctx context.Context) (*config.File, *runtime.AgentRuntime, error) {
+// buildRuntime reads the files and makes a runtime of the agents in them.
+func (o *Options) buildRuntime(ctx context.Context) (*config.File, *runtime.AgentRuntime, error) {
 	file, found, err := config.Load(o.Files, config.Options{Kinds: o.Components.ConfigKinds(), RequireVariables: true})
 	if err != nil {
 		return nil, nil, err
 	}
 	warned := &warnings{file: file, logger: o.Logger.Named("config"), known: map[diag.Identity]bool{}}
-	b := o.Components.NewBuilder(o.Logger).WithConfig(file).WithTelemetry(o.Telemetry).WithWarnings(warned.add)
+	b := o.Components.NewBuilder(o.Logger).WithConfig(file).WithTelemetry(o.Telemetry).WithWarnings(warned.addList)
 	o.Telemetry.SetTenants(file.Tenants())
 	if o.Configure != nil {
 		o.Configure(b)
@@ -122,7 +122,7 @@ func (o *Options) build(ctx context.Context) (*config.File, *runtime.AgentRuntim
 	if list.HasErrors() {
 		return nil, nil, errors.Join(&ConfigError{Diagnostics: list}, b.Close())
 	}
-	warned.log(list)
+	warned.logList(list)
 	rt, err := b.BuildUnchecked() // Check was the dry run
 	if err != nil {
 		return nil, nil, errors.Join(err, b.Close())
@@ -140,10 +140,10 @@ type warnings struct {
 	known map[diag.Identity]bool
 }
 
-// add takes in what publishing finds, as when peers have other agents.
-func (w *warnings) add(list diag.List) { w.log(w.file.Complete(nil, list)) }
+// addList takes in what publishing finds, as when peers have other agents.
+func (w *warnings) addList(list diag.List) { w.logList(w.file.Complete(nil, list)) }
 
-func (w *warnings) log(list diag.List) {
+func (w *warnings) logList(list diag.List) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var fresh diag.List

@@ -47,7 +47,7 @@ type toolFailures map[string]string
 // the servers that fail no more.
 func (f toolFailures) logChanges(err error, logger *zap.Logger) {
 	failed := make(map[string]bool)
-	for _, err := range joined(err) {
+	for _, err := range joinedErrors(err) {
 		server := ""
 		if e, ok := errors.AsType[*builder.ToolsError](err); ok {
 			server = e.Server
@@ -66,8 +66,8 @@ func (f toolFailures) logChanges(err error, logger *zap.Logger) {
 	}
 }
 
-// joined returns the errors that one joins.
-func joined(err error) []error {
+// joinedErrors returns the errors that one joins.
+func joinedErrors(err error) []error {
 	if err == nil {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (a *App) newServer() error {
 		if a.certificate, err = newCertificate(s.TLS); err != nil {
 			return err
 		}
-		settings.TLS = a.certificate.config()
+		settings.TLS = a.certificate.tlsConfig()
 	}
 	if s.Authenticated() {
 		a.accepted = auth.NewReplaceable(auth.Chain{}) // nobody, until the store is open
@@ -114,14 +114,14 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		}
 		a.accepted.Replace(a.credentials.accepted)
 	}
-	if err := a.credentials.mount(ctx, a.server); err != nil {
+	if err := a.credentials.mountTokens(ctx, a.server); err != nil {
 		return err
 	}
 	if s := &f.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && f.Store.Driver != settings.StoreMemory {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range a.settings.Components.Surfaces {
-		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Logger: logger.Named(one.Name), Accepted: a.credentials.kinds})
+		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Logger: logger.Named(one.Name), Accepted: a.credentials.acceptedKinds})
 		if err == nil && s != nil {
 			err = a.server.Mount(ctx, s)
 		}
