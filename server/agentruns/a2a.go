@@ -148,7 +148,7 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 	for _, field := range req.idleFields() {
 		server.AddWarning(c.w.Header(), field)
 	}
-	text, err := req.text()
+	text, err := req.messageText()
 	if err != nil {
 		return nil, err
 	}
@@ -167,15 +167,15 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 		}
 		f[name] = raw
 	}
-	turn, _, err := c.begin(f, session, labelA2A, repetition{})
+	turn, _, err := c.beginTurn(f, session, labelA2A, repetition{})
 	if err != nil {
 		return nil, err
 	}
 	return c.a2aAnswer(turn)
 }
 
-// text checks a request and returns what its message says.
-func (r *rpcRequestBody) text() (string, error) {
+// messageText checks a request and returns what its message says.
+func (r *rpcRequestBody) messageText() (string, error) {
 	switch m := r.Params.Message; {
 	case r.Version != rpcVersion:
 		return "", &rpcError{Code: rpcRequest, Message: "jsonrpc must be 2.0"}
@@ -217,7 +217,7 @@ func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 	if !decodeOwn(ended.Metadata, &found.record) {
 		return nil, errors.New("the turn keeps no run") // not reached: it was made with it
 	}
-	last, used, err := c.terminal(ctx, found)
+	last, used, err := c.terminalPayload(ctx, found)
 	if err != nil {
 		return nil, err
 	}

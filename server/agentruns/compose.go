@@ -32,39 +32,39 @@ type composer struct {
 	localToolTimeout time.Duration
 }
 
-// compose returns the turn that a request asks for, without its session and its
+// composeTurn returns the turn that a request asks for, without its session and its
 // id. For a session, which has no input, it finds out whether there can be runs.
 // The error is a *requestError.
-func (c *composer) compose(caller service.Caller, r *request) (*service.CreateTurn, error) {
+func (c *composer) composeTurn(caller service.Caller, r *request) (*service.CreateTurn, error) {
 	turn := &service.CreateTurn{
 		Background: true, TextHistory: true, InteractionTimeout: c.localToolTimeout, OnTimeout: service.TimeoutFails,
 	}
 	usable := service.NewCatalog(c.set, caller)
-	agent, err := c.agent(usable, r)
+	agent, err := c.composeAgent(usable, r)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := c.choose(usable, r)
+	chosen, err := c.chooseTools(usable, r)
 	if err != nil {
 		return nil, err
 	}
-	if agent != nil && !r.brings() {
+	if agent != nil && !r.needsEphemeral() {
 		turn.AgentID = agent.ID
-	} else if turn.Ephemeral, err = c.bring(agent, r, chosen); err != nil {
+	} else if turn.Ephemeral, err = c.newEphemeral(agent, r, chosen); err != nil {
 		return nil, err
 	}
-	turn.Overrides = c.overrides(agent, r, chosen)
+	turn.Overrides = c.turnOverrides(agent, r, chosen)
 	if r.effort != nil {
 		effort := spec.EffortPercent(*r.effort)
 		turn.Params.ReasoningEffort = &effort
 	}
-	turn.Before, turn.Input = conversation(r.messages)
+	turn.Before, turn.Input = splitConversation(r.messages)
 	return turn, nil
 }
 
-// agent returns the declared agent that the request names, with the defaults merged
+// composeAgent returns the declared agent that the request names, with the defaults merged
 // under it; nil when it names none.
-func (c *composer) agent(usable *service.Catalog, r *request) (*spec.Agent, error) {
+func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agent, error) {
 	if r.agentID == "" {
 		return nil, nil //nolint:nilnil // the request brings its agent along
 	}
@@ -72,11 +72,11 @@ func (c *composer) agent(usable *service.Catalog, r *request) (*spec.Agent, erro
 	if err != nil {
 		return nil, noAgent(r.agentID)
 	}
-	if !declared.Local() && r.brings() {
-		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
+	if !declared.Local() && r.needsEphemeral() {
+		return nil, newInvalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
 	}
-	if asked := r.limits(); !declared.Local() && len(asked) > 0 {
-		return nil, invalid("agent %q runs elsewhere, which alone decides about %s", r.agentID, strings.Join(asked, ", "))
+	if asked := r.limitNames(); !declared.Local() && len(asked) > 0 {
+		return nil, newInvalid("agent %q runs elsewhere, which alone decides about %s", r.agentID, strings.Join(asked, ", "))
 	}
 	agent, _ := c.set.Defaults.Apply(declared)
 	if agent.SystemPrompt != "" && r.systemPrompt != "" {
@@ -85,8 +85,8 @@ func (c *composer) agent(usable *service.Catalog, r *request) (*spec.Agent, erro
 	return agent, nil
 }
 
-// limits names the limits and parameters that the request asks for.
-func (r *request) limits() []string {
+// limitNames names the limits and parameters that the request asks for.
+func (r *request) limitNames() []string {
 	var asked []string
 	for _, f := range []struct {
 		name  string
@@ -106,28 +106,30 @@ func (r *request) limits() []string {
 	return asked
 }
 
-// brings reports whether a declared agent does not do as it is. A prompt is used
+// needsEphemeral reports whether a declared agent does not do as it is. A prompt is used
 // only where the agent has none; that cannot be told here, so it counts.
-func (r *request) brings() bool { return len(r.tools) > 0 || r.modelID != "" || r.systemPrompt != "" }
+func (r *request) needsEphemeral() bool {
+	return len(r.tools) > 0 || r.modelID != "" || r.systemPrompt != ""
+}
 
-// bring returns the agent that the turn brings along: that of the request, or a
+// newEphemeral returns the agent that the turn brings along: that of the request, or a
 // declared one with what the request adds to it.
-func (c *composer) bring(declared *spec.Agent, r *request, chosen *chosenTools) (*service.Ephemeral, error) {
-	agent := c.base(declared, r)
+func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosenTools) (*service.Ephemeral, error) {
+	agent := c.baseAgent(declared, r)
 	if declared == nil || r.modelID != "" {
 		var err error
-		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).find(r.modelID); err != nil {
+		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).findModel(r.modelID); err != nil {
 			return nil, err
 		}
 	}
-	chosen.allow(agent)
+	chosen.allowIn(agent)
 	return &service.Ephemeral{Agent: *agent, Tools: chosen.brought}, nil
 }
 
-// base returns a copy of the agent that the request adds to. Without a declared one
+// baseAgent returns a copy of the agent that the request adds to. Without a declared one
 // its model calls are repeated as the defaults of agents say, or as an empty section
 // retry does.
-func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
+func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	if declared != nil {
 		agent := declared.Clone()
 		agent.SystemPrompt = cmp.Or(agent.SystemPrompt, spec.Prompt(r.systemPrompt))
@@ -150,11 +152,11 @@ func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
 	return agent
 }
 
-// overrides returns the limits of the turn, and the form of its answer, which a
+// turnOverrides returns the limits of the turn, and the form of its answer, which a
 // vendor that knows of none need not heed. A run that was cut off, or used up its
 // tool turns, has failed: nothing of it becomes part of the session. An agent that
 // runs elsewhere takes none of it.
-func (c *composer) overrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
+func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
 	if agent != nil && !agent.Local() {
 		return resolve.Overrides{}
 	}
@@ -227,9 +229,9 @@ func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudg
 	return budgets
 }
 
-// conversation parts messages into what was said before and the input, which is
+// splitConversation parts messages into what was said before and the input, which is
 // all behind the last word of the assistant.
-func conversation(messages []inputMessage) (before, input []model.Message) {
+func splitConversation(messages []inputMessage) (before, input []model.Message) {
 	last := -1
 	all := make([]model.Message, len(messages))
 	for i, m := range messages {
@@ -251,8 +253,8 @@ type chosenTools struct {
 	brought  []service.EphemeralTool
 }
 
-// choose finds the tools of a request.
-func (c *composer) choose(usable *service.Catalog, r *request) (*chosenTools, error) {
+// chooseTools finds the tools of a request.
+func (c *composer) chooseTools(usable *service.Catalog, r *request) (*chosenTools, error) {
 	chosen := new(chosenTools)
 	offered := sync.OnceValue(usable.Tools)
 	for i := range r.tools {
@@ -266,9 +268,9 @@ func (c *composer) choose(usable *service.Catalog, r *request) (*chosenTools, er
 			chosen.ids = append(chosen.ids, id)
 			continue
 		case kindMCP:
-			chosen.prefixes = append(chosen.prefixes, ref.prefix())
+			chosen.prefixes = append(chosen.prefixes, ref.idPrefix())
 		default:
-			chosen.ids = append(chosen.ids, ref.claims()...)
+			chosen.ids = append(chosen.ids, ref.claimedIDs()...)
 		}
 		chosen.brought = append(chosen.brought, service.EphemeralTool{Kind: ref.Kind, Config: ref.raw})
 	}
@@ -310,9 +312,9 @@ func unknownTool(code, format, name string, offered []string) error {
 	return e
 }
 
-// allow adds the tools to those that the agent may use. What the request brings
+// allowIn adds the tools to those that the agent may use. What the request brings
 // along wins over a tool of the agent with the same name.
-func (t *chosenTools) allow(agent *spec.Agent) {
+func (t *chosenTools) allowIn(agent *spec.Agent) {
 	if agent.AllowedTools != nil || agent.AllowedToolPatterns != nil {
 		agent.AllowedTools = append(slices.Clip(agent.AllowedTools), t.ids...)
 		for _, prefix := range t.prefixes {

@@ -72,7 +72,7 @@ func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 
 func (c *composer) must(t *testing.T, text string) *service.CreateTurn {
 	t.Helper()
-	out, err := c.compose(anybody, read(t, text))
+	out, err := c.composeTurn(anybody, read(t, text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -270,19 +270,19 @@ func TestWhatCannotBeComposed(t *testing.T) {
 		tool(`{"kind":"mantyx_plugin","name":"@gone/tool"}`):   {Code: codeInvalidPlugin, Message: `the tool "@gone/tool" of a plugin is not installed`},
 		tool(`{"kind":"mantyx_plugin","name":"@jira/create"}`): {Code: codeInvalidPlugin, Message: `the tool "@jira/create" of a plugin is not installed`},
 	} {
-		_, err := c.compose(limited, read(t, text))
+		_, err := c.composeTurn(limited, read(t, text))
 		e := refused(t, err)
 		if e.Code != want.Code || e.Message != want.Message || want.Hint != "" && (e.Hint != want.Hint || !slices.Equal(e.Candidates, want.Candidates)) {
 			t.Errorf("%s: %+v", text, e)
 		}
 	}
 	for _, more := range []string{`"tools":[{"kind":"local","name":"a"}]`, `"modelId":"fast"`, `"systemPrompt":"x"`} {
-		_, err := c.compose(anybody, read(t, `{"agentId":"far","prompt":"p",`+more+`}`))
+		_, err := c.composeTurn(anybody, read(t, `{"agentId":"far","prompt":"p",`+more+`}`))
 		if e := refused(t, err); e.Code != codeInvalidRequest || !strings.Contains(e.Message, "runs elsewhere") {
 			t.Errorf("%s: %+v", more, e)
 		}
 	}
-	_, err := c.compose(anybody, read(t, `{"agentId":"far","prompt":"p","reasoningLevel":"high","loopDetection":{},"toolBudgets":{},`+
+	_, err := c.composeTurn(anybody, read(t, `{"agentId":"far","prompt":"p","reasoningLevel":"high","loopDetection":{},"toolBudgets":{},`+
 		`"budgets":{"maxToolTurns":3,"maxToolTurnsExceeded":"error"},"outputSchema":{"name":"o","schema":{"type":"object"}}}`))
 	want := `agent "far" runs elsewhere, which alone decides about reasoningLevel, budgets.maxToolTurns, budgets.maxToolTurnsExceeded, ` +
 		`loopDetection, toolBudgets, outputSchema`
@@ -322,7 +322,7 @@ func TestToolsThatSpecsMayNotNameLookAsIfThereWereNone(t *testing.T) {
 	} {
 		for i, ref := range refs {
 			for _, spec := range []string{tool(ref), `{"systemPrompt":"s","prompt":"p","tools":[` + ref + `]}`} {
-				_, err := c.compose(tt.who, read(t, spec))
+				_, err := c.composeTurn(tt.who, read(t, spec))
 				if i < tt.may {
 					if err != nil {
 						t.Errorf("%s: %s: %v", name, ref, err)
@@ -343,7 +343,7 @@ func TestASessionIsComposedWithoutInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := composing(t).compose(anybody, r); err != nil || len(out.Input) != 0 {
+	if out, err := composing(t).composeTurn(anybody, r); err != nil || len(out.Input) != 0 {
 		t.Errorf("it is %+v, %v", out, err)
 	}
 }
@@ -375,7 +375,7 @@ func BenchmarkCompose(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := (&composer{set: set, defaultModel: "fast"}).compose(anybody, r); err != nil {
+		if _, err := (&composer{set: set, defaultModel: "fast"}).composeTurn(anybody, r); err != nil {
 			b.Fatal(err)
 		}
 	}

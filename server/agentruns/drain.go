@@ -20,8 +20,8 @@ type followedRuns struct {
 	senders map[*sender]struct{}
 }
 
-// add notes that a client follows a run, until remove is called.
-func (f *followedRuns) add(s *sender) (remove func()) {
+// addFollower notes that a client follows a run, until remove is called.
+func (f *followedRuns) addFollower(s *sender) (remove func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.senders == nil {
@@ -35,9 +35,9 @@ func (f *followedRuns) add(s *sender) (remove func()) {
 	}
 }
 
-// update forgets the streams that have ended, and adds those that have begun as ones
+// updateWaits forgets the streams that have ended, and adds those that have begun as ones
 // of runs that wait.
-func (f *followedRuns) update(waits map[*sender]bool) {
+func (f *followedRuns) updateWaits(waits map[*sender]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range waits {
@@ -59,7 +59,7 @@ func (s *Surface) DrainClients(ctx context.Context) {
 	defer ticker.Stop()
 	waits := make(map[*sender]bool)
 	for {
-		s.followed.update(waits)
+		s.followed.updateWaits(waits)
 		done := true
 		for one, waiting := range waits {
 			waits[one] = waiting && s.waitsForClient(ctx, one.caller, one.id)

@@ -55,8 +55,8 @@ type errorBody struct {
 	Required   string   `json:"required,omitempty"`
 }
 
-// refuse answers with an error. What happened inside is only logged.
-func (c *call) refuse(err error) {
+// writeError answers with an error. What happened inside is only logged.
+func (c *call) writeError(err error) {
 	e := c.requestErrorOf(err)
 	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: withReason(e.Message, e.Hint), Candidates: e.Candidates}
 	if e.Code == codeWorkspace { // whose reason is the error, and whose hint clients use as it is

@@ -19,17 +19,17 @@ func TestARunFromItsBeginToItsEnd(t *testing.T) {
 		t.Fatalf("the events are %s", got)
 	}
 	for i, ev := range list {
-		if ev.seq() != i+1 || ev.id != strconv.Itoa(i+1) || ev.event != ev.kind() {
+		if ev.seq() != i+1 || ev.id != strconv.Itoa(i+1) || ev.event != ev.eventKind() {
 			t.Errorf("event %d is %+v", i+1, ev)
 		}
 		inner, _ := ev.data["data"].(map[string]any)
 		for name, value := range inner {
 			if !reflect.DeepEqual(ev.data[name], value) {
-				t.Errorf("%s: %s is %v at the top and %v below", ev.kind(), name, ev.data[name], value)
+				t.Errorf("%s: %s is %v at the top and %v below", ev.eventKind(), name, ev.data[name], value)
 			}
 		}
 		if len(inner) != len(ev.data)-3 {
-			t.Errorf("%s says %v", ev.kind(), ev.data)
+			t.Errorf("%s says %v", ev.eventKind(), ev.data)
 		}
 	}
 	last := list[len(list)-1].data
@@ -77,14 +77,14 @@ func TestTheClientRunsItsTools(t *testing.T) {
 	}
 	var ins, own []string
 	for _, ev := range list {
-		switch ev.kind() {
+		switch ev.eventKind() {
 		case typeLocalToolResultIn:
 			ins = append(ins, ev.data["toolUseId"].(string))
 			if ev.data["toolUseId"] == calls["look"]["toolUseId"] && (ev.data["result"] != "seen" || ev.data["output"] != "seen") {
 				t.Errorf("it took in %v", ev.data)
 			}
 		case typeToolCall, typeToolResult:
-			own = append(own, ev.kind()+" "+ev.data["name"].(string))
+			own = append(own, ev.eventKind()+" "+ev.data["name"].(string))
 		case typeAssistantMessage:
 			if n, _ := ev.data["toolCalls"].([]any); ev.data["turn"] == 0.0 && len(n) != 4 {
 				t.Errorf("it said %v", ev.data)
@@ -148,7 +148,7 @@ func TestAStreamIsResumedAtEveryEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 		open = append(open, ev)
-		if ev.kind() == typeLocalToolCall {
+		if ev.eventKind() == typeLocalToolCall {
 			break
 		}
 	}

@@ -27,7 +27,7 @@ func TestEveryErrorIsAnsweredByItsClass(t *testing.T) {
 	for _, tt := range failuretest.All() {
 		w := httptest.NewRecorder()
 		c := &call{Surface: &Surface{settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequest(http.MethodGet, "/", http.NoBody)}
-		c.refuse(tt.Err)
+		c.writeError(tt.Err)
 		f := server.Classify(t.Context(), tt.Err)
 		if w.Code != cmp.Or(ownStatus[f.Class], f.Status) || (w.Header().Get("Retry-After") != "") != f.Retry || strings.Contains(w.Body.String(), failuretest.Secret) {
 			t.Errorf("%s gives %d %v %s", tt.Name, w.Code, w.Header(), w.Body)

@@ -32,8 +32,8 @@ type frame struct {
 	Payload payload
 }
 
-// terminal reports whether a run ends with the event.
-func (f *frame) terminal() bool {
+// isTerminal reports whether a run ends with the event.
+func (f *frame) isTerminal() bool {
 	switch f.Type {
 	case typeResult, typeError, typeCancelled:
 		return true
@@ -45,17 +45,17 @@ func (f *frame) terminal() bool {
 // payload is what an event says. It has no fields called seq, type and data.
 type payload interface {
 	// kind is the type of the event.
-	kind() string
+	eventKind() string
 }
 
-// write writes the event as a server-sent event, in both forms at once: clients of
+// writeTo writes the event as a server-sent event, in both forms at once: clients of
 // some kinds read its fields from the top, and others below data.
-func (f *frame) write(b *bytes.Buffer) error {
+func (f *frame) writeTo(b *bytes.Buffer) error {
 	body, err := json.Marshal(f.Payload)
 	if err != nil {
 		return err
 	}
-	body = jsonfit.Object(body, f.room())
+	body = jsonfit.Object(body, f.payloadRoom())
 	b.Grow(2*len(body) + 2*len(f.Type) + frameOverhead)
 	b.WriteString("id: ")
 	b.Write(strconv.AppendUint(b.AvailableBuffer(), f.Seq, 10))
@@ -76,11 +76,11 @@ func (f *frame) write(b *bytes.Buffer) error {
 	return nil
 }
 
-// room returns how large a payload may be that is written twice. What a run came to
+// payloadRoom returns how large a payload may be that is written twice. What a run came to
 // is cut only where clients could not read it.
-func (f *frame) room() int {
+func (f *frame) payloadRoom() int {
 	size := server.MaxFrame
-	if f.terminal() {
+	if f.isTerminal() {
 		size = server.MaxLastFrame
 	}
 	return (size - frameOverhead - 2*len(f.Type)) / 2
@@ -182,8 +182,8 @@ type localEcho struct {
 	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty"`
 }
 
-// shorten leaves out what is too large of what the client has sent itself.
-func (e *localEcho) shorten() {
+// clipFields leaves out what is too large of what the client has sent itself.
+func (e *localEcho) clipFields() {
 	for _, raw := range []*json.RawMessage{&e.AgentCard, &e.MCPServerInfo} {
 		if encoded, err := json.Marshal(*raw); err != nil || len(encoded) > echoedSpec {
 			*raw = nil
@@ -218,25 +218,25 @@ func tokensOf(u *event.Usage) tokens {
 	return tokens{Input: u.Input, Cached: u.CacheRead, Reasoning: u.Reasoning, Output: u.Output}
 }
 
-func (started) kind() string             { return typeStarted }
-func (assistantDelta) kind() string      { return typeAssistantDelta }
-func (thinkingDelta) kind() string       { return typeThinkingDelta }
-func (deltasReset) kind() string         { return typeDeltasReset }
-func (assistantMessage) kind() string    { return typeAssistantMessage }
-func (toolCall) kind() string            { return typeToolCall }
-func (toolResult) kind() string          { return typeToolResult }
-func (localToolCall) kind() string       { return typeLocalToolCall }
-func (localToolResultIn) kind() string   { return typeLocalToolResultIn }
-func (interactionView) kind() string     { return typeInteraction }
-func (interactionResolved) kind() string { return typeResolved }
-func (loopDetected) kind() string        { return typeLoopDetected }
-func (toolBudgetExceeded) kind() string  { return typeToolBudgetExceeded }
-func (runResult) kind() string           { return typeResult }
-func (runError) kind() string            { return typeError }
-func (cancelled) kind() string           { return typeCancelled }
+func (started) eventKind() string             { return typeStarted }
+func (assistantDelta) eventKind() string      { return typeAssistantDelta }
+func (thinkingDelta) eventKind() string       { return typeThinkingDelta }
+func (deltasReset) eventKind() string         { return typeDeltasReset }
+func (assistantMessage) eventKind() string    { return typeAssistantMessage }
+func (toolCall) eventKind() string            { return typeToolCall }
+func (toolResult) eventKind() string          { return typeToolResult }
+func (localToolCall) eventKind() string       { return typeLocalToolCall }
+func (localToolResultIn) eventKind() string   { return typeLocalToolResultIn }
+func (interactionView) eventKind() string     { return typeInteraction }
+func (interactionResolved) eventKind() string { return typeResolved }
+func (loopDetected) eventKind() string        { return typeLoopDetected }
+func (toolBudgetExceeded) eventKind() string  { return typeToolBudgetExceeded }
+func (runResult) eventKind() string           { return typeResult }
+func (runError) eventKind() string            { return typeError }
+func (cancelled) eventKind() string           { return typeCancelled }
 
-// echoed returns a text as events repeat it.
-func echoed(text string) string {
+// echoText returns a text as events repeat it.
+func echoText(text string) string {
 	size := 0
 	for i, r := range text {
 		if size += encodedSize(r); size > echoSize {

@@ -45,17 +45,17 @@ func TestNoEventIsLargerThanAFrame(t *testing.T) {
 		tr, seen := newTranslator(facts), map[string]bool{}
 		for i, data := range append(hugeLog(text), ends...) {
 			r := recordOf(t, i+1, data)
-			frames, err := tr.take(&r)
+			frames, err := tr.translateRecord(&r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range frames {
 				var out bytes.Buffer
 				size := server.MaxFrame
-				if f.terminal() {
+				if f.isTerminal() {
 					size = server.MaxLastFrame
 				}
-				if err := f.write(&out); err != nil || out.Len() > size {
+				if err := f.writeTo(&out); err != nil || out.Len() > size {
 					t.Errorf("%s: %s has %d bytes, %v", name, f.Type, out.Len(), err)
 				}
 				seen[f.Type] = true
@@ -100,7 +100,7 @@ func TestACutOffAnswerIsSeenOnce(t *testing.T) {
 	tr, shown := newTranslator(facts), map[uint64]string{}
 	for i, data := range log {
 		r := recordOf(t, i+1, data)
-		frames, err := tr.take(&r)
+		frames, err := tr.translateRecord(&r)
 		if err != nil {
 			t.Fatal(err)
 		}

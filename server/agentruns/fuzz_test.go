@@ -51,7 +51,7 @@ func composed(k *composer, body fields, why purpose) (*request, *service.CreateT
 	if err != nil {
 		return nil, nil, err
 	}
-	turn, err := k.compose(anybody, asked)
+	turn, err := k.composeTurn(anybody, asked)
 	return asked, turn, err
 }
 

@@ -240,7 +240,7 @@ type wireEvent struct {
 
 func (e *wireEvent) seq() int { return int(e.data["seq"].(float64)) }
 
-func (e *wireEvent) kind() string { return e.data["type"].(string) }
+func (e *wireEvent) eventKind() string { return e.data["type"].(string) }
 
 // follow follows a run with the query of its stream. The error says that it ended
 // before its terminal event.
@@ -308,7 +308,7 @@ func (w *world) events(id, query string) []wireEvent {
 func kinds(list []wireEvent) string {
 	names := make([]string, len(list))
 	for i := range list {
-		names[i] = list[i].kind()
+		names[i] = list[i].eventKind()
 	}
 	return strings.Join(names, " ")
 }
@@ -323,7 +323,7 @@ func (w *world) answered(id string, reply func(call map[string]any) string) []wi
 			w.t.Fatal(err)
 		}
 		list = append(list, ev)
-		if ev.kind() == typeLocalToolCall {
+		if ev.eventKind() == typeLocalToolCall {
 			w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", fmt.Sprintf(`{"toolUseId":%q%s}`, ev.data["toolUseId"], reply(ev.data)))
 		}
 	}

@@ -36,7 +36,7 @@ func refusedWith(t *testing.T, what string, body []byte) map[string]any {
 func TestEveryKindOfRefusalHasItsReasonInTheHint(t *testing.T) {
 	t.Parallel()
 	failures := []error{
-		invalid("no"), noAgent("a"), usedKey("k"), unknownToolUse("c"), ended(&run{Turn: &service.Turn{}}),
+		newInvalid("no"), noAgent("a"), usedKey("k"), unknownToolUse("c"), errRunEnded(&run{Turn: &service.Turn{}}),
 		resolutionError(&service.NotFoundError{}, &run{Turn: &service.Turn{}}, "i"), resolutionError(&store.ConflictError{}, nil, "i"),
 		&requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: "acme"},
 		unknownTool(codeInvalidPlugin, "no %q", "weathr", []string{"weather"}),
@@ -52,7 +52,7 @@ func TestEveryKindOfRefusalHasItsReasonInTheHint(t *testing.T) {
 	for _, failure := range failures {
 		w := httptest.NewRecorder()
 		c := &call{Surface: surface, w: w, r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)}
-		c.refuse(failure)
+		c.writeError(failure)
 		seen[refusedWith(t, failure.Error(), w.Body.Bytes())["code"].(string)] = true
 	}
 	for code := range statuses {

@@ -56,7 +56,7 @@ func TestWhoeverHasSeenWhatIsNotThere(t *testing.T) {
 		fmt.Sprint(last + 1): 1, "999999": 1, "9223372036854775808": 1, "18446744073709551615": 1,
 	} {
 		list := w.events(over, "?lastSeq="+position)
-		if len(list) != want || want > 0 && (list[want-1].seq() != last || list[want-1].kind() != typeResult) {
+		if len(list) != want || want > 0 && (list[want-1].seq() != last || list[want-1].eventKind() != typeResult) {
 			t.Errorf("behind %s there are %s", position, kinds(list))
 		}
 	}
@@ -220,7 +220,7 @@ func TestClientsThatNeverRead(t *testing.T) {
 	// More than the system buffers, in many pieces.
 	id := w.begin("again", `,"loopDetection":false,"budgets":{"maxToolTurns":12}`+lookRef)
 	answer := fmt.Sprintf(`,"result":%q`, strings.Repeat("x", echoSize))
-	if list := w.answered(id, func(map[string]any) string { return answer }); list[len(list)-1].kind() != typeResult {
+	if list := w.answered(id, func(map[string]any) string { return answer }); list[len(list)-1].eventKind() != typeResult {
 		t.Fatal(kinds(list))
 	}
 	w.client = http.DefaultClient // what it costs is measured

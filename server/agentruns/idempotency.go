@@ -27,9 +27,9 @@ type repetition struct {
 	body json.RawMessage
 }
 
-// repetition returns what the request says of being repeated. Keys belong to the
+// readRepetition returns what the request says of being repeated. Keys belong to the
 // owner of what is made; those of the kinds of requests are told apart.
-func (c *call) repetition(kind string, body fields) (repetition, error) {
+func (c *call) readRepetition(kind string, body fields) (repetition, error) {
 	values := c.r.Header.Values(idempotencyHeader)
 	if len(values) == 0 {
 		return repetition{}, nil
@@ -37,7 +37,7 @@ func (c *call) repetition(kind string, body fields) (repetition, error) {
 	key := values[0]
 	if len(values) > 1 || key == "" || len(key) > maxIdempotencyKey || !utf8.ValidString(key) ||
 		containsControl(key) {
-		return repetition{}, invalid("the header %s must be given once, with 1 to %d bytes of text", idempotencyHeader, maxIdempotencyKey)
+		return repetition{}, newInvalid("the header %s must be given once, with 1 to %d bytes of text", idempotencyHeader, maxIdempotencyKey)
 	}
 	canonical, err := json.Marshal(body)
 	if err != nil {

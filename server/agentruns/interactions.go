@@ -48,9 +48,9 @@ func interactionOf(request *interaction.Request, tool string) interactionView {
 	return v
 }
 
-// pending returns what a run waits for, the oldest first: calls of the client and
+// pendingInteractions returns what a run waits for, the oldest first: calls of the client and
 // questions to it, too.
-func (c *call) pending(ctx context.Context, found *run) ([]pendingInteraction, error) {
+func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingInteraction, error) {
 	list := []pendingInteraction{}
 	if !found.Status.Live() {
 		return list, nil
@@ -59,15 +59,15 @@ func (c *call) pending(ctx context.Context, found *run) ([]pendingInteraction, e
 	if err != nil {
 		return nil, err
 	}
-	t := newTranslator(found.record.facts())
+	t := newTranslator(found.record.runFacts())
 	for _, i := range asked {
 		tool := i.Request.Tool
 		if !forClient(i.Request.Action) {
-			tool = t.name(tool)
+			tool = t.clientToolName(tool)
 		}
 		list = append(list, pendingInteraction{
 			interactionView: interactionOf(&i.Request, tool),
-			CreatedAt:       moment(i.CreatedAt), ExpiresAt: known(i.ExpiresAt),
+			CreatedAt:       moment(i.CreatedAt), ExpiresAt: momentOf(i.ExpiresAt),
 		})
 	}
 	return list, nil
@@ -77,7 +77,7 @@ func (c *call) pending(ctx context.Context, found *run) ([]pendingInteraction, e
 func readResolution(f fields, target string) (interaction.Answer, error) {
 	r := interaction.Answer{Target: target, Result: f["result"], Arguments: f["arguments"]}
 	for _, err := range []error{
-		f.read("id", &r.ID, "a string"), f.read("action", &r.Action, "a string"), f.read("reason", &r.Reason, "a string"),
+		f.readField("id", &r.ID, "a string"), f.readField("action", &r.Action, "a string"), f.readField("reason", &r.Reason, "a string"),
 	} {
 		if err != nil {
 			return r, err
@@ -88,7 +88,7 @@ func readResolution(f fields, target string) (interaction.Answer, error) {
 		r.Action = interaction.Resume
 	case interaction.Resume, interaction.Cancel:
 	default:
-		return r, invalid("action must be %s or %s", interaction.Resume, interaction.Cancel)
+		return r, newInvalid("action must be %s or %s", interaction.Resume, interaction.Cancel)
 	}
 	return r, nil
 }
@@ -115,7 +115,7 @@ func (c *call) resolveInteraction() error {
 // resolutionError returns why an answer is not taken as whoever asks reads it.
 func resolutionError(err error, found *run, target string) error {
 	if wrong, ok := errors.AsType[*interaction.AnswerError](err); ok {
-		return invalid("the answer to interaction %q cannot be used: %s", clip.Text(target), wrong.Problem)
+		return newInvalid("the answer to interaction %q cannot be used: %s", clip.Text(target), wrong.Problem)
 	}
 	switch {
 	case errors.Is(err, service.ErrNotFound):
@@ -123,7 +123,7 @@ func resolutionError(err error, found *run, target string) error {
 	case errors.As(err, new(*service.ConflictError)):
 		return &requestError{Code: codeAnswered, Message: fmt.Sprintf("interaction %q has another answer already", clip.Text(target))}
 	case errors.As(err, new(*service.StateError)):
-		return ended(found)
+		return errRunEnded(found)
 	default:
 		return err
 	}

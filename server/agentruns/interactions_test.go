@@ -38,7 +38,7 @@ func (w *world) awaited(id string) map[string]any {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if ev.kind() == typeInteraction {
+		if ev.eventKind() == typeInteraction {
 			return ev.data
 		}
 	}

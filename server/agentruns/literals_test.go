@@ -89,7 +89,7 @@ func TestIdsOfRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn, err := k.compose(anybody, asked)
+	turn, err := k.composeTurn(anybody, asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestModelCallsOfAgentsOfRequestsAreRepeated(t *testing.T) {
 			}
 		})
 		list := w.events(w.begin("say done", `,"modelId":"shaky"`), "")
-		if last := list[len(list)-1].kind(); last != want {
+		if last := list[len(list)-1].eventKind(); last != want {
 			t.Errorf("with the section %s it ends with %v", section, list[len(list)-1].data)
 		}
 	}

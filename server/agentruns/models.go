@@ -151,8 +151,8 @@ func vendorOf(set *registry.Set, providerID string) string {
 	return providerID
 }
 
-// body returns the list as clients read it.
-func (m *models) body() modelList {
+// listBody returns the list as clients read it.
+func (m *models) listBody() modelList {
 	list := modelList{Models: m.list}
 	if m.standard != "" {
 		id := platformPrefix + m.standard
@@ -161,14 +161,14 @@ func (m *models) body() modelList {
 	return list
 }
 
-// find returns the declared id of the model that a spec names; empty names the
+// findModel returns the declared id of the model that a spec names; empty names the
 // standard one. A declared id wins over what else the text may mean.
-func (m *models) find(id string) (string, error) {
+func (m *models) findModel(id string) (string, error) {
 	if id == "" {
 		if m.standard == "" {
 			return "", &requestError{
 				Code: codeInvalidModel, Message: "modelId is required: there is no default model",
-				Hint: "name one of the candidates", Candidates: m.candidates(m.list),
+				Hint: "name one of the candidates", Candidates: m.candidateNames(m.list),
 			}
 		}
 		return m.standard, nil
@@ -180,26 +180,26 @@ func (m *models) find(id string) (string, error) {
 	}
 	var found []modelInfo
 	for i := range m.list {
-		if m.list[i].means(id) {
+		if m.list[i].matchesID(id) {
 			found = append(found, m.list[i])
 		}
 	}
 	switch len(found) {
 	case 0:
-		return "", m.unknown(id)
+		return "", m.unknownModel(id)
 	case 1:
 		return found[0].declared, nil
 	default:
 		return "", &requestError{
 			Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q may mean any of %d models", clip.Text(id), len(found)),
-			Hint: "name one of the candidates", Candidates: m.candidates(found),
+			Hint: "name one of the candidates", Candidates: m.candidateNames(found),
 		}
 	}
 }
 
-// means reports whether a text may name a model of a provider: by the provider, by
+// matchesID reports whether a text may name a model of a provider: by the provider, by
 // what the vendor calls it, or by both.
-func (i *modelInfo) means(id string) bool {
+func (i *modelInfo) matchesID(id string) bool {
 	if i.providerID == "" {
 		return false
 	}
@@ -212,9 +212,9 @@ func (i *modelInfo) means(id string) bool {
 	return false
 }
 
-func (m *models) unknown(id string) error {
+func (m *models) unknownModel(id string) error {
 	e := &requestError{
-		Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q is not known", clip.Text(id)), Candidates: m.candidates(m.list),
+		Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q is not known", clip.Text(id)), Candidates: m.candidateNames(m.list),
 	}
 	names := make([]string, 0, 3*len(m.list))
 	for i := range m.list {
@@ -226,7 +226,7 @@ func (m *models) unknown(id string) error {
 	return e
 }
 
-func (*models) candidates(list []modelInfo) []string {
+func (*models) candidateNames(list []modelInfo) []string {
 	ids := make([]string, 0, min(len(list), maxCandidates))
 	for i := range list[:cap(ids)] {
 		ids = append(ids, list[i].ID)

@@ -52,7 +52,7 @@ func catalogue(d *registry.Draft) {
 
 func TestTheListOfModels(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(modelsOf(declared(t, catalogue), "slow").body())
+	raw, err := json.Marshal(modelsOf(declared(t, catalogue), "slow").listBody())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestTheListOfModels(t *testing.T) {
 	if string(raw) != want {
 		t.Errorf("it is\n%s\nnot\n%s", raw, want)
 	}
-	raw, err = json.Marshal(modelsOf(declared(t, func(*registry.Draft) {}), "").body())
+	raw, err = json.Marshal(modelsOf(declared(t, func(*registry.Draft) {}), "").listBody())
 	if err != nil || string(raw) != `{"models":[],"defaultModelId":null}` {
 		t.Errorf("without models it is %s, %v", raw, err)
 	}
@@ -79,7 +79,7 @@ func TestWhatAModelIsCalled(t *testing.T) {
 		"gpt-5.5": "fast", "provider:main:gpt-5.5": "fast", "main:gpt-5.5": "fast", "openai:gpt-5.5": "fast",
 		"provider:other": "same", "provider:main:gpt-5.5-pro": "slow", "other:gpt-5.5-pro": "same",
 	} {
-		if got, err := m.find(id); err != nil || got != want {
+		if got, err := m.findModel(id); err != nil || got != want {
 			t.Errorf("%q is %q, %v; want %q", id, got, err, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestWhatAModelIsCalled(t *testing.T) {
 		"provider:pool": {codeInvalidModel, `modelId "provider:pool" is not known`, ``, nil},
 		"platform:":     {codeInvalidModel, `modelId "platform:" is not known`, ``, nil},
 	} {
-		_, err := m.find(id)
+		_, err := m.findModel(id)
 		e := refused(t, err)
 		if e.Code != want.Code || e.Message != want.Message || want.Candidates != nil && (e.Hint != want.Hint || !slices.Equal(e.Candidates, want.Candidates)) {
 			t.Errorf("%q: %+v", id, e)
@@ -122,7 +122,7 @@ func TestWhichModelIsTheDefault(t *testing.T) {
 		if m.standard != c.want {
 			t.Errorf("%s is %q", name, m.standard)
 		}
-		if _, err := m.find(""); (err == nil) != (c.want != "") {
+		if _, err := m.findModel(""); (err == nil) != (c.want != "") {
 			t.Errorf("%s: %v", name, err)
 		} else if err != nil && (refused(t, err).Code != codeInvalidModel || len(refused(t, err).Candidates) == 0) {
 			t.Errorf("%s: %+v", name, err)

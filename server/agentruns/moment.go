@@ -14,8 +14,8 @@ func (m moment) MarshalText() ([]byte, error) {
 	return time.Time(m).UTC().AppendFormat(nil, momentLayout), nil
 }
 
-// known returns a time that is one; nil for the zero time.
-func known(t time.Time) *moment {
+// momentOf returns a time that is one; nil for the zero time.
+func momentOf(t time.Time) *moment {
 	if t.IsZero() {
 		return nil
 	}

@@ -29,16 +29,16 @@ var (
 	resolutionFields   = []string{"id", "action", "result", "arguments", "reason"}
 )
 
-// unknown returns a warning for each field that is not known. One that looks like a
+// warnUnknown returns a warning for each field that is not known. One that looks like a
 // known field is an error: what was asked for with it would be dropped. path is that
 // of the object, empty for the body.
-func (f fields) unknown(path string, known ...string) ([]warning, error) {
+func (f fields) warnUnknown(path string, known ...string) ([]warning, error) {
 	var list []warning
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		switch unknown := server.UnknownName(path, name, known); {
 		case unknown == nil:
 		case unknown.Nearest != "":
-			return nil, invalid("%s is not known; did you mean %q?", unknown.Path, unknown.Nearest)
+			return nil, newInvalid("%s is not known; did you mean %q?", unknown.Path, unknown.Nearest)
 		default:
 			list = append(list, warning{unknown.Path, "the field is not known and has no effect"})
 		}
@@ -50,12 +50,12 @@ func (f fields) unknown(path string, known ...string) ([]warning, error) {
 // objects in it, that are not known. also are fields that may stand beside those of
 // the spec.
 func (f fields) unknownFields(also ...string) ([]warning, error) {
-	list, err := f.unknown("", slices.Concat(identityFields, runFields, inputFields, []string{fieldMetadata}, also)...)
+	list, err := f.warnUnknown("", slices.Concat(identityFields, runFields, inputFields, []string{fieldMetadata}, also)...)
 	if err != nil {
 		return nil, err
 	}
 	inner := func(path string, object fields, known []string) error {
-		more, err := object.unknown(path, known...)
+		more, err := object.warnUnknown(path, known...)
 		list = append(list, more...)
 		return err
 	}
@@ -63,15 +63,15 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 		name  string
 		known []string
 	}{{fieldBudgets, budgetFields}, {fieldOutputSchema, outputSchemaFields}, {fieldLoopDetection, loopFields}} {
-		if object, err := f.object(field.name); err == nil { // what is no object is refused where it is read
+		if object, err := f.readObject(field.name); err == nil { // what is no object is refused where it is read
 			if err := inner(field.name, object, field.known); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if budgets, err := f.object(fieldToolBudgets); err == nil {
+	if budgets, err := f.readObject(fieldToolBudgets); err == nil {
 		for _, tool := range slices.Sorted(maps.Keys(budgets)) {
-			if entry, err := budgets.object(tool); err == nil {
+			if entry, err := budgets.readObject(tool); err == nil {
 				if err := inner(fieldToolBudgets+"."+clip.Text(tool), entry, toolBudgetFields); err != nil {
 					return nil, err
 				}
@@ -79,7 +79,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 		}
 	}
 	var messages []fields
-	if f.read(fieldMessages, &messages, "") == nil {
+	if f.readField(fieldMessages, &messages, "") == nil {
 		for _, m := range messages {
 			if err := inner(fieldMessages+"[]", m, messageFields); err != nil {
 				return nil, err
@@ -87,7 +87,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 		}
 	}
 	var refs []json.RawMessage
-	if f.read(fieldTools, &refs, "") == nil {
+	if f.readField(fieldTools, &refs, "") == nil {
 		for i, raw := range refs {
 			more, err := unknownRefFields(fmt.Sprintf("%s[%d]", fieldTools, i), raw)
 			if err != nil {
@@ -99,9 +99,9 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 	return slices.Compact(list), nil
 }
 
-// idle returns a warning for each of the fields that a request has although they
+// warnIdle returns a warning for each of the fields that a request has although they
 // have no effect in it.
-func (f fields) idle(why string, names ...string) []warning {
+func (f fields) warnIdle(why string, names ...string) []warning {
 	var list []warning
 	for _, name := range names {
 		if _, has := f[name]; has {

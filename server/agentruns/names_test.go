@@ -101,7 +101,7 @@ func TestAToolResultSaysWhatHadNoEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.kind() != typeLocalToolCall {
+		if ev.eventKind() != typeLocalToolCall {
 			continue
 		}
 		call, at := ev.data["toolUseId"], "/agent-runs/"+run+"/tool-results"

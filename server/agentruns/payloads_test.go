@@ -36,19 +36,19 @@ func checkPayloads(t *testing.T, list []wireEvent) {
 	t.Helper()
 	turn, open := 0, map[any]bool{}
 	for i, ev := range list {
-		always, maybe, _ := strings.Cut(payloadFields[ev.kind()], "|")
+		always, maybe, _ := strings.Cut(payloadFields[ev.eventKind()], "|")
 		has := slices.Sorted(maps.Keys(ev.data["data"].(map[string]any)))
 		for _, name := range strings.Fields(always) {
 			if !slices.Contains(has, name) {
-				t.Errorf("%s has no %s", ev.kind(), name)
+				t.Errorf("%s has no %s", ev.eventKind(), name)
 			}
 		}
 		for _, name := range has {
-			if _, known := payloadFields[ev.kind()]; !known || !slices.Contains(strings.Fields(always+maybe), name) {
-				t.Errorf("%s has %s", ev.kind(), name)
+			if _, known := payloadFields[ev.eventKind()]; !known || !slices.Contains(strings.Fields(always+maybe), name) {
+				t.Errorf("%s has %s", ev.eventKind(), name)
 			}
 		}
-		switch d := ev.data; ev.kind() {
+		switch d := ev.data; ev.eventKind() {
 		case typeAssistantMessage:
 			if d["turn"] != float64(turn) {
 				t.Errorf("turn %d is told as %v", turn, d["turn"])
@@ -63,12 +63,12 @@ func checkPayloads(t *testing.T, list []wireEvent) {
 			}
 		case typeToolCall, typeLocalToolCall, typeToolResult, typeLocalToolResultIn, typeInteraction, typeResolved:
 			if !open[d["toolUseId"]] {
-				t.Errorf("%s of %v comes ahead of its message", ev.kind(), d["toolUseId"])
+				t.Errorf("%s of %v comes ahead of its message", ev.eventKind(), d["toolUseId"])
 			}
 		}
-		terminal := slices.Contains([]string{typeResult, typeError, typeCancelled}, ev.kind())
+		terminal := slices.Contains([]string{typeResult, typeError, typeCancelled}, ev.eventKind())
 		if terminal != (i == len(list)-1) {
-			t.Errorf("event %d of %d is a %s", i+1, len(list), ev.kind())
+			t.Errorf("event %d of %d is a %s", i+1, len(list), ev.eventKind())
 		}
 		if text := fmt.Sprint(ev.data); strings.Contains(text, "final_report") || strings.Contains(text, "set_model_response") {
 			t.Errorf("it tells %s", text)
@@ -130,7 +130,7 @@ func TestTheEventsOfAllKinds(t *testing.T) {
 			}
 			for _, ev := range list {
 				text := fmt.Sprint(ev.data["text"])
-				if ev.kind() == typeAssistantDelta && strings.Contains(text, "final answer") {
+				if ev.eventKind() == typeAssistantDelta && strings.Contains(text, "final answer") {
 					t.Errorf("the client reads %q", text)
 				}
 			}
@@ -149,7 +149,7 @@ func TestWhatGuardsTell(t *testing.T) {
 	list := w.answered(w.begin("again", `,"tools":[{"kind":"mcp_local","name":"fs","tools":[{"name":"read.file"}]}],"loopDetection":{"consecutiveThreshold":2,"hardCutoffThreshold":3}`), func(map[string]any) string { return `,"result":"x"` })
 	var loops []string
 	for _, ev := range list {
-		if ev.kind() == typeLoopDetected {
+		if ev.eventKind() == typeLoopDetected {
 			loops = append(loops, fmt.Sprint(ev.data["consecutiveCount"], ev.data["hardCutoff"], ev.data["tools"]))
 		}
 	}
@@ -162,7 +162,7 @@ func TestWhatGuardsTell(t *testing.T) {
 	list = w.events(w.begin("again", `,"tools":[`+weatherRef+`],"loopDetection":false,"toolBudgets":{"weather":{"maxCalls":1}},"budgets":{"maxToolTurns":3}`), "")
 	var budgets []string
 	for i, ev := range list {
-		if ev.kind() == typeToolBudgetExceeded {
+		if ev.eventKind() == typeToolBudgetExceeded {
 			budgets = append(budgets, fmt.Sprint(ev.data["tool"], ev.data["maxCalls"], ev.data["callIndex"], list[i-1].data["ok"]))
 		}
 	}
@@ -180,7 +180,7 @@ func TestACancelledRunTellsNothingMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.kind() == typeAssistantDelta {
+		if ev.eventKind() == typeAssistantDelta {
 			w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/cancel", "")
 		}
 	}

@@ -53,7 +53,7 @@ func resolutionOf(request *interaction.Request, answer *toolAnswer) (interaction
 		r.Action, r.Reason = interaction.Cancel, *answer.Error
 	default:
 		if r.Result, err = interaction.ReadAnswer(request, *answer.Result); err != nil {
-			err = invalid("the result is no answer to the question: %s", err)
+			err = newInvalid("the result is no answer to the question: %s", err)
 		}
 	}
 	return r, err

@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// shown returns a spec as it is read back: as it was given, but for the values of
+// redactSpec returns a spec as it is read back: as it was given, but for the values of
 // headers.
-func shown(spec fields) fields {
+func redactSpec(spec fields) fields {
 	list := toolsOf(spec)
 	if list == nil {
 		return spec
@@ -40,8 +40,8 @@ func toolsOf(spec fields) []json.RawMessage {
 // as decoders do: without regard to case.
 func isHeaders(name string) bool { return strings.EqualFold(name, "headers") }
 
-// hidden reports whether the values of headers are left out, as shown leaves them.
-func hidden(headers json.RawMessage) bool {
+// areHeadersHidden reports whether the values of headers are left out, as shown leaves them.
+func areHeadersHidden(headers json.RawMessage) bool {
 	var values map[string]string
 	if json.Unmarshal(headers, &values) != nil {
 		return false

@@ -45,18 +45,18 @@ var (
 // decodeBody reads the body of a request.
 func decodeBody(data []byte) (fields, error) {
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, invalid("the body cannot be used: %s", clip.Text(err.Error()))
+		return nil, newInvalid("the body cannot be used: %s", clip.Text(err.Error()))
 	}
 	var body fields
 	if err := json.Unmarshal(data, &body); err != nil || body == nil {
-		return nil, invalid("the body is no JSON object")
+		return nil, newInvalid("the body is no JSON object")
 	}
 	maps.DeleteFunc(body, func(_ string, value json.RawMessage) bool { return isNull(value) })
 	return body, nil
 }
 
-// only returns the fields with some names.
-func (f fields) only(lists ...[]string) fields {
+// selectFields returns the fields with some names.
+func (f fields) selectFields(lists ...[]string) fields {
 	kept := make(fields)
 	for _, names := range lists {
 		for _, name := range names {
@@ -70,19 +70,21 @@ func (f fields) only(lists ...[]string) fields {
 
 // specOf returns what a request says of an agent and its runs, without the input:
 // what is kept of it.
-func specOf(f fields) fields { return f.only(identityFields, runFields, []string{fieldMetadata}) }
+func specOf(f fields) fields {
+	return f.selectFields(identityFields, runFields, []string{fieldMetadata})
+}
 
 // withMessage returns what a message of a session asks for: what the message says
 // takes the place of what the session says, but metadata, of which it adds to the
 // session's. Who the agent is, the session says alone.
 func withMessage(session, message fields) (fields, error) {
-	merged := session.only(identityFields, runFields)
-	maps.Copy(merged, message.only(runFields, inputFields))
-	metadata, err := session.object(fieldMetadata)
+	merged := session.selectFields(identityFields, runFields)
+	maps.Copy(merged, message.selectFields(runFields, inputFields))
+	metadata, err := session.readObject(fieldMetadata)
 	if err != nil {
 		return nil, err
 	}
-	over, err := message.object(fieldMetadata)
+	over, err := message.readObject(fieldMetadata)
 	if err != nil {
 		return nil, err
 	}
@@ -98,39 +100,39 @@ func withMessage(session, message fields) (fields, error) {
 	return merged, nil
 }
 
-// read reads a field into a value; want says in words what the field is to be. A
+// readField reads a field into a value; want says in words what the field is to be. A
 // field that is absent leaves the value as it is.
-func (f fields) read(name string, value any, want string) error {
+func (f fields) readField(name string, value any, want string) error {
 	raw, has := f[name]
 	if !has {
 		return nil
 	}
 	if err := json.Unmarshal(raw, value); err != nil {
-		return invalid("%s must be %s", name, want)
+		return newInvalid("%s must be %s", name, want)
 	}
 	return nil
 }
 
-// object reads a field that is an object; nil when it is absent.
-func (f fields) object(name string) (fields, error) {
+// readObject reads a field that is an object; nil when it is absent.
+func (f fields) readObject(name string) (fields, error) {
 	var inner fields
-	if err := f.read(name, &inner, "an object"); err != nil || inner == nil {
+	if err := f.readField(name, &inner, "an object"); err != nil || inner == nil {
 		return nil, err
 	}
 	maps.DeleteFunc(inner, func(_ string, value json.RawMessage) bool { return isNull(value) })
 	return inner, nil
 }
 
-// integer reads a field that is a whole number from low to high; ok is false when
+// readInteger reads a field that is a whole number from low to high; ok is false when
 // it is absent. The path is what errors call the field.
-func (f fields) integer(name, path string, low, high int) (n int, ok bool, err error) {
+func (f fields) readInteger(name, path string, low, high int) (n int, ok bool, err error) {
 	raw, has := f[name]
 	if !has {
 		return 0, false, nil
 	}
 	n, whole := integerOf(raw)
 	if !whole || n < low || n > high {
-		return 0, false, invalid("%s must be a whole number from %d to %d", path, low, high)
+		return 0, false, newInvalid("%s must be a whole number from %d to %d", path, low, high)
 	}
 	return n, true, nil
 }

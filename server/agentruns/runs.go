@@ -44,7 +44,7 @@ type runRecord struct {
 	InSession bool `json:"in_session,omitempty"`
 }
 
-func (r *runRecord) facts() runFacts {
+func (r *runRecord) runFacts() runFacts {
 	return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local}
 }
 
@@ -57,7 +57,7 @@ func encodeOwn(value any) (json.RawMessage, error) {
 func encodeMetadata(metadata map[string]any) (json.RawMessage, error) {
 	own, err := json.Marshal(metadata)
 	if err == nil && len(own) > service.MaxMetadata {
-		return nil, invalid("the spec has %d bytes; %d are allowed", len(own), service.MaxMetadata)
+		return nil, newInvalid("the spec has %d bytes; %d are allowed", len(own), service.MaxMetadata)
 	}
 	return own, err
 }
@@ -77,9 +77,9 @@ type run struct {
 	record runRecord
 }
 
-// run returns the run that the path names. A turn that is none, and that of
+// getRun returns the run that the path names. A turn that is none, and that of
 // somebody else, are not known.
-func (c *call) run(ctx context.Context) (*run, error) {
+func (c *call) getRun(ctx context.Context) (*run, error) {
 	id := c.r.PathValue("id")
 	turn, err := c.settings.Service.GetTurn(ctx, c.caller, id)
 	found := &run{Turn: turn}
@@ -99,7 +99,7 @@ type runRef struct {
 
 // createRun begins a run.
 func (c *call) createRun() error {
-	f, err := c.body()
+	f, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -107,11 +107,11 @@ func (c *call) createRun() error {
 	if err != nil {
 		return err
 	}
-	again, err := c.repetition("run", f)
+	again, err := c.readRepetition("run", f)
 	if err != nil {
 		return err
 	}
-	made, more, err := c.begin(f, nil, labelRun, again)
+	made, more, err := c.beginTurn(f, nil, labelRun, again)
 	if err != nil {
 		return err
 	}
@@ -122,20 +122,20 @@ func (c *call) refTo(turn *service.Turn, warnings []warning) runRef {
 	return runRef{Warnings: warnings, RunID: turn.ID, StreamURL: "/api/v1/workspaces/" + url.PathEscape(c.caller.Tenant) + "/agent-runs/" + url.PathEscape(turn.ID) + "/stream"}
 }
 
-// begin makes the turn that a body asks for, in a session or in one of its own
+// beginTurn makes the turn that a body asks for, in a session or in one of its own
 // with a label. The warnings are for what of the body has no effect.
-func (c *call) begin(f fields, session *service.Session, label string, again repetition) (*service.Turn, []warning, error) {
+func (c *call) beginTurn(f fields, session *service.Session, label string, again repetition) (*service.Turn, []warning, error) {
 	asked, err := readRequest(f, forRun)
 	if err != nil {
 		return nil, nil, err
 	}
-	k := c.composer()
-	made, err := k.compose(c.caller, asked)
+	k := c.newComposer()
+	made, err := k.composeTurn(c.caller, asked)
 	if err != nil {
 		return nil, nil, err
 	}
 	record := runRecord{
-		Spec: shown(specOf(f)), Model: k.modelOf(made), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
+		Spec: redactSpec(specOf(f)), Model: k.modelOf(made), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
 		Thinks: made.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
 	}
 	if made.Metadata, err = encodeOwn(record); err != nil {
@@ -231,7 +231,7 @@ const (
 // cancelRun ends a run. One that has ended stays as it is.
 func (c *call) cancelRun() error {
 	ctx := c.r.Context()
-	found, err := c.run(ctx)
+	found, err := c.getRun(ctx)
 	if err != nil {
 		return err
 	}
@@ -239,5 +239,5 @@ func (c *call) cancelRun() error {
 	if err != nil {
 		return err
 	}
-	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Status: found.status()})
+	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Status: found.runStatus()})
 }

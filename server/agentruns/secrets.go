@@ -32,10 +32,10 @@ func secretsOf(spec fields) secrets {
 	return found
 }
 
-// hide returns the metadata of a session with a spec: what may be read back of the
+// hideSecrets returns the metadata of a session with a spec: what may be read back of the
 // spec, and apart from it what may not, encrypted where there is a key.
-func (s *Surface) hide(sessionID string, spec fields) (json.RawMessage, error) {
-	own := map[string]any{ownKey: sessionRecord{Spec: shown(spec)}}
+func (s *Surface) hideSecrets(sessionID string, spec fields) (json.RawMessage, error) {
+	own := map[string]any{ownKey: sessionRecord{Spec: redactSpec(spec)}}
 	if found := secretsOf(spec); len(found) > 0 {
 		plain, err := json.Marshal(found)
 		if err != nil {
@@ -48,9 +48,9 @@ func (s *Surface) hide(sessionID string, spec fields) (json.RawMessage, error) {
 	return encodeMetadata(own)
 }
 
-// reveal returns the spec of a session with the headers of its tools. A session
+// revealSpec returns the spec of a session with the headers of its tools. A session
 // that was kept before they were kept apart has them in its spec.
-func (s *Surface) reveal(found *session) (fields, error) {
+func (s *Surface) revealSpec(found *session) (fields, error) {
 	var metadata fields
 	if err := json.Unmarshal(found.Metadata, &metadata); err != nil {
 		return nil, fmt.Errorf("read the metadata of session %s: %w", found.ID, err)
@@ -59,8 +59,8 @@ func (s *Surface) reveal(found *session) (fields, error) {
 	if !has {
 		for _, tool := range secretsOf(found.record.Spec) {
 			for _, headers := range tool {
-				if hidden(headers) { // it was made of an export
-					return nil, invalid("the session does not have the headers of its tools any more; give tools with the message")
+				if areHeadersHidden(headers) { // it was made of an export
+					return nil, newInvalid("the session does not have the headers of its tools any more; give tools with the message")
 				}
 			}
 		}
@@ -74,11 +74,11 @@ func (s *Surface) reveal(found *session) (fields, error) {
 	if err := json.Unmarshal(plain, &all); err != nil {
 		return nil, fmt.Errorf("read the headers of session %s: %w", found.ID, err)
 	}
-	return all.into(found.record.Spec)
+	return all.mergeInto(found.record.Spec)
 }
 
-// into returns a spec with the headers in their places.
-func (s secrets) into(spec fields) (fields, error) {
+// mergeInto returns a spec with the headers in their places.
+func (s secrets) mergeInto(spec fields) (fields, error) {
 	list := toolsOf(spec)
 	for i := range list {
 		if len(s[i]) == 0 {

@@ -35,7 +35,7 @@ type session struct {
 // createSession makes a session. What it says must be able to run as it is, but
 // for the input.
 func (c *call) createSession() error {
-	f, err := c.body()
+	f, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	again, err := c.repetition("session", f)
+	again, err := c.readRepetition("session", f)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.composer().compose(c.caller, asked); err != nil {
+	if _, err := c.newComposer().composeTurn(c.caller, asked); err != nil {
 		return err
 	}
 	id := c.settings.Service.NewID()
-	metadata, err := c.hide(id, specOf(f))
+	metadata, err := c.hideSecrets(id, specOf(f))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	warnings = slices.Concat(warnings, f.idle("a session has no input of its own: send it a message", inputFields...), asked.warnings)
+	warnings = slices.Concat(warnings, f.warnIdle("a session has no input of its own: send it a message", inputFields...), asked.warnings)
 	return server.WriteJSON(c.w, http.StatusCreated, struct {
 		SessionID string    `json:"sessionId"`
 		Name      string    `json:"name"`
@@ -75,8 +75,8 @@ func (c *call) createSession() error {
 	}{made.ID, asked.name, moment(made.CreatedAt), warnings})
 }
 
-// session returns the session that the path names.
-func (c *call) session(ctx context.Context) (*session, error) {
+// getSession returns the session that the path names.
+func (c *call) getSession(ctx context.Context) (*session, error) {
 	id := c.r.PathValue("id")
 	kept, err := c.settings.Service.GetSession(ctx, c.caller, id)
 	found := &session{Session: kept}
@@ -88,7 +88,7 @@ func (c *call) session(ctx context.Context) (*session, error) {
 
 // sendMessage begins a run in a session. It waits for those before it.
 func (c *call) sendMessage() error {
-	message, err := c.body()
+	message, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (c *call) sendMessage() error {
 	if err != nil {
 		return err
 	}
-	warnings = append(warnings, message.idle("the session decides it", identityFields...)...)
-	again, err := c.repetition("message", message)
+	warnings = append(warnings, message.warnIdle("the session decides it", identityFields...)...)
+	again, err := c.readRepetition("message", message)
 	if err != nil {
 		return err
 	}
-	found, err := c.session(c.r.Context())
+	found, err := c.getSession(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *call) sendMessage() error {
 	}
 	spec := found.record.Spec
 	if _, brings := message[fieldTools]; !brings {
-		if spec, err = c.reveal(found); err != nil {
+		if spec, err = c.revealSpec(found); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (c *call) sendMessage() error {
 	if err != nil {
 		return err
 	}
-	made, more, err := c.begin(f, found.Session, labelSession, again)
+	made, more, err := c.beginTurn(f, found.Session, labelSession, again)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *call) sendMessage() error {
 // cancelled. It can still be read.
 func (c *call) endSession() error {
 	ctx := c.r.Context()
-	found, err := c.session(ctx)
+	found, err := c.getSession(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,11 +178,11 @@ type sessionView struct {
 // readSession answers with a session and what was said in it.
 func (c *call) readSession() error {
 	ctx := c.r.Context()
-	found, err := c.session(ctx)
+	found, err := c.getSession(ctx)
 	if err != nil {
 		return err
 	}
-	metadata, err := found.record.Spec.object(fieldMetadata)
+	metadata, err := found.record.Spec.readObject(fieldMetadata)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *call) readSession() error {
 	}
 	view := sessionView{
 		ID: found.ID, Name: nameOf(found.record.Spec), Status: "active", CreatedAt: moment(found.CreatedAt), LastUsedAt: moment(found.LastTurnAt),
-		AgentSpec: shown(found.record.Spec), Messages: []inputMessage{}, Metadata: metadata,
+		AgentSpec: redactSpec(found.record.Spec), Messages: []inputMessage{}, Metadata: metadata,
 	}
 	if found.LastTurnAt.IsZero() {
 		view.LastUsedAt = view.CreatedAt
@@ -201,7 +201,7 @@ func (c *call) readSession() error {
 		if err != nil {
 			ended = found.UpdatedAt // it was archived by other means
 		}
-		view.Status, view.EndedAt = "ended", known(ended)
+		view.Status, view.EndedAt = "ended", momentOf(ended)
 	}
 	if found.Tip != "" {
 		snapshot, err := c.settings.Service.GetSnapshot(ctx, c.caller, found.Tip)
@@ -209,7 +209,7 @@ func (c *call) readSession() error {
 			return err
 		}
 		if snapshot.State != nil {
-			view.Messages = said(snapshot.State.Messages)
+			view.Messages = spokenTexts(snapshot.State.Messages)
 		}
 	}
 	return server.WriteJSON(c.w, http.StatusOK, view)
@@ -218,15 +218,15 @@ func (c *call) readSession() error {
 // nameOf returns the name in a spec that was checked.
 func nameOf(spec fields) string {
 	var name string
-	if err := spec.read(fieldName, &name, "a string"); err != nil {
+	if err := spec.readField(fieldName, &name, "a string"); err != nil {
 		return ephemeralAgent
 	}
 	return cmp.Or(name, ephemeralAgent)
 }
 
-// said returns the texts of a conversation: what was given, and the last answer to
+// spokenTexts returns the texts of a conversation: what was given, and the last answer to
 // each. What led to the answers is left out.
-func said(messages []model.Message) []inputMessage {
+func spokenTexts(messages []model.Message) []inputMessage {
 	list := []inputMessage{}
 	spoken := model.Spoken(messages)
 	for i := range spoken {

@@ -18,8 +18,8 @@ const (
 	statusCancelled = "cancelled"
 )
 
-// status returns the state of the run, as far as the turn says it.
-func (r *run) status() string {
+// runStatus returns the state of the run, as far as the turn says it.
+func (r *run) runStatus() string {
 	switch r.Status {
 	case service.Pending:
 		if r.StartedAt.IsZero() {
@@ -68,11 +68,11 @@ type failureReason struct {
 // readRun answers with a run as it is.
 func (c *call) readRun() error {
 	ctx := c.r.Context()
-	found, err := c.run(ctx)
+	found, err := c.getRun(ctx)
 	if err != nil {
 		return err
 	}
-	metadata, err := found.record.Spec.object(fieldMetadata)
+	metadata, err := found.record.Spec.readObject(fieldMetadata)
 	if err != nil {
 		return err
 	}
@@ -80,34 +80,34 @@ func (c *call) readRun() error {
 		metadata = fields{}
 	}
 	view := runView{
-		ID: found.ID, RunID: found.ID, Status: found.status(), Spec: found.record.Spec, AgentSpec: found.record.Spec, Metadata: metadata,
-		CreatedAt: moment(found.CreatedAt), StartedAt: known(found.StartedAt), EndedAt: known(found.FinishedAt),
+		ID: found.ID, RunID: found.ID, Status: found.runStatus(), Spec: found.record.Spec, AgentSpec: found.record.Spec, Metadata: metadata,
+		CreatedAt: moment(found.CreatedAt), StartedAt: momentOf(found.StartedAt), EndedAt: momentOf(found.FinishedAt),
 	}
 	if found.record.InSession {
 		view.SessionID = &found.SessionID
 	}
-	if view.Pending, err = c.pending(ctx, found); err != nil {
+	if view.Pending, err = c.pendingInteractions(ctx, found); err != nil {
 		return err
 	}
 	if !found.Status.Live() {
-		last, used, err := c.terminal(ctx, found)
+		last, used, err := c.terminalPayload(ctx, found)
 		if err != nil {
 			return err
 		}
-		view.conclude(last, used)
+		view.setOutcome(last, used)
 	}
 	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
-// terminal returns what the last event of a run that has ended says, and what the
+// terminalPayload returns what the last event of a run that has ended says, and what the
 // run has used.
-func (c *call) terminal(ctx context.Context, found *run) (payload, usage, error) {
-	t := newTranslator(found.record.facts())
+func (c *call) terminalPayload(ctx context.Context, found *run) (payload, usage, error) {
+	t := newTranslator(found.record.runFacts())
 	for record, err := range c.settings.Service.Events(ctx, c.caller, found.ID, 0) {
 		if err != nil {
 			return nil, usage{}, err
 		}
-		frames, err := t.take(&record)
+		frames, err := t.translateRecord(&record)
 		if err != nil {
 			return nil, usage{}, err
 		}
@@ -118,11 +118,11 @@ func (c *call) terminal(ctx context.Context, found *run) (payload, usage, error)
 	if found.Outcome == nil {
 		return nil, t.used, nil
 	}
-	return t.conclude(found.Outcome).Payload, t.used, nil
+	return t.outcomeFrame(found.Outcome).Payload, t.used, nil
 }
 
-// conclude takes in what the run came to.
-func (v *runView) conclude(last payload, used usage) {
+// setOutcome takes in what the run came to.
+func (v *runView) setOutcome(last payload, used usage) {
 	v.Tokens, v.Turns, v.Model = &used.Tokens, &used.Turns, &used.Model
 	switch p := last.(type) {
 	case runResult:

@@ -14,34 +14,34 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// stream answers with the events of a run: those behind the one that the client
+// streamRun answers with the events of a run: those behind the one that the client
 // has seen last, and then those that come, up to the terminal one. A stream that
 // ends before is cut off: clients take an orderly end for a reason to come back
 // at once.
-func (c *call) stream() error {
-	s, err := c.open()
+func (c *call) streamRun() error {
+	s, err := c.openSender()
 	if err != nil {
 		return err
 	}
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
-		defer s.followed.add(s)()
-		if err := s.follow(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
+		defer s.followed.addFollower(s)()
+		if err := s.followRun(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
 			s.breakOff(ctx, err)
 		}
 	})
 	return nil
 }
 
-// open returns what tells the client of the run that the path names. What else is
+// openSender returns what tells the client of the run that the path names. What else is
 // known of the run and of the request is not kept while it is followed.
-func (c *call) open() (*sender, error) {
-	found, err := c.run(c.r.Context())
+func (c *call) openSender() (*sender, error) {
+	found, err := c.getRun(c.r.Context())
 	if err != nil {
 		return nil, err
 	}
 	return &sender{
 		Surface: c.Surface, caller: c.caller, log: c.settings.Service.Follower(c.caller, found.Turn, 0, c.settings.KeepAlive),
-		translator: newTranslator(found.record.facts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
+		translator: newTranslator(found.record.runFacts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
 	}, nil
 }
 
@@ -86,9 +86,9 @@ type sender struct {
 	over bool
 }
 
-// write writes what a record of the log becomes.
-func (s *sender) write(b *bytes.Buffer, r *event.Record) error {
-	frames, err := s.take(r)
+// writeRecord writes what a record of the log becomes.
+func (s *sender) writeRecord(b *bytes.Buffer, r *event.Record) error {
+	frames, err := s.translateRecord(r)
 	if err != nil {
 		return err
 	}
@@ -97,28 +97,28 @@ func (s *sender) write(b *bytes.Buffer, r *event.Record) error {
 		s.after = min(s.after, frames[0].Seq-1)
 	}
 	s.over = s.over || r.Terminal()
-	return s.add(b, frames)
+	return s.addFrames(b, frames)
 }
 
-// add writes events. The terminal one is left out only when the client says that
+// addFrames writes events. The terminal one is left out only when the client says that
 // it has seen just that: whoever claims to have seen more than there is would
 // otherwise be told in an orderly way that there is nothing, and come back.
-func (s *sender) add(b *bytes.Buffer, frames []frame) error {
+func (s *sender) addFrames(b *bytes.Buffer, frames []frame) error {
 	for i := range frames {
-		if seq := frames[i].Seq; seq == s.after || seq < s.after && !frames[i].terminal() {
+		if seq := frames[i].Seq; seq == s.after || seq < s.after && !frames[i].isTerminal() {
 			continue
 		}
-		if err := frames[i].write(b); err != nil {
+		if err := frames[i].writeTo(b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// follow sends the events of a run until the terminal one. The error says why
+// followRun sends the events of a run until the terminal one. The error says why
 // there are no more.
-func (s *sender) follow(ctx context.Context, out *server.EventStream) error {
-	err := out.Follow(s.log.Batches(ctx, out.Waiter()), s.write)
+func (s *sender) followRun(ctx context.Context, out *server.EventStream) error {
+	err := out.Follow(s.log.Batches(ctx, out.Waiter()), s.writeRecord)
 	if err != nil || s.over {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *sender) sendOutcome(ctx context.Context, out *server.EventStream) error
 	if err != nil || turn.Outcome == nil {
 		return err
 	}
-	last := s.conclude(turn.Outcome)
+	last := s.outcomeFrame(turn.Outcome)
 	last.Seq = max(last.Seq, s.after+1)
-	return out.Write(func(b *bytes.Buffer) error { return s.add(b, []frame{last}) })
+	return out.Write(func(b *bytes.Buffer) error { return s.addFrames(b, []frame{last}) })
 }

@@ -32,7 +32,7 @@ func BenchmarkFrame(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out.Reset()
-		if err := f.write(&out); err != nil {
+		if err := f.writeTo(&out); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func BenchmarkFanOut(b *testing.B) {
 			s := &sender{translator: newTranslator(facts)}
 			for i := range log {
 				out.Reset()
-				if err := s.write(&out, &log[i]); err != nil {
+				if err := s.writeRecord(&out, &log[i]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -68,7 +68,7 @@ func TestAnEventAllocatesLittle(t *testing.T) {
 	var out bytes.Buffer
 	got := testing.AllocsPerRun(1000, func() {
 		out.Reset()
-		if err := s.write(&out, &r); err != nil {
+		if err := s.writeRecord(&out, &r); err != nil {
 			t.Fatal(err)
 		}
 	})

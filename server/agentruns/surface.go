@@ -99,30 +99,30 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	stream := s.route("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).stream)
+	stream := s.newRoute("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).streamRun)
 	stream.Stream = true
 	// Its answer takes as long as the run.
-	send := s.route("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend)
+	send := s.newRoute("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend)
 	send.Stream = true
-	create := s.route("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
-	message := s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage)
+	create := s.newRoute("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
+	message := s.newRoute("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage)
 	create.Begins, message.Begins, send.Begins = true, true, true
 	return []server.Route{
-		s.route("GET "+workspacePath+"/models", settings.ScopeModelsRead, (*call).models),
+		s.newRoute("GET "+workspacePath+"/models", settings.ScopeModelsRead, (*call).listModels),
 		create,
-		s.route("GET "+workspacePath+"/agent-runs/{id}", settings.ScopeRunsRead, (*call).readRun),
+		s.newRoute("GET "+workspacePath+"/agent-runs/{id}", settings.ScopeRunsRead, (*call).readRun),
 		stream,
-		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", settings.ScopeRunsWrite, (*call).toolResult),
-		s.route("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
-		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelRun),
-		s.route("POST "+workspacePath+"/agent-sessions", settings.ScopeSessionsWrite, (*call).createSession),
-		s.route("GET "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsRead, (*call).readSession),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/tool-results", settings.ScopeRunsWrite, (*call).toolResult),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelRun),
+		s.newRoute("POST "+workspacePath+"/agent-sessions", settings.ScopeSessionsWrite, (*call).createSession),
+		s.newRoute("GET "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsRead, (*call).readSession),
 		message,
-		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession),
-		s.route("GET /api/oauth/userinfo", ScopeIdentity, (*call).userInfo),
+		s.newRoute("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession),
+		s.newRoute("GET /api/oauth/userinfo", ScopeIdentity, (*call).userInfo),
 		send,
-		s.route("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
-		s.route("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
+		s.newRoute("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
+		s.newRoute("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
 	}
 }
 
@@ -134,8 +134,8 @@ type call struct {
 	caller service.Caller
 }
 
-// route returns a route whose handler answers by itself, or returns why not.
-func (s *Surface) route(pattern, scope string, answer func(*call) error) server.Route {
+// newRoute returns a route whose handler answers by itself, or returns why not.
+func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		c := &call{Surface: s, w: w, r: r, caller: caller}
 		if err := c.checkWorkspace(); err != nil {
@@ -156,18 +156,18 @@ func (c *call) checkWorkspace() error {
 
 // WriteFailure answers with an error of a handler, as clients of the protocol know it.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	(&call{Surface: s, w: w, r: r}).refuse(err)
+	(&call{Surface: s, w: w, r: r}).writeError(err)
 }
 
-// composer returns what composes turns in the revision as it is now.
-func (s *Surface) composer() *composer {
+// newComposer returns what composes turns in the revision as it is now.
+func (s *Surface) newComposer() *composer {
 	return &composer{set: s.settings.Service.Revision().Set(), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout}
 }
 
-// body reads the body as a JSON object. One that is empty is an empty object.
-func (c *call) body() (fields, error) {
+// readBody reads the body as a JSON object. One that is empty is an empty object.
+func (c *call) readBody() (fields, error) {
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, invalid("the body is encoded as %q; it must be plain JSON", clip.Text(coding))
+		return nil, newInvalid("the body is encoded as %q; it must be plain JSON", clip.Text(coding))
 	}
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -187,9 +187,9 @@ type done struct {
 	Warnings []warning `json:"warnings,omitempty"`
 }
 
-// models answers with the models there are.
-func (c *call) models() error {
-	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.settings.Service.Revision().Set(), c.settings.DefaultModel).body())
+// listModels answers with the models there are.
+func (c *call) listModels() error {
+	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.settings.Service.Revision().Set(), c.settings.DefaultModel).listBody())
 }
 
 // userInfo answers with who asks.

@@ -29,7 +29,7 @@ func (w *world) waiting(more string) (id, call string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if ev.kind() == typeLocalToolCall {
+		if ev.eventKind() == typeLocalToolCall {
 			return id, ev.data["toolUseId"].(string)
 		}
 	}
@@ -63,7 +63,7 @@ func TestTheResultsOfTools(t *testing.T) {
 	// The largest one that is allowed, each character written as long as can be.
 	w.must(http.StatusOK, http.MethodPost, at, `{"toolUseId":"`+call+`","result":"`+strings.Repeat(`\u0078`, maxToolResult)+`"}`)
 	for _, ev := range w.events(id, "") {
-		if text, _ := ev.data["output"].(string); ev.kind() == typeLocalToolResultIn && (len(text) < echoSize || len(text) > echoSize+8) {
+		if text, _ := ev.data["output"].(string); ev.eventKind() == typeLocalToolResultIn && (len(text) < echoSize || len(text) > echoSize+8) {
 			t.Errorf("it repeats %d bytes", len(text))
 		}
 	}
@@ -81,7 +81,7 @@ func TestAnAnswerIsTakenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.kind() == typeLocalToolCall {
+		if ev.eventKind() == typeLocalToolCall {
 			if calls = append(calls, ev.data["toolUseId"].(string)); len(calls) == 2 {
 				break
 			}
@@ -316,7 +316,7 @@ func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		refused := &call{Surface: &Surface{settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequestWithContext(c.ctx, http.MethodGet, "/", http.NoBody)}
-		refused.refuse(c.err)
+		refused.writeError(c.err)
 		want := fmt.Sprintf(`{"error":"unavailable","code":"unavailable","message":%q,"hint":%q}`+"\n", c.want, c.want)
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Body.String() != want {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)

@@ -50,7 +50,7 @@ func unknownRefFields(path string, raw json.RawMessage) ([]warning, error) {
 			delete(ref, name)
 		}
 	}
-	more, err := ref.unknown(path, known...)
+	more, err := ref.warnUnknown(path, known...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func unknownRefFields(path string, raw json.RawMessage) ([]warning, error) {
 		maps.DeleteFunc(tool, func(name string, value json.RawMessage) bool {
 			return isNull(value) || containsFold(clientToolFields, name)
 		})
-		more, err := tool.unknown(fmt.Sprintf("%s.tools[%d]", path, i), clientToolFields...)
+		more, err := tool.warnUnknown(fmt.Sprintf("%s.tools[%d]", path, i), clientToolFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func foreignRefFields(known []string) []string {
 
 // objectOf returns the fields of an object that are not null; nil for what is none.
 func objectOf(raw json.RawMessage) fields {
-	object, err := fields{"": raw}.object("")
+	object, err := fields{"": raw}.readObject("")
 	if err != nil {
 		return nil
 	}

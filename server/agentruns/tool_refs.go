@@ -82,11 +82,11 @@ func readToolRefs(list []json.RawMessage) ([]toolRef, error) {
 		path := fmt.Sprintf("tools[%d]", i)
 		ref, err := readToolRef(raw)
 		if err != nil {
-			return nil, invalid("%s: %v", path, err)
+			return nil, newInvalid("%s: %v", path, err)
 		}
-		for _, id := range ref.claims() {
+		for _, id := range ref.claimedIDs() {
 			if first, taken := owners[id]; taken {
-				return nil, invalid("%s: the name %q is taken by tools[%d]", path, id, first)
+				return nil, newInvalid("%s: the name %q is taken by tools[%d]", path, id, first)
 			}
 			owners[id] = i
 		}
@@ -104,9 +104,9 @@ func readToolRef(raw json.RawMessage) (*toolRef, error) {
 	var err error
 	switch ref.Kind {
 	case kindMantyx:
-		err = required("id", ref.ID)
+		err = checkRequired("id", ref.ID)
 	case kindPlugin:
-		err = required("name", ref.Name)
+		err = checkRequired("name", ref.Name)
 	case kindLocal:
 		err = cmp.Or(ref.checkName(), ref.checkClientTools())
 	case kindA2A:
@@ -118,7 +118,7 @@ func readToolRef(raw json.RawMessage) (*toolRef, error) {
 	case kindMCPLocal:
 		err = cmp.Or(ref.checkName(), ref.checkMCPTools(), ref.checkClientTools())
 	case "":
-		err = required("kind", "")
+		err = checkRequired("kind", "")
 	default:
 		err = fmt.Errorf("the kind %q is not known; there are mantyx, mantyx_plugin, local, a2a, a2a_local, mcp and mcp_local", clip.Text(ref.Kind))
 	}
@@ -136,7 +136,7 @@ func wrongType(err error) error {
 	return fmt.Errorf("it is no JSON object")
 }
 
-func required(field, value string) error {
+func checkRequired(field, value string) error {
 	if value == "" {
 		return fmt.Errorf("%s is required", field)
 	}
@@ -152,7 +152,7 @@ func (r *toolRef) checkName() error {
 
 // checkAddress checks an address without repeating it: it may hold a secret.
 func checkAddress(field, address string) error {
-	if err := required(field, address); err != nil {
+	if err := checkRequired(field, address); err != nil {
 		return err
 	}
 	u, err := url.Parse(address)
@@ -211,7 +211,7 @@ func (r *toolRef) checkCard() error {
 	if err := json.Unmarshal(r.AgentCard, &card); err != nil || isNull(r.AgentCard) {
 		return fmt.Errorf("agentCard must be the card of an agent, with name, description and skills")
 	}
-	return required("agentCard.name", card.Name)
+	return checkRequired("agentCard.name", card.Name)
 }
 
 func (r *toolRef) checkMCPTools() error {
@@ -241,9 +241,9 @@ func (r *toolRef) checkClientTools() error {
 	return nil
 }
 
-// claims are the ids of the tools that a reference brings along, as far as they
+// claimedIDs are the ids of the tools that a reference brings along, as far as they
 // are known; for a server of tools it is the beginning of theirs.
-func (r *toolRef) claims() []string {
+func (r *toolRef) claimedIDs() []string {
 	switch r.Kind {
 	case kindMantyx:
 		return []string{r.ID}
@@ -264,8 +264,8 @@ func (r *toolRef) claims() []string {
 // has to be shortened.
 const surePrefix = 40
 
-// prefix is what the ids of the tools of a server begin with.
-func (r *toolRef) prefix() string {
+// idPrefix is what the ids of the tools of a server begin with.
+func (r *toolRef) idPrefix() string {
 	whole := r.Name + "_"
 	return whole[:min(len(whole), surePrefix)]
 }

@@ -29,7 +29,7 @@ type toolAnswer struct {
 func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	a := new(toolAnswer)
 	for _, read := range []error{
-		f.read("toolUseId", &a.toolUseID, "a string"), f.read("result", &a.Result, "a string"), f.read("error", &a.Error, "a string"),
+		f.readField("toolUseId", &a.toolUseID, "a string"), f.readField("result", &a.Result, "a string"), f.readField("error", &a.Error, "a string"),
 	} {
 		if read != nil {
 			return nil, read
@@ -37,17 +37,17 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	}
 	switch {
 	case a.toolUseID == "":
-		return nil, invalid("toolUseId is required")
+		return nil, newInvalid("toolUseId is required")
 	case a.Result != nil && a.Error != nil:
-		return nil, invalid("result and error exclude each other")
+		return nil, newInvalid("result and error exclude each other")
 	case a.Result == nil && a.Error == nil && strict:
-		return nil, invalid("either result or error is required")
+		return nil, newInvalid("either result or error is required")
 	case a.Result == nil && a.Error == nil:
 		a.Result = new(string)
 	case a.Result != nil && len(*a.Result) > maxToolResult:
-		return nil, invalid("result has %d bytes; %d are allowed", len(*a.Result), maxToolResult)
+		return nil, newInvalid("result has %d bytes; %d are allowed", len(*a.Result), maxToolResult)
 	case a.Error != nil && len(*a.Error) > maxToolError:
-		return nil, invalid("error has %d bytes; %d are allowed", len(*a.Error), maxToolError)
+		return nil, newInvalid("error has %d bytes; %d are allowed", len(*a.Error), maxToolError)
 	}
 	return a, nil
 }
@@ -55,13 +55,13 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 // readAnswer reads what somebody answers to a run: the run, the fields of the body, and
 // what to say of those that have no effect.
 func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fields, warnings []warning, err error) {
-	if found, err = c.run(ctx); err != nil {
+	if found, err = c.getRun(ctx); err != nil {
 		return nil, nil, nil, err
 	}
-	if f, err = c.body(); err != nil {
+	if f, err = c.readBody(); err != nil {
 		return nil, nil, nil, err
 	}
-	if warnings, err = f.unknown("", known...); err != nil {
+	if warnings, err = f.warnUnknown("", known...); err != nil {
 		return nil, nil, nil, err
 	}
 	return found, f, warnings, nil
@@ -87,12 +87,12 @@ func (c *call) toolResult() error {
 		if found.Status == service.Canceled && wasAsked && asked.State == service.InteractionCanceled {
 			return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 		}
-		return ended(found)
+		return errRunEnded(found)
 	}
 	if !wasAsked || asked.State != service.InteractionPending {
 		return unknownToolUse(answer.toolUseID)
 	}
-	if err := c.resolve(ctx, found, asked, answer); err != nil {
+	if err := c.resolveToolCall(ctx, found, asked, answer); err != nil {
 		return err
 	}
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
@@ -113,8 +113,8 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *s
 	return nil, false, nil
 }
 
-// resolve hands the answer to the run, unless somebody was faster.
-func (c *call) resolve(ctx context.Context, found *run, asked *service.Interaction, answer *toolAnswer) error {
+// resolveToolCall hands the answer to the run, unless somebody was faster.
+func (c *call) resolveToolCall(ctx context.Context, found *run, asked *service.Interaction, answer *toolAnswer) error {
 	resolution, err := resolutionOf(&asked.Request, answer)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *call) resolve(ctx context.Context, found *run, asked *service.Interacti
 		return unknownToolUse(answer.toolUseID)
 	}
 	if errors.As(err, new(*service.StateError)) {
-		return ended(found)
+		return errRunEnded(found)
 	}
 	return err
 }
@@ -133,6 +133,6 @@ func unknownToolUse(id string) error {
 	return &requestError{Code: codeUnknownToolUse, Message: fmt.Sprintf("no call %q waits for an answer", clip.Text(id))}
 }
 
-func ended(found *run) error {
+func errRunEnded(found *run) error {
 	return &requestError{Code: codeRunTerminal, Message: fmt.Sprintf("run %s has ended", found.ID)}
 }

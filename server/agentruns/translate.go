@@ -90,9 +90,9 @@ func newTranslator(facts runFacts) *translator {
 	}
 }
 
-// take returns the events that a record of the log becomes. Records that clients
+// translateRecord returns the events that a record of the log becomes. Records that clients
 // know nothing of become none.
-func (t *translator) take(r *event.Record) ([]frame, error) {
+func (t *translator) translateRecord(r *event.Record) ([]frame, error) {
 	data, known := translated[r.Type]
 	if !known {
 		return nil, nil
@@ -105,9 +105,9 @@ func (t *translator) take(r *event.Record) ([]frame, error) {
 		data = ev.Data
 	}
 	var frames []frame
-	for _, p := range t.payloads(data) {
+	for _, p := range t.payloadsFor(data) {
 		t.seq++
-		frames = append(frames, frame{Seq: t.seq, Type: p.kind(), Payload: p})
+		frames = append(frames, frame{Seq: t.seq, Type: p.eventKind(), Payload: p})
 	}
 	return frames, nil
 }
@@ -121,7 +121,7 @@ var translated = map[event.Type]event.Data{
 	event.TypeLoopDetected: nil, event.TypeToolBudgetExceeded: nil, event.TypeRunFinish: nil,
 }
 
-func (t *translator) payloads(data event.Data) []payload {
+func (t *translator) payloadsFor(data event.Data) []payload {
 	switch d := data.(type) {
 	case *event.RunStart:
 		if t.seq == 0 {
@@ -135,41 +135,41 @@ func (t *translator) payloads(data event.Data) []payload {
 		return t.takeBack()
 	case *event.TextDelta:
 		t.text.WriteString(d.Delta)
-		t.show()
+		t.noteDelta()
 		return []payload{assistantDelta{Text: d.Delta}}
 	case *event.ReasoningDelta:
 		if t.facts.thinks {
-			t.show()
+			t.noteDelta()
 			return []payload{thinkingDelta{Text: d.Delta}}
 		}
 	case *event.ToolCallReady:
 		t.calls = append(t.calls, d)
 	case *event.ToolCallCancel:
-		t.drop(d.ID)
+		t.dropCall(d.ID)
 	case *event.InferenceComplete:
-		return t.message(d)
+		return t.messagePayloads(d)
 	case *event.InteractionRequest:
-		return t.ask(d)
+		return t.askPayloads(d)
 	case *event.ToolCallResumed:
-		return t.answer(d)
+		return t.answerPayloads(d)
 	case *event.ToolCallDone:
-		return t.done(d)
+		return t.callDonePayloads(d)
 	case *event.LoopDetected:
 		names := make([]string, len(d.Tools))
 		for i, name := range d.Tools {
-			names[i] = t.name(name)
+			names[i] = t.clientToolName(name)
 		}
 		return []payload{loopDetected{Count: d.Count, HardCutoff: d.HardCutoff, Tools: names}}
 	case *event.ToolBudgetExceeded:
-		return []payload{toolBudgetExceeded{Tool: t.name(d.Tool), MaxCalls: d.MaxCalls, Call: d.Call}}
+		return []payload{toolBudgetExceeded{Tool: t.clientToolName(d.Tool), MaxCalls: d.MaxCalls, Call: d.Call}}
 	case *event.RunFinish:
-		return []payload{t.finish(d)}
+		return []payload{t.finishPayload(d)}
 	}
 	return nil
 }
 
-// show notes that the next event is a delta.
-func (t *translator) show() {
+// noteDelta notes that the next event is a delta.
+func (t *translator) noteDelta() {
 	if t.shown == 0 {
 		t.shown = t.seq + 1
 	}
@@ -179,20 +179,20 @@ func (t *translator) show() {
 // a client that has deltas of it is told that they do not count.
 func (t *translator) takeBack() []payload {
 	from := t.shown
-	t.forget()
+	t.forgetPartial()
 	if from == 0 {
 		return nil
 	}
 	return []payload{deltasReset{FromSeq: from}}
 }
 
-// forget drops what the model call has said that was under way.
-func (t *translator) forget() {
+// forgetPartial drops what the model call has said that was under way.
+func (t *translator) forgetPartial() {
 	t.text.Reset()
 	t.calls, t.shown = nil, 0
 }
 
-func (t *translator) drop(id string) {
+func (t *translator) dropCall(id string) {
 	for i, c := range t.calls {
 		if c.ID == id {
 			t.calls = append(t.calls[:i], t.calls[i+1:]...)
@@ -201,41 +201,41 @@ func (t *translator) drop(id string) {
 	}
 }
 
-// message returns the events of a model call that ended: what it said, and the
+// messagePayloads returns the events of a model call that ended: what it said, and the
 // calls that are made here.
-func (t *translator) message(d *event.InferenceComplete) []payload {
+func (t *translator) messagePayloads(d *event.InferenceComplete) []payload {
 	t.last = t.text.String()
 	m := assistantMessage{Text: t.last, Turn: t.turns, FinishReason: finishReason(d.FinishReason)}
 	list := make([]payload, 1, 1+len(t.calls))
 	for _, c := range t.calls {
 		delete(t.answered, c.ID) // some models use their ids again
-		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.name(c.Name), Input: rawjson.Object(c.Arguments)})
+		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.clientToolName(c.Name), Input: rawjson.Object(c.Arguments)})
 		if _, local := t.facts.local[c.Name]; !local {
 			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: rawjson.Object(c.Arguments)})
 		}
 	}
 	list[0] = m
 	t.turns++
-	t.served(d)
+	t.noteServedModel(d)
 	t.spent.Input += d.Usage.Input
 	t.spent.Output += d.Usage.Output
 	t.spent.CacheRead += d.Usage.CacheRead
 	t.spent.Reasoning += d.Usage.Reasoning
 	t.open = false
-	t.forget()
+	t.forgetPartial()
 	return list
 }
 
-// served takes in which model answered.
-func (t *translator) served(d *event.InferenceComplete) {
+// noteServedModel takes in which model answered.
+func (t *translator) noteServedModel(d *event.InferenceComplete) {
 	if d.ModelID == "" || d.Provider == "" {
 		return // the log of an older server
 	}
 	t.model.ID, t.model.Provider, t.model.VendorModelID = platformPrefix+d.ModelID, d.Provider, d.Model
 }
 
-// name returns what clients call a tool that the model knows by a name.
-func (t *translator) name(tool string) string {
+// clientToolName returns what clients call a tool that the model knows by a name.
+func (t *translator) clientToolName(tool string) string {
 	if name, local := t.facts.local[tool]; local {
 		return name
 	}
@@ -259,20 +259,20 @@ func finishReason(reason event.FinishReason) *string {
 	return &name
 }
 
-// done returns the event of a call that was made here, or that was answered in
+// callDonePayloads returns the event of a call that was made here, or that was answered in
 // place of the client.
-func (t *translator) done(d *event.ToolCallDone) []payload {
+func (t *translator) callDonePayloads(d *event.ToolCallDone) []payload {
 	if d.Outcome == event.CallSuspended || t.answered[d.ID] {
 		return nil
 	}
 	text := d.Result.Text()
 	return []payload{toolResult{
-		ToolUseID: d.ID, Name: t.name(d.Name), OK: d.Outcome == event.CallSucceeded, Summary: clip.At(summarySize, text), Result: echoed(text),
+		ToolUseID: d.ID, Name: t.clientToolName(d.Name), OK: d.Outcome == event.CallSucceeded, Summary: clip.At(summarySize, text), Result: echoText(text),
 	}}
 }
 
-// finish returns the one terminal event.
-func (t *translator) finish(d *event.RunFinish) payload {
+// finishPayload returns the one terminal event.
+func (t *translator) finishPayload(d *event.RunFinish) payload {
 	turns := t.turns
 	if t.open {
 		turns++ // the call that failed
@@ -291,7 +291,7 @@ func (t *translator) finish(d *event.RunFinish) payload {
 	case why.Status() == event.StatusSucceeded && d.FinishReason == maxTokens:
 		cut := *d
 		cut.Termination = event.Termination{Type: event.Failed, Code: classTruncation}
-		return t.failure(&cut, used)
+		return t.failurePayload(&cut, used)
 	case why.Status() == event.StatusSucceeded:
 		text := ""
 		if d.Result != nil {
@@ -299,23 +299,23 @@ func (t *translator) finish(d *event.RunFinish) payload {
 		}
 		return runResult{OK: true, Subtype: "success", Text: &text, usage: used}
 	default:
-		return t.failure(d, used)
+		return t.failurePayload(d, used)
 	}
 }
 
-// conclude returns the terminal event of a run whose log is not kept to its end.
-func (t *translator) conclude(o *event.Outcome) frame {
+// outcomeFrame returns the terminal event of a run whose log is not kept to its end.
+func (t *translator) outcomeFrame(o *event.Outcome) frame {
 	t.turns = max(t.turns, o.Steps)
-	p := t.finish(o.RunFinish())
+	p := t.finishPayload(o.RunFinish())
 	t.seq++
-	return frame{Seq: t.seq, Type: p.kind(), Payload: p}
+	return frame{Seq: t.seq, Type: p.eventKind(), Payload: p}
 }
 
 // maxTokens is the reason of an answer that the output limit cut off.
 const maxTokens = model.FinishMaxTokens
 
-// failure returns the terminal event of a run that failed.
-func (t *translator) failure(d *event.RunFinish, used usage) payload {
+// failurePayload returns the terminal event of a run that failed.
+func (t *translator) failurePayload(d *event.RunFinish, used usage) payload {
 	class := errorClass(d.Termination)
 	e := runError{Error: errorText(class, &d.Termination), Code: class, ErrorClass: class, Retryable: retryable[class], usage: used}
 	switch class {

@@ -15,27 +15,27 @@ const actionClientCall = clienttool.Action
 // kindLocal is the kind of a tool that the client runs itself.
 const kindLocal = "local"
 
-// ask returns the event that asks for what the run waits for: the client for the
+// askPayloads returns the event that asks for what the run waits for: the client for the
 // result of a call, or whoever may for an approval and the like.
-func (t *translator) ask(d *event.InteractionRequest) []payload {
+func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	if t.asked[d.ID] != nil {
 		return nil
 	}
 	t.asked[d.ID] = d
 	if !forClient(d.Action) {
-		return []payload{interactionOf(&d.Request, t.name(d.Tool))}
+		return []payload{interactionOf(&d.Request, t.clientToolName(d.Tool))}
 	}
 	if d.Action != actionClientCall {
 		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
 	}
 	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
 	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
-	call.echo.shorten()
+	call.echo.clipFields()
 	return []payload{call}
 }
 
-// answer returns the event that shows what was answered.
-func (t *translator) answer(d *event.ToolCallResumed) []payload {
+// answerPayloads returns the event that shows what was answered.
+func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 	asked := t.asked[d.TargetID]
 	if asked == nil {
 		return nil
@@ -49,7 +49,7 @@ func (t *translator) answer(d *event.ToolCallResumed) []payload {
 		return []payload{interactionResolved{InteractionID: asked.ID, ToolUseID: callOf(asked.Tool, asked.CallID), Action: d.Action, Result: d.Result}}
 	case asked.Action != actionClientCall:
 		t.answered[asked.CallID] = true
-		text := echoed(answerText(d.Result))
+		text := echoText(answerText(d.Result))
 		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}
 	}
 	var given struct {
@@ -62,10 +62,10 @@ func (t *translator) answer(d *event.ToolCallResumed) []payload {
 	t.answered[asked.CallID] = true
 	in := localToolResultIn{ToolUseID: asked.CallID}
 	if given.Error != nil {
-		text := echoed(*given.Error)
+		text := echoText(*given.Error)
 		in.Error = &text
 	} else {
-		text := echoed(given.Result)
+		text := echoText(given.Result)
 		in.Result, in.Output = &text, &text
 	}
 	return []payload{in}

@@ -34,7 +34,7 @@ func told(t interface{ Fatal(args ...any) }, log []event.Data) []string {
 	var lines []string
 	for i, data := range log {
 		r := recordOf(t, i+1, data)
-		frames, err := tr.take(&r)
+		frames, err := tr.translateRecord(&r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestWhateverIsReadOfALogIsToldTheSame(t *testing.T) {
 		var lines bytes.Buffer
 		for i, data := range log {
 			r := recordOf(rt, i+1, data)
-			frames, err := whole.take(&r)
+			frames, err := whole.translateRecord(&r)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestWhateverIsReadOfALogIsToldTheSame(t *testing.T) {
 				if seq++; f.Seq != seq {
 					rt.Fatalf("event %d follows on %d", f.Seq, seq-1)
 				}
-				if err := f.write(&lines); err != nil {
+				if err := f.writeTo(&lines); err != nil {
 					rt.Fatal(err)
 				}
 			}
@@ -166,9 +166,9 @@ func TestWhateverIsReadOfALogIsToldTheSame(t *testing.T) {
 		var behind bytes.Buffer
 		for i, data := range log {
 			r := recordOf(rt, i+1, data)
-			frames, err := again.take(&r)
+			frames, err := again.translateRecord(&r)
 			if err == nil {
-				err = s.add(&behind, frames)
+				err = s.addFrames(&behind, frames)
 			}
 			if err != nil {
 				rt.Fatal(err)
@@ -219,12 +219,12 @@ func TestALineIsNeverTooLong(t *testing.T) {
 		&event.ToolCallDone{ID: "d", Outcome: event.CallSucceeded, Result: toolResult1(long)},
 	} {
 		r := recordOf(t, i+1, data)
-		frames, err := tr.take(&r)
+		frames, err := tr.translateRecord(&r)
 		if err != nil || len(frames) != 1 {
 			t.Fatal(frames, err)
 		}
 		out.Reset()
-		if err := frames[0].write(&out); err != nil || out.Len() > 1<<20 {
+		if err := frames[0].writeTo(&out); err != nil || out.Len() > 1<<20 {
 			t.Errorf("%s has %d bytes, %v", frames[0].Type, out.Len(), err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestALineIsNeverTooLong(t *testing.T) {
 func TestTheEndOfARunWhoseLogIsGone(t *testing.T) {
 	t.Parallel()
 	tr := newTranslator(facts)
-	f := tr.conclude(&event.Outcome{Termination: event.Termination{Type: event.NaturalEnd}, Response: "done", Steps: 2, Usage: event.Usage{Input: 3}})
+	f := tr.outcomeFrame(&event.Outcome{Termination: event.Termination{Type: event.NaturalEnd}, Response: "done", Steps: 2, Usage: event.Usage{Input: 3}})
 	if p, ok := f.Payload.(runResult); !ok || *p.Text != "done" || p.Turns != 2 || p.Tokens.Input != 3 || f.Seq != 1 {
 		t.Errorf("it is %+v", f)
 	}
@@ -246,7 +246,7 @@ func BenchmarkTranslate(b *testing.B) {
 	for b.Loop() {
 		out.Reset()
 		s := &sender{translator: newTranslator(facts)}
-		if err := s.write(&out, &r); err != nil {
+		if err := s.writeRecord(&out, &r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -108,9 +108,9 @@ func refsOf(list []service.EphemeralTool) ([]toolRef, error) {
 	for i := range refs {
 		switch {
 		case refs[i].Kind != list[i].Kind:
-			return nil, invalid("tools[%d]: it is of kind %s, and described as one of kind %s", i, list[i].Kind, refs[i].Kind)
+			return nil, newInvalid("tools[%d]: it is of kind %s, and described as one of kind %s", i, list[i].Kind, refs[i].Kind)
 		case refs[i].Kind == kindMantyx, refs[i].Kind == kindPlugin:
-			return nil, invalid("tools[%d]: a tool of the registry is not brought along", i)
+			return nil, newInvalid("tools[%d]: a tool of the registry is not brought along", i)
 		}
 	}
 	return refs, nil
@@ -123,18 +123,18 @@ func (t *TurnTools) Make(ctx context.Context, list []service.EphemeralTool) ([]r
 	if err != nil {
 		return nil, nil, err
 	}
-	servers := t.connect(ctx, refs)
-	release := func() { t.leave(servers) }
+	servers := t.connectAll(ctx, refs)
+	release := func() { t.closeAll(servers) }
 	if err := ctx.Err(); err != nil {
 		release()
 		return nil, nil, err
 	}
-	return assemble(refs, servers, t.peer), release, nil
+	return assembleTools(refs, servers, t.peerTool), release, nil
 }
 
-// assemble returns the tools of all references, of which those with an id of their
+// assembleTools returns the tools of all references, of which those with an id of their
 // own come first: what a server calls its tools must not take a name from them.
-func assemble(refs []toolRef, servers map[string]*mcpServer, peer func(*toolRef) tools.Tool) []resolve.EphemeralTool {
+func assembleTools(refs []toolRef, servers map[string]*mcpServer, peer func(*toolRef) tools.Tool) []resolve.EphemeralTool {
 	var made []resolve.EphemeralTool
 	for i := range refs {
 		ref := &refs[i]
@@ -169,8 +169,8 @@ type mcpServer struct {
 	release func()
 }
 
-// connect asks all servers of a spec at once, by their names.
-func (t *TurnTools) connect(ctx context.Context, refs []toolRef) map[string]*mcpServer {
+// connectAll asks all servers of a spec at once, by their names.
+func (t *TurnTools) connectAll(ctx context.Context, refs []toolRef) map[string]*mcpServer {
 	servers := make(map[string]*mcpServer)
 	var wait sync.WaitGroup
 	for i := range refs {
@@ -180,15 +180,15 @@ func (t *TurnTools) connect(ctx context.Context, refs []toolRef) map[string]*mcp
 		}
 		server := &mcpServer{release: func() {}}
 		servers[ref.Name] = server
-		wait.Go(func() { t.ask(ctx, ref, server) })
+		wait.Go(func() { t.askServer(ctx, ref, server) })
 	}
 	wait.Wait()
 	return servers
 }
 
-// leave takes leave of all servers at once: one that does not listen may take a
+// closeAll takes leave of all servers at once: one that does not listen may take a
 // while.
-func (t *TurnTools) leave(servers map[string]*mcpServer) {
+func (t *TurnTools) closeAll(servers map[string]*mcpServer) {
 	var wait sync.WaitGroup
 	for name, server := range servers {
 		wait.Go(func() {
@@ -207,17 +207,17 @@ var (
 	errNoPeers = errors.New("this server calls no agents elsewhere")
 )
 
-// ask asks one server, within the time that it has.
-func (t *TurnTools) ask(ctx context.Context, ref *toolRef, server *mcpServer) {
+// askServer asks one server, within the time that it has.
+func (t *TurnTools) askServer(ctx context.Context, ref *toolRef, server *mcpServer) {
 	ctx, cancel := context.WithTimeout(ctx, t.settings.ConnectTimeout)
 	defer cancel()
-	members, release, err := t.reach(ctx, ref)
+	members, release, err := t.reachPeer(ctx, ref)
 	if release != nil {
 		server.release = release
 	}
 	if err != nil {
-		t.settings.Logger.Info("an MCP server of a run cannot be reached", zap.String("server", ref.Name), zap.Error(err), address(err))
-		server.tools = []resolve.EphemeralTool{unavailable(ref.Name, err)}
+		t.settings.Logger.Info("an MCP server of a run cannot be reached", zap.String("server", ref.Name), zap.Error(err), refusedAddress(err))
+		server.tools = []resolve.EphemeralTool{unavailableTool(ref.Name, err)}
 		return
 	}
 	for _, m := range members {
@@ -225,16 +225,16 @@ func (t *TurnTools) ask(ctx context.Context, ref *toolRef, server *mcpServer) {
 	}
 }
 
-// address returns the address that a guard refused, for the log: the error, which
+// refusedAddress returns the address that a guard refused, for the log: the error, which
 // clients and models see, does not tell it.
-func address(err error) zap.Field {
+func refusedAddress(err error) zap.Field {
 	if blocked, ok := errors.AsType[*netguard.BlockedError](err); ok {
 		return zap.Stringer("address", blocked.Addr)
 	}
 	return zap.Skip()
 }
 
-func (t *TurnTools) reach(ctx context.Context, ref *toolRef) (members []tools.Member, release func(), err error) {
+func (t *TurnTools) reachPeer(ctx context.Context, ref *toolRef) (members []tools.Member, release func(), err error) {
 	defer panics.Recover(&err)
 	if t.settings.ConnectMCP == nil {
 		return nil, nil, errNoMCP
@@ -242,9 +242,9 @@ func (t *TurnTools) reach(ctx context.Context, ref *toolRef) (members []tools.Me
 	return t.settings.ConnectMCP(ctx, MCPServer{Name: ref.Name, URL: ref.URL, Headers: ref.Headers, Tools: ref.ToolFilter})
 }
 
-// unavailable returns the one tool of a server that cannot be reached: the model
+// unavailableTool returns the one tool of a server that cannot be reached: the model
 // can say why something is missing.
-func unavailable(name string, err error) resolve.EphemeralTool {
+func unavailableTool(name string, err error) resolve.EphemeralTool {
 	const suffix = "_unavailable"
 	return resolve.EphemeralTool{ID: name[:min(len(name), maxToolID-len(suffix))] + suffix, Tool: &stub{server: name, err: err}}
 }
@@ -271,7 +271,7 @@ type peer struct {
 	ref      *toolRef
 }
 
-func (t *TurnTools) peer(ref *toolRef) tools.Tool { return &peer{&t.settings, ref} }
+func (t *TurnTools) peerTool(ref *toolRef) tools.Tool { return &peer{&t.settings, ref} }
 
 // Descriptor describes the tool. What the agent does with a message nobody knows,
 // so it must not hear it twice.
@@ -297,7 +297,7 @@ func (p *peer) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		CardURL: p.ref.AgentCardURL, Headers: p.ref.Headers, ContextID: p.ref.ContextID, Message: in.Message, MessageID: call.IdempotencyKey,
 	})
 	if err != nil {
-		p.settings.Logger.Info("an agent of a run cannot be reached", zap.String("agent", p.ref.Name), zap.Error(err), address(err))
+		p.settings.Logger.Info("an agent of a run cannot be reached", zap.String("agent", p.ref.Name), zap.Error(err), refusedAddress(err))
 		return tools.Result{}, err
 	}
 	return tools.TextResult(reply), nil

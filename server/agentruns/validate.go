@@ -38,7 +38,7 @@ type requestError struct {
 // Error returns the message.
 func (e *requestError) Error() string { return e.Message }
 
-func invalid(format string, args ...any) error {
+func newInvalid(format string, args ...any) error {
 	return &requestError{Code: codeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -91,14 +91,14 @@ func readRequest(f fields, why purpose) (*request, error) {
 			return nil, err
 		}
 	}
-	if !r.instructed() {
-		return nil, invalid("systemPrompt is required unless agentId or a system message is given")
+	if !r.hasInstructions() {
+		return nil, newInvalid("systemPrompt is required unless agentId or a system message is given")
 	}
 	return r, nil
 }
 
-// instructed reports whether a request says what its agent is to do.
-func (r *request) instructed() bool {
+// hasInstructions reports whether a request says what its agent is to do.
+func (r *request) hasInstructions() bool {
 	return r.agentID != "" || r.systemPrompt != "" || slices.ContainsFunc(r.messages, func(m inputMessage) bool {
 		return m.Role == roleSystem && strings.TrimSpace(m.Content) != ""
 	})
@@ -111,12 +111,12 @@ func (r *request) readIdentity(f fields) error {
 	}{
 		{fieldAgentID, &r.agentID}, {fieldName, &r.name}, {fieldSystemPrompt, &r.systemPrompt}, {fieldModelID, &r.modelID},
 	} {
-		if err := f.read(field.name, field.value, "a string"); err != nil {
+		if err := f.readField(field.name, field.value, "a string"); err != nil {
 			return err
 		}
 	}
 	if r.agentID != "" && !agentIDGrammar.MatchString(r.agentID) {
-		return invalid("agentId %q is no id of an agent", clip.Text(r.agentID))
+		return newInvalid("agentId %q is no id of an agent", clip.Text(r.agentID))
 	}
 	r.name = cmp.Or(r.name, ephemeralAgent)
 	return nil
@@ -128,28 +128,28 @@ var agentIDGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-
 // readInput reads what the run works on: a prompt or messages.
 func (r *request) readInput(f fields) error {
 	var prompt string
-	if err := f.read(fieldPrompt, &prompt, "a string"); err != nil {
+	if err := f.readField(fieldPrompt, &prompt, "a string"); err != nil {
 		return err
 	}
-	if err := f.read(fieldMessages, &r.messages, "a list of {role, content} with strings"); err != nil {
+	if err := f.readField(fieldMessages, &r.messages, "a list of {role, content} with strings"); err != nil {
 		return err
 	}
 	switch listed := len(r.messages) > 0; {
 	case prompt != "" && listed:
-		return invalid("prompt and messages exclude each other")
+		return newInvalid("prompt and messages exclude each other")
 	case prompt != "":
 		r.messages = []inputMessage{{Role: roleUser, Content: prompt}}
 		return nil
 	case !listed:
-		return invalid("either prompt or messages is required")
+		return newInvalid("either prompt or messages is required")
 	}
 	for i, m := range r.messages {
 		if m.Role != roleUser && m.Role != roleAssistant && m.Role != roleSystem {
-			return invalid("messages[%d].role is %q; it must be user, assistant or system", i, clip.Text(m.Role))
+			return newInvalid("messages[%d].role is %q; it must be user, assistant or system", i, clip.Text(m.Role))
 		}
 	}
 	if r.messages[len(r.messages)-1].Role == roleAssistant {
-		return invalid("messages ends with what the assistant said: there is nothing to answer")
+		return newInvalid("messages ends with what the assistant said: there is nothing to answer")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (r *request) readEffort(f fields) error {
 	}
 	effort, whole := integerOf(raw)
 	if !whole || effort < 0 || effort > maxEffort {
-		return invalid("reasoningLevel must be off, low, medium, high, or a whole number from 0 to %d", maxEffort)
+		return newInvalid("reasoningLevel must be off, low, medium, high, or a whole number from 0 to %d", maxEffort)
 	}
 	r.effort = &effort
 	return nil
@@ -186,7 +186,7 @@ func (r *request) readEffort(f fields) error {
 
 func (r *request) readTools(f fields) error {
 	var list []json.RawMessage
-	if err := f.read(fieldTools, &list, "a list"); err != nil {
+	if err := f.readField(fieldTools, &list, "a list"); err != nil {
 		return err
 	}
 	var err error
@@ -195,15 +195,15 @@ func (r *request) readTools(f fields) error {
 }
 
 func (r *request) readBudgets(f fields) error {
-	budgets, err := f.object(fieldBudgets)
+	budgets, err := f.readObject(fieldBudgets)
 	if err != nil {
 		return err
 	}
-	if r.maxToolTurns, _, err = budgets.integer("maxToolTurns", "budgets.maxToolTurns", 1, maxToolTurnsCeiling); err != nil {
+	if r.maxToolTurns, _, err = budgets.readInteger("maxToolTurns", "budgets.maxToolTurns", 1, maxToolTurnsCeiling); err != nil {
 		return err
 	}
 	var exceeded string
-	if err := budgets.read("maxToolTurnsExceeded", &exceeded, "a string"); err != nil {
+	if err := budgets.readField("maxToolTurnsExceeded", &exceeded, "a string"); err != nil {
 		return err
 	}
 	switch exceeded {
@@ -211,7 +211,7 @@ func (r *request) readBudgets(f fields) error {
 	case "error", "finalize":
 		r.finalize = new(exceeded == "finalize")
 	default:
-		return invalid("budgets.maxToolTurnsExceeded is %q; it must be error or finalize", clip.Text(exceeded))
+		return newInvalid("budgets.maxToolTurnsExceeded is %q; it must be error or finalize", clip.Text(exceeded))
 	}
 	return nil
 }
@@ -221,27 +221,27 @@ func (r *request) readOutputSchema(f fields) error {
 	if !has {
 		return nil
 	}
-	output, err := f.object(fieldOutputSchema)
+	output, err := f.readObject(fieldOutputSchema)
 	if err != nil {
 		return err
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
-		return invalid("outputSchema is no JSON")
+		return newInvalid("outputSchema is no JSON")
 	}
 	if compact.Len() > maxOutputSchema {
-		return invalid("outputSchema has %d bytes; %d are allowed", compact.Len(), maxOutputSchema)
+		return newInvalid("outputSchema has %d bytes; %d are allowed", compact.Len(), maxOutputSchema)
 	}
 	r.output = new(outputSchema)
-	if err := output.read("name", &r.output.name, "a string"); err != nil {
+	if err := output.readField("name", &r.output.name, "a string"); err != nil {
 		return err
 	}
 	if _, named := output["name"]; named && !outputSchemaName.MatchString(r.output.name) {
-		return invalid("outputSchema.name must be 1 to 64 letters, digits, '_' or '-'")
+		return newInvalid("outputSchema.name must be 1 to 64 letters, digits, '_' or '-'")
 	}
-	schema, err := output.object("schema")
+	schema, err := output.readObject("schema")
 	if err != nil || schema == nil {
-		return invalid("outputSchema.schema must be an object")
+		return newInvalid("outputSchema.schema must be an object")
 	}
 	r.output.schema = output["schema"]
 	return nil
@@ -257,20 +257,20 @@ func (r *request) readLoopDetection(f fields) error {
 	var on bool
 	if json.Unmarshal(raw, &on) == nil {
 		if on {
-			return invalid("loopDetection must be false or an object; leave it out for the defaults")
+			return newInvalid("loopDetection must be false or an object; leave it out for the defaults")
 		}
 		r.loop = &loopDetection{off: true}
 		return nil
 	}
-	given, err := f.object(fieldLoopDetection)
+	given, err := f.readObject(fieldLoopDetection)
 	if err != nil {
-		return invalid("loopDetection must be false or an object")
+		return newInvalid("loopDetection must be false or an object")
 	}
-	consecutive, has1, err := given.integer("consecutiveThreshold", "loopDetection.consecutiveThreshold", minConsecutive, maxLoopThreshold)
+	consecutive, has1, err := given.readInteger("consecutiveThreshold", "loopDetection.consecutiveThreshold", minConsecutive, maxLoopThreshold)
 	if err != nil {
 		return err
 	}
-	hard, has2, err := given.integer("hardCutoffThreshold", "loopDetection.hardCutoffThreshold", minHardCutoff, maxLoopThreshold)
+	hard, has2, err := given.readInteger("hardCutoffThreshold", "loopDetection.hardCutoffThreshold", minHardCutoff, maxLoopThreshold)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (r *request) readLoopDetection(f fields) error {
 		hard = spec.DefaultHardCutoffThreshold
 	}
 	if hard <= consecutive {
-		return invalid("loopDetection.hardCutoffThreshold (%d) must be more than consecutiveThreshold (%d); they are %d and %d when not given",
+		return newInvalid("loopDetection.hardCutoffThreshold (%d) must be more than consecutiveThreshold (%d); they are %d and %d when not given",
 			hard, consecutive, spec.DefaultHardCutoffThreshold, spec.DefaultConsecutiveThreshold)
 	}
 	r.loop = &loopDetection{consecutive: consecutive, max: hard}
@@ -289,29 +289,29 @@ func (r *request) readLoopDetection(f fields) error {
 }
 
 func (r *request) readToolBudgets(f fields) error {
-	budgets, err := f.object(fieldToolBudgets)
+	budgets, err := f.readObject(fieldToolBudgets)
 	if err != nil || budgets == nil {
 		return err
 	}
 	if len(budgets) > maxToolBudgets {
-		return invalid("toolBudgets has %d entries; %d are allowed", len(budgets), maxToolBudgets)
+		return newInvalid("toolBudgets has %d entries; %d are allowed", len(budgets), maxToolBudgets)
 	}
 	r.toolBudgets = make(map[string]int, len(budgets))
 	for _, name := range slices.Sorted(maps.Keys(budgets)) {
 		if n := utf8.RuneCountInString(name); n < 1 || n > maxToolBudgetKey {
-			return invalid("a key of toolBudgets has %d characters; 1 to %d are allowed", n, maxToolBudgetKey)
+			return newInvalid("a key of toolBudgets has %d characters; 1 to %d are allowed", n, maxToolBudgetKey)
 		}
 		path := "toolBudgets." + clip.Text(name)
-		entry, err := budgets.object(name)
+		entry, err := budgets.readObject(name)
 		if err != nil {
-			return invalid("%s must be an object", path)
+			return newInvalid("%s must be an object", path)
 		}
-		calls, has, err := entry.integer("maxCalls", path+".maxCalls", 0, maxToolBudgetCalls)
+		calls, has, err := entry.readInteger("maxCalls", path+".maxCalls", 0, maxToolBudgetCalls)
 		switch {
 		case err != nil:
 			return err
 		case !has:
-			return invalid("%s.maxCalls is required", path)
+			return newInvalid("%s.maxCalls is required", path)
 		}
 		r.toolBudgets[name] = calls
 	}
@@ -319,24 +319,24 @@ func (r *request) readToolBudgets(f fields) error {
 }
 
 func (r *request) readMetadata(f fields) error {
-	metadata, err := f.object(fieldMetadata)
+	metadata, err := f.readObject(fieldMetadata)
 	if err != nil {
 		return err
 	}
 	if len(metadata) > maxMetadataEntries {
-		return invalid("metadata has %d entries; %d are allowed", len(metadata), maxMetadataEntries)
+		return newInvalid("metadata has %d entries; %d are allowed", len(metadata), maxMetadataEntries)
 	}
 	r.metadata = make(map[string]string, len(metadata))
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		if !metadataKey.MatchString(key) {
-			return invalid("the metadata key %q is not allowed: 1 to 64 letters, digits, '.', '_' or '-'", clip.Text(key))
+			return newInvalid("the metadata key %q is not allowed: 1 to 64 letters, digits, '.', '_' or '-'", clip.Text(key))
 		}
 		var value string
 		if err := json.Unmarshal(metadata[key], &value); err != nil {
-			return invalid("metadata.%s must be a string", key)
+			return newInvalid("metadata.%s must be a string", key)
 		}
 		if n := utf8.RuneCountInString(value); n > maxMetadataValue {
-			return invalid("metadata.%s has %d characters; %d are allowed", key, n, maxMetadataValue)
+			return newInvalid("metadata.%s has %d characters; %d are allowed", key, n, maxMetadataValue)
 		}
 		r.metadata[key] = value
 	}
@@ -344,10 +344,10 @@ func (r *request) readMetadata(f fields) error {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r.metadata); err != nil {
-		return invalid("metadata cannot be encoded")
+		return newInvalid("metadata cannot be encoded")
 	}
 	if size := out.Len() - 1; size > maxMetadataBytes { // without the line feed behind it
-		return invalid("metadata has %d bytes as JSON; %d are allowed", size, maxMetadataBytes)
+		return newInvalid("metadata has %d bytes as JSON; %d are allowed", size, maxMetadataBytes)
 	}
 	return nil
 }
