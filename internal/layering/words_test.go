@@ -1,0 +1,71 @@
+package layering
+
+import (
+	"go/ast"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// maxTellTales is how many tell-tale words all comments and documents may have.
+const maxTellTales = 40
+
+// tellTales are the words by which prose reads as if it were translated: what
+// reports is said to tell, what returns to say, a later thing to come behind.
+var tellTales = regexp.MustCompile(`(?i)\b(?:(?:tells?|says?) (?:that|whether|what|which|who|how|where)|behind|ahead|takes in|whoever|(?:is|are) none)\b`)
+
+// literalUses are those of them that mean what they say.
+var literalUses = regexp.MustCompile(`(?i)\bbehind (?:an?|the|your|its|that|one|such an?)? ?(?:reverse |TLS-terminating |company |corporate )*(?:prox(?:y|ies)|load balancers?|gateways?|firewalls?|ingress)\b|\bahead of time\b|\b(?:look|read|write)[- ]ahead\b`)
+
+// TestProseIsPlain counts the tell-tale words in the comments of all Go files and
+// in all Markdown files.
+func TestProseIsPlain(t *testing.T) {
+	t.Parallel()
+	var found []string
+	count := func(path, text string) {
+		text = literalUses.ReplaceAllString(text, "")
+		for _, word := range tellTales.FindAllString(text, -1) {
+			found = append(found, path+": "+word)
+		}
+	}
+	eachGoFile(t, func(path string, file *ast.File) {
+		for _, c := range file.Comments {
+			count(path, c.Text())
+		}
+	})
+	eachDocument(t, count)
+	t.Logf("%d tell-tale words in comments and documents", len(found))
+	if len(found) <= maxTellTales {
+		return
+	}
+	t.Errorf("more than %d tell-tale words; write what a thing does, as in \"reports whether\":\n%s", maxTellTales, strings.Join(found, "\n"))
+}
+
+// eachDocument reads every Markdown file of the repository.
+func eachDocument(t *testing.T, visit func(path, text string)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "build"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".md"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		path, err = filepath.Rel(root, path)
+		visit(path, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
