@@ -34,11 +34,15 @@ type program struct {
 	app.Components
 	// release is the version of a released program; it may be empty.
 	release string
+	// commands are those that a team adds.
+	commands []Command
 }
 
 // with returns the program with other streams.
 func (p *program) with(s streams) *program {
-	return &program{streams: s, Components: p.Components, release: p.release}
+	other := *p
+	other.streams = s
+	return &other
 }
 
 // exit ends a command with a code, after it has said all there is to say.
@@ -51,6 +55,10 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // the command line itself, or with a file that cannot be read, gives exitUsage.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := newRoot(p)
+	if err := addOwnCommands(root, p); err != nil {
+		fmt.Fprintf(p.err, "runtime: %v\n", err)
+		return exitUsage
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

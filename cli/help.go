@@ -17,6 +17,9 @@ var helpGroups = []struct {
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
 
+// ownGroup is the part of the help with a team's own commands.
+const ownGroup = "own"
+
 // examples are those that the help of a command shows, by the path of the command
 // below the root.
 var examples = map[string]string{

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -23,6 +24,9 @@ type Settings struct {
 	// Version is the version that the command reports. When it is empty, the
 	// command reports the version that the Go command recorded in the program.
 	Version string
+	// Commands are those of a team's own, beside validate and the others. If two
+	// commands have one name, every command line fails.
+	Commands []Command
 }
 
 // Main runs the command line of the process and exits with its exit code. SIGINT
@@ -32,8 +36,19 @@ func Main(s Settings) {
 	// Some senders signal both the process and its group: a second signal that
 	// follows the first at once does not count.
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
-	p := program{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, Components: s.Components, release: s.Version}
-	code := p.run(ctx, os.Args[1:])
+	code := Run(ctx, s, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// Run runs a command line, without the name of the program, and returns its exit
+// code: 0 for success, 1 for a failure that it has reported, 2 for a wrong command
+// line or a file that cannot be read, 130 if ctx ended it, or one that the help of
+// the command lists.
+func Run(ctx context.Context, s Settings, args []string, in io.Reader, out, err io.Writer) int {
+	p := program{
+		streams: streams{in: in, out: out, err: err}, Components: s.Components,
+		release: s.Version, commands: s.Commands,
+	}
+	return p.run(ctx, args)
 }

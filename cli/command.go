@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// Command is a command of a team's own.
+type Command struct {
+	// Name is the word that calls it.
+	Name string
+	// Arguments describe its arguments in the usage, such as "FILE…"; empty for a
+	// command that takes none.
+	Arguments string
+	// Summary is its line in the list of commands; Help, if set, its whole help.
+	Summary, Help string
+	// Flags, if set, declares its flags. It is called once for each command line.
+	Flags func(*flag.FlagSet)
+	// Run runs it. An error is printed and gives exit code 1.
+	Run func(context.Context, *Invocation) error
+}
+
+// Invocation is one call of a Command.
+type Invocation struct {
+	// Args are the arguments after the flags.
+	Args []string
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+
+	program *program
+}
+
+// Configuration is what a Command reads of files that are valid.
+type Configuration struct {
+	File *config.File
+	// Revision has every agent, resolved once without calling a model.
+	Revision *registry.Revision
+	// Warnings are the diagnostics that are not errors, in the order of the files.
+	Warnings diag.List
+}
+
+// Load reads configuration files or directories and proves that every agent
+// resolves, as validate does. If something is wrong, it prints the diagnostics with
+// their places and returns an error that ends the command with exit code 1 and
+// prints nothing more.
+func (i *Invocation) Load(ctx context.Context, files ...string) (*Configuration, error) {
+	l, err := i.program.load(files, false, zap.NewNop())
+	if err != nil {
+		return nil, err
+	}
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if list.HasErrors() {
+		return nil, failed(l.refuse(list, i.Err))
+	}
+	return &Configuration{File: l.file, Revision: rev, Warnings: list}, nil
+}
+
+// newOwnCommand returns the command line of a team's own command.
+func newOwnCommand(p *program, c *Command) *cobra.Command {
+	most := 0
+	if c.Arguments != "" {
+		most = unlimited
+	}
+	cmd := &cobra.Command{
+		Use:     strings.TrimSpace(c.Name + " " + c.Arguments),
+		Short:   c.Summary,
+		Long:    c.Help,
+		Args:    arguments(0, most),
+		GroupID: ownGroup,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			err := c.Run(ctx, &Invocation{Args: args, In: p.in, Out: p.out, Err: p.err, program: p})
+			return p.fail(ctx, func(text string) string { return text }, err)
+		},
+	}
+	if c.Flags != nil {
+		flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+		c.Flags(flags)
+		cmd.Flags().AddGoFlagSet(flags)
+	}
+	return cmd
+}
+
+// addOwnCommands adds a team's own commands. It fails if one has no name, does
+// nothing, or has the name of another.
+func addOwnCommands(root *cobra.Command, p *program) error {
+	if len(p.commands) == 0 {
+		return nil
+	}
+	root.AddGroup(&cobra.Group{ID: ownGroup, Title: "More commands:"})
+	for i := range p.commands {
+		c := &p.commands[i]
+		if c.Name == "" || c.Run == nil {
+			return fmt.Errorf("the command %q needs a name and a Run function", c.Name)
+		}
+		if taken, _, err := root.Find([]string{c.Name}); err == nil && taken != root {
+			return fmt.Errorf("there are two commands named %q", c.Name)
+		}
+		root.AddCommand(newOwnCommand(p, c))
+	}
+	return nil
+}
