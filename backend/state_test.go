@@ -83,8 +83,8 @@ func TestAnAnswerThatDoesNotFitChangesNothing(t *testing.T) {
 		{"no action", interaction.Answer{Target: "b"}, "allowed are", false},
 		{"no result", interaction.Answer{Target: "b", Action: interaction.Resume}, "answer", false},
 		{"wrong form", interaction.Answer{Target: "b", Action: interaction.Resume, Result: json.RawMessage(`{}`)}, "approved", false},
-		{"no JSON", interaction.Answer{Target: "c1", Action: interaction.Resume, Result: json.RawMessage(`{`)}, "no JSON", false},
-		{"arguments", interaction.Answer{Target: "c1", Action: interaction.Resume, Arguments: json.RawMessage(`[]`)}, "no JSON object", false},
+		{"no JSON", interaction.Answer{Target: "c1", Action: interaction.Resume, Result: json.RawMessage(`{`)}, "not JSON", false},
+		{"arguments", interaction.Answer{Target: "c1", Action: interaction.Resume, Arguments: json.RawMessage(`[]`)}, "not a JSON object", false},
 	} {
 		s, before := waiting(), waiting()
 		err := s.Answer(tt.give)
