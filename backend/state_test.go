@@ -78,8 +78,8 @@ func TestAnAnswerThatDoesNotFitChangesNothing(t *testing.T) {
 		problem  string
 		conflict bool
 	}{
-		{"unknown", yes("d"), "waits for", false},
-		{"settled", yes("a"), "waits for", false},
+		{"unknown", yes("d"), "waiting for", false},
+		{"settled", yes("a"), "waiting for", false},
 		{"no action", interaction.Answer{Target: "b"}, "allowed are", false},
 		{"no result", interaction.Answer{Target: "b", Action: interaction.Resume}, "answer", false},
 		{"wrong form", interaction.Answer{Target: "b", Action: interaction.Resume, Result: json.RawMessage(`{}`)}, "approved", false},
