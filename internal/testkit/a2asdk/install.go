@@ -78,7 +78,7 @@ func requireInstalled(t testing.TB) string {
 func installDrivers() (string, error) {
 	npm, err := exec.LookPath("npm")
 	if _, missing := exec.LookPath("node"); err != nil || missing != nil {
-		return "", errors.New("Node.js not found: no node and npm in PATH")
+		return "", errors.New("no Node.js: node and npm are not in PATH")
 	}
 	dir, err := os.MkdirTemp("", "a2asdk")
 	if err != nil {

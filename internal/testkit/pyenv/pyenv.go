@@ -42,7 +42,7 @@ func Interpreter(t testing.TB, requirements []byte) string {
 func prepareEnvironment(ctx context.Context, requirements []byte) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		return "", errors.New("Python not found: no python3 in PATH")
+		return "", errors.New("no Python: python3 is not in PATH")
 	}
 	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()
