@@ -23,7 +23,7 @@ func everything(t *testing.T) string {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
 	if _, missing := exec.LookPath("node"); err != nil || missing != nil {
-		needs.Missing(t, errors.New("Node.js not found: no node and npm in PATH"))
+		needs.Missing(t, errors.New("no Node.js: node and npm are not in PATH"))
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json"} {
