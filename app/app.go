@@ -88,9 +88,9 @@ func (a *App) Service() *service.Service { return a.service }
 // Server returns what answers requests; nil where nothing does, and before Listen.
 func (a *App) Server() *server.Server { return a.server }
 
-// Handler answers the requests of all protocols that the configuration switches on,
-// to be mounted in a program's own HTTP server. It is for an app that Open made.
-// server.Handler says what counts under a prefix.
+// Handler answers the requests of all protocols that the configuration switches on, to
+// be mounted in a program's own HTTP server. It is for an app that Open made. See
+// server.Handler for mounting it under a prefix.
 func (a *App) Handler() http.Handler { return a.server.Handler() }
 
 // Listen opens the address that the configuration wants requests to be answered at,
@@ -184,13 +184,13 @@ func (a *App) serveAndDrain(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	_ = a.drainRuns(ctx) // Shutdown says what became of it
+	_ = a.drainRuns(ctx) // Shutdown reports its errors
 	stop()
 	return <-ended
 }
 
-// drainRuns refuses new runs, hands back the turns under way within the grace time, once,
-// and lets clients bring what runs wait for as long. The error says that the turns did
+// drainRuns refuses new runs, hands back the running turns within the grace time, once,
+// and lets clients answer what runs wait for in the same time. It fails if turns did
 // not end in it.
 func (a *App) drainRuns(ctx context.Context) error {
 	a.drained.Do(func() {
@@ -238,10 +238,9 @@ func (a *App) Prepare(s *settings.Server) (swap func(), err error) {
 // way have ended.
 const responseGrace = 5 * time.Second
 
-// Shutdown hands back the turns under way within the grace time of the configuration,
-// ends the responses that show them, and closes everything. It does so whatever
-// becomes of ctx, which lends its values alone. The error says that something did not
-// end as it should.
+// Shutdown hands back the running turns within the grace time of the configuration,
+// ends the responses that stream them, and closes everything. It does so even if ctx
+// ends: only the values of ctx count. It fails if something did not end in order.
 func (a *App) Shutdown(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if a.stop != nil {

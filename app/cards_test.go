@@ -72,8 +72,8 @@ func issuedToken(t *testing.T, file string) string {
 	return token
 }
 
-// issuedAccess returns an access token, by the address that a card has for it; empty
-// when there is none.
+// issuedAccess returns an access token, by the address that a card has for it; empty if
+// the card has no address.
 func issuedAccess(t *testing.T, address string) string {
 	t.Helper()
 	resp, err := http.PostForm(address, url.Values{"grant_type": {"client_credentials"}, "client_id": {"desk"}, "client_secret": {clientSecret}})

@@ -73,8 +73,8 @@ func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder
 	return b
 }
 
-// StoreDriver returns the driver of the store that a configuration names; nil when
-// there is none of that name.
+// StoreDriver returns the driver of the store that a configuration names; nil if there
+// is no driver of that name.
 func (c *Components) StoreDriver(f *config.File) *StoreDriver {
 	for i := range c.Stores {
 		if c.Stores[i].Name == f.Store.Driver {

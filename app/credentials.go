@@ -33,8 +33,8 @@ type credentials struct {
 }
 
 // IssueRefreshToken returns a refresh token for a client of a configuration, with some
-// of its scopes, that ends at a time. The error says that there is no such client, or
-// that the configuration is wrong.
+// of its scopes and an expiry. It fails if the client does not exist or the
+// configuration is invalid.
 func (c *Components) IssueRefreshToken(s *settings.Server, client string, scopes []string, end time.Time) (string, error) {
 	if s.OAuth == nil {
 		return "", fmt.Errorf("there is no client %q below server.oauth", client)

@@ -41,7 +41,7 @@ fallback: {text: Done.}
 `
 
 // surfaceWay is how a turn is begun, followed and answered on a surface. Requests are a
-// method, a path and behind a line break a body.
+// method, a path and, after a line break, a body.
 type surfaceWay struct {
 	begin, stream, answer string
 	// refused is the status of what is refused while the server ends.
@@ -283,7 +283,7 @@ func TestADrainingServerWaitsForClientsThatOweAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Authorization", "Bearer ark_right-right-right")
-		resp, err := http.DefaultClient.Do(req) //nolint:bodyclose // whoever leaves closes it
+		resp, err := http.DefaultClient.Do(req) //nolint:bodyclose // the caller closes it
 		if err != nil {
 			t.Fatal(err)
 		}

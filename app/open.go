@@ -36,12 +36,12 @@ type Options struct {
 	Telemetry     *telemetry.Telemetry
 	MeterProvider metric.MeterProvider
 	Metrics       http.Handler
-	// Logger takes in what happens, the warnings about the configuration included;
-	// nil drops it.
+	// Logger logs what happens, with the warnings about the configuration; nil drops
+	// it.
 	Logger *zap.Logger
 }
 
-// ConfigError says that a configuration cannot be used.
+// ConfigError reports a configuration that is invalid.
 type ConfigError struct {
 	// Diagnostics are all that was found, errors and the rest, in the order of the
 	// files.
@@ -61,8 +61,8 @@ func (e *ConfigError) Error() string {
 	return text
 }
 
-// ErrNoPublicURL says that neither Options.PublicURL nor server.public_url is set.
-// Cards of agents hold it, and a handler cannot know under which name it is mounted.
+// ErrNoPublicURL reports that neither Options.PublicURL nor server.public_url is set.
+// Cards of agents need it, because a handler cannot know where it is mounted.
 var ErrNoPublicURL = errors.New("nothing says where clients find the agents: set PublicURL or server.public_url")
 
 // Open reads configuration files, proves that every agent resolves, opens the store
@@ -71,7 +71,7 @@ var ErrNoPublicURL = errors.New("nothing says where clients find the agents: set
 // opened.
 //
 // The error is a *ConfigError when something is wrong with the configuration, and
-// ErrNoPublicURL when nothing says where clients find the agents. An app is ended by
+// ErrNoPublicURL when the agents have no public address. An app is ended by
 // Shutdown.
 func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
@@ -140,7 +140,7 @@ type warnings struct {
 	known map[diag.Identity]bool
 }
 
-// addList takes in what publishing finds, as when peers have other agents.
+// addList logs the diagnostics of publishing, as when peers have other agents.
 func (w *warnings) addList(list diag.List) { w.logList(w.file.Complete(nil, list)) }
 
 func (w *warnings) logList(list diag.List) {

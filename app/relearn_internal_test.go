@@ -12,7 +12,7 @@ import (
 )
 
 // TestAServerThatStaysDownIsLoggedWhenSomethingChanges asks servers again and again:
-// the log tells what is new.
+// only changes are logged.
 func TestAServerThatStaysDownIsLoggedWhenSomethingChanges(t *testing.T) {
 	t.Parallel()
 	refused, denied := errors.New("connection refused"), errors.New("401 Unauthorized")

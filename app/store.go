@@ -12,7 +12,7 @@ import (
 // StoreDriver is a kind of store that a configuration can name.
 type StoreDriver struct {
 	Name string
-	// Shared tells that several processes may use one store.
+	// Shared is set when several processes may use one store.
 	Shared bool
 	// Migrate makes the store ready for this version of the program, and returns
 	// what it did to that end.

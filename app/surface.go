@@ -53,7 +53,7 @@ type AcceptedCredentials struct {
 	Keys bool
 	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
 	Issuer string
-	// Clients tells that clients get access tokens for their id and secret.
+	// Clients is set when clients get access tokens for their id and secret.
 	Clients bool
 }
 

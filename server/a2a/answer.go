@@ -56,7 +56,7 @@ func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.
 // messageContent is what a message says.
 type messageContent struct {
 	text string
-	// data is the first part with structured data; nil when there is none.
+	// data is the first part with structured data; nil if the answer has none.
 	data json.RawMessage
 }
 

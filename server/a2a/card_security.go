@@ -4,7 +4,7 @@ import "github.com/a2aproject/a2a-go/v2/a2a"
 
 // Credentials are what callers may show, as cards say it.
 type Credentials struct {
-	// Keys says that API keys are accepted.
+	// Keys is set when API keys are accepted.
 	Keys bool
 	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
 	Issuer string

@@ -59,7 +59,7 @@ func (s *Server) publicCard(id string, a *spec.Agent) *a2a.AgentCard {
 	return card
 }
 
-// skillsOf returns what a configuration says that an agent can do.
+// skillsOf returns the skills that the configuration of an agent declares.
 func skillsOf(declared []spec.AgentSkill) []a2a.AgentSkill {
 	skills := make([]a2a.AgentSkill, len(declared))
 	for i, d := range declared {
@@ -100,7 +100,7 @@ func (s *Server) cardInterfaces(agent string) []*a2a.AgentInterface {
 	return list
 }
 
-// grpcURL is where cards say that gRPC is spoken.
+// grpcURL is the address of the gRPC transport in the cards.
 func (s *Server) grpcURL() string {
 	if s.settings.GRPCURL != "" {
 		return s.settings.GRPCURL

@@ -34,8 +34,8 @@ func newUnsupported(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf(format, args...))
 }
 
-// unknownTask is the answer for a task that does not exist, or is somebody
-// else's: nobody can tell which.
+// unknownTask is the answer for a task that does not exist or belongs to another
+// caller: the two must look alike.
 func unknownTask(id a2a.TaskID) error {
 	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no task %q", clip.Text(string(id))))
 }
@@ -59,8 +59,8 @@ func (s *Server) guardMethod(ctx context.Context, method string, err *error) {
 	}
 }
 
-// toProtocolError returns an error as callers see it. What it does not know is logged and
-// becomes an internal error: its text may say how things are inside.
+// toProtocolError returns an error as callers see it. An error that it does not know is
+// logged and becomes an internal error, because its text may reveal internals.
 func (s *Server) toProtocolError(ctx context.Context, method string, err error) error {
 	if known := protocolError(err); known != nil {
 		return known

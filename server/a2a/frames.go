@@ -16,12 +16,12 @@ type firstFrame struct {
 	phase framePhase
 	// held is what was written of the first frame, or of an error.
 	held []byte
-	// rpc tells that the frames are answers of JSON-RPC, whose errors have the status
+	// rpc is set when the frames are answers of JSON-RPC, whose errors have the status
 	// 200.
 	rpc bool
 	// old writes errors as readers of version 0.3 know them, too.
 	old bool
-	// outage tells that the request fails for now.
+	// outage is set when the request fails only for now.
 	outage *atomic.Bool
 	// failed is the status of an error whose body is put right at the end.
 	failed int
@@ -124,7 +124,7 @@ func (f *firstFrame) refuseIfError(data []byte) bool {
 
 // writeFailure writes an error.
 func (f *firstFrame) writeFailure(status int, body []byte) {
-	if !json.Valid(body) { // the path is none of the protocol
+	if !json.Valid(body) { // not a path of the protocol
 		f.ResponseWriter.Header().Del("Content-Length")
 		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "there is no such method")
 		return
@@ -199,11 +199,11 @@ func (f *firstFrame) releaseHeld() error {
 // Flush sends what was written, unless it is held back.
 func (f *firstFrame) Flush() {
 	if f.phase != frameHolding && f.phase != frameRefused && f.failed == 0 {
-		_ = http.NewResponseController(f.ResponseWriter).Flush() // the next write tells what is wrong
+		_ = http.NewResponseController(f.ResponseWriter).Flush() // an error shows up in the next write
 	}
 }
 
-// Unwrap returns the writer behind.
+// Unwrap returns the wrapped writer.
 func (f *firstFrame) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 // finishResponse sends what is left when the handler has returned. A deletion that went

@@ -336,7 +336,7 @@ type boundedStream struct {
 // Context returns the context of the request.
 func (b *boundedStream) Context() context.Context { return b.ctx }
 
-// RecvMsg takes in the request and notes which agent it is for.
+// RecvMsg receives the request and notes which agent it is for.
 func (b *boundedStream) RecvMsg(m any) error {
 	err := b.ServerStream.RecvMsg(m)
 	if err == nil {

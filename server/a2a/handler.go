@@ -32,14 +32,14 @@ type envelope struct {
 	// spoken is the version of the protocol that the endpoint speaks, and asked
 	// the one that the request names.
 	spoken, asked version
-	// extended tells that the caller activated the extension.
+	// extended is set when the caller activated the extension.
 	extended bool
 	// query is that of a request over HTTP+JSON.
 	query url.Values
 	// outage is set when the request fails for now.
 	outage atomic.Bool
-	// rest takes in what makes the rest of a stream behind its first event; nil where
-	// the SDK makes all of it.
+	// rest receives the function that sends a stream after its first event; nil when
+	// the SDK sends all of it.
 	rest *atomic.Pointer[follower]
 }
 
@@ -66,8 +66,8 @@ type call struct {
 	*handler
 	agent  string
 	caller service.Caller
-	// extended tells that the caller activated the extension: it is shown what a task
-	// has used.
+	// extended is set when the caller activated the extension: it sees what a task has
+	// used.
 	extended bool
 	// contexts are the contexts of the sessions that were looked up.
 	contexts map[string]string

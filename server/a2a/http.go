@@ -42,7 +42,7 @@ func (s *Server) Routes() []server.Route {
 }
 
 // bindingRoutes returns the routes of JSON-RPC at an address and of HTTP+JSON below it.
-// Clients that join addresses put a slash behind the first, which means the same.
+// Clients that join addresses may add a slash to the first, which means the same.
 func (s *Server) bindingRoutes(at string, rpc, rest *endpoint) []server.Route {
 	post, below := s.newRoute("POST "+at, rpc), s.newRoute(at+"/{path...}", rest)
 	only := s.postOnly(at) // else the router would redirect
@@ -64,7 +64,7 @@ func (s *Server) newRoute(pattern string, e *endpoint) server.Route {
 	return server.Route{Pattern: pattern, Handler: e, Scope: s.settings.Scope, Stream: true}
 }
 
-// postOnly is the answer to whoever asks an address of JSON-RPC in another way.
+// postOnly answers requests to an address of JSON-RPC that use another method.
 func (s *Server) postOnly(pattern string) server.Route {
 	return server.Route{Pattern: pattern, Scope: s.settings.Scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
@@ -88,8 +88,8 @@ type endpoint struct {
 	spoken  version
 	// rpc tells JSON-RPC from HTTP+JSON.
 	rpc bool
-	// old takes in the requests that name no version, which stands for 0.3; nil
-	// where that is not spoken.
+	// old receives the requests that name no version, which stands for 0.3; nil if 0.3
+	// is off.
 	old http.Handler
 }
 
@@ -147,7 +147,7 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
-	_ = json.Unmarshal(body, &request) // the handler tells what is wrong
+	_ = json.Unmarshal(body, &request) // the handler reports errors
 	w.Header().Set("Content-Type", "application/json")
 	if streamMethods[request.Method] {
 		out := &firstFrame{ResponseWriter: w, rpc: true}
@@ -166,8 +166,8 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 	return request.ID
 }
 
-// streamMethods are the methods of version 1.0 that are answered with a stream, or an
-// error that is none. Clients of 0.3 expect a stream in any case.
+// streamMethods are the methods of version 1.0 that are answered with a stream, or with
+// a plain error. Clients of 0.3 expect a stream in any case.
 var streamMethods = map[string]bool{"SendStreamingMessage": true, "SubscribeToTask": true}
 
 // emptyResults are the results of the methods of which the SDK leaves the result
@@ -284,7 +284,7 @@ func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	if !e.acceptsContentType(r.Header.Get("Content-Type")) {
 		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the request is no application/json"}
 	}
-	if err := server.CheckJSON(body, maxNesting); err != nil && json.Valid(body) { // the SDK tells what is no JSON
+	if err := server.CheckJSON(body, maxNesting); err != nil && json.Valid(body) { // the SDK reports invalid JSON
 		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, "the body of the request cannot be used: " + clip.Text(err.Error())}
 	}
 	return body, nil

@@ -52,7 +52,7 @@ const newCompleted, oldCompleted = "TASK_STATE_COMPLETED", `"completed"`
 // rawRequest is a request for a stream.
 type rawRequest struct {
 	line, body string
-	// begins tells that it begins a task.
+	// begins is set when the request begins a task.
 	begins    bool
 	completed string
 }
@@ -201,7 +201,7 @@ func TestAStreamGoesOnWhereNetHTTPKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// What goes wrong behind the first event of a stream is its last one.
+// An error after the first event of a stream is its last event.
 func TestAFaultEndsAStreamThatHasBegun(t *testing.T) {
 	w := open(t, func(s *setup) {
 		s.service.EventTransform = func(_ context.Context, ev *event.Event) (*event.Event, error) {

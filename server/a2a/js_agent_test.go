@@ -76,7 +76,7 @@ func (c *clerk) awaitHold(t *testing.T, message string) {
 	}
 }
 
-// Stream says what the latest message asks for.
+// Stream answers the latest message as it asks.
 func (c *clerk) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		for ev, err := range c.answer(ctx, &req.Messages[len(req.Messages)-1]) {
@@ -141,7 +141,7 @@ func (c *clerk) answer(ctx context.Context, asked *model.Message) iter.Seq2[mode
 // counter is a plugin whose tools are answered by a person.
 type counter struct{}
 
-// Descriptor says what it is.
+// Descriptor describes the tool.
 func (counter) Descriptor() plugins.Descriptor { return plugins.Descriptor{Summary: "asks people"} }
 
 // Register lets every call wait for its answer, which is its result.
@@ -168,7 +168,7 @@ func (counter) Register(r *plugins.Registrar) error {
 // unanswered is a tool whose calls the counter answers.
 type unanswered struct{}
 
-// Descriptor says what it is.
+// Descriptor describes the tool.
 func (unanswered) Descriptor() tools.Descriptor {
 	return tools.Descriptor{Description: "asks a person"}
 }

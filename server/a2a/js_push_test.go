@@ -38,8 +38,8 @@ func receive(t *testing.T) (url string, notes <-chan note) {
 	return s.URL, got
 }
 
-// awaitNotes waits for notifications, in this order, with the credentials. In
-// between they may say that the task is worked on.
+// awaitNotes waits for notifications, in this order, with the credentials. Between them
+// there may be others with the state working.
 func awaitNotes(t *testing.T, notes <-chan note, states ...string) {
 	t.Helper()
 	for len(states) > 0 {

@@ -17,8 +17,7 @@ type reply struct {
 	chunks []string
 	calls  []model.ToolCall
 	err    error
-	// hold keeps the answer back behind its first chunk until it is closed, or the
-	// turn ends.
+	// hold delays the answer after its first chunk until it is closed or the turn ends.
 	hold <-chan struct{}
 }
 
@@ -116,8 +115,8 @@ func (plugin) Descriptor() plugins.Descriptor { return plugins.Descriptor{Summar
 
 func (p plugin) Register(r *plugins.Registrar) error { p(r); return nil }
 
-// asking makes each call of the tool "ask" wait for somebody: the arguments say
-// what is asked, in which form, and by which action.
+// asking makes each call of the tool "ask" wait for a person: the arguments hold the
+// question, the form of its answer, and the action.
 var asking = plugin(func(r *plugins.Registrar) {
 	r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		if p.Call.Name != "ask" {

@@ -58,7 +58,7 @@ func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
 	var fields map[string]json.RawMessage
 	var method string
 	if json.Unmarshal(body, &fields) != nil || json.Unmarshal(fields["method"], &method) != nil || requestMessages[method] == nil {
-		return body // the handler tells what is wrong
+		return body // the handler reports errors
 	}
 	params := jsonFields(fields["params"], requestMessages[method])
 	if bytes.Equal(params, fields["params"]) {

@@ -54,8 +54,8 @@ func grpcOutage(ctx context.Context, err error) error {
 	}
 }
 
-// wrongVersionOver reports whether an error of gRPC says that the version of the
-// protocol is not spoken.
+// wrongVersionOver reports whether an error of gRPC means that the server does not
+// speak the version of the protocol.
 func wrongVersionOver(err error) bool {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetReason() == a2a.ErrorReason(a2a.ErrVersionNotSupported) {
@@ -112,8 +112,8 @@ func (o *outageWriter) Flush() {
 	if !o.begun {
 		o.writeHeaderOnce(http.StatusOK)
 	}
-	_ = http.NewResponseController(o.ResponseWriter).Flush() // the next write tells what is wrong
+	_ = http.NewResponseController(o.ResponseWriter).Flush() // an error shows up in the next write
 }
 
-// Unwrap returns the writer behind.
+// Unwrap returns the wrapped writer.
 func (o *outageWriter) Unwrap() http.ResponseWriter { return o.ResponseWriter }

@@ -141,8 +141,8 @@ func (r *replica) close() error {
 	return errors.Join(errs...)
 }
 
-// beReplica is the life of a replica process: it says where it is, and serves
-// until it is killed or whoever started it has ended.
+// beReplica is the main function of a replica process: it prints its address and serves
+// until it is killed or the process that started it has ended.
 func beReplica(dsn string) int {
 	ctx := context.Background()
 	r, err := openReplica(ctx, dsn)

@@ -33,7 +33,7 @@ type listener struct {
 	events int
 }
 
-// hear takes in an event, and says what is wrong with it.
+// hear reads an event and reports what is wrong with it.
 func (l *listener) hear(ev a2a.Event) error {
 	l.events++
 	info := ev.(a2a.TaskInfoProvider).TaskInfo()

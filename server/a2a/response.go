@@ -14,13 +14,13 @@ const flushSize = 4 << 10
 // comes next takes the place of what was sent.
 type response struct {
 	text []byte
-	// sent is how much of the text was sent, and mark how much is certain: what is
-	// behind it may be taken back.
+	// sent is how much of the text was sent, and mark how much is certain: the text
+	// after it may be taken back.
 	sent, mark int
-	// stale tells that the next text begins a new answer.
+	// stale is set when the next text begins a new answer.
 	stale bool
-	// replace tells that the next piece takes the place of those before, and shown
-	// that there was one.
+	// replace is set when the next piece replaces those before, and shown when there
+	// was one.
 	replace, shown bool
 	// data makes one part of the whole answer, which is sent when it is complete;
 	// nil for answers in words, which are sent as they come.

@@ -29,7 +29,7 @@ import (
 const (
 	// DefaultMaxBody bounds a request, in bytes.
 	DefaultMaxBody = 4 << 20
-	// DefaultCardAge is how long a card may be kept by whoever fetched it.
+	// DefaultCardAge is how long clients may cache a card.
 	DefaultCardAge = 5 * time.Minute
 )
 
@@ -87,7 +87,7 @@ type Settings struct {
 	// Draining reports that the server ends: messages that begin a task are refused,
 	// and all else is answered. Nil is never.
 	Draining func() bool
-	// Logger takes in what goes wrong inside; nil drops it.
+	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -115,7 +115,7 @@ var (
 	errNoAuth    = errors.New("gRPC needs an authenticator of its own")
 )
 
-// New returns the surface. The error says what is wrong with the settings.
+// New returns the surface. It fails if the settings are invalid.
 func New(s Settings) (*Server, error) {
 	if s.Service == nil {
 		return nil, errNoService
@@ -177,7 +177,7 @@ func publicBase(text string) (string, error) {
 // agentURL returns where an agent is found.
 func (s *Server) agentURL(agent string) string { return s.base + "/a2a/" + url.PathEscape(agent) }
 
-// defaultAgent returns the agent at the root; empty when there is none.
+// defaultAgent returns the agent at the root; empty if the root has no agent.
 func (s *Server) defaultAgent() string {
 	if s.settings.DefaultAgent != "" {
 		return s.settings.DefaultAgent

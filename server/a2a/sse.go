@@ -17,8 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// continueStream sends what comes behind the first frame of a stream, which the SDK has sent.
-// The SDK has three goroutines for a stream, and net/http keeps the request; here one
+// continueStream sends the frames after the first one, which the SDK has sent. The SDK
+// needs three goroutines for a stream, and net/http keeps the request; here one
 // goroutine is left.
 func (e *endpoint) continueStream(w http.ResponseWriter, r *http.Request, f *follower, in *frames) {
 	every := e.server.settings.KeepAlive
@@ -60,8 +60,7 @@ func newSSE(out *server.EventStream, in *frames, every time.Duration) *sse {
 	return s
 }
 
-// writeEvent sends an event, or an error. It is false when there is nothing to be sent
-// behind it.
+// writeEvent sends an event, or an error. It reports whether more may follow.
 func (s *sse) writeEvent(ctx context.Context, ev a2a.Event, err error) (more bool) {
 	gone := s.out.Write(func(b *bytes.Buffer) error {
 		more = s.in.writeFrame(ctx, b, ev, err)
@@ -96,13 +95,13 @@ func (s *sse) Wait(idle time.Duration) (quiet bool, err error) {
 type frames struct {
 	handler http.Handler
 	spoken  version
-	// rpc tells that they are answers to the request of JSON-RPC with the id.
+	// rpc is set when the frames answer the JSON-RPC request with the id.
 	rpc bool
 	id  json.RawMessage
 }
 
-// writeFrame adds the frame of an event, or of an error. It is false when nothing is to come
-// behind it.
+// writeFrame adds the frame of an event, or of an error. It reports whether more may
+// follow.
 func (f *frames) writeFrame(ctx context.Context, b *bytes.Buffer, ev a2a.Event, err error) (more bool) {
 	one := &oneEvent{event: ev, err: err}
 	ctx = context.WithValue(context.WithoutCancel(ctx), oneEventKey{}, one)
@@ -142,7 +141,7 @@ func (f *frames) newStreamRequest() *http.Request {
 type oneEvent struct {
 	event a2a.Event
 	err   error
-	// taken tells that the event has a form.
+	// taken is set when the event could be encoded.
 	taken bool
 }
 
@@ -150,7 +149,7 @@ type oneEventKey struct{}
 
 func (o *oneEvent) yieldEvent(yield func(a2a.Event, error) bool) { o.taken = yield(o.event, o.err) }
 
-// frameWriter takes in the body of a response.
+// frameWriter collects the body of a response.
 type frameWriter struct {
 	header http.Header
 	*bytes.Buffer

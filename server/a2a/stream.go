@@ -24,7 +24,7 @@ const (
 // client's pace: nobody waits for it.
 type follower struct {
 	*call
-	// turn is the turn as it was, until there is the log of what happens behind that.
+	// turn is the turn as it was when the log ended.
 	turn *service.Turn
 	log  *service.Follower
 	info a2a.TaskInfo
@@ -104,8 +104,8 @@ func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int,
 	}
 }
 
-// takeSnapshot returns the task as it is, and takes in the log up to there. A task that has
-// ended and does not fit into one event is nil.
+// takeSnapshot returns the task as it is and moves the follower to that point of the
+// log. A task that has ended and does not fit into one event is nil.
 func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, error) {
 	v := fullView(history)
 	if v.artifacts = !f.turn.Status.Live(); v.artifacts {
@@ -129,7 +129,7 @@ func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, e
 		if err != nil {
 			return nil, err
 		}
-		if len(records) == 0 { // a transform leaves out what comes behind
+		if len(records) == 0 { // a transform may leave out the events that follow
 			break
 		}
 		for i := range records {
@@ -214,7 +214,8 @@ func (f *follower) showEach(events []a2a.Event, show func(a2a.Event) bool) bool 
 	return !f.done
 }
 
-// eventsFor takes in an event of the log and returns what is shown of it.
+// eventsFor applies an event of the log and returns the events of the task that it
+// gives.
 func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
 	before := f.state
 	if err := f.applyEvent(r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
@@ -242,7 +243,7 @@ func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event,
 	return nil, nil
 }
 
-// applyEvent takes in what an event says of the answer and of the state of the turn.
+// applyEvent updates the answer and the state of the turn from an event.
 func (f *follower) applyEvent(r *event.Record) error {
 	switch r.Type {
 	case event.TypeStepStart, event.TypeTextDelta, event.TypeInferenceComplete, event.TypeStreamReset,
@@ -291,8 +292,8 @@ func (f *follower) artifactEvents(ctx context.Context) ([]a2a.Event, error) {
 	return events, nil
 }
 
-// waitingEvent returns the event that says what the turn waits for, unless somebody has
-// answered since.
+// waitingEvent returns the event with the interaction that the turn waits for, unless
+// it has been answered since.
 func (f *follower) waitingEvent(ctx context.Context) ([]a2a.Event, error) {
 	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
 	if err != nil || turn.Status != service.Waiting {
@@ -327,9 +328,8 @@ func (f *follower) eventsForTurnEnd(ctx context.Context, r *event.Record) ([]a2a
 	return f.endEvents(ctx, answer, &finish.Termination, report, r.Time)
 }
 
-// eventsForEndedTurn returns the events that end the task when the log did not say that it
-// ended: what a transform leaves out, or is not kept any more, does not change
-// that it did.
+// eventsForEndedTurn returns the events that end the task when the log has no terminal
+// event: one that a transform left out, or that retention has deleted.
 func (f *follower) eventsForEndedTurn(ctx context.Context) ([]a2a.Event, error) {
 	f.done = true
 	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)

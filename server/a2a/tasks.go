@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// view says how much of a task is shown.
+// view is how much of a task is shown.
 type view struct {
 	// history is how many of the latest messages there are; all of them when it
 	// is negative.

@@ -32,7 +32,7 @@ func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
 			Method string `json:"method"`
 		}
 		if json.Unmarshal(body, &request) != nil {
-			return nil // the handler tells what is wrong
+			return nil // the handler reports errors
 		}
 		if spoken == v03 {
 			return oldRPCShapes[request.Method]

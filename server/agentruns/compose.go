@@ -143,7 +143,7 @@ func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	})
 	agent = agent.Clone()
 	if _, has := agent.Sections[resolve.RetryKey]; !has {
-		// A request cannot say how model calls are repeated.
+		// Requests have no setting for retries of model calls.
 		if agent.Sections == nil {
 			agent.Sections = make(spec.Sections, 1)
 		}
@@ -165,7 +165,7 @@ func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTo
 		o.OnMaxRounds = spec.MaxRoundsFinalizes
 	}
 	if r.maxToolTurns > 0 || agent == nil {
-		// The answer behind the last turn with tools is a step, too.
+		// The answer after the last turn with tools is a step, too.
 		rounds := cmp.Or(r.maxToolTurns, defaultMaxToolTurns) + 1
 		o.MaxRounds = &rounds
 	}
@@ -229,8 +229,8 @@ func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudg
 	return budgets
 }
 
-// splitConversation parts messages into what was said before and the input, which is
-// all behind the last word of the assistant.
+// splitConversation splits messages into the history and the input, which is everything
+// after the last message of the assistant.
 func splitConversation(messages []inputMessage) (before, input []model.Message) {
 	last := -1
 	all := make([]model.Message, len(messages))

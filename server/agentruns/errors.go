@@ -77,8 +77,7 @@ func withReason(reason, hint string) string {
 	return reason + "; " + hint
 }
 
-// requestErrorOf returns an error as whoever asks reads it. What happened inside is
-// only logged.
+// requestErrorOf returns an error as callers see it. Internal causes are only logged.
 func (c *call) requestErrorOf(err error) *requestError {
 	if known, ok := errors.AsType[*requestError](err); ok {
 		return known

@@ -136,8 +136,8 @@ func TestHowRunsEnd(t *testing.T) {
 	}
 }
 
-// TestAStreamIsResumedAtEveryEvent cuts a stream behind each event, while the run
-// waits and when it has ended.
+// TestAStreamIsResumedAtEveryEvent cuts a stream after each event, while the run waits
+// and when it has ended.
 func TestAStreamIsResumedAtEveryEvent(t *testing.T) {
 	t.Parallel()
 	w := serving(t)

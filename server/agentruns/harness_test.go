@@ -242,8 +242,8 @@ func (e *wireEvent) seq() int { return int(e.data["seq"].(float64)) }
 
 func (e *wireEvent) eventKind() string { return e.data["type"].(string) }
 
-// follow follows a run with the query of its stream. The error says that it ended
-// before its terminal event.
+// follow follows a run with the query of its stream. It fails if the stream ends before
+// the terminal event.
 func (w *world) follow(id, query string) iter.Seq2[wireEvent, error] {
 	return func(yield func(wireEvent, error) bool) {
 		resp := w.request(http.MethodGet, "/agent-runs/"+id+"/stream"+query, "")
@@ -313,8 +313,8 @@ func kinds(list []wireEvent) string {
 	return strings.Join(names, " ")
 }
 
-// answered follows a run and answers its calls with what reply returns: the fields
-// of the body behind the id.
+// answered follows a run and answers its calls with what reply returns: the fields of
+// the body after the id.
 func (w *world) answered(id string, reply func(call map[string]any) string) []wireEvent {
 	w.t.Helper()
 	var list []wireEvent

@@ -173,8 +173,8 @@ func TestABodyThatIsTooLargeMakesNothing(t *testing.T) {
 	}
 }
 
-// endless sends a body in chunks that has no end, and returns the status of the
-// answer, behind which the connection must be closed.
+// endless sends a body in chunks without end, and returns the status of the answer,
+// after which the connection must be closed.
 func (w *world) endless(path string) int {
 	w.t.Helper()
 	c := w.dial()

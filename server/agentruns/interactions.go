@@ -21,7 +21,7 @@ type interactionView struct {
 	ToolUseID string          `json:"toolUseId,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Args      json.RawMessage `json:"args,omitempty"`
-	// Action says what is asked for, as in tool:PermissionConfirm.
+	// Action is what the run asks for, as in tool:PermissionConfirm.
 	Action  string `json:"action"`
 	Message string `json:"message"`
 	// Parameters are what a program needs to know to answer.
@@ -93,8 +93,8 @@ func readResolution(f fields, target string) (interaction.Answer, error) {
 	return r, nil
 }
 
-// resolveInteraction takes in the answer to what a run waits for. The same answer
-// again changes nothing, also when the run has ended since.
+// resolveInteraction answers what a run waits for. Repeating an answer changes nothing,
+// even after the run has ended.
 func (c *call) resolveInteraction() error {
 	ctx := c.r.Context()
 	found, f, warnings, err := c.readAnswer(ctx, resolutionFields)
@@ -112,7 +112,7 @@ func (c *call) resolveInteraction() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 }
 
-// resolutionError returns why an answer is not taken as whoever asks reads it.
+// resolutionError returns why an answer is refused, as callers see it.
 func resolutionError(err error, found *run, target string) error {
 	if wrong, ok := errors.AsType[*interaction.AnswerError](err); ok {
 		return newInvalid("the answer to interaction %q cannot be used: %s", clip.Text(target), wrong.Problem)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestLimitsHoldOnEveryRoute asks for runs, sessions and messages at each limit
-// and one beyond it. What is within them begins, and what is not leaves nothing
-// behind.
+// TestLimitsHoldOnEveryRoute asks for runs, sessions and messages at each limit and one
+// beyond it. Requests within a limit succeed, and those beyond leave nothing in the
+// store.
 func TestLimitsHoldOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	w := serving(t)

@@ -13,8 +13,8 @@ import (
 //
 //	say TEXT      says it, word by word
 //	think TEXT    thinks first
-//	call N        calls the first N tools that it is offered, and says what came of it
-//	use A B       calls these tools, one after the other, and says what came of the last
+//	call N        calls the first N tools that it is offered, and repeats the results
+//	use A B       calls these tools, one after the other, and repeats the last result
 //	again         calls the first tool for as long as it may
 //	cut TEXT      is cut off by the output limit
 //	fail CLASS    fails

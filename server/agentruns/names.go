@@ -10,8 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// warning says what of a request has no effect. The protocol lets clients send
-// fields that the server does not know, and some do; they are told in the answer.
+// warning describes the fields of a request that have no effect. The protocol lets
+// clients send fields that the server does not know, and some do; the answer names
+// them.
 type warning struct {
 	// Field is the path of what has no effect.
 	Field   string `json:"field"`

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// payloadFields are the fields of each event: those that it always has, and
-// behind the bar those that it may have.
+// payloadFields are the fields of each event: those that it always has and, after the
+// bar, those that it may have.
 var payloadFields = map[string]string{
 	typeStarted:            "",
 	typeAssistantDelta:     "text",
@@ -30,8 +30,8 @@ var payloadFields = map[string]string{
 	typeCancelled:          "reason",
 }
 
-// checkPayloads fails the test when an event has other fields than it should, or
-// when a turn of the model is told otherwise than once and ahead of its calls.
+// checkPayloads fails the test if an event has other fields than it should, or if a
+// turn of the model is not reported exactly once and before its calls.
 func checkPayloads(t *testing.T, list []wireEvent) {
 	t.Helper()
 	turn, open := 0, map[any]bool{}
@@ -81,7 +81,7 @@ const (
 	bothRefs   = `,"tools":[{"kind":"local","name":"look"},` + weatherRef + `]`
 )
 
-// TestTheEventsOfAllKinds tells which events come in which order.
+// TestTheEventsOfAllKinds holds which events come in which order.
 func TestTheEventsOfAllKinds(t *testing.T) {
 	t.Parallel()
 	w := serving(t)

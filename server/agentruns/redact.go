@@ -27,7 +27,7 @@ func redactSpec(spec fields) fields {
 	return copied
 }
 
-// toolsOf returns the tools of a spec; nil when there are none.
+// toolsOf returns the tools of a spec; nil if it has none.
 func toolsOf(spec fields) []json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(spec[fieldTools], &list) != nil {

@@ -165,8 +165,8 @@ type request struct {
 	tools  []toolRef
 	// maxToolTurns is 0 when it is not given.
 	maxToolTurns int
-	// finalize tells whether the run has the model answer when these are used up;
-	// nil when it is not given.
+	// finalize is whether the model gives a final answer when these are used up; nil if
+	// the request does not set it.
 	finalize *bool
 	output   *outputSchema
 	loop     *loopDetection

@@ -21,8 +21,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-// caller is a model that calls each tool it is offered once, and then says what
-// came of it.
+// caller is a model that calls each tool it is offered once, and then repeats the
+// results.
 type caller struct {
 	arguments string
 

@@ -35,12 +35,12 @@ type runRecord struct {
 	// Spec is what was asked for, without the input and the values of headers.
 	Spec  fields    `json:"spec"`
 	Model modelUsed `json:"model"`
-	// Thinks tells that the client asked for the model's thoughts.
+	// Thinks is set when the client asked for the model's thoughts.
 	Thinks bool `json:"thinks,omitempty"`
 	// Local are the tools that the client runs: what it calls them, by the names
 	// that the model knows.
 	Local map[string]string `json:"local,omitempty"`
-	// InSession tells that the client knows the session.
+	// InSession is set when the client knows the session.
 	InSession bool `json:"in_session,omitempty"`
 }
 
@@ -77,8 +77,8 @@ type run struct {
 	record runRecord
 }
 
-// getRun returns the run that the path names. A turn that is none, and that of
-// somebody else, are not known.
+// getRun returns the run that the path names. Turns that are not runs, and those of
+// other callers, are not found.
 func (c *call) getRun(ctx context.Context) (*run, error) {
 	id := c.r.PathValue("id")
 	turn, err := c.settings.Service.GetTurn(ctx, c.caller, id)
@@ -156,9 +156,9 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 	return turn, asked.warnings, err
 }
 
-// beginAlone makes a turn in a session of its own, which is not left behind
-// without it, unless the request can be repeated: then the session may be that of
-// an earlier attempt.
+// beginAlone creates a turn in a session of its own, and deletes the session if that
+// fails, unless the request can be repeated: then the session may be that of an earlier
+// attempt.
 func (c *call) beginAlone(ctx context.Context, made *service.CreateTurn, in service.CreateSession) (*service.Turn, error) {
 	session, err := c.settings.Service.CreateSession(ctx, c.caller, in)
 	if err != nil {

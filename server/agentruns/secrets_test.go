@@ -19,7 +19,7 @@ const (
 		`{"kind":"a2a","name":"peer","agentCardUrl":"https://a.example","hEaders":{"Authorization":"` + header + `"}}]}`
 )
 
-// peers takes in the headers with which agents elsewhere are called.
+// peers records the headers with which remote agents are called.
 func peers(said chan<- string) func(*setup) {
 	return func(s *setup) {
 		s.service.TurnTools = NewTurnTools(TurnToolsSettings{CallPeer: func(_ context.Context, call PeerCall) (string, error) {

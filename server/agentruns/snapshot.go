@@ -121,7 +121,7 @@ func (c *call) terminalPayload(ctx context.Context, found *run) (payload, usage,
 	return t.outcomeFrame(found.Outcome).Payload, t.used, nil
 }
 
-// setOutcome takes in what the run came to.
+// setOutcome sets the fields of the run's outcome.
 func (v *runView) setOutcome(last payload, used usage) {
 	v.Tokens, v.Turns, v.Model = &used.Tokens, &used.Turns, &used.Model
 	switch p := last.(type) {

@@ -14,10 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// streamRun answers with the events of a run: those behind the one that the client
-// has seen last, and then those that come, up to the terminal one. A stream that
-// ends before is cut off: clients take an orderly end for a reason to come back
-// at once.
+// streamRun answers with the events of a run: those after the last one that the client
+// has seen, and then new ones, up to the terminal one. A stream that ends earlier is
+// cut off: after an orderly end clients would reconnect at once.
 func (c *call) streamRun() error {
 	s, err := c.openSender()
 	if err != nil {
@@ -71,7 +70,7 @@ func resumeFrom(r *http.Request) uint64 {
 	return seq
 }
 
-// sender tells a client the events of a run behind one.
+// sender sends a client the events of a run after a sequence number.
 type sender struct {
 	*Surface
 	*translator
@@ -82,7 +81,7 @@ type sender struct {
 	after uint64
 	// stored is the last record of the log that was there when the client came.
 	stored uint64
-	// over tells that the terminal event was reached.
+	// over is set when the terminal event was reached.
 	over bool
 }
 
@@ -100,9 +99,9 @@ func (s *sender) writeRecord(b *bytes.Buffer, r *event.Record) error {
 	return s.addFrames(b, frames)
 }
 
-// addFrames writes events. The terminal one is left out only when the client says that
-// it has seen just that: whoever claims to have seen more than there is would
-// otherwise be told in an orderly way that there is nothing, and come back.
+// addFrames writes events. The terminal one is left out only when the client has seen
+// exactly that one: a client that claims to have seen more would otherwise get an empty
+// stream in good order, and reconnect.
 func (s *sender) addFrames(b *bytes.Buffer, frames []frame) error {
 	for i := range frames {
 		if seq := frames[i].Seq; seq == s.after || seq < s.after && !frames[i].isTerminal() {

@@ -43,7 +43,7 @@ type Settings struct {
 	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
 	// server.DefaultKeepAlive.
 	KeepAlive time.Duration
-	// Logger takes in what goes wrong inside; nil drops it.
+	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -65,7 +65,7 @@ var (
 	_ server.FailureWriter = (*Surface)(nil)
 )
 
-// New returns the surface. The error says what is missing from the settings.
+// New returns the surface. It fails if a setting is missing.
 func New(s Settings) (*Surface, error) {
 	if s.Service == nil {
 		return nil, errors.New("the settings have no service")

@@ -93,7 +93,8 @@ func foreignRefFields(known []string) []string {
 	return slices.Compact(names)
 }
 
-// objectOf returns the fields of an object that are not null; nil for what is none.
+// objectOf returns the fields of an object that are not null; nil if raw is not an
+// object.
 func objectOf(raw json.RawMessage) fields {
 	object, err := fields{"": raw}.readObject("")
 	if err != nil {

@@ -95,7 +95,7 @@ func readToolRefs(list []json.RawMessage) ([]toolRef, error) {
 	return refs, nil
 }
 
-// readToolRef reads one tool. The error does not say which.
+// readToolRef reads one tool. Its error does not name the tool.
 func readToolRef(raw json.RawMessage) (*toolRef, error) {
 	ref := &toolRef{raw: raw}
 	if err := json.Unmarshal(raw, ref); err != nil || isNull(raw) {
@@ -128,7 +128,8 @@ func readToolRef(raw json.RawMessage) (*toolRef, error) {
 	return ref, nil
 }
 
-// wrongType says which field has a value of the wrong type, without the value.
+// wrongType returns an error that names the field with a value of the wrong type,
+// without the value.
 func wrongType(err error) error {
 	if wrong, ok := err.(*json.UnmarshalTypeError); ok && wrong.Field != "" { //nolint:errorlint // encoding/json does not wrap it
 		return fmt.Errorf("%s must not be a JSON %s", wrong.Field, wrong.Value)

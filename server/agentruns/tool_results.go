@@ -67,7 +67,7 @@ func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fi
 	return found, f, warnings, nil
 }
 
-// toolResult takes in what a call of a client's tool came to.
+// toolResult is the result of a call of a client's tool.
 func (c *call) toolResult() error {
 	ctx := c.r.Context()
 	found, f, warnings, err := c.readAnswer(ctx, toolResultFields)

@@ -38,15 +38,15 @@ const (
 type translator struct {
 	facts runFacts
 	seq   uint64
-	// turns counts the model calls that ended, and open tells that one has begun
+	// turns counts the model calls that ended, and open is set when one has begun
 	// since.
 	turns int
 	open  bool
 	// text and calls are those of the model call that is under way.
 	text  strings.Builder
 	calls []*event.ToolCallReady
-	// shown is the first event of the model call that is under way which a client
-	// may have shown; 0 when there is none.
+	// shown is the first event of the current model call that a client may have shown;
+	// 0 if none was.
 	shown uint64
 	// last is the text of the model call that ended last, and model the one that
 	// answered it.
@@ -68,7 +68,7 @@ type runFacts struct {
 	// model is what the run was made with. Of a pool it is the first member: which
 	// one answers is not known before.
 	model modelUsed
-	// thinks tells that the client asked for the model's thoughts.
+	// thinks is set when the client asked for the model's thoughts.
 	thinks bool
 	// local are the tools that the client answers: what it calls them, by the names
 	// that the model knows.
@@ -226,7 +226,7 @@ func (t *translator) messagePayloads(d *event.InferenceComplete) []payload {
 	return list
 }
 
-// noteServedModel takes in which model answered.
+// noteServedModel records which model answered.
 func (t *translator) noteServedModel(d *event.InferenceComplete) {
 	if d.ModelID == "" || d.Provider == "" {
 		return // the log of an older server
@@ -242,8 +242,7 @@ func (t *translator) clientToolName(tool string) string {
 	return tool
 }
 
-// finishReason is the name that clients know a reason by; nil when there is
-// none.
+// finishReason is the name of a reason in the protocol; nil without a reason.
 func finishReason(reason event.FinishReason) *string {
 	name := string(reason)
 	switch reason {
@@ -368,7 +367,7 @@ func errorClass(why event.Termination) string {
 	return classUnknown
 }
 
-// errorText says what went wrong. What happened inside is not for clients.
+// errorText describes a failure. Internal causes are not for clients.
 func errorText(class string, why *event.Termination) string {
 	switch {
 	case class == classUnknown && why.Type == event.BudgetExceeded:

@@ -15,8 +15,8 @@ const actionClientCall = clienttool.Action
 // kindLocal is the kind of a tool that the client runs itself.
 const kindLocal = "local"
 
-// askPayloads returns the event that asks for what the run waits for: the client for the
-// result of a call, or whoever may for an approval and the like.
+// askPayloads returns the event that asks for what the run waits for: the client for
+// the result of a call, anyone with permission for an approval and the like.
 func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	if t.asked[d.ID] != nil {
 		return nil
@@ -71,8 +71,8 @@ func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 	return []payload{in}
 }
 
-// timedOut says what a run waited for too long: unless that was an approval or the
-// like alone, the client is to blame.
+// timedOut describes what a run waited for too long: unless it waited only for an
+// approval or the like, the client is at fault.
 func (t *translator) timedOut() (text, subtype string) {
 	others := 0
 	for id, asked := range t.asked {

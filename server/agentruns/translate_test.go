@@ -177,7 +177,7 @@ func TestWhateverIsReadOfALogIsToldTheSame(t *testing.T) {
 		var want strings.Builder
 		for i, text := range strings.SplitAfter(lines.String(), "\n\n") {
 			ends := strings.Contains(text, "event: result\n") || strings.Contains(text, "event: error\n") || strings.Contains(text, "event: cancelled\n")
-			if n := uint64(i + 1); n > after || n < after && ends { // whoever says that it has seen more than the end has not
+			if n := uint64(i + 1); n > after || n < after && ends { // a client that claims to have seen more than the end has not seen it
 				want.WriteString(text)
 			}
 		}

@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// DefaultConnectTimeout is how long a server of tools may take to tell what it
-	// has.
+	// DefaultConnectTimeout bounds connecting to an MCP server and listing its tools.
 	DefaultConnectTimeout = 15 * time.Second
 	// DefaultPeerTimeout is how long an agent that is called may take to reply.
 	DefaultPeerTimeout = 5 * time.Minute
@@ -28,7 +27,7 @@ const (
 
 // PeerCall is a message to an agent that a spec names by the address of its card.
 type PeerCall struct {
-	// CardURL is where the card is. Whoever calls must not reach private addresses
+	// CardURL is the address of the card. The caller must not reach private addresses
 	// for it, unless it is configured to.
 	CardURL string
 	// Headers go with every request.
@@ -43,11 +42,11 @@ type PeerCall struct {
 
 // MCPServer is a server of tools that a spec names.
 type MCPServer struct {
-	// Name is what the ids of the tools begin with, before an underscore. An id
-	// that is too long for models is shortened behind its first 40 characters.
+	// Name is the prefix of the tools' ids, before an underscore. An id that is too
+	// long for models is shortened after its first 40 characters.
 	Name string
-	// URL is where the server is, over streamable HTTP. Whoever connects must not
-	// reach private addresses for it, unless it is configured to.
+	// URL is the address of the server, over streamable HTTP. The caller must not reach
+	// private addresses for it, unless it is configured to.
 	URL string
 	// Headers go with every request.
 	Headers map[string]string
@@ -67,7 +66,7 @@ type TurnToolsSettings struct {
 	// ConnectTimeout and PeerTimeout have the defaults above.
 	ConnectTimeout time.Duration
 	PeerTimeout    time.Duration
-	// Logger takes in which servers cannot be reached; nil drops it.
+	// Logger logs servers that cannot be reached; nil drops them.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -201,7 +200,7 @@ func (t *TurnTools) closeAll(servers map[string]*mcpServer) {
 	wait.Wait()
 }
 
-// errNoMCP and errNoPeers say what the program was made without.
+// errNoMCP and errNoPeers name what the program was built without.
 var (
 	errNoMCP   = errors.New("this server reaches no MCP servers")
 	errNoPeers = errors.New("this server calls no agents elsewhere")

@@ -29,7 +29,7 @@ type requestError struct {
 	Code string
 	// Message is a sentence for people, which repeats no secrets.
 	Message string
-	// Hint says what to do about it; it may be empty.
+	// Hint is the remedy; it may be empty.
 	Hint string
 	// Candidates are what the request may have meant.
 	Candidates []string
@@ -64,7 +64,7 @@ var (
 	outputSchemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// purpose says what a body is for, which decides what it must have.
+// purpose is what a body is for, which decides which fields it needs.
 type purpose int
 
 const (
@@ -97,7 +97,7 @@ func readRequest(f fields, why purpose) (*request, error) {
 	return r, nil
 }
 
-// hasInstructions reports whether a request says what its agent is to do.
+// hasInstructions reports whether a request has instructions for its agent.
 func (r *request) hasInstructions() bool {
 	return r.agentID != "" || r.systemPrompt != "" || slices.ContainsFunc(r.messages, func(m inputMessage) bool {
 		return m.Role == roleSystem && strings.TrimSpace(m.Content) != ""
@@ -346,7 +346,7 @@ func (r *request) readMetadata(f fields) error {
 	if err := enc.Encode(r.metadata); err != nil {
 		return newInvalid("metadata cannot be encoded")
 	}
-	if size := out.Len() - 1; size > maxMetadataBytes { // without the line feed behind it
+	if size := out.Len() - 1; size > maxMetadataBytes { // without the final line feed
 		return newInvalid("metadata has %d bytes as JSON; %d are allowed", size, maxMetadataBytes)
 	}
 	return nil

@@ -17,8 +17,8 @@ const (
 	// keysFresh is how long the keys of an issuer are taken as they are. One that
 	// does not answer then has the keys that it had.
 	keysFresh = 5 * time.Minute
-	// keysPause is how long the issuer is not asked again after it was: whoever
-	// shows tokens with keys that do not exist must not make this server bother it.
+	// keysPause is the least time between two requests to the issuer: tokens with
+	// unknown keys must not make this server flood it.
 	keysPause = 30 * time.Second
 	// keysTimeout bounds asking the issuer, and maxKeys the size of its answer, in
 	// bytes.

@@ -27,7 +27,7 @@ const (
 	maxClaim = 256
 )
 
-// JWTSettings says which tokens of an issuer are good, and what they say.
+// JWTSettings describe which tokens of an issuer are valid, and which claims count.
 type JWTSettings struct {
 	// Issuer is what iss must be, and Audience what aud must hold. Both are
 	// required.
@@ -51,9 +51,9 @@ type JWTSettings struct {
 
 // KeySource has the public keys of an issuer.
 type KeySource interface {
-	// Find returns the keys that may have signed a token with a key id, which is
-	// empty when the token names none. No key is no error: an error says that
-	// nobody can tell now. It is called from many goroutines at once.
+	// Find returns the keys that may have signed a token with a key id, which is empty
+	// when the token has none. It may return no keys; an error means that the keys
+	// cannot be read now. It is called from many goroutines at once.
 	Find(ctx context.Context, keyID string) ([]jose.JSONWebKey, error)
 }
 
@@ -66,12 +66,12 @@ type JWT struct {
 
 var _ server.Authenticator = (*JWT)(nil)
 
-// symmetric are the algorithms by which whoever can check a token can also make
-// one. With a public key as their secret everybody could.
+// symmetric are the algorithms by which the same key checks and signs tokens. With a
+// public key as the secret anyone could sign.
 var symmetric = []string{"none", string(jose.HS256), string(jose.HS384), string(jose.HS512)}
 
-// NewJWT returns an authenticator of tokens. The error says that a setting is
-// missing, or that an algorithm is not of public keys.
+// NewJWT returns an authenticator of tokens. It fails if a setting is missing or an
+// algorithm does not use public keys.
 func NewJWT(s JWTSettings) (*JWT, error) {
 	if s.Issuer == "" || s.Audience == "" || s.Keys == nil || len(s.Algorithms) == 0 || s.SubjectClaim == "" || s.TenantClaim == "" && s.Tenant == "" {
 		return nil, errors.New("tokens need an issuer, an audience, keys, algorithms, a subject and a tenant")
@@ -89,7 +89,7 @@ func NewJWT(s JWTSettings) (*JWT, error) {
 	return j, nil
 }
 
-// Authenticate returns who a token says that shows it.
+// Authenticate returns the principal named by the token's claims.
 func (j *JWT) Authenticate(r *http.Request) (*server.Principal, error) {
 	shown, err := credentialFrom(r.Header)
 	if err != nil {
@@ -174,7 +174,7 @@ func (j *JWT) principalOf(claims *jwt.Claims, all map[string]json.RawMessage) (*
 	}, nil
 }
 
-// claimText returns a claim that is a name; empty when it is none.
+// claimText returns a claim that is a string; empty if it is missing or something else.
 func claimText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || len(text) > maxClaim || strings.ContainsFunc(text, unicode.IsControl) {
@@ -183,8 +183,8 @@ func claimText(raw json.RawMessage) string {
 	return text
 }
 
-// claimScopes reads scopes: a list, or words in one text. There are none when the
-// claim is absent.
+// claimScopes reads scopes: a list, or words in one string. Without the claim it
+// returns no scopes.
 func claimScopes(raw json.RawMessage) ([]string, error) {
 	if raw == nil {
 		return []string{}, nil

@@ -90,8 +90,8 @@ func NewKeys(keys []Key, clock func() time.Time) *Keys {
 	return k
 }
 
-// Authenticate returns who shows a key. Keys are looked up by their hash, which
-// whoever guesses cannot choose, so that the time it takes tells nothing.
+// Authenticate returns the principal of a key. Keys are looked up by their hash, which
+// an attacker cannot choose, so that the time it takes reveals nothing.
 func (k *Keys) Authenticate(r *http.Request) (*server.Principal, error) {
 	shown, err := credentialFrom(r.Header)
 	if err != nil {

@@ -53,7 +53,7 @@ type OAuthSettings struct {
 	Enter func(*server.Principal) (leave func(), err error)
 	// Revocations keeps which tokens were revoked; nil forgets them with the process.
 	Revocations Revocations
-	// Logger takes in what goes wrong with that; nil drops it.
+	// Logger logs errors of that; nil drops them.
 	Logger *zap.Logger
 	// Clock tells the time; nil is time.Now.
 	Clock func() time.Time
@@ -87,8 +87,7 @@ var (
 	_ server.ErrorWriter   = (*OAuth)(nil)
 )
 
-// NewOAuth returns what issues and takes tokens. The error says that there is no
-// key.
+// NewOAuth returns the issuer and authenticator of tokens. It fails without a key.
 func NewOAuth(s OAuthSettings) (*OAuth, error) {
 	if len(s.Key) < sha256.Size {
 		return nil, fmt.Errorf("tokens need a key of %d bytes or more", sha256.Size)

@@ -37,13 +37,13 @@ type Revocations interface {
 }
 
 // LoadRevocations reads which tokens are revoked. It is called before the first
-// request, and not together with FollowRevocations. The error says that the store
-// cannot be read.
+// request, and not together with FollowRevocations. It fails if the store cannot be
+// read.
 func (o *OAuth) LoadRevocations(ctx context.Context) error { return o.revoked.readNew(ctx) }
 
-// FollowRevocations takes in every second which tokens other processes revoke that
-// use the same store, until ctx ends. While the store cannot be read, what was
-// known last counts on.
+// FollowRevocations reads every second which tokens other processes with the same store
+// have revoked, until ctx ends. While the store cannot be read, the last known ones
+// count.
 func (o *OAuth) FollowRevocations(ctx context.Context) {
 	tick := time.NewTicker(revocationInterval)
 	defer tick.Stop()
@@ -66,7 +66,7 @@ func (o *OAuth) FollowRevocations(ctx context.Context) {
 	}
 }
 
-// errManyRevoked says that no more tokens of a client can be remembered as revoked.
+// errManyRevoked reports that no more revoked tokens of a client can be kept.
 var errManyRevoked = errors.New("too many tokens are revoked")
 
 // revocations are the tokens that are not good any more before their time. All of
@@ -97,8 +97,8 @@ func (v *revocations) isRevoked(g *grant) bool {
 	return own || above
 }
 
-// addToken revokes a token. It counts only once it is stored: whoever is told that it
-// is not tries again, and a token that counted already would look as if it were.
+// addToken revokes a token. It counts only once it is stored: a caller whose request
+// failed tries again, and a token that counted already would look revoked.
 func (v *revocations) addToken(ctx context.Context, g *grant) error {
 	if !v.hasRoom(g.Client) {
 		return errManyRevoked
@@ -116,8 +116,8 @@ func (v *revocations) addToken(ctx context.Context, g *grant) error {
 	return nil
 }
 
-// hasRoom reports whether one more token of a client can be revoked, and forgets
-// those that ended by themselves when there is none.
+// hasRoom reports whether one more token of a client can be revoked. To make room, it
+// forgets those that have expired.
 func (v *revocations) hasRoom(client string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -135,8 +135,8 @@ func (v *revocations) forgetExpired(client string, now time.Time) {
 	maps.DeleteFunc(ends, func(_ string, end time.Time) bool { return !now.Before(end) })
 }
 
-// putAll takes in revocations of tokens that have not ended by themselves. It forgets
-// those that have: where others revoke, nobody asks here for room.
+// putAll adds revocations of tokens that have not expired, and forgets those that have:
+// where other processes revoke, nothing else here makes room.
 func (v *revocations) putAll(list []service.Revocation) {
 	now := v.clock()
 	v.mu.Lock()
@@ -156,8 +156,8 @@ func (v *revocations) putAll(list []service.Revocation) {
 	}
 }
 
-// readNew takes in what was stored since the last time, by whatever process. What it
-// has read before an error counts. One goroutine at a time calls it.
+// readNew reads what any process has stored since the last time. What it has read
+// before an error counts. One goroutine at a time calls it.
 func (v *revocations) readNew(ctx context.Context) error {
 	if v.store == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The answers to requests, but for events: what is asked for is read, handed to
-// the Local of whoever asks, and what it returns is written.
+// The answers to requests other than for events: each reads the request, calls the
+// caller's Local, and writes the result.
 
 // writeReply writes what a request comes to, or returns why it comes to nothing.
 func (c *call) writeReply(status int, body any, err error) error {

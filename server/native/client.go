@@ -46,8 +46,8 @@ type ClientSettings struct {
 	// Patience and Silence have the defaults above.
 	Patience time.Duration
 	Silence  time.Duration
-	// Broken is told, once each time, that the server cannot be reached and is
-	// tried again; nil tells nobody. It is called by whoever calls the client.
+	// Broken is called each time the server cannot be reached and the client will
+	// retry, by the goroutine that called the client; nil is allowed.
 	Broken func(error)
 	// Transport carries the requests; nil is one like http.DefaultTransport.
 	Transport http.RoundTripper
@@ -75,8 +75,8 @@ type Client struct {
 	transport *http.Transport
 }
 
-// NewClient returns a client. It does not reach out. The error says what is wrong
-// with the settings; it does not repeat the key.
+// NewClient returns a client without connecting to the server. It fails if the settings
+// are invalid; the error does not repeat the key.
 func NewClient(s ClientSettings) (*Client, error) {
 	base, err := url.Parse(s.URL)
 	switch {
@@ -242,7 +242,7 @@ func (c *Client) openResponse(ctx context.Context, r *request, want string) (*ht
 type patience struct {
 	client *Client
 	waits  backoff.BackOff
-	// told tells that whoever calls knows already.
+	// told is set once the caller knows.
 	told bool
 }
 

@@ -32,8 +32,8 @@ type Error struct {
 	retryAfter time.Duration
 }
 
-// Error is the message of the service, or else says what was asked and what came
-// back.
+// Error returns the message of the service, or else the request and the status of its
+// answer.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return e.Message
@@ -54,13 +54,13 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the service.
 func (e *Error) Unwrap() error { return e.cause }
 
-// brokenError says that there was no answer, or not all of it.
+// brokenError is a missing or incomplete answer.
 type brokenError struct {
 	method, url string
 	err         error
 }
 
-// Error says what was asked and why there is no answer.
+// Error returns the request and the reason why it has no answer.
 func (e *brokenError) Error() string { return fmt.Sprintf("%s %s: %v", e.method, e.url, e.err) }
 
 // Unwrap returns why.
@@ -103,8 +103,8 @@ func (c *Client) errorFromAnswer(r *request, resp *http.Response, mediaType stri
 	return e
 }
 
-// describeStranger describes an answer that is none of a server of this kind. What it says in
-// plain words is repeated: it may be that the server speaks TLS.
+// describeStranger describes an answer that does not come from a server of this kind.
+// Plain text in it is repeated: it may be that the server speaks TLS.
 func describeStranger(mediaType string, data []byte) string {
 	const text = "this is no answer of a runtime: is the URL right?"
 	says := strings.TrimSpace(string(data))

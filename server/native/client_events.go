@@ -45,9 +45,9 @@ func (c *Client) Events(ctx context.Context, turnID string, after uint64) iter.S
 }
 
 var (
-	// errEnded says that a stream ended before its turn.
+	// errEnded is a stream that ended before its turn.
 	errEnded = errors.New("the stream ended before the turn")
-	// errSilent says that a stream gave no sign of life.
+	// errSilent is a stream without events or keep-alives.
 	errSilent = errors.New("the server gives no sign of life")
 )
 
@@ -57,8 +57,8 @@ type follower struct {
 	turnID string
 	// seq is that of the latest event that was handed on.
 	seq uint64
-	// last tells that the turn had ended before the stream was opened, so that an
-	// end of it in good order is the end.
+	// last is set when the turn had ended before the stream was opened, so that an
+	// orderly end of the stream is the end of the turn.
 	last  bool
 	again *patience
 }
@@ -70,8 +70,8 @@ func (f *follower) newRequest() *request {
 	return r
 }
 
-// readStream reads one stream. Over tells that the sequence has ended; otherwise the
-// error says why the stream did, nil for an end in good order.
+// readStream reads one stream. Over reports whether the sequence has ended; if not, the
+// error is why the stream did, nil for an orderly end.
 func (f *follower) readStream(ctx context.Context, yield func(event.Record, error) bool) (over bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -149,7 +149,7 @@ func (f *follower) hasEnded(ctx context.Context, yield func(event.Record, error)
 // maxEvent bounds an event, in bytes.
 const maxEvent = 32 << 20
 
-// errStream says that a stream is not one of events.
+// errStream is an answer that is not a stream of events.
 var errStream = errors.New("the stream makes no sense")
 
 // eventReader reads server-sent events.

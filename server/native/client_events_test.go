@@ -44,7 +44,7 @@ func TestAStreamThatIsCutAnywhereGivesEveryEventOnce(t *testing.T) {
 	}
 }
 
-// cutter cuts streams behind the first event and so many bytes, like a proxy.
+// cutter cuts streams some bytes after the first event, like a proxy.
 type cutter struct {
 	next    http.RoundTripper
 	size    int
@@ -61,10 +61,10 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// cut is a body that ends behind its first event and so many bytes.
+// cut is a body that ends some bytes after its first event.
 type cut struct {
 	io.ReadCloser
-	// line tells that a line has just ended, and seen that an event has.
+	// line is set when a line has just ended, and seen when an event has.
 	line, seen bool
 	left       int
 	orderly    bool
@@ -252,8 +252,8 @@ func TestASilentServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// quiet falls silent behind an event, then is too busy behind another one, and then
-// ends the turn.
+// quiet falls silent after an event, then is too busy after another one, and then ends
+// the turn.
 type quiet struct {
 	t    testing.TB
 	asks int
@@ -295,8 +295,8 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// An event that is too large for a stream is cut off in it. Whoever follows the turn
-// with the client has all of it.
+// An event that is too large for a stream is cut off in it. A client that follows the
+// turn receives all of it.
 func TestAnEventThatAStreamCutsOffIsReadAsAWhole(t *testing.T) {
 	w := serving(t)
 	c := w.client("alice")

@@ -253,7 +253,7 @@ func TestAServerThatNeverAnsweredIsGivenUpAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever gives the URL of something else is told so.
+// A URL of another kind of server gives an error that explains it.
 func TestAnAnswerOfSomethingElseIsNamedAsSuch(t *testing.T) {
 	t.Parallel()
 	const strange = "this is no answer of a runtime: is the URL right?"

@@ -129,8 +129,8 @@ func TestPropertyQueriesCrossTheWire(t *testing.T) {
 	})
 }
 
-// What a server that is none answers is an error that says so, and nothing of a
-// redirect is followed.
+// The answer of another kind of server gives an error that explains it, and no redirect
+// is followed.
 func TestAnswersThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	const stream = "text/event-stream"

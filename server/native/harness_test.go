@@ -26,9 +26,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// mouth is a model that says what it is told, word by word; told "pay" it calls
-// the first tool, told "hang" it says something and waits, and told "pay much" it
-// calls the first tool with more than an event of a stream has room for.
+// mouth is a model that repeats its prompt, word by word; the prompt "pay" makes it
+// call the first tool, "hang" makes it answer something and wait, and "pay much" makes
+// it call the first tool with more than fits into an event of a stream.
 type mouth struct{}
 
 func (mouth) Vendor() string { return "openai" }
@@ -278,7 +278,7 @@ func until(t testing.TB, c *Client, id string, status store.Status) *Turn {
 	}
 }
 
-// followed returns the events of a turn behind one, as "seq type".
+// followed returns the events of a turn after a sequence number, as "seq type".
 func followed(t testing.TB, c *Client, id string, after uint64) []string {
 	t.Helper()
 	var list []string

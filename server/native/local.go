@@ -55,8 +55,8 @@ func (l *Local) ExportSession(ctx context.Context, id string) (*service.SessionE
 	return l.Service.ExportSession(ctx, l.Caller, id)
 }
 
-// ImportSession makes a session of an export. The errors are those of the service,
-// and a *service.InvalidError for messages that are none.
+// ImportSession creates a session from an export. The errors are those of the service,
+// and a *service.InvalidError for invalid messages.
 func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
 	if err := checkExport(export); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// checkInput reports an input that has parts which whoever asks cannot give: those
-// of models and tools, or none at all. The roles are for the service to check.
+// checkInput reports an input with parts that callers cannot give: those of models and
+// tools, or no parts at all. The service checks the roles.
 func checkInput(input []model.Message) error {
 	for i := range input {
 		for n := range input[i].Parts {
@@ -27,8 +27,8 @@ func checkInput(input []model.Message) error {
 	return nil
 }
 
-// checkExport reports an export with messages that no model can be sent: a part
-// without what its type says that it has.
+// checkExport reports an export with messages that no model accepts: a part without the
+// field that its type requires.
 func checkExport(export *service.SessionExport) error {
 	for i := range export.Snapshots {
 		for n, raw := range export.Snapshots[i].Messages {

@@ -34,7 +34,7 @@ func (c *call) readBody(into any) error { return server.ReadJSON(c.r, into, true
 
 func (c *call) readTolerantBody(into any) error { return server.ReadJSON(c.r, into, false) }
 
-// query is what a request says behind the question mark.
+// query is the query of a request.
 type query struct {
 	values url.Values
 	err    error

@@ -35,7 +35,7 @@ func (s *Session) ActiveAt() time.Time {
 // SessionList is a page of sessions.
 type SessionList struct {
 	Sessions []Session `json:"sessions"`
-	// Next is where the next page begins; empty when there is none.
+	// Next is the cursor of the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
 

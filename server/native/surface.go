@@ -26,7 +26,7 @@ type Settings struct {
 	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
 	// server.DefaultKeepAlive.
 	KeepAlive time.Duration
-	// Logger takes in what goes wrong inside; nil drops it.
+	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
@@ -42,7 +42,7 @@ var (
 	_ server.Describer = (*Surface)(nil)
 )
 
-// New returns the surface. The error says that the settings have no service.
+// New returns the surface. It fails if the settings have no service.
 func New(s Settings) (*Surface, error) {
 	if s.Service == nil {
 		return nil, errors.New("the settings have no service")

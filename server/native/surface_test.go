@@ -189,8 +189,8 @@ func TestASilentStreamShowsThatItIsThere(t *testing.T) {
 	}
 }
 
-// The headers that tools are called with are secrets; whoever reads a session back
-// sees their names.
+// The headers of tools are secrets; a client that reads a session sees only their
+// names.
 func TestValuesOfHeadersAreNotReadBack(t *testing.T) {
 	w := serving(t)
 	const metadata = `{"agent_runs":{"spec":{"tools":[{"kind":"mcp","Headers":{"Authorization":"Bearer s3cret"}},{"headers":"s3cret"}],"n":12345678901234567890}}}`

@@ -19,12 +19,13 @@ type Turn struct {
 	Owner     service.Owner  `json:"owner"`
 	AgentID   string         `json:"agent_id"`
 	Status    service.Status `json:"status"`
-	// Expired tells that the turn runs and its worker is taken for dead.
+	// Expired is set when the turn runs and its worker counts as dead.
 	Expired bool   `json:"expired,omitempty"`
 	Worker  string `json:"worker,omitempty"`
 	// Strikes counts the workers that died over the turn since it got ahead.
 	Strikes int `json:"strikes,omitempty"`
-	// Steps is how many model calls it has behind it, and Events how many events.
+	// Steps is how many model calls the turn has made, and Events how many events it
+	// has.
 	Steps      int    `json:"steps"`
 	Events     uint64 `json:"events"`
 	Background bool   `json:"background,omitempty"`
@@ -50,7 +51,7 @@ type Question struct {
 // TurnList is a page of turns.
 type TurnList struct {
 	Turns []Turn `json:"turns"`
-	// Next is where the next page begins; empty when there is none.
+	// Next is the cursor of the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
 
@@ -79,11 +80,11 @@ type CreateTurn struct {
 	// FromStart from nothing.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 	FromStart  bool   `json:"from_start,omitempty"`
-	// OnBusy says what becomes of the turn when the session has a live one.
+	// OnBusy is what happens to the turn when the session has a live one.
 	OnBusy service.BusyPolicy `json:"on_busy,omitempty"`
 	// NotBefore is when the turn is due; zero is at once.
 	NotBefore time.Time `json:"not_before,omitzero"`
-	// Background tells that nobody waits for the turn.
+	// Background is set when no client waits for the turn.
 	Background bool `json:"background,omitempty"`
 	// IdempotencyKey makes the request repeatable: with the same key it returns the
 	// turn that was made first. It travels in the header Idempotency-Key.

@@ -26,7 +26,7 @@ type Route struct {
 	Scope  string
 }
 
-// ErrDescription says that the description of a surface is none, or not that of
+// ErrDescription reports that the description of a surface is invalid or does not match
 // its routes.
 var ErrDescription = errors.New("the surface is not described as it is")
 
@@ -45,9 +45,9 @@ type Description struct {
 	routes map[operation]*Route
 }
 
-// Describe reads the description of some routes, of OpenAPI 3.1 in YAML or JSON. The
-// error, which is ErrDescription, says what of it is not that of the routes, or that
-// the component responses/Error is missing where the surface has errors of its own.
+// Describe reads the description of some routes, of OpenAPI 3.1 in YAML or JSON. It
+// returns an ErrDescription if the description does not match the routes, or if it
+// lacks the component responses/Error although the surface has errors of its own.
 func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error) {
 	doc, err := parseDescription(text)
 	if err != nil {
@@ -138,8 +138,8 @@ func (d *Description) assignRoutes(routes []Route) error {
 	return errors.Join(errs...)
 }
 
-// routeFor returns the route that answers an operation, as an http.ServeMux finds
-// it: the most exact one; nil when there is none.
+// routeFor returns the route that answers an operation, as an http.ServeMux finds it:
+// the most exact one; nil if no route does.
 func routeFor(routes []Route, o operation) *Route {
 	var found *Route
 	best := -1
@@ -161,8 +161,8 @@ func routeFor(routes []Route, o operation) *Route {
 	return found
 }
 
-// parsePattern returns the parts of a pattern. Open tells that the path goes on in
-// any way.
+// parsePattern returns the parts of a pattern. Open reports whether any path may
+// follow.
 func parsePattern(pattern string) (method, path string, open bool) {
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok {
@@ -176,8 +176,8 @@ func parsePattern(pattern string) (method, path string, open bool) {
 }
 
 // OmitPaths returns the description of a surface without some of its paths, for
-// surfaces that do not have all of their routes always. A description that is none
-// is returned as it is.
+// surfaces whose routes depend on settings. An invalid description is returned as it
+// is.
 func OmitPaths(document []byte, omit func(path string) bool) []byte {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil || doc.Paths == nil {

@@ -19,7 +19,7 @@ type Server struct {
 	// PublicURL is where clients find the server; empty is where they found the
 	// document.
 	PublicURL string
-	// Open tells that nobody needs a credential.
+	// Open is set when no route needs a credential.
 	Open bool
 }
 
@@ -38,9 +38,9 @@ type Document struct {
 // NewDocument returns the document of a server without surfaces.
 func NewDocument(s Server) *Document { return &Document{server: s} }
 
-// Add adds the description of a surface. The error says that another surface has its
-// title, too. The first one is that of the server's own routes: where a surface has
-// no errors of its own, it has those.
+// Add adds the description of a surface. It fails if another surface has the same
+// title. The first one is that of the server's own routes: a surface without errors of
+// its own uses theirs.
 func (d *Document) Add(s *Description) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,11 +89,11 @@ type merged struct {
 	Paths      map[string]object `json:"paths"`
 	Components map[string]object `json:"components"`
 
-	// open tells that nobody needs a credential.
+	// open is set when no route needs a credential.
 	open bool
 }
 
-// info says what the document is of.
+// info is the title and version of the document.
 type info struct {
 	Title       string `json:"title"`
 	Version     string `json:"version"`
@@ -205,8 +205,8 @@ type refusalKind struct {
 	description string
 	header      string
 	about       string
-	// private says that only routes which need a credential have it, and body that
-	// only those do which take a body.
+	// private is set for answers that only routes with a credential have, and body for
+	// those that only routes with a body have.
 	private, body bool
 }
 
