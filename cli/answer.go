@@ -44,7 +44,7 @@ type answerer struct {
 	input *lineReader
 	// context says about a call what a configuration says of it; nil says nothing.
 	context func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
-	// session says how long a permission for the session lasts.
+	// session is the lifetime of a permission for the session, in words.
 	session string
 	// asked is signalled when the turn asked for something.
 	asked chan struct{}
@@ -120,8 +120,8 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 	}
 }
 
-// next answers one question. It is false when there is none, or nobody to answer
-// it; an error with it says that nobody can tell.
+// next answers one question. It reports whether there was one and somebody to answer
+// it; with an error it is not known.
 func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error) {
 	open, err := turn.Open(ctx)
 	if err != nil || len(open) == 0 {
@@ -322,7 +322,7 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}) (string, bool
 type lineReader struct {
 	in   io.Reader
 	read chan string
-	// ended tells that there are no more.
+	// ended is set when the input has no more lines.
 	ended bool
 }
 

@@ -95,15 +95,15 @@ func cleanLines(text string) string {
 	return strings.Join(all, "\n")
 }
 
-// acting is implemented by the settings of tools that can say what a call does.
+// acting is implemented by the settings of tools that can describe a call.
 type acting interface {
 	// Action says it in a line, as in "runs wc -w". It holds no secret but those that
 	// the configuration hides.
 	Action() string
 }
 
-// callContext says what the configuration says of a call, as of a revision that was
-// made of it; nil when there is no such agent.
+// callContext returns what a revision of the configuration has on a call; nil if the
+// agent does not exist.
 func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *interaction.Request) *callContext {
 	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // as far as it resolves
 	if e == nil {

@@ -29,7 +29,7 @@ func broken() app.Components {
 	return c
 }
 
-// faultyConfig says how a component misbehaves.
+// faultyConfig selects how a component misbehaves.
 type faultyConfig struct {
 	Fault string `json:"fault,omitempty" doc:"What goes wrong."`
 	// Tool is the id of a tool that a plugin brings.

@@ -15,8 +15,8 @@ import (
 // is published from Go can refer to such an id.
 var inFiles = map[diag.Code]diag.Code{diag.AmbiguousModel: diag.DuplicateID}
 
-// TestCodes looks whether every code has a script that produces it from a file
-// and says where.
+// TestCodes checks that every code has a script that produces it from a file, with its
+// place.
 func TestCodes(t *testing.T) {
 	for _, info := range diag.Codes() {
 		name := filepath.Join("testdata", "script", "code_"+string(info.Code)+".txtar")

@@ -48,8 +48,8 @@ type completed struct {
 	others []string
 }
 
-// completions are what the arguments of commands may be, besides the files that
-// come first; those of other commands are none.
+// completions are the candidates for the arguments of commands, besides the files that
+// come first; other commands have no entry.
 func (c completer) completions() map[string][]values {
 	return map[string][]values{
 		"validate": {}, "serve": {}, "migrate": {}, "diff": {}, "init": {},
@@ -217,8 +217,8 @@ func (c completer) toolIDs(ctx context.Context, at *completed) (list []cobra.Com
 		if err != nil {
 			return
 		}
-		// The error says that the agent does not resolve; what is known of its
-		// tools is known all the same.
+		// The error means that the agent does not resolve; its tools may be known
+		// nevertheless.
 		e, _ := resolve.Explain(ctx, rev, at.others[0])
 		if e == nil {
 			return

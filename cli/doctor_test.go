@@ -18,7 +18,7 @@ type peerAnswer struct {
 	Path    string `json:"path"`
 	Call    string `json:"call"`
 	Version string `json:"version"`
-	// Authorized tells that the request must carry the header Authorization.
+	// Authorized is set when the request must have the header Authorization.
 	Authorized bool `json:"authorized"`
 
 	Status int               `json:"status"`

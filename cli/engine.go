@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// errVolatile is the answer to whoever looks for what another process forgets.
+// errVolatile reports that a store in memory cannot be read by another process.
 var errVolatile = errors.New("the store is memory, which belongs to the process that serves it: there is nothing to see from outside (use store: {driver: sqlite} or {driver: postgres})")
 
 // loadStore reads files for a command that needs their store, and shows what is

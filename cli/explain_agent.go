@@ -133,7 +133,7 @@ func (x *explanation) retries() string {
 	return ""
 }
 
-// offered says which tools the model is told of.
+// offered describes which tools the model is offered.
 func (x *explanation) offered() string {
 	switch {
 	case x.Endpoint != "":

@@ -19,8 +19,8 @@ type toolCall struct {
 	arguments json.RawMessage
 }
 
-// parseCall reads a tool's id and, behind a blank, the arguments as JSON; without
-// any they are an empty object.
+// parseCall reads a tool's id and, after a blank, the arguments as JSON; without
+// arguments they are an empty object.
 func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 	trimmed := strings.TrimSpace(text)
 	tool, arguments := trimmed, ""
@@ -47,7 +47,7 @@ func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 // decisionUnavailable is that on a call of a tool that the agent does not have.
 const decisionUnavailable = "unavailable"
 
-// callAnswer says what would become of a call.
+// callAnswer describes what would happen to a call.
 type callAnswer struct {
 	toolAnswer
 	Arguments json.RawMessage `json:"arguments,omitempty"`

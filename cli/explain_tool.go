@@ -18,16 +18,16 @@ import (
 type toolAnswer struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
-	// Offered tells whether the model is told of the tool.
+	// Offered is whether the model is offered the tool.
 	Offered bool `json:"offered"`
 	// Reason is one of: offered, excluded, not allowed, denied, unknown,
 	// unresolved.
 	Reason string `json:"reason"`
-	// Source and its place say where the tool comes from.
+	// Source and its place are where the tool comes from.
 	Source      string `json:"source,omitempty"`
 	SourcePath  string `json:"source_path,omitempty"`
 	SourcePlace string `json:"source_place,omitempty"`
-	// Rule and its place say what the catalog decided by.
+	// Rule and its place are the entry of the catalog that decided.
 	Rule      string `json:"rule,omitempty"`
 	RulePath  string `json:"rule_path,omitempty"`
 	RulePlace string `json:"rule_place,omitempty"`
@@ -89,7 +89,7 @@ func reason(c *resolve.ToolChoice) string {
 	}
 }
 
-// nearestTool says which tool may have been meant.
+// nearestTool names the tool that may have been meant.
 func nearestTool(e *resolve.Explanation, id string) string {
 	if e.Tool(agenttool.DelegateID(id)) != nil {
 		return fmt.Sprintf("the tool that calls agent %s is %q", id, agenttool.DelegateID(id))

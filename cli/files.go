@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// fileArguments are the files of a command that takes other arguments behind them: the
+// fileArguments are the files of a command that takes other arguments after them: the
 // first arguments, or in their place those of --file, which may be repeated.
 type fileArguments struct{ files []string }
 
@@ -13,7 +13,7 @@ func filesFlag(cmd *cobra.Command) *fileArguments {
 	return f
 }
 
-// arguments checks that there are from least to most arguments behind the files, of
+// arguments checks that there are from least to most arguments after the files, of
 // which there may be so many among the arguments.
 func (f *fileArguments) arguments(least, most, files int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

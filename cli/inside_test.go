@@ -48,8 +48,8 @@ func misleadNames(t *testing.T) (server string) {
 	return conn.LocalAddr().String()
 }
 
-// answerName answers a request for the IPv4 address of a name, and says of all
-// else that there is none.
+// answerName answers a request for the IPv4 address of a name, and every other one with
+// no records.
 func answerName(request []byte) []byte {
 	const header, typeA = 12, 1
 	end := header
@@ -156,8 +156,8 @@ func TestAddressesThatAreNoneMakeNoRun(t *testing.T) {
 	}
 }
 
-// TestWhatIsAllowedInsideLeadsNowhereElse allows one port of this machine, behind
-// which somebody sends the run on.
+// TestWhatIsAllowedInsideLeadsNowhereElse allows one port of this machine, where a
+// server redirects the run elsewhere.
 func TestWhatIsAllowedInsideLeadsNowhereElse(t *testing.T) {
 	inside, asked := counter(t)
 	var fronts, secrets atomic.Int64

@@ -66,7 +66,8 @@ server:
 
 func onSQLite(*testing.T) string { return "{driver: sqlite}" }
 
-// onPostgres returns an empty database. Whoever dies there is given up soon.
+// onPostgres returns an empty database, with a short lease for processes that are
+// killed.
 func onPostgres(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("{driver: postgres, dsn: %q}\nturns: {lease: 1s}", pgtest.Start(t).Database(t))
@@ -95,8 +96,8 @@ func TestRunsSurviveTheDeathOfTheirServer(t *testing.T) {
 			story := c.begin(`"prompt":"Tell a story"`)
 			story.await("assistant_delta", 3)
 
-			// One answer is in when the server dies, in the middle of the story, and
-			// one comes while there is none.
+			// One answer arrives before the server is killed, in the middle of the
+			// story, and one while no server runs.
 			early.answer(http.StatusOK, "call_once", "seen once")
 			s.kill()
 			late.answer(0, "call_once", "seen once")

@@ -57,13 +57,12 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	return &loaded{names: names, version: p.version(), file: file, found: found, builder: b, warnings: w}, nil
 }
 
-// close closes what the components hold open. What goes wrong then is of no
-// use to whoever gave the command, which is done.
+// close closes the components. Errors of that no longer matter: the command is done.
 func (l *loaded) close() { _ = l.builder.Close() }
 
-// unheard returns a logger that takes in everything and writes nothing. With
-// it plugins register what they register for a turn, which a logger that is
-// switched off would let them leave out.
+// unheard returns a logger that accepts everything and writes nothing. With it plugins
+// register what they register for a turn, which a logger that is switched off would let
+// them leave out.
 func unheard() *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zapcore.DebugLevel))
 }
@@ -80,7 +79,7 @@ func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, erro
 	return rev, list, nil
 }
 
-// build returns the runtime of a configuration, or shows why there is none.
+// build returns the runtime of a configuration, or shows why it cannot be built.
 func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, error) {
 	if err := l.prove(ctx, p); err != nil {
 		return nil, err
@@ -89,9 +88,9 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 	return l.builder.BuildUnchecked() // proving was the dry run
 }
 
-// prove asks servers and peers what they have, and proves that every agent
-// resolves, or shows why not. A peer that does not say which agents it has is a
-// warning: what does not need them works all the same.
+// prove asks servers and peers for their tools and agents, and proves that every agent
+// resolves, or shows why not. A peer that does not list its agents is a warning: agents
+// that do not need it work all the same.
 func (l *loaded) prove(ctx context.Context, p *program) error {
 	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
 		fmt.Fprintf(p.err, "runtime: warning: %s\n", l.file.Redact(e.Diagnostic().Message))

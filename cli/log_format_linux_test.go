@@ -66,7 +66,7 @@ func TestPropertyNoFormatOfTheLogShowsASecret(t *testing.T) {
 	})
 }
 
-// flatten returns all texts of a value, one behind the other.
+// flatten returns all texts of a value, one after the other.
 func flatten(v any) string {
 	switch v := v.(type) {
 	case string:

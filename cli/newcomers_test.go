@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What people write who do not know the format yet gives one diagnostic, at the place
-// that they must look at, with a hint that says what to write.
+// Common mistakes of people who are new to the format give one diagnostic each, at the
+// place to look at, with a hint that names the remedy.
 func TestMistakesOfNewcomersHaveOneDiagnosticWithAHint(t *testing.T) {
 	t.Parallel()
 	const head = `version: 1

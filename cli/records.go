@@ -76,7 +76,8 @@ func (t *target) take(args []string, others int) []string {
 	return args[n:]
 }
 
-// lookAt calls do with the records of a place to read them, whoever works on them.
+// lookAt calls do with the records of a place to read them, even while another process
+// works on them.
 func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) error {
 	if t.server != "" {
 		return p.reach(ctx, &t.serverFlags, do)

@@ -51,7 +51,7 @@ type keeper struct {
 	// telemetry tells tenants apart; nil when nothing is observed.
 	telemetry *telemetry.Telemetry
 	logger    *zap.Logger
-	// jsonLog tells that the log is read by a program.
+	// jsonLog is set when the log is read by a program.
 	jsonLog bool
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Whoever is served goes on, and whoever comes meets the configuration as it is
-// now. The end of the server does no harm either.
+// A reload does not disturb requests under way, and new ones meet the new
+// configuration. Stopping the server does no harm either.
 func TestStreamsGoOnWhileTheConfigurationChanges(t *testing.T) {
 	t.Parallel()
 	f := mortal(t, onSQLite(t), "")

@@ -56,8 +56,8 @@ func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(called(ts, args[0]).cmd.Process.Signal(syscall.SIGHUP))
 }
 
-// says waits until a server says what matches a pattern, after what an earlier
-// says has waited for: "says NAME PATTERN".
+// says waits until a server prints what matches a pattern, after what an earlier says
+// has waited for: "says NAME PATTERN".
 func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: says NAME PATTERN")

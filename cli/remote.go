@@ -24,7 +24,7 @@ const (
 
 // serverFlags is what a command line says of a server.
 type serverFlags struct {
-	// server is its URL; empty when there is none.
+	// server is its URL; empty without --server.
 	server  string
 	keyFile string
 }
@@ -35,9 +35,9 @@ func (r *serverFlags) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.keyFile, "api-key-file", "", "the `path` of the key for the server; the variable "+keyVariable+" has it otherwise")
 }
 
-// check checks the command line of a command that may work at a server: with one
-// there are so many arguments, and no flags that belong to a FILE. Done tells that
-// there is nothing more to check.
+// check checks the command line of a command that may work at a server: with one there
+// are so many arguments, and no flags that belong to a FILE. Done reports whether there
+// is nothing more to check.
 func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local []string) (done bool, err error) {
 	if r.server == "" {
 		if r.keyFile != "" {
@@ -56,8 +56,8 @@ func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local [
 	return true, arguments(most, most)(cmd, args)
 }
 
-// key returns the key for the server; empty when there is none. The error does not
-// repeat it.
+// key returns the key for the server; empty if none is given. The error does not repeat
+// it.
 func (r *serverFlags) key() (string, error) {
 	if r.keyFile == "" {
 		return strings.TrimSpace(os.Getenv(keyVariable)), nil

@@ -26,7 +26,7 @@ import (
 type callRow struct {
 	// request is its message as JSON, with things of ann.
 	request string
-	// lost tells that it names something, which is not found by anybody else.
+	// lost is set when the call names something that nobody else finds.
 	lost bool
 }
 

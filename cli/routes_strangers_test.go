@@ -27,7 +27,7 @@ type stranger struct {
 	header http.Header
 	// query is added to the path.
 	query string
-	// silent tells that there is no credential where one may be.
+	// silent is set when the request has no credential although it may have one.
 	silent bool
 }
 

@@ -20,8 +20,8 @@ type row struct {
 
 // inquiry is a request that the route answers.
 type inquiry struct {
-	// request is a method and a path, and behind a line feed its body. Names in
-	// braces stand for what ann has made, and {workspace} for that of who asks.
+	// request is a method and a path and, after a line feed, its body. Names in braces
+	// stand for what ann has created, and {workspace} for that of the caller.
 	request string
 	// owner is the status for ann, to whom belongs what the request names.
 	owner int

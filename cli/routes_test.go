@@ -90,8 +90,8 @@ func (v *visit) parts(named things, tenant string) (method, path, body string) {
 	return method, path, body
 }
 
-// put sends the request, and checks that the answer tells nothing that whoever
-// asks does not know.
+// put sends the request, and checks that the answer reveals nothing that the caller
+// does not know.
 func (v *visit) put(t *testing.T, named things, tenant string, header http.Header, query string) heard {
 	t.Helper()
 	got := v.send(t, named, tenant, header, query)

@@ -217,7 +217,7 @@ func (w *town) leaks(h *heard, asked string, made things) []string {
 	})
 }
 
-// Write takes in a part of a log.
+// Write adds to the log.
 func (t *transcript) Write(p []byte) (int, error) {
 	t.add(string(p))
 	return len(p), nil

@@ -84,7 +84,7 @@ type town struct {
 	issuer ed25519.PrivateKey
 	scopes []string
 	log    *transcript
-	// receiver takes in notifications.
+	// receiver receives notifications.
 	receiver string
 	secrets  []string
 	mux      *http.ServeMux
@@ -125,7 +125,7 @@ func newTown(t *testing.T, oldnew ...string) *town {
 	return w
 }
 
-// claims returns what a token of the issuer says that is good.
+// claims returns the claims of a valid token of the issuer.
 func (w *town) claims(tenant, subject string, scopes ...string) map[string]any {
 	return map[string]any{
 		"iss": jwtIssuer, "aud": jwtAudience, "sub": subject, "org": tenant, "scope": strings.Join(scopes, " "),

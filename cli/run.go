@@ -158,8 +158,8 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	return p.conclude(out, result, err)
 }
 
-// conclude ends what was shown of a run, and the command with what the run came
-// to; the result is nil when there is none, and then err says why.
+// conclude ends the output of a run, and the command with the run's outcome; a nil
+// result means that err is why the run did not end.
 func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	if closing := out.close(result); closing != nil {
 		return closing
@@ -209,8 +209,8 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 	return turn.Wait(context.WithoutCancel(ctx))
 }
 
-// failed is the end of a command that has shown why it fails; err says that
-// showing it failed.
+// failed is the end of a command that has shown why it fails; err is the error of
+// showing it.
 func failed(err error) error {
 	if err != nil {
 		return err

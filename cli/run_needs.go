@@ -23,7 +23,7 @@ type needs struct {
 	// paths are the places of the parts, and agents the explanations of the agents.
 	paths  map[string]bool
 	agents map[string]*resolve.Explanation
-	// all tells that an agent does not resolve, so that nobody knows what it needs.
+	// all is set when an agent does not resolve, so that its needs are unknown.
 	all bool
 }
 

@@ -17,8 +17,8 @@ var errNoPrompt = errors.New("nothing was asked")
 // prompt is what a run begins with: a text, or what somebody types.
 type prompt struct {
 	text string
-	// typed tells that there is a terminal to ask at, and read that the text came
-	// from standard input.
+	// typed is set when there is a terminal to ask at, and read when the text came from
+	// standard input.
 	typed, read bool
 }
 

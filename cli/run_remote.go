@@ -47,7 +47,7 @@ type storedRun struct {
 	id, agent string
 	// session is the one that the run goes on with; empty for one of its own.
 	session string
-	// busy says what becomes of the turn while the session has another.
+	// busy is what happens to the turn while the session has another.
 	busy   service.BusyPolicy
 	prompt *prompt
 }
@@ -165,7 +165,7 @@ func (t *remoteTurn) Cancel(reason error) {
 	_, _ = t.CancelTurn(ctx, t.id, text)
 }
 
-// reading is an event of the turn, or why there is none.
+// reading is an event of the turn, or the error of reading it.
 type reading struct {
 	record event.Record
 	err    error
@@ -244,7 +244,7 @@ func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.S
 	}
 }
 
-// note takes in what an event says of the turn.
+// note records the state of the turn that an event shows.
 func (t *remoteTurn) note(data event.Data) {
 	switch d := data.(type) {
 	case *event.RunStart:

@@ -67,8 +67,8 @@ const lookInterval = 200 * time.Millisecond
 // serve the store.
 type soloDispatcher struct {
 	turn string
-	// shared takes in the jobs of a store that other processes serve, too; nil for a
-	// store of one process, which finds them again when it is served.
+	// shared enqueues jobs in a store that other processes serve, too; nil for a store
+	// of one process, which finds them again when it is served.
 	shared dispatch.Dispatcher
 	due    chan struct{}
 
@@ -81,7 +81,7 @@ type soloDispatcher struct {
 
 var _ dispatch.Dispatcher = (*soloDispatcher)(nil)
 
-// Enqueue takes in a job for the turn.
+// Enqueue adds a job for the turn.
 func (d *soloDispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) error {
 	for _, job := range jobs {
 		if job.TurnID == d.turn {

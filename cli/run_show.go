@@ -24,8 +24,8 @@ type show struct {
 	quiet bool
 	// screen shows tools that run; nil shows none.
 	screen *screen
-	// line tells that text was written and its line is not ended yet, broken that
-	// what a person sees of it is.
+	// line is set when text was written without the end of its line, and broken when
+	// that text is incomplete on the screen.
 	line, broken bool
 	failed       error
 }
@@ -225,7 +225,7 @@ type outcome struct {
 	Interactions json.RawMessage `json:"tickets,omitempty"`
 }
 
-// close ends what was shown. The error says that showing failed.
+// close ends the output. It fails if writing failed.
 func (o *show) close(result *runtime.Result) error {
 	o.screen.close()
 	o.endLine()

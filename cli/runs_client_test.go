@@ -38,7 +38,7 @@ func (c *runsClient) show(key string) {
 	c.key = key
 }
 
-// send sends a request. The error says that there is no server.
+// send sends a request. It fails while there is no server.
 func (c *runsClient) send(ctx context.Context, method, path, body string) (*http.Response, error) {
 	c.mu.Lock()
 	url, key := c.base+"/api/v1/workspaces/acme"+path, cmp.Or(c.key, rightKey)
@@ -111,10 +111,10 @@ type followed struct {
 	news, over chan struct{}
 }
 
-// errCut says that a stream was cut off.
+// errCut reports that a stream was cut off.
 var errCut = errors.New("the stream was cut off")
 
-// follow takes in the events, also of servers that come later.
+// follow reads the events, also from servers that are started later.
 func (f *followed) follow(ctx context.Context) {
 	defer close(f.over)
 	again := time.NewTicker(20 * time.Millisecond)
@@ -133,7 +133,7 @@ func (f *followed) follow(ctx context.Context) {
 	}
 }
 
-// stream takes in the events of one stream; nil is the end of the run.
+// stream reads the events of one stream; nil is the end of the run.
 func (f *followed) stream(ctx context.Context) error {
 	f.mu.Lock()
 	f.streams++

@@ -20,7 +20,7 @@ const silence = time.Second
 // as one line for a tool. A nil screen shows nothing.
 type screen struct {
 	out io.Writer
-	// live tells that lines can be erased, and width returns how long they may be.
+	// live is set when lines can be erased, and width returns how long they may be.
 	live  bool
 	width func() int
 
@@ -39,7 +39,7 @@ type screen struct {
 type runningCall struct {
 	id, name string
 	since    time.Time
-	// told tells that its line was written, where lines cannot be erased.
+	// told is set when its line was written, where lines cannot be erased.
 	told bool
 }
 

@@ -154,7 +154,7 @@ func result(o event.Outcome) *runtime.Result {
 	return &runtime.Result{Result: backend.Result{Outcome: o}}
 }
 
-// The last line of a run says what it took, as far as that is known.
+// The last line of a run has its steps, tokens and cost, as far as they are known.
 func TestTheSummary(t *testing.T) {
 	t.Parallel()
 	eur := func(amount float64) *event.Cost { return &event.Cost{Amount: amount, Currency: "EUR"} }

@@ -109,9 +109,9 @@ func newDaemons(env *testscript.Env) *daemons {
 	return d
 }
 
-// serving starts a server and waits until it is ready: "serving NAME ARG…". It
-// answers no requests unless the arguments say where it listens; what it listens
-// at is in the variables URL and ADDRESS then.
+// serving starts a server and waits until it is ready: "serving NAME ARG…". It listens
+// only where the arguments name an address, which is then in the variables URL and
+// ADDRESS.
 func serving(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: serving NAME ARG…")

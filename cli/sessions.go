@@ -81,7 +81,7 @@ func (l *labels) Set(text string) error {
 	return nil
 }
 
-// pageFlags adds what says which part of a list is shown.
+// pageFlags adds the flags that choose a page of a list.
 func pageFlags(cmd *cobra.Command, page *store.Page) {
 	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "show so many at most")
 	cmd.Flags().StringVar(&page.After, "after", "", "go on where the page before ended")
@@ -119,7 +119,7 @@ func labelText(labels map[string]string) string {
 	return strings.Join(parts, ",")
 }
 
-// more says how to go on with a list, if there is more of it.
+// more prints how to read the next page of a list, if there is one.
 func (p *program) more(next string) {
 	if next != "" {
 		fmt.Fprintf(p.err, "! there are more: --after %s\n", next)

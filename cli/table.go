@@ -20,7 +20,7 @@ func writeTable(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
-// age says how long ago something was, in its greatest unit.
+// age returns how long ago something was, in its greatest unit.
 func age(now, then time.Time) string {
 	const day = 24 * time.Hour
 	switch d := max(now.Sub(then), 0); {
@@ -35,7 +35,7 @@ func age(now, then time.Time) string {
 	}
 }
 
-// orDash returns a text, or a dash where there is none.
+// orDash returns a text, or a dash if it is empty.
 func orDash(text string) string {
 	if text == "" {
 		return "-"

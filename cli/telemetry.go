@@ -42,22 +42,20 @@ type observed struct {
 	telemetry *telemetry.Telemetry
 	// meters take what is measured; nil when nobody does.
 	meters metric.MeterProvider
-	// scrape shows it to whoever asks, as Prometheus reads it; nil unless asked
-	// for.
+	// scrape serves the metrics in Prometheus format; nil unless asked for.
 	scrape    http.Handler
 	shutdowns []func(context.Context) error
 }
 
-// signals are what is observed: what is sent by OTLP, and whether metrics are
-// shown to whoever asks for them.
+// signals are what is observed: what is sent by OTLP, and whether metrics are served
+// for scraping.
 type signals struct{ traces, metrics, scrape bool }
 
 // observe prepares what OpenTelemetry's environment variables ask for. Spans and
-// metrics are sent by OTLP over HTTP when an endpoint is named for them, or
-// their exporter is otlp; with neither, and without scrape, nothing is made and
-// nothing runs. What cannot be sent later is logged. The error says that a
-// variable is wrong; then nothing is sent, which need not keep anybody from
-// working.
+// metrics are sent by OTLP over HTTP when an endpoint is named for them, or their
+// exporter is otlp; with neither, and without scrape, nothing is made and nothing runs.
+// What cannot be sent later is logged. It fails if a variable is invalid; then nothing
+// is sent, and the command may go on.
 func observe(ctx context.Context, logger *zap.Logger, redact func(string) string, scrape bool, version string) (*observed, error) {
 	o, s := &observed{}, signals{scrape: scrape}
 	var wrong error
@@ -108,9 +106,9 @@ func otlpSetting(signal, setting string) (variable, value string) {
 	return "", ""
 }
 
-// reachable says what is wrong with where a signal is to be sent. The exporters
-// would send it to the local machine instead. The error does not repeat the
-// endpoint, which may hold a password.
+// reachable checks the address to which a signal is sent. The exporters would replace
+// an invalid one by the local machine. The error does not repeat the endpoint, which
+// may hold a password.
 func reachable(signal string) error {
 	if variable, endpoint := otlpSetting(signal, "ENDPOINT"); endpoint != "" {
 		u, err := url.Parse(endpoint)

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector takes in what is sent by OTLP.
+// collector receives what is sent by OTLP.
 type collector struct {
 	url string
 

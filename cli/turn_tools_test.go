@@ -33,7 +33,7 @@ func bring(t *testing.T, private []string, kind, description string) []resolve.E
 	return made
 }
 
-// quiet takes in what tools show while they run. They ask nothing else of it.
+// quiet drops the output of running tools. They ask nothing else of it.
 type quiet struct{ tools.Host }
 
 func (quiet) Progress(string) {}

@@ -88,8 +88,7 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 	})
 }
 
-// sessionOf returns the id of the session with an id, which is made when there is
-// none.
+// sessionOf returns the id of a session, which it creates if it does not exist.
 func sessionOf(ctx context.Context, in *place, id, agent string) (session string, made bool, err error) {
 	if id != "" {
 		_, err := in.GetSession(ctx, id)

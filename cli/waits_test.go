@@ -184,7 +184,7 @@ func tasks(t *testing.T, server string) string {
 // spins for the seconds that it is left waiting uses more.
 const mostCPU = 3 * time.Second
 
-// Whatever a turn waits for, and whoever would answer it, a signal ends the
+// Whatever a turn waits for, and wherever its answer would come from, a signal ends the
 // command: soon, with code 130, one terminal event and no busy waiting, and with
 // nothing left running at a peer.
 func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
@@ -193,7 +193,7 @@ func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
 		agent string
 		// after is the event from which on the turn waits.
 		after string
-		// answered tells that somebody would have to answer.
+		// answered is set when somebody would have to answer.
 		answered bool
 	}{
 		{"model", "step_start", false},
@@ -284,9 +284,9 @@ func readUntil(t *testing.T, out io.Reader, text string, stderr *bytes.Buffer) *
 	}
 }
 
-// What an agent at a peer asks is answered as what one here asks, whichever way
-// the answers come; where nobody can be asked the command fails, says what the turn
-// waits for, and leaves no task behind.
+// A question of a remote agent is answered like one of a local agent, whichever way the
+// answers come; where nobody can be asked the command fails, names what the turn waits
+// for, and leaves no task at the peer.
 func TestAPeerThatAsksIsAnsweredAsAnAgentHere(t *testing.T) {
 	peer := standing(t)
 	for _, agent := range []string{"person", "peer"} {

@@ -25,7 +25,7 @@ func (w *warnings) replace(l *loaded) {
 	w.log(l.proved, before)
 }
 
-// add takes in what publishing finds while the configuration stays the same, as
+// add logs the diagnostics of publishing while the configuration stays the same, as
 // when peers have other agents.
 func (w *warnings) add(list diag.List) {
 	if w.paused || w.current == nil {

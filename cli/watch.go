@@ -79,7 +79,7 @@ func (w *watch) changed() bool {
 func look(name string) fingerprint {
 	all := sha256.New()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		files, _ := config.Expand([]string{name}) // reading it again says what is wrong
+		files, _ := config.Expand([]string{name}) // the next reload reports errors
 		for _, file := range files {
 			content := look(file)
 			all.Write([]byte(file + "\x00"))
@@ -88,7 +88,7 @@ func look(name string) fingerprint {
 		return fingerprint(all.Sum(nil))
 	}
 	if f, err := os.Open(name); err == nil {
-		_, _ = io.Copy(all, io.LimitReader(f, maxWatched)) // reading it again says what is wrong
+		_, _ = io.Copy(all, io.LimitReader(f, maxWatched)) // the next reload reports errors
 		_ = f.Close()
 	}
 	return fingerprint(all.Sum(nil))

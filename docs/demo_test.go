@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestDemos runs the demonstrations that no page shows as a whole. What they
-// print differs from run to run; that they come to their end says that each
-// thing they wait for happened.
+// TestDemos runs the demonstrations that no page shows as a whole. Their output differs
+// from run to run; a demonstration that ends proves that each thing it waits for
+// happened.
 func TestDemos(t *testing.T) {
 	for _, name := range []string{"durable", "federation", "service"} {
 		t.Run(name, func(t *testing.T) {

@@ -153,8 +153,8 @@ func TestTheUnitOfSystemdIsUnderstood(t *testing.T) {
 	}
 }
 
-// What make build and the image have needs nothing of the system, and says which
-// version it is.
+// The program of make build and of the image needs nothing of the system, and prints
+// its version.
 func TestTheBinaryIsStaticAndKnowsItsVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

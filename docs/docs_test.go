@@ -7,7 +7,7 @@
 //
 //	go test ./docs -update
 //
-// A page steers its tests with comments ahead of a block:
+// A page steers its tests with comments before a block:
 //
 //	<!-- dir: PATH -->       copies a directory of the repository into the
 //	                         page's scratch directory

@@ -88,7 +88,7 @@ func (p *page) scan() error {
 	return nil
 }
 
-// direct takes in a comment ahead of a block.
+// direct reads a comment before a block.
 func (s *step) direct(name, value string) (err error) {
 	switch name {
 	case "dir":
@@ -139,7 +139,7 @@ func (p *page) save(t *testing.T) {
 	}
 }
 
-// shellCommand is a command of a console block, with the output shown behind it.
+// shellCommand is a command of a console block, with the output shown after it.
 type shellCommand struct {
 	// lines are as the page has them; text is what the shell is given.
 	lines  []string

@@ -89,11 +89,10 @@ func SetGrant(carrier a2a.MetadataCarrier, g *Grant) {
 	carrier.SetMeta(Extension, fields)
 }
 
-// GrantOf returns the grant in the metadata of a message, or nil when there is
-// none. Limits larger than any are taken for the largest, and fields that are not
-// known are ignored unless they may be limits: those that look like a known field,
-// or begin with "max". The error is a *MetadataError: a limit that cannot be read
-// must not be taken for none.
+// GrantOf returns the grant in the metadata of a message, or nil without one. Limits
+// larger than any are capped, and unknown fields are ignored unless they may be limits:
+// those that look like a known field, or begin with "max". The error is a
+// *MetadataError: an unreadable limit must not count as no limit.
 func GrantOf(metadata map[string]any) (*Grant, error) {
 	r, err := readerOf(metadata)
 	if r == nil || err != nil {

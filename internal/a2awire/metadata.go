@@ -28,8 +28,7 @@ type reader struct {
 	err    error
 }
 
-// readerOf returns a reader of the extension's fields, or nil when there are
-// none.
+// readerOf returns a reader of the extension's fields, or nil if the metadata has none.
 func readerOf(metadata map[string]any) (*reader, error) {
 	value, ok := metadata[Extension]
 	if !ok || value == nil {

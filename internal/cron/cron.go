@@ -34,6 +34,6 @@ func Parse(expression, timeZone string) (*Times, error) {
 	return &Times{when: when, zone: zone}, nil
 }
 
-// Next returns the first of the times after a moment; the zero time when there is
-// none.
+// Next returns the first of the times after a moment; the zero time if there is no
+// later one.
 func (t *Times) Next(after time.Time) time.Time { return t.when.Next(after.In(t.zone)) }

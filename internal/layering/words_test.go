@@ -14,8 +14,8 @@ import (
 // goes down as they are rewritten; 40 is the goal.
 const maxTellTales = 360
 
-// tellTales are the words by which prose reads as if it were translated: what
-// reports is said to tell, what returns to say, a later thing to come behind.
+// tellTales are the words by which prose reads as if it were translated, such as a
+// verb of speech for a function that reports or returns something.
 var tellTales = regexp.MustCompile(`(?i)\b(?:(?:tells?|says?) (?:that|whether|what|which|who|how|where)|behind|ahead|takes in|whoever|(?:is|are) none)\b`)
 
 // literalUses are those of them that mean what they say.

@@ -18,7 +18,7 @@ const maxDepth = 1000
 // of something else.
 func Valid(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) && Depth(raw) <= maxDepth }
 
-// Fault says where raw ceases to be JSON, and empty of what is JSON.
+// Fault returns why raw is not JSON; empty if it is.
 func Fault(raw []byte) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(raw, new(json.RawMessage)))
 	if !ok {

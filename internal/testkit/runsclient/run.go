@@ -35,7 +35,7 @@ type Budget struct {
 	MaxCalls int `json:"maxCalls"`
 }
 
-// Created says where a run is.
+// Created holds the address of a run.
 type Created struct {
 	RunID     string `json:"runId"`
 	StreamURL string `json:"streamUrl"`
