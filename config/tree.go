@@ -13,7 +13,7 @@ const (
 	mappingNode
 )
 
-// nodeStyle is the way in which a value is written; it tells where it ends.
+// nodeStyle is the way in which a value is written; its end follows from it.
 type nodeStyle uint8
 
 const (

@@ -40,7 +40,7 @@ func writeCommand(b *strings.Builder, d *Diagnostic) {
 	}
 	b.WriteString("title=" + githubProperty.Replace(string(d.Code)) + "::")
 	if at.File == "" && d.Path != "" {
-		b.WriteString(githubMessage.Replace(d.Path + ": ")) // nothing else says where
+		b.WriteString(githubMessage.Replace(d.Path + ": ")) // nothing else has the place
 	}
 	b.WriteString(githubMessage.Replace(d.textWithHint()) + "\n")
 }

@@ -109,7 +109,7 @@ func (r *Report) renderSARIF(w io.Writer) error {
 	})
 }
 
-// sarifRules describes every code as a rule; index tells where each stands.
+// sarifRules describes every code as a rule; index has the position of each.
 func sarifRules() (rules []sarifRule, index map[Code]int) {
 	index = make(map[Code]int, len(codes))
 	for i, info := range codes {

@@ -102,7 +102,7 @@ func onlyField(schema json.RawMessage) string {
 	return ""
 }
 
-// parseYesNo returns what a word says where yes or no is asked for.
+// parseYesNo reads a word as an answer to a question for yes or no.
 func parseYesNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimRight(text, ".!")) {
 	case "yes", "y", "true", "ok", "okay", "approve", "approved", "allow", "accept":

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Target says where a context message stands in a request.
+// Target is the position of a context message in a request.
 type Target string
 
 // The places of context messages, in the order in which they are sent.

@@ -29,7 +29,7 @@ type ServerA2A struct {
 	Push             ServerA2APush  `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
 }
 
-// ServerA2APush says where notifications may go.
+// ServerA2APush limits where notifications may go.
 type ServerA2APush struct {
 	Enabled      *bool    `json:"enabled,omitempty" default:"true" doc:"Whether callers may ask for notifications."`
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"The hosts that notifications may go to although they are on a private network: names, addresses or prefixes such as 10.0.0.0/8. All others must be public, and https."`

@@ -19,7 +19,7 @@ const (
 // defaultKeyRetention is how long the keys of requests are kept.
 const defaultKeyRetention = 24 * time.Hour
 
-// Store says where sessions, turns and their events are kept.
+// Store selects where sessions, turns and their events are kept.
 type Store struct {
 	Driver    string    `json:"driver,omitempty" enum:"sqlite|postgres|memory" default:"sqlite" doc:"What keeps the records: sqlite is a file that serves one process, postgres a database that serves any number, memory forgets everything when the process ends."`
 	DSN       string    `json:"dsn,omitempty" doc:"Where the records are. For sqlite the path of the file, relative to the directory of the configuration file, by default runtime.db in data_dir. For postgres a URL or key=value text, which is required, and a secret: it is never shown. For memory nothing."`

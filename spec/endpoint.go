@@ -17,7 +17,7 @@ const (
 	defaultEndpointTimeout = 300 * time.Second
 )
 
-// Endpoint says where an agent runs that is not local.
+// Endpoint is the address of an agent that is not local.
 type Endpoint struct {
 	Backend string                     `json:"backend,omitempty" default:"a2a" doc:"The kind of backend that reaches the agent."`
 	BaseURL string                     `json:"base_url" required:"true" doc:"Where the peer is: an http or https URL."`

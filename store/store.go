@@ -240,7 +240,7 @@ type Job struct {
 
 // Settings is what a store is opened with.
 type Settings struct {
-	// DSN says where the records are: the path of a file for sqlite, a URL or
+	// DSN is where the records are: the path of a file for sqlite, a URL or
 	// key=value text for postgres; not used by memory.
 	DSN string
 	// TenantTurns is how many turns of one tenant may be admitted at the same

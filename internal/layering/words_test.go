@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// maxTellTales is how many tell-tale words all comments and documents may have. It
-// goes down as they are rewritten; 40 is the goal.
-const maxTellTales = 360
+// maxTellTales is how many tell-tale words all comments and documents may have.
+const maxTellTales = 40
 
 // tellTales are the words by which prose reads as if it were translated, such as a
 // verb of speech for a function that reports or returns something.

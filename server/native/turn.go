@@ -22,7 +22,7 @@ type Turn struct {
 	// Expired is set when the turn runs and its worker counts as dead.
 	Expired bool   `json:"expired,omitempty"`
 	Worker  string `json:"worker,omitempty"`
-	// Strikes counts the workers that died over the turn since it got ahead.
+	// Strikes counts the workers that died over the turn since it last made progress.
 	Strikes int `json:"strikes,omitempty"`
 	// Steps is how many model calls the turn has made, and Events how many events it
 	// has.

@@ -46,7 +46,7 @@ type turnTable struct {
 	made uint64
 }
 
-// webhookTable says where the webhooks are.
+// webhookTable holds the webhooks.
 type webhookTable struct {
 	// hooked counts them, in the order in which they were made, and told has the
 	// turns that have any.

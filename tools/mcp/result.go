@@ -34,7 +34,7 @@ func (t *tool) convertResult(r *mcp.CallToolResult) tools.Result {
 	return result
 }
 
-// outputMismatch says where a result does not fit the output schema, or nothing. An
+// outputMismatch returns where a result does not fit the output schema; empty if it fits. An
 // error need not fit it.
 func (t *tool) outputMismatch(r *tools.Result) string {
 	if t.output == nil || r.IsError {

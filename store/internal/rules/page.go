@@ -19,7 +19,7 @@ func SnapshotCursor(s *store.Snapshot) store.Cursor {
 	return store.Cursor{Time: s.CreatedAt, ID: s.ID}
 }
 
-// TurnCursor returns what tells where a turn stands in the list of a query.
+// TurnCursor returns the position of a turn in the list of a query.
 func TurnCursor(q *store.TurnQuery) func(*store.Turn) store.Cursor {
 	if q.ByChange {
 		return func(t *store.Turn) store.Cursor { return store.Cursor{Time: t.ChangedAt, ID: t.ID} }

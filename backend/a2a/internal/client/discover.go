@@ -193,7 +193,7 @@ func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agen
 	return p.newListedAgent(id, at.Description, "card_url", u.String()), nil
 }
 
-// newListedAgent returns an agent that a list has; the option says where its card is.
+// newListedAgent returns an agent that a list has; the option is the address of its card.
 func (p *Peer) newListedAgent(id, description, option, place string) *spec.Agent {
 	e := *p.Endpoint
 	e.Target = id

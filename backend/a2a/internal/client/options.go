@@ -52,7 +52,7 @@ type Options struct {
 	concurrency int
 }
 
-// CardOptions say where the card of an endpoint is, and when it is taken for true.
+// CardOptions are where the card of an endpoint is, and when it is trusted.
 type CardOptions struct {
 	// URL is where the card is, an URL or a path; empty for the usual place.
 	URL string
