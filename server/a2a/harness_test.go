@@ -303,8 +303,8 @@ func states(list []a2a.Event) []a2a.TaskState {
 	return out
 }
 
-// assembled returns what the artifacts of a stream come to, and whether each was
-// ended, by id.
+// assembled returns the content of the artifacts of a stream, and whether each is
+// complete, by id.
 func assembled(list []a2a.Event) (content map[string]string, ended map[string]bool) {
 	content, ended = make(map[string]string), make(map[string]bool)
 	for _, ev := range list {
@@ -312,6 +312,7 @@ func assembled(list []a2a.Event) (content map[string]string, ended map[string]bo
 		case *a2a.Task:
 			for _, a := range ev.Artifacts {
 				content[string(a.ID)] = contentOf(a)
+				ended[string(a.ID)] = ev.Status.State.Terminal() // a turn may end before its stream begins
 			}
 		case *a2a.TaskArtifactUpdateEvent:
 			id := string(ev.Artifact.ID)
