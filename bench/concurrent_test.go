@@ -30,29 +30,56 @@ func (s slow) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Ev
 	}
 }
 
-// BenchmarkConcurrentTurns measures 1,000 turns that run at the same time, each
-// with two model calls of 20 ms. The metric ms/1000-turns is the time from the
-// start of the first to the end of the last, the least of all rounds: it can
-// never be less than 40.
+// BenchmarkConcurrentTurns measures turns that run at the same time, each with two
+// model calls of 20 ms, beside as many hand-written loops. The metrics ms/turns and
+// ms/loops are the times from the start of the first to the end of the last, medians
+// of the rounds: they can never be less than 40.
 func BenchmarkConcurrentTurns(b *testing.B) {
-	const turns = 1000
-	rt := newRuntime(b, slow{script(b, 1), 20 * time.Millisecond}, size{tools: 10})
+	b.Run("100", func(b *testing.B) { benchmarkConcurrentTurns(b, 100) })
+	b.Run("1000", func(b *testing.B) { benchmarkConcurrentTurns(b, 1000) })
+}
+
+func benchmarkConcurrentTurns(b *testing.B, n int) {
+	exec := slow{script(b, 1), 20 * time.Millisecond}
+	rt := newRuntime(b, exec, size{tools: 10})
 	req := runtime.Prompt("assistant", question)
 	ctx := b.Context()
-	best := time.Duration(1<<63 - 1)
-	b.ReportAllocs()
-	for b.Loop() {
-		begun := time.Now()
+	turn := func() {
+		if res, err := rt.Run(ctx, req, nil); err != nil || res.Steps != 2 {
+			b.Error(res, err)
+		}
+	}
+	loop := func() {
+		if text, err := floor(ctx, exec, nil, nil); err != nil || text == "" {
+			b.Error(text, err)
+		}
+	}
+	measure := func(run func()) (wall, used time.Duration) {
+		before, begun := cpu(b), time.Now()
 		var all sync.WaitGroup
-		for range turns {
-			all.Go(func() {
-				if res, err := rt.Run(ctx, req, nil); err != nil || res.Steps != 2 {
-					b.Error(res, err)
-				}
-			})
+		for range n {
+			all.Go(run)
 		}
 		all.Wait()
-		best = min(best, time.Since(begun))
+		return time.Since(begun), cpu(b) - before
 	}
-	b.ReportMetric(best.Seconds()*1000, "ms/1000-turns")
+	turns, loops := make([]cost, compareRounds), make([]cost, compareRounds)
+	b.ReportAllocs()
+	for b.Loop() {
+		measure(turn)
+	}
+	b.StopTimer()
+	for i := range compareRounds {
+		wall, used := measure(turn)
+		turns[i] = cost{wall: wall.Seconds() * 1000, cpu: float64(used.Microseconds()) / float64(n)}
+		wall, used = measure(loop)
+		loops[i] = cost{wall: wall.Seconds() * 1000, cpu: float64(used.Microseconds()) / float64(n)}
+	}
+	wall := func(c cost) float64 { return c.wall }
+	used := func(c cost) float64 { return c.cpu }
+	b.ReportMetric(medianOf(turns, wall), "ms/turns")
+	b.ReportMetric(medianOf(loops, wall), "ms/loops")
+	b.ReportMetric(medianOf(turns, used), "cpu-µs/turn")
+	b.ReportMetric(medianOf(loops, used), "cpu-µs/loop")
+	b.ReportMetric(medianOf(turns, wall)/medianOf(loops, wall), "x/loop")
 }

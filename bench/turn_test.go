@@ -1,13 +1,13 @@
 package bench
 
 import (
+	"flag"
+	stdruntime "runtime"
+	"sync"
 	"testing"
-	"time"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
 )
 
 // BenchmarkResolve measures a fresh execution environment.
@@ -30,8 +30,8 @@ func benchmarkResolve(b *testing.B, n size) {
 }
 
 // BenchmarkTurn measures a whole turn: a fresh resolve, two model calls and one
-// tool call, with 10 tools. The metric x-floor is its time over that of the
-// floor, measured in the same run.
+// tool call, with 10 tools. The metrics compare it with the floor, measured in the
+// same run; see compareWithLoop.
 func BenchmarkTurn(b *testing.B) {
 	b.Run("deltas=1", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) })
 	b.Run("deltas=50", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) })
@@ -39,44 +39,55 @@ func BenchmarkTurn(b *testing.B) {
 	// What a loop costs beside a model is seen when the model does what every
 	// client must: encode the request.
 	b.Run("history=200/encoded", func(b *testing.B) { benchmarkTurn(b, encoding{script(b, 1)}, 200) })
+	b.Run("parallel", benchmarkParallelTurns)
 }
 
 func benchmarkTurn(b *testing.B, exec model.Executor, past int, options ...option) {
 	rt := newRuntime(b, exec, size{tools: 10}, options...)
-	req := runtime.Prompt("assistant", question)
-	req.History = history(past)
-	ctx := b.Context()
-	events := 0
-	sink := event.SinkFunc(func(event.Event) { events++ })
+	turn, loop := turnSubject(b, rt, history(past)), loopSubject(b, exec, history(past))
 	b.ReportAllocs()
 	for b.Loop() {
-		res, err := rt.Run(ctx, req, sink)
-		if err != nil || res.Steps != 2 {
-			b.Fatal(res, err)
-		}
+		turn.run(1)
 	}
 	b.StopTimer()
-	turn := float64(b.Elapsed()) / float64(b.N)
-	b.ReportMetric(turn/measureFloor(b, exec, req.History), "x-floor")
+	if !comparing() {
+		return
+	}
+	if past > 0 {
+		turn.n, loop.n = turn.n/4, loop.n/4
+	}
+	compareWithLoop(b, turn, loop)
 }
 
-// measureFloor returns how long the floor takes, in nanoseconds: the best of
-// several rounds, because the machine is noisy.
-func measureFloor(b *testing.B, exec model.Executor, past []model.Message) float64 {
-	b.Helper()
-	const rounds, n = 5, 2000
-	best := time.Duration(1<<63 - 1)
-	for range rounds {
-		begun := time.Now()
-		for range n {
-			if text, err := floor(b.Context(), exec, past, nil); err != nil || text == "" {
-				b.Fatal(text, err)
+// benchmarkParallelTurns keeps every processor busy with turns.
+func benchmarkParallelTurns(b *testing.B) {
+	exec := script(b, 1)
+	rt := newRuntime(b, exec, size{tools: 10})
+	onAll := func(each func() subject) subject {
+		return subject{n: each().n * stdruntime.GOMAXPROCS(0), run: func(n int) {
+			var all sync.WaitGroup
+			for range stdruntime.GOMAXPROCS(0) {
+				all.Go(func() { each().run(n / stdruntime.GOMAXPROCS(0)) })
 			}
-		}
-		best = min(best, time.Since(begun))
+			all.Wait()
+		}}
 	}
-	return float64(best) / n
+	turn := onAll(func() subject { return turnSubject(b, rt, nil) })
+	loop := onAll(func() subject { return loopSubject(b, exec, nil) })
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		one := turnSubject(b, rt, nil)
+		for pb.Next() {
+			one.run(1)
+		}
+	})
+	b.StopTimer()
+	compareWithLoop(b, turn, loop)
 }
+
+// comparing reports whether benchmarks were asked for: a test that counts
+// allocations has no use for the comparison.
+func comparing() bool { return flag.Lookup("test.bench").Value.String() != "" }
 
 // BenchmarkFloor measures the floor by itself.
 func BenchmarkFloor(b *testing.B) {
