@@ -3,7 +3,6 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -74,25 +73,13 @@ func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
 // replaceMembers puts members in the place of the tools that an owner has, or at the
 // end when it has none.
 func replaceMembers(r *Registry[tools.Tool], owner string, members []tools.Member) error {
-	old := r.listOwned(owner)
-	at := len(r.ids)
-	if len(old) > 0 {
-		at = slices.Index(r.ids, old[0])
+	ids, entries := make([]string, len(members)), make([]tools.Tool, len(members))
+	for i, m := range members {
+		ids[i], entries[i] = m.ID, m.Tool
 	}
-	for _, id := range old {
-		r.Remove(id)
-	}
-	rest := slices.Clone(r.ids[at:])
-	r.ids = slices.Clip(r.ids[:at])
 	var errs []error
-	for _, m := range members {
-		if _, taken := r.entries[m.ID]; taken {
-			errs = append(errs, &DuplicateError{Kind: r.kind, ID: m.ID, path: diag.Key(r.section, owner)})
-			continue
-		}
-		r.Put(m.ID, m.Tool)
-		r.owners[m.ID] = owner
+	for _, id := range r.replaceOwned(owner, ids, entries) {
+		errs = append(errs, &DuplicateError{Kind: r.kind, ID: id, path: diag.Key(r.section, owner)})
 	}
-	r.ids = append(r.ids, rest...)
 	return errors.Join(errs...)
 }

@@ -4,29 +4,49 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/persist"
 )
 
 // Registry maps ids to entries and lists them in the order in which they were
-// added. It is not safe for concurrent changes; the registries of a published
+// added. A copy of a registry shares with it what neither changes, so that drafts
+// are cheap. A registry is not safe for concurrent changes; those of a published
 // revision are never changed.
 type Registry[T any] struct {
 	// kind names an entry, section the place of the registry in a
 	// configuration, as in "tool" and "tools".
 	kind, section string
-	ids           []string
-	entries       map[string]T
-	// owners are the ids of the bundles that entries belong to.
-	owners map[string]string
+	// ids are in order, and so are the positions of their slots.
+	ids   []string
+	slots *persist.Map[string, position[T]]
+	// next is the position of the entry that is added next.
+	next uint64
+}
+
+// position is where an entry comes among the others.
+type position[T any] struct {
+	*slot[T]
+	at uint64
+}
+
+// slot is an entry. It is never changed, so a registry that has the same slot as
+// another has the same entry.
+type slot[T any] struct {
+	entry T
+	// owner is the id of the bundle that the entry belongs to, if any.
+	owner string
+	// digest is the hash of the entry's content, computed when first asked for.
+	digest atomic.Pointer[digest]
 }
 
 func newRegistry[T any](kind, section string) *Registry[T] {
-	return &Registry[T]{kind: kind, section: section, entries: make(map[string]T), owners: make(map[string]string)}
+	return &Registry[T]{kind: kind, section: section, slots: new(persist.Map[string, position[T]])}
 }
 
 // DuplicateError reports that an id is already taken.
@@ -55,7 +75,7 @@ func (e *DuplicateError) Diagnostic() diag.Diagnostic {
 // Add adds an entry. It returns a *DuplicateError, and changes nothing, when
 // the id is taken.
 func (r *Registry[T]) Add(id string, entry T) error {
-	if _, taken := r.entries[id]; taken {
+	if r.has(id) {
 		return &DuplicateError{Kind: r.kind, ID: id, path: r.Path(id)}
 	}
 	r.Put(id, entry)
@@ -64,29 +84,55 @@ func (r *Registry[T]) Add(id string, entry T) error {
 
 // Put adds an entry or replaces the one that has the id, in its place.
 func (r *Registry[T]) Put(id string, entry T) {
-	if _, taken := r.entries[id]; !taken {
-		r.ids = append(r.ids, id)
+	known, _ := r.slots.Get(id)
+	s := &slot[T]{entry: entry}
+	if known.slot != nil {
+		s.owner = known.owner
 	}
-	r.entries[id] = entry
+	r.putSlot(id, s)
+}
+
+// putSlot puts a slot in the place of the one that has the id, or at the end.
+func (r *Registry[T]) putSlot(id string, s *slot[T]) {
+	known, taken := r.slots.Get(id)
+	if !taken {
+		r.ids = append(r.ids, id)
+		known.at = r.next
+		r.next++
+	}
+	r.slots.Set(id, position[T]{s, known.at})
 }
 
 // Remove removes an entry and reports whether there was one. It may be called
 // while the entries are listed.
 func (r *Registry[T]) Remove(id string) bool {
-	if _, ok := r.entries[id]; !ok {
+	known, ok := r.slots.Get(id)
+	if !ok {
 		return false
 	}
-	delete(r.entries, id)
-	delete(r.owners, id)
-	i := slices.Index(r.ids, id)
+	i, _ := slices.BinarySearchFunc(r.ids, known.at, func(id string, at uint64) int { return cmp.Compare(r.Position(id), at) })
 	r.ids = slices.Concat(r.ids[:i], r.ids[i+1:]) // a new list: the old one may be listed just now
-	return true
+	return r.slots.Delete(id)
+}
+
+func (r *Registry[T]) has(id string) bool {
+	_, ok := r.slots.Get(id)
+	return ok
 }
 
 // Get returns the entry with an id.
-func (r *Registry[T]) Get(id string) (T, bool) {
-	entry, ok := r.entries[id]
-	return entry, ok
+func (r *Registry[T]) Get(id string) (entry T, ok bool) {
+	if p, ok := r.slots.Get(id); ok {
+		return p.entry, true
+	}
+	return entry, false
+}
+
+// Position returns a number that is greater for entries further back. It changes
+// only when the entry is removed, or entries are put between others.
+func (r *Registry[T]) Position(id string) uint64 {
+	p, _ := r.slots.Get(id)
+	return p.at
 }
 
 // Len returns how many entries there are.
@@ -100,7 +146,7 @@ func (r *Registry[T]) IDs() []string { return r.ids }
 func (r *Registry[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for _, id := range r.ids {
-			if entry, ok := r.entries[id]; ok && !yield(id, entry) {
+			if entry, ok := r.Get(id); ok && !yield(id, entry) {
 				return
 			}
 		}
@@ -113,8 +159,8 @@ func (r *Registry[T]) Kind() string { return r.kind }
 // Owner returns the id under which an entry stands in a configuration: its own,
 // or that of the bundle that it belongs to.
 func (r *Registry[T]) Owner(id string) string {
-	if owner, ok := r.owners[id]; ok {
-		return owner
+	if p, ok := r.slots.Get(id); ok && p.owner != "" {
+		return p.owner
 	}
 	return id
 }
@@ -126,19 +172,61 @@ func (r *Registry[T]) Path(id string) string { return diag.Key(r.section, r.Owne
 func (r *Registry[T]) listOwned(owner string) []string {
 	var ids []string
 	for _, id := range r.ids {
-		if own, ok := r.owners[id]; ok && own == owner {
+		if p, _ := r.slots.Get(id); p.owner == owner {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-func (r *Registry[T]) clone() *Registry[T] {
-	c := newRegistry[T](r.kind, r.section)
-	c.ids = slices.Clone(r.ids)
-	c.owners = maps.Clone(r.owners)
-	for id, entry := range r.entries {
-		c.entries[id] = entry
+// replaceOwned puts entries in the place of those that belong to a bundle, or at
+// the end when it has none. Those whose id is taken by another entry are left out
+// and returned.
+func (r *Registry[T]) replaceOwned(owner string, ids []string, entries []T) (taken []string) {
+	old := r.listOwned(owner)
+	at := len(r.ids)
+	if len(old) > 0 {
+		at = slices.Index(r.ids, old[0])
 	}
-	return c
+	for _, id := range old {
+		r.Remove(id)
+	}
+	after := slices.Clone(r.ids[at:])
+	r.ids = slices.Clip(r.ids[:at])
+	for i, id := range ids {
+		if r.has(id) {
+			taken = append(taken, id)
+			continue
+		}
+		r.putSlot(id, &slot[T]{entry: entries[i], owner: owner})
+	}
+	for _, id := range after {
+		p, _ := r.slots.Get(id)
+		r.slots.Set(id, position[T]{p.slot, r.next})
+		r.next++
+	}
+	r.ids = append(r.ids, after...)
+	return taken
+}
+
+func (r *Registry[T]) clone() *Registry[T] {
+	return &Registry[T]{kind: r.kind, section: r.section, ids: slices.Clip(r.ids), slots: r.slots.Clone(), next: r.next}
+}
+
+// Changed returns the ids of the entries that differ from those of another
+// registry: the added, replaced and removed ones, sorted. It costs what the two do
+// not share.
+func (r *Registry[T]) Changed(since *Registry[T]) []string {
+	var ids []string
+	same := func(a, b position[T]) bool { return a.slot == b.slot }
+	persist.Diff(since.slots, r.slots, same, func(id string) { ids = append(ids, id) })
+	slices.Sort(ids)
+	return ids
+}
+
+// SameOrder reports whether the ids are those of another registry, in the same
+// order.
+func (r *Registry[T]) SameOrder(other *Registry[T]) bool {
+	a, b := r.ids, other.ids
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }

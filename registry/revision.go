@@ -8,8 +8,13 @@ import (
 	"hash"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // Revision is one published set: immutable, numbered from 1, and named by the
@@ -22,6 +27,8 @@ type Revision struct {
 	hash        func() string
 	derived     sync.Map
 	generation  *generation
+	// base is the revision that a draft was made from, while it is checked.
+	base *Revision
 }
 
 func newRevision(number uint64, set *Set, own *generation) *Revision {
@@ -45,6 +52,13 @@ func (r *Revision) Diagnostics() diag.List { return r.diagnostics }
 // Secrets do not enter it.
 func (r *Revision) Hash() string { return r.hash() }
 
+// Base returns the revision that a draft was made from. It is known while the
+// draft is checked, and nil afterwards.
+func (r *Revision) Base() *Revision { return r.base }
+
+// Derived returns what Derive has kept under a key, if anything.
+func (r *Revision) Derived(key any) (any, bool) { return r.derived.Load(key) }
+
 // Derive returns what a higher layer computed from the revision under a key,
 // computing it at the first call. Concurrent first calls may compute it twice;
 // all get the same value.
@@ -56,45 +70,63 @@ func (r *Revision) Derive(key any, compute func() any) any {
 	return v
 }
 
-// contentHash hashes all declarations. Live components, of which only the
-// declaration can be hashed, enter by their id and what they declare.
+// digest is the hash of one entry.
+type digest [sha256.Size]byte
+
+// contentHash hashes the digests of all declarations in their order. An entry
+// keeps its digest, so that only new ones are encoded. Live components, of which
+// only the declaration can be hashed, enter by their id and what they declare.
 func contentHash(s *Set) string {
 	h := sha256.New()
-	for id, agent := range s.Agents.All() {
-		hashEntry(h, "agent", id, agent)
-	}
-	for id, m := range s.Models.All() {
-		hashEntry(h, "model", id, m)
-	}
-	for id, pool := range s.Pools.All() {
-		hashEntry(h, "pool", id, pool)
-	}
-	for _, id := range s.Providers.IDs() {
-		hashEntry(h, "provider", id, nil)
-	}
-	for id, tool := range s.Tools.All() {
-		hashEntry(h, "tool", id, describeComponent(func() any { return tool.Descriptor() }))
-	}
-	for id, plugin := range s.Plugins.All() {
-		hashEntry(h, "plugin", id, describeComponent(func() any {
-			d := plugin.Descriptor()
+	hashEntries(h, s.Agents, func(a *spec.Agent) any { return a })
+	hashEntries(h, s.Models, func(m *spec.Model) any { return m })
+	hashEntries(h, s.Pools, func(p *spec.Pool) any { return p })
+	hashEntries(h, s.Providers, func(model.Executor) any { return nil })
+	hashEntries(h, s.Tools, func(t tools.Tool) any {
+		return describeComponent(func() any { return t.Descriptor() })
+	})
+	hashEntries(h, s.Plugins, func(p plugins.Plugin) any {
+		return describeComponent(func() any {
+			d := p.Descriptor()
 			keys := make([]string, len(d.Sections))
 			schemas := make([]string, len(d.Sections))
 			for i, section := range d.Sections {
 				keys[i], schemas[i] = section.Key, string(section.Schema)
 			}
 			return []any{d.Summary, keys, schemas}
-		}))
+		})
+	})
+	hashEntries(h, s.Backends, func(backend.Factory) any { return nil })
+	hashEntries(h, s.Sources, func(src *Source) any { return []any{src.Spec, src.Agents} })
+	for _, v := range []any{s.Defaults, s.Definitions} {
+		d := digestOf("", v)
+		h.Write(d[:])
 	}
-	for _, kind := range s.Backends.IDs() {
-		hashEntry(h, "backend", kind, nil)
-	}
-	for name, src := range s.Sources.All() {
-		hashEntry(h, "source", name, []any{src.Spec, src.Agents})
-	}
-	hashEntry(h, "defaults", "", s.Defaults)
-	hashEntry(h, "definitions", "", s.Definitions)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hashEntries hashes the digests of a registry.
+func hashEntries[T any](h hash.Hash, r *Registry[T], describe func(T) any) {
+	fmt.Fprintf(h, "%s\x1f%d\x1f", r.section, len(r.ids))
+	for _, id := range r.ids {
+		p, _ := r.slots.Get(id)
+		known := p.digest.Load()
+		if known == nil {
+			d := digestOf(id, describe(p.entry))
+			known = &d
+			p.digest.Store(known)
+		}
+		h.Write(known[:])
+	}
+}
+
+// digestOf hashes one declaration.
+func digestOf(id string, v any) digest {
+	data, err := json.Marshal(v)
+	if err != nil {
+		data = []byte(err.Error())
+	}
+	return sha256.Sum256(fmt.Appendf(nil, "%s\x1f%s", id, data))
 }
 
 // describeComponent calls what a component says of itself; one that panics is described
@@ -104,13 +136,4 @@ func describeComponent(call func() any) (v any) {
 		v = fmt.Sprint(p.Value)
 	})
 	return call()
-}
-
-func hashEntry(h hash.Hash, kind, id string, v any) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		data = []byte(err.Error())
-	}
-	fmt.Fprintf(h, "%s\x1f%s\x1f%d\x1f", kind, id, len(data))
-	h.Write(data)
 }

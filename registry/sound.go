@@ -1,35 +1,36 @@
 package registry
 
 import (
+	"cmp"
+	"iter"
+	"slices"
+
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // checkSound returns what nothing can be resolved with: entries that are nil, and
 // records that stand under another id than their own. Such a draft is never
-// published, not even unchecked.
-func (s *Set) checkSound() diag.List {
+// published, not even unchecked. What it shares with a published set is sound.
+func (s *Set) checkSound(published *Set) diag.List {
 	if s == nil {
 		return diag.List{diag.New(diag.InvalidValue, "", "the draft has no set")}
 	}
 	var list diag.List
-	checkRecords(&list, s.Agents, func(a *spec.Agent) string { return a.ID })
-	checkRecords(&list, s.Models, func(m *spec.Model) string { return m.ID })
-	checkRecords(&list, s.Pools, func(p *spec.Pool) string { return p.ID })
-	checkRecords(&list, s.Sources, func(r *Source) string { return r.Spec.Name })
-	checkComponents(&list, s.Providers)
-	checkComponents(&list, s.Tools)
-	checkComponents(&list, s.Bundles)
-	checkComponents(&list, s.Plugins)
-	checkComponents(&list, s.Backends)
+	checkRecords(&list, s.Agents, published.Agents, func(a *spec.Agent) string { return a.ID })
+	checkRecords(&list, s.Models, published.Models, func(m *spec.Model) string { return m.ID })
+	checkRecords(&list, s.Pools, published.Pools, func(p *spec.Pool) string { return p.ID })
+	checkRecords(&list, s.Sources, published.Sources, func(r *Source) string { return r.Spec.Name })
+	checkComponents(&list, s.Providers, published.Providers)
+	checkComponents(&list, s.Tools, published.Tools)
+	checkComponents(&list, s.Bundles, published.Bundles)
+	checkComponents(&list, s.Plugins, published.Plugins)
+	checkComponents(&list, s.Backends, published.Backends)
 	return list
 }
 
-func checkRecords[T any](list *diag.List, r *Registry[*T], own func(*T) string) {
-	if reportMissing(list, r) {
-		return
-	}
-	for id, entry := range r.All() {
+func checkRecords[T any](list *diag.List, r, published *Registry[*T], own func(*T) string) {
+	for id, entry := range changedEntries(list, r, published) {
 		if entry == nil {
 			*list = append(*list, diag.New(diag.InvalidValue, r.Path(id), "%s %q is nil", r.kind, id))
 		} else if name := own(entry); name != id {
@@ -38,21 +39,28 @@ func checkRecords[T any](list *diag.List, r *Registry[*T], own func(*T) string) 
 	}
 }
 
-func checkComponents[T any](list *diag.List, r *Registry[T]) {
-	if reportMissing(list, r) {
-		return
-	}
-	for id, entry := range r.All() {
+func checkComponents[T any](list *diag.List, r, published *Registry[T]) {
+	for id, entry := range changedEntries(list, r, published) {
 		if any(entry) == nil {
 			*list = append(*list, diag.New(diag.InvalidValue, r.Path(id), "%s %q is nil", r.kind, id))
 		}
 	}
 }
 
-// reportMissing reports whether there is no registry, and lists that.
-func reportMissing[T any](list *diag.List, r *Registry[T]) bool {
-	if r == nil {
-		*list = append(*list, diag.New(diag.InvalidValue, "", "the draft's set has no %T", r))
+// changedEntries returns the entries that a published registry does not have, in
+// order. If there is no registry, it lists that.
+func changedEntries[T any](list *diag.List, r, published *Registry[T]) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		if r == nil {
+			*list = append(*list, diag.New(diag.InvalidValue, "", "the draft's set has no %T", r))
+			return
+		}
+		ids := slices.DeleteFunc(r.Changed(published), func(id string) bool { return !r.has(id) })
+		slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(r.Position(a), r.Position(b)) })
+		for _, id := range ids {
+			if entry, _ := r.Get(id); !yield(id, entry) {
+				return
+			}
+		}
 	}
-	return r == nil
 }

@@ -88,7 +88,7 @@ func (s *Store) publishDraft(ctx context.Context, edit func(*Draft) error, check
 		if err := edit(draft); err != nil {
 			return nil, err
 		}
-		if found := draft.checkSound(); found != nil {
+		if found := draft.checkSound(base.set); found != nil {
 			return nil, &InvalidError{Diagnostics: found, Err: found.Err()}
 		}
 		own := base.generation
@@ -99,7 +99,9 @@ func (s *Store) publishDraft(ctx context.Context, edit func(*Draft) error, check
 		var found diag.List
 		var err error
 		if check != nil {
+			rev.base = base
 			found, err = check(ctx, rev)
+			rev.base = nil // revisions must not keep one another for ever
 		}
 		if ended := ctx.Err(); ended != nil { // what the check found may not be all there is
 			return nil, fmt.Errorf("publish revision %d: %w", rev.number, ended)
