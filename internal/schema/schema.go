@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -40,13 +41,17 @@ const DurationPattern = `^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|m
 
 // Schema is a compiled JSON Schema.
 type Schema struct {
-	compiled *jsonschema.Schema
-	doc      any
+	doc any
+	// plain accepts most values at once; nil if the schema has no plain form.
+	plain *plain
+	// compile returns what the library makes of the schema. A schema with a plain
+	// form is compiled when a value does not fit that.
+	compile func() (*jsonschema.Schema, error)
 }
 
 // Compile compiles a schema of any published draft, 2020-12 when it names
 // none. References to other documents are refused: a schema stands by itself.
-func Compile(raw json.RawMessage) (s *Schema, err error) {
+func Compile(raw json.RawMessage) (*Schema, error) {
 	doc, err := decodeValue(raw)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
@@ -56,8 +61,19 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	default:
 		return nil, errors.New("it must be an object or a boolean")
 	}
+	s := &Schema{doc: doc, plain: newPlain(doc), compile: sync.OnceValues(func() (*jsonschema.Schema, error) { return compileDocument(doc) })}
+	if s.plain == nil {
+		if _, err := s.compile(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// compileDocument has the library compile a decoded schema.
+func compileDocument(doc any) (compiled *jsonschema.Schema, err error) {
 	defer panics.Handle(func(p *panics.Error) {
-		s, err = nil, fmt.Errorf("it cannot be compiled: %v", p.Value)
+		compiled, err = nil, fmt.Errorf("it cannot be compiled: %v", p.Value)
 	})
 	c := jsonschema.NewCompiler()
 	c.UseLoader(refuse{})
@@ -65,11 +81,11 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	if err := c.AddResource(location, doc); err != nil {
 		return nil, plainError(err)
 	}
-	compiled, err := c.Compile(location)
+	compiled, err = c.Compile(location)
 	if err != nil {
 		return nil, plainError(err)
 	}
-	return &Schema{compiled: compiled, doc: doc}, nil
+	return compiled, nil
 }
 
 // refuse is a loader that loads nothing: a configuration must not make the
@@ -122,6 +138,9 @@ func (v Violation) Error() string {
 
 // ValidateJSON validates a JSON text. It fails if the text is not JSON.
 func (s *Schema) ValidateJSON(raw []byte) ([]Violation, error) {
+	if s.plain != nil && s.plain.accepts(raw) {
+		return nil, nil
+	}
 	v, err := decodeValue(raw)
 	if err != nil {
 		return nil, err
@@ -130,7 +149,10 @@ func (s *Schema) ValidateJSON(raw []byte) ([]Violation, error) {
 }
 
 func (s *Schema) validateValue(value any) []Violation {
-	err := s.compiled.Validate(value)
+	compiled, err := s.compile()
+	if err == nil {
+		err = compiled.Validate(value)
+	}
 	if err == nil {
 		return nil
 	}
