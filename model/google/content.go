@@ -7,7 +7,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"google.golang.org/genai"
 )
 
 // contentWriter writes a conversation as the contents the API knows: those of
@@ -16,11 +15,11 @@ type contentWriter struct {
 	// modern is set for a model that checks signatures and reads images within
 	// the results of calls.
 	modern   bool
-	contents []*genai.Content
-	system   []*genai.Part
+	contents []*contentParam
+	system   []*partParam
 	// results is the last content when it holds results: those of one answer
 	// belong into one content.
-	results *genai.Content
+	results *contentParam
 	// names are the names of the calls by id, for results that do not tell it.
 	names map[string]string
 }
@@ -35,15 +34,15 @@ func (w *contentWriter) writeMessage(m *model.Message) {
 	case model.RoleSystem:
 		w.addSystem(m)
 	case model.RoleUser:
-		w.addParts(genai.RoleUser, userParts(m.Parts))
+		w.addParts(roleUser, userParts(m.Parts))
 	case model.RoleAssistant:
-		w.addParts(genai.RoleModel, w.answerParts(m))
+		w.addParts(roleModel, w.answerParts(m))
 	}
 }
 
-func (w *contentWriter) addParts(role genai.Role, parts []*genai.Part) {
+func (w *contentWriter) addParts(role string, parts []*partParam) {
 	if len(parts) > 0 {
-		w.contents = append(w.contents, genai.NewContentFromParts(parts, role))
+		w.contents = append(w.contents, &contentParam{Parts: parts, Role: role})
 	}
 }
 
@@ -54,19 +53,19 @@ func (w *contentWriter) addSystem(m *model.Message) {
 	switch {
 	case text == "":
 	case len(w.contents) == 0:
-		w.system = append(w.system, &genai.Part{Text: text})
+		w.system = append(w.system, &partParam{Text: text})
 	default:
-		w.addParts(genai.RoleUser, []*genai.Part{{Text: text}})
+		w.addParts(roleUser, []*partParam{{Text: text}})
 	}
 }
 
-func userParts(list []model.Part) []*genai.Part {
-	parts := make([]*genai.Part, 0, len(list))
+func userParts(list []model.Part) []*partParam {
+	parts := make([]*partParam, 0, len(list))
 	for i := range list {
 		p := &list[i]
 		switch {
 		case p.Type == model.PartText && p.Text != "":
-			parts = append(parts, &genai.Part{Text: p.Text})
+			parts = append(parts, &partParam{Text: p.Text})
 		case isBlob(p):
 			parts = append(parts, blobPart(p.Blob))
 		}
@@ -78,25 +77,25 @@ func isBlob(p *model.Part) bool {
 	return (p.Type == model.PartImage || p.Type == model.PartFile) && p.Blob != nil
 }
 
-func blobPart(b *model.Blob) *genai.Part {
+func blobPart(b *model.Blob) *partParam {
 	if len(b.Data) > 0 {
-		return &genai.Part{InlineData: &genai.Blob{MIMEType: vendorhttp.MediaType(b), Data: b.Data}}
+		return &partParam{InlineData: &blobParam{MIMEType: vendorhttp.MediaType(b), Data: b.Data}}
 	}
-	return &genai.Part{FileData: &genai.FileData{MIMEType: vendorhttp.MediaType(b), FileURI: b.URI}}
+	return &partParam{FileData: &fileParam{MIMEType: vendorhttp.MediaType(b), FileURI: b.URI}}
 }
 
 // answerParts writes an answer of the model. Its readable thoughts are left
 // out: of what it thought the vendor reads only the signatures.
-func (w *contentWriter) answerParts(m *model.Message) []*genai.Part {
-	parts := make([]*genai.Part, 0, len(m.Parts))
-	var text *genai.Part // the text just written
-	var forCall []byte   // the signature of the call to come
+func (w *contentWriter) answerParts(m *model.Message) []*partParam {
+	parts := make([]*partParam, 0, len(m.Parts))
+	var text *partParam // the text just written
+	var forCall []byte  // the signature of the call to come
 	called := false
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch {
 		case p.Type == model.PartText && p.Text != "":
-			text = &genai.Part{Text: p.Text}
+			text = &partParam{Text: p.Text}
 			parts, forCall = append(parts, text), nil
 		case p.Type == model.PartReasoning && p.Reasoning != nil:
 			sig, of := parseSignature(p.Reasoning.Encrypted)
@@ -116,20 +115,20 @@ func (w *contentWriter) answerParts(m *model.Message) []*genai.Part {
 	return parts
 }
 
-func (w *contentWriter) callPart(c *model.ToolCall, sig []byte) *genai.Part {
+func (w *contentWriter) callPart(c *model.ToolCall, sig []byte) *partParam {
 	if w.names == nil {
 		w.names = make(map[string]string)
 	}
 	w.names[c.ID] = c.Name
-	return &genai.Part{
-		FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: callArguments(c.Arguments)},
+	return &partParam{
+		FunctionCall:     &callParam{ID: c.ID, Name: c.Name, Args: callArguments(c.Arguments)},
 		ThoughtSignature: sig,
 	}
 }
 
 // callArguments returns the arguments of a call, whose values stay as they
 // were written: a float64 could not hold every number.
-func callArguments(raw json.RawMessage) map[string]any {
+func callArguments(raw json.RawMessage) map[string]json.RawMessage {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil
 	}
@@ -137,35 +136,31 @@ func callArguments(raw json.RawMessage) map[string]any {
 	if err := json.Unmarshal(rawjson.Object(raw), &fields); err != nil {
 		return nil // not reached: it is an object
 	}
-	args := make(map[string]any, len(fields))
-	for name, value := range fields {
-		args[name] = value
-	}
-	return args
+	return fields
 }
 
 // addResults writes the results of the calls of one answer. What has no place
 // in them comes after them, as something the user shows.
 func (w *contentWriter) addResults(m *model.Message) {
-	var shown []*genai.Part
+	var shown []*partParam
 	for i := range m.Parts {
 		r := m.Parts[i].ToolResult
 		if r == nil {
 			continue
 		}
 		if w.results == nil {
-			w.results = &genai.Content{Role: genai.RoleUser}
+			w.results = &contentParam{Role: roleUser}
 			w.contents = append(w.contents, w.results)
 		}
-		response := &genai.FunctionResponse{ID: r.CallID, Name: r.Name, Response: resultValue(r)}
+		response := &responseParam{ID: r.CallID, Name: r.Name, Response: resultValue(r)}
 		if response.Name == "" {
 			response.Name = w.names[r.CallID]
 		}
 		shown = w.addBlobs(response, r.Content, shown)
-		w.results.Parts = append(w.results.Parts, &genai.Part{FunctionResponse: response})
+		w.results.Parts = append(w.results.Parts, &partParam{FunctionResponse: response})
 	}
 	if len(shown) > 0 {
-		w.addParts(genai.RoleUser, shown)
+		w.addParts(roleUser, shown)
 		w.results = nil
 	}
 }
@@ -195,7 +190,7 @@ func jsonOrText(text string) any {
 
 // addBlobs adds the images and files of a result to it or, where the model
 // does not read them there, to what is shown.
-func (w *contentWriter) addBlobs(r *genai.FunctionResponse, content []model.Part, shown []*genai.Part) []*genai.Part {
+func (w *contentWriter) addBlobs(r *responseParam, content []model.Part, shown []*partParam) []*partParam {
 	for i := range content {
 		if !isBlob(&content[i]) {
 			continue
@@ -205,8 +200,8 @@ func (w *contentWriter) addBlobs(r *genai.FunctionResponse, content []model.Part
 			shown = append(shown, blobPart(b))
 			continue
 		}
-		r.Parts = append(r.Parts, &genai.FunctionResponsePart{
-			InlineData: &genai.FunctionResponseBlob{MIMEType: vendorhttp.MediaType(b), Data: b.Data},
+		r.Parts = append(r.Parts, &responsePartParam{
+			InlineData: &responseBlobParam{MIMEType: vendorhttp.MediaType(b), Data: b.Data},
 		})
 	}
 	return shown

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/spec"
-	"google.golang.org/genai"
 )
 
 // generation is what the name of a model says of it. Models are not described
@@ -82,11 +81,11 @@ const (
 
 // thinkingConfig returns how much the model is asked to think, nil to leave it to
 // the vendor.
-func (g generation) thinkingConfig(effort *spec.Effort) *genai.ThinkingConfig {
+func (g generation) thinkingConfig(effort *spec.Effort) *thinkingParam {
 	if effort == nil || *effort == (spec.Effort{}) {
 		return nil
 	}
-	config := &genai.ThinkingConfig{IncludeThoughts: effort.Standard() != "off"}
+	config := &thinkingParam{IncludeThoughts: effort.Standard() != "off"}
 	if g.hasLevels() {
 		config.ThinkingLevel = g.thinkingLevel(*effort)
 	} else {
@@ -98,7 +97,7 @@ func (g generation) thinkingConfig(effort *spec.Effort) *genai.ThinkingConfig {
 
 // thinkingLevel returns the level of thinking. No level turns it off, and not every
 // model has them all: then it is the nearest.
-func (g generation) thinkingLevel(effort spec.Effort) genai.ThinkingLevel {
+func (g generation) thinkingLevel(effort spec.Effort) thinkingLevel {
 	level := effort.Standard()
 	if level == "" {
 		switch {
@@ -110,13 +109,13 @@ func (g generation) thinkingLevel(effort spec.Effort) genai.ThinkingLevel {
 	}
 	switch {
 	case level == "off" && !g.pro:
-		return genai.ThinkingLevelMinimal
+		return thinkingMinimal
 	case level == "off" || level == "low":
-		return genai.ThinkingLevelLow
+		return thinkingLow
 	case level == "medium" && (!g.pro || !g.first):
-		return genai.ThinkingLevelMedium
+		return thinkingMedium
 	default:
-		return genai.ThinkingLevelHigh
+		return thinkingHigh
 	}
 }
 

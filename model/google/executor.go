@@ -1,10 +1,10 @@
-// Package google asks models through the Gemini API, in the vocabulary of the
-// vendor's SDK.
+// Package google asks models through the Gemini API.
 //
-// Requests, answers and errors are the SDK's types. Sending and reading is not
-// left to its client: that reads every number as a float64, so that a call
+// It writes requests and reads answers itself and uses the vendor's SDK in its
+// tests only. The SDK's client decodes every number as a float64, so that a call
 // loses the digits of a large id; it keeps an event of any size, prints faults
-// of a stream to the standard log, and looks into the environment.
+// of a stream to the standard log, and reads the environment. Its types alone
+// would link a WebSocket client and the login of Google Cloud.
 package google
 
 import (

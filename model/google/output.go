@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
-	"google.golang.org/genai"
 )
 
 // form is how the form of an answer is asked for. Up to its second generation
@@ -77,10 +76,10 @@ func (f *form) declareFunction(output *spec.OutputSchema) ([]byte, error) {
 			return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema cannot be encoded", Err: err}
 		}
 	}
-	return encodeJSON(&genai.FunctionDeclaration{
+	return encodeJSON(&declarationParam{
 		Name:                 f.function,
 		Description:          "Gives the final answer (" + output.DisplayName() + ") and ends the work.",
-		ParametersJsonSchema: parameters,
+		ParametersJSONSchema: parameters,
 	})
 }
 

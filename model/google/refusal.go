@@ -9,7 +9,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"google.golang.org/genai"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -17,9 +16,17 @@ import (
 type refusal struct {
 	// status is the HTTP status, 0 for an error inside a stream.
 	status int
-	api    genai.APIError
+	api    apiError
 	// detailed is set if there was an error in the vendor's form.
 	detailed bool
+}
+
+// apiError is the vendor's form of an error.
+type apiError struct {
+	Code    int              `json:"code"`
+	Message string           `json:"message"`
+	Status  string           `json:"status"`
+	Details []map[string]any `json:"details"`
 }
 
 // Error returns the vendor's own names for what happened. The message is left

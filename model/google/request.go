@@ -6,31 +6,30 @@ import (
 	"math"
 
 	"github.com/agentruntime/agentruntime/model"
-	"google.golang.org/genai"
 )
 
 // body is a request on the wire, without its tools.
 type body struct {
-	Contents          []*genai.Content        `json:"contents"`
-	SystemInstruction *genai.Content          `json:"systemInstruction,omitempty"`
-	ToolConfig        *genai.ToolConfig       `json:"toolConfig,omitempty"`
-	GenerationConfig  *genai.GenerationConfig `json:"generationConfig,omitempty"`
+	Contents          []*contentParam  `json:"contents"`
+	SystemInstruction *contentParam    `json:"systemInstruction,omitempty"`
+	ToolConfig        *toolParam       `json:"toolConfig,omitempty"`
+	GenerationConfig  *generationParam `json:"generationConfig,omitempty"`
 }
 
 // encodeRequest returns the whole body of a request. The tools are added as the bytes
 // they were once encoded to: a conversation asks many times with the same.
 func (e *Executor) encodeRequest(req *model.Request, f form) ([]byte, error) {
 	g := generationOf(req.Model)
-	w := contentWriter{modern: g.hasLevels(), contents: make([]*genai.Content, 0, len(req.Messages))}
+	w := contentWriter{modern: g.hasLevels(), contents: make([]*contentParam, 0, len(req.Messages))}
 	for i := range req.Messages {
 		w.writeMessage(&req.Messages[i])
 	}
 	if f.function != "" {
-		w.system = append(w.system, &genai.Part{Text: f.modelInstruction()})
+		w.system = append(w.system, &partParam{Text: f.modelInstruction()})
 	}
 	b := body{Contents: w.contents, GenerationConfig: generationConfig(req, g, f)}
 	if len(w.system) > 0 {
-		b.SystemInstruction = &genai.Content{Parts: w.system}
+		b.SystemInstruction = &contentParam{Parts: w.system}
 	}
 	tools := req.Tools
 	if f.withoutTools {
@@ -67,15 +66,15 @@ func (e *Executor) appendTools(encoded []byte, tools []model.Tool, req *model.Re
 }
 
 // generationConfig returns the settings of a request, or nil if none.
-func generationConfig(req *model.Request, g generation, f form) *genai.GenerationConfig {
-	c := genai.GenerationConfig{
+func generationConfig(req *model.Request, g generation, f form) *generationParam {
+	c := generationParam{
 		MaxOutputTokens: int32(min(max(req.MaxOutputTokens, 0), math.MaxInt32)),
 		Temperature:     toFloat32(req.Temperature),
 		TopP:            toFloat32(req.TopP),
 		ThinkingConfig:  g.thinkingConfig(req.ReasoningEffort),
 	}
 	if f.native {
-		c.ResponseMIMEType, c.ResponseJsonSchema = "application/json", req.Output.Schema
+		c.ResponseMIMEType, c.ResponseJSONSchema = "application/json", req.Output.Schema
 	}
 	if c.MaxOutputTokens == 0 && c.Temperature == nil && c.TopP == nil && c.ThinkingConfig == nil && !f.native {
 		return nil
@@ -92,20 +91,20 @@ func toFloat32(v *float64) *float32 {
 
 // toolConfig returns which tools may or must be called, or nil to leave it to the
 // model.
-func toolConfig(choice model.ToolChoice) *genai.ToolConfig {
-	var c genai.FunctionCallingConfig
+func toolConfig(choice model.ToolChoice) *toolParam {
+	var c callingParam
 	switch choice.Mode {
 	case model.ToolsNone:
-		c.Mode = genai.FunctionCallingConfigModeNone
+		c.Mode = callingNone
 	case model.ToolsRequired:
-		c.Mode = genai.FunctionCallingConfigModeAny
+		c.Mode = callingAny
 	case model.ToolsNamed:
-		c.Mode = genai.FunctionCallingConfigModeAny
+		c.Mode = callingAny
 		c.AllowedFunctionNames = []string{choice.Name}
 	default:
 		return nil
 	}
-	return &genai.ToolConfig{FunctionCallingConfig: &c}
+	return &toolParam{FunctionCallingConfig: &c}
 }
 
 // encodeJSON encodes v as one line. The model reads texts as they were

@@ -5,12 +5,11 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
-	"google.golang.org/genai"
 )
 
 // encodeTools returns the declarations of tools as a JSON array.
 func encodeTools(tools []model.Tool) ([]byte, error) {
-	list := make([]*genai.FunctionDeclaration, len(tools))
+	list := make([]*declarationParam, len(tools))
 	for i := range tools {
 		d, err := declareTool(&tools[i])
 		if err != nil {
@@ -25,20 +24,20 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 	return encoded, nil
 }
 
-func declareTool(t *model.Tool) (*genai.FunctionDeclaration, error) {
-	d := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
+func declareTool(t *model.Tool) (*declarationParam, error) {
+	d := &declarationParam{Name: t.Name, Description: t.Description}
 	takes, err := hasProperties(t.Parameters)
 	if err != nil {
 		return nil, badSchema("parameters", t.Name, err)
 	}
 	if takes {
-		d.ParametersJsonSchema = t.Parameters
+		d.ParametersJSONSchema = t.Parameters
 	}
 	if len(t.Output) > 0 {
 		if !json.Valid(t.Output) {
 			return nil, badSchema("output", t.Name, nil)
 		}
-		d.ResponseJsonSchema = t.Output
+		d.ResponseJSONSchema = t.Output
 	}
 	return d, nil
 }

@@ -6,22 +6,38 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"google.golang.org/genai"
 )
 
-// chunk is a piece of an answer: of the SDK's GenerateContentResponse what is
-// needed, with the arguments of calls as they were written.
+// chunk is a piece of an answer: the part of the API's GenerateContentResponse
+// that is needed, with the arguments of calls as they were written.
 type chunk struct {
-	Candidates     []candidate                                  `json:"candidates"`
-	PromptFeedback *genai.GenerateContentResponsePromptFeedback `json:"promptFeedback"`
-	UsageMetadata  *genai.GenerateContentResponseUsageMetadata  `json:"usageMetadata"`
-	Error          json.RawMessage                              `json:"error"`
+	Candidates     []candidate     `json:"candidates"`
+	PromptFeedback *promptFeedback `json:"promptFeedback"`
+	UsageMetadata  *usageMetadata  `json:"usageMetadata"`
+	Error          json.RawMessage `json:"error"`
+}
+
+// promptFeedback is why a prompt was refused.
+type promptFeedback struct {
+	BlockReason string `json:"blockReason"`
+}
+
+// blockUnspecified is the reason of a prompt that was not refused.
+const blockUnspecified = "BLOCKED_REASON_UNSPECIFIED"
+
+// usageMetadata counts the tokens of an answer.
+type usageMetadata struct {
+	CachedContentTokenCount int32 `json:"cachedContentTokenCount"`
+	CandidatesTokenCount    int32 `json:"candidatesTokenCount"`
+	PromptTokenCount        int32 `json:"promptTokenCount"`
+	ThoughtsTokenCount      int32 `json:"thoughtsTokenCount"`
+	ToolUsePromptTokenCount int32 `json:"toolUsePromptTokenCount"`
 }
 
 type candidate struct {
-	Index         int                `json:"index"`
-	FinishReason  genai.FinishReason `json:"finishReason"`
-	FinishMessage string             `json:"finishMessage"`
+	Index         int          `json:"index"`
+	FinishReason  vendorReason `json:"finishReason"`
+	FinishMessage string       `json:"finishMessage"`
 	Content       struct {
 		Parts []part `json:"parts"`
 	} `json:"content"`
@@ -49,7 +65,7 @@ type translator struct {
 	calls int
 	usage *model.Usage
 	// reason and message tell why the answer ended; empty as long as it did not.
-	reason  genai.FinishReason
+	reason  vendorReason
 	message string
 	// held is text that waits while the answer may yet come as a call of our
 	// function, and answered is set once it did.
@@ -62,7 +78,7 @@ func newTranslator(f form) *translator {
 }
 
 // blocked stands for the reason of an answer to a prompt that was refused.
-const blocked = genai.FinishReasonSafety
+const blocked = finishSafety
 
 func (t *translator) translate(data []byte) error {
 	var c chunk
@@ -75,7 +91,7 @@ func (t *translator) translate(data []byte) error {
 	if c.UsageMetadata != nil {
 		t.usage = usageOf(c.UsageMetadata)
 	}
-	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != genai.BlockedReasonUnspecified {
+	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != blockUnspecified {
 		t.reason = blocked
 	}
 	for i := range c.Candidates {
@@ -96,7 +112,7 @@ func (t *translator) translateCandidate(c *candidate) error {
 			return err
 		}
 	}
-	if c.FinishReason != "" && c.FinishReason != genai.FinishReasonUnspecified {
+	if c.FinishReason != "" && c.FinishReason != finishUnspecified {
 		t.reason, t.message = c.FinishReason, c.FinishMessage
 	}
 	return nil
@@ -191,7 +207,7 @@ func (t *translator) finishAnswer() error {
 }
 
 // usageOf returns the usage as the runtime counts.
-func usageOf(u *genai.GenerateContentResponseUsageMetadata) *model.Usage {
+func usageOf(u *usageMetadata) *model.Usage {
 	usage := model.Usage{
 		Input:     int(u.PromptTokenCount) + int(u.ToolUsePromptTokenCount),
 		Output:    int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount),
