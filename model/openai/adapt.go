@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/openai/openai-go/v3/shared"
 )
 
 // concessions are what a request does without, because the model was found to
@@ -95,22 +94,35 @@ func (e *Executor) rememberConcessions(name string, c concessions) {
 	}
 }
 
+// effortLevel is one of the vendor's levels of reasoning effort.
+type effortLevel string
+
+const (
+	effortNone    effortLevel = "none"
+	effortMinimal effortLevel = "minimal"
+	effortLow     effortLevel = "low"
+	effortMedium  effortLevel = "medium"
+	effortHigh    effortLevel = "high"
+	effortXhigh   effortLevel = "xhigh"
+	effortMax     effortLevel = "max"
+)
+
 // effortSet is a set of levels of reasoning effort.
 type effortSet uint8
 
 var (
-	efforts = []shared.ReasoningEffort{
-		shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow,
-		shared.ReasoningEffortMedium, shared.ReasoningEffortHigh, shared.ReasoningEffortXhigh, shared.ReasoningEffortMax,
+	efforts = []effortLevel{
+		effortNone, effortMinimal, effortLow,
+		effortMedium, effortHigh, effortXhigh, effortMax,
 	}
 	// highestEfforts and lowestEfforts are what the level max and the level off
 	// amount to, the best first: few models know all.
-	highestEfforts = []shared.ReasoningEffort{shared.ReasoningEffortMax, shared.ReasoningEffortXhigh, shared.ReasoningEffortHigh}
-	lowestEfforts  = []shared.ReasoningEffort{shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow}
+	highestEfforts = []effortLevel{effortMax, effortXhigh, effortHigh}
+	lowestEfforts  = []effortLevel{effortNone, effortMinimal, effortLow}
 )
 
 // setOf returns the set of one level; it is empty for a level that there is not.
-func setOf(level shared.ReasoningEffort) effortSet {
+func setOf(level effortLevel) effortSet {
 	if i := slices.Index(efforts, level); i >= 0 {
 		return 1 << i
 	}
@@ -127,7 +139,7 @@ const (
 
 // reasoningEffort returns the vendor's level of reasoning effort, empty to leave it to
 // the vendor.
-func (c concessions) reasoningEffort(req *model.Request) shared.ReasoningEffort {
+func (c concessions) reasoningEffort(req *model.Request) effortLevel {
 	if req.ReasoningEffort == nil {
 		return ""
 	}
@@ -141,21 +153,21 @@ func (c concessions) reasoningEffort(req *model.Request) shared.ReasoningEffort 
 
 // levelsOf returns the vendor's levels that an effort may be asked for by, the
 // best first.
-func levelsOf(e *spec.Effort) []shared.ReasoningEffort {
+func levelsOf(e *spec.Effort) []effortLevel {
 	switch level := e.Standard(); {
 	case level == "max":
 		return highestEfforts
 	case level == "off":
 		return lowestEfforts
 	case level != "":
-		return []shared.ReasoningEffort{shared.ReasoningEffort(level)}
+		return []effortLevel{effortLevel(level)}
 	case e.Budget <= 0:
 		return nil
 	case e.Budget < (lowBudget+mediumBudget)/2:
-		return []shared.ReasoningEffort{shared.ReasoningEffortLow}
+		return []effortLevel{effortLow}
 	case e.Budget < (mediumBudget+highBudget)/2:
-		return []shared.ReasoningEffort{shared.ReasoningEffortMedium}
+		return []effortLevel{effortMedium}
 	default:
-		return []shared.ReasoningEffort{shared.ReasoningEffortHigh}
+		return []effortLevel{effortHigh}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/openai/openai-go/v3/shared"
 )
 
 // chatDialect is the Chat Completions API.
@@ -46,14 +45,14 @@ func chatDialect() dialect {
 // SDK's own types would check and compact a conversation once for every level
 // at which its parts lie in each other.
 type chatRequest struct {
-	Model               string                 `json:"model"`
-	Messages            []chatMessage          `json:"messages"`
-	StreamOptions       chatStreamOptions      `json:"stream_options"`
-	Temperature         *float64               `json:"temperature,omitempty"`
-	TopP                *float64               `json:"top_p,omitempty"`
-	MaxCompletionTokens int                    `json:"max_completion_tokens,omitempty"`
-	ReasoningEffort     shared.ReasoningEffort `json:"reasoning_effort,omitempty"`
-	PromptCacheKey      string                 `json:"prompt_cache_key,omitempty"`
+	Model               string            `json:"model"`
+	Messages            []chatMessage     `json:"messages"`
+	StreamOptions       chatStreamOptions `json:"stream_options"`
+	Temperature         *float64          `json:"temperature,omitempty"`
+	TopP                *float64          `json:"top_p,omitempty"`
+	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     effortLevel       `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string            `json:"prompt_cache_key,omitempty"`
 }
 
 type chatStreamOptions struct {

@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
-	"github.com/openai/openai-go/v3/shared"
 )
 
 var png = []byte("\x89PNG\r\n\x1a\n1234")
@@ -283,7 +282,7 @@ func TestRefusedEffort(t *testing.T) {
 		req, c := hello(), concessions{}
 		req.ReasoningEffort = &tt.effort
 		for _, level := range tt.refused {
-			c.refusedEfforts |= setOf(shared.ReasoningEffort(level))
+			c.refusedEfforts |= setOf(effortLevel(level))
 		}
 		if got := string(c.reasoningEffort(req)); got != tt.want {
 			t.Errorf("effort %s without %v is sent as %q, want %q", tt.effort, tt.refused, got, tt.want)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/openai/openai-go/v3/shared"
 )
 
 // responsesDialect is the Responses API, with the kind of reasoning summary to
@@ -57,8 +56,8 @@ type responsesRequest struct {
 }
 
 type responsesReasoning struct {
-	Effort  shared.ReasoningEffort `json:"effort,omitempty"`
-	Summary string                 `json:"summary,omitempty"`
+	Effort  effortLevel `json:"effort,omitempty"`
+	Summary string      `json:"summary,omitempty"`
 }
 
 // inputItem is an entry of a conversation: a message, which has no type,

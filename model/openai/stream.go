@@ -52,7 +52,7 @@ func (a *attempt) sendRequest(req *model.Request) error {
 		if err != nil {
 			return e.failures.Named(err)
 		}
-		err = e.client.Post(a.ctx, e.dialect.path, body, &a.response)
+		a.response, err = e.api.Post(a.ctx, e.dialect.path, body) //nolint:bodyclose // Stream closes it
 		if err == nil {
 			e.rememberConcessions(req.Model, granted)
 			return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	oai "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -126,3 +127,16 @@ func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
 
 // hello is the shortest request.
 func hello() *model.Request { return vendortest.Hello(testModel) }
+
+// TestEffortsAreThoseOfTheSDK checks the names of levels, which no decoder refuses.
+func TestEffortsAreThoseOfTheSDK(t *testing.T) {
+	theirs := []shared.ReasoningEffort{
+		shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow,
+		shared.ReasoningEffortMedium, shared.ReasoningEffortHigh, shared.ReasoningEffortXhigh, shared.ReasoningEffortMax,
+	}
+	for i, level := range efforts {
+		if i >= len(theirs) || string(level) != string(theirs[i]) {
+			t.Errorf("%q is not %q", level, theirs[i])
+		}
+	}
+}
