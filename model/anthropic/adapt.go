@@ -59,12 +59,12 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 		c.pauseThinking = true
 	case p.forced && has("tool_choice"):
 		// A model that thinks unasked is first told not to.
-		c.unforced = c.thinksUnasked || thinking.OfDisabled != nil
+		c.unforced = c.thinksUnasked || thinking.is(thinkingDisabled)
 		c.thinksUnasked = true
-	case thinking.OfDisabled != nil && has("thinking"):
+	case thinking.is(thinkingDisabled) && has("thinking"):
 		c.alwaysThinks = true
 		c.unforced = c.unforced || p.forced
-	case thinking.OfEnabled != nil && has("adaptive"):
+	case thinking.is(thinkingEnabled) && has("adaptive"):
 		c.adaptive = true
 	case p.params.OutputConfig.Effort != "" && has("effort"):
 		c = c.lessEffort(p)
@@ -97,7 +97,7 @@ func (c concessions) lessSampling(said string, p *plan) concessions {
 		return c
 	}
 	switch {
-	case strings.Contains(said, "both") && p.params.Temperature.Valid() && p.params.TopP.Valid():
+	case strings.Contains(said, "both") && p.params.Temperature != nil && p.params.TopP != nil:
 		c.oneSampling = true
 	case strings.Contains(said, "deprecated") || strings.Contains(said, "not supported"):
 		c.noSampling = true

@@ -5,7 +5,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 )
 
 // answer turns the events of the vendor's stream into ours. It decodes only the
@@ -47,43 +46,43 @@ func (a *answer) addDelta(t model.EventType, delta string) {
 
 // translate handles one event of the vendor's stream. It reports whether the answer
 // is complete; then the last of the events is an EventFinish.
-func (a *answer) translate(ev ssestream.Event) (done bool, err error) {
+func (a *answer) translate(ev *serverEvent) (done bool, err error) {
 	name, err := eventName(ev)
 	if err != nil {
 		return false, err
 	}
 	switch name {
 	case "content_block_delta":
-		return false, a.continueBlock(ev.Data)
+		return false, a.continueBlock(ev.data)
 	case "content_block_start":
-		return false, a.startBlock(ev.Data)
+		return false, a.startBlock(ev.data)
 	case "content_block_stop":
-		return false, a.stopBlock(ev.Data)
+		return false, a.stopBlock(ev.data)
 	case "message_start":
-		return false, a.beginMessage(ev.Data)
+		return false, a.beginMessage(ev.data)
 	case "message_delta":
-		return false, a.noteStopReason(ev.Data)
+		return false, a.noteStopReason(ev.data)
 	case "message_stop":
 		return a.finishAnswer()
 	case "error":
-		return false, errorEvent(ev.Data)
+		return false, errorEvent(ev.data)
 	}
 	return false, nil // a ping, or news
 }
 
 // eventName returns what kind of event it is; some gateways say so only in the
 // data.
-func eventName(ev ssestream.Event) (string, error) {
-	if ev.Type != "" && ev.Type != "message" {
-		return ev.Type, nil
+func eventName(ev *serverEvent) (string, error) {
+	if name := string(ev.name); name != "" && name != "message" {
+		return name, nil
 	}
-	if len(ev.Data) == 0 {
+	if len(ev.data) == 0 {
 		return "", nil
 	}
 	var typed struct {
 		Type string `json:"type"`
 	}
-	return typed.Type, decodeEvent(ev.Data, &typed)
+	return typed.Type, decodeEvent(ev.data, &typed)
 }
 
 // decodeEvent reads an event's data.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
-	sdk "github.com/anthropics/anthropic-sdk-go"
 )
 
 // writer writes a conversation as the API has it: the instructions by
@@ -17,8 +16,8 @@ import (
 type writer struct {
 	forgetReasoning bool
 
-	system   []sdk.TextBlockParam
-	messages []sdk.MessageParam
+	system   []*textBlock
+	messages []messageParam
 }
 
 func (w *writer) writeConversation(list []model.Message) error {
@@ -42,7 +41,7 @@ func (w *writer) writeMessage(m *model.Message) error {
 		if err != nil {
 			return err
 		}
-		w.addBlocks(sdk.MessageParamRoleUser, blocks)
+		w.addBlocks(roleUser, blocks)
 	}
 	return nil
 }
@@ -54,22 +53,22 @@ func (w *writer) writeInstructions(text string) {
 	switch {
 	case isBlank(text):
 	case len(w.messages) == 0:
-		w.system = append(w.system, sdk.TextBlockParam{Text: text})
+		w.system = append(w.system, newTextBlock(text))
 	default:
-		w.addBlocks(sdk.MessageParamRoleUser, []sdk.ContentBlockParamUnion{sdk.NewTextBlock("<system>\n" + text + "\n</system>")})
+		w.addBlocks(roleUser, []contentBlock{newTextBlock("<system>\n" + text + "\n</system>")})
 	}
 }
 
 func (w *writer) writeAssistant(m *model.Message) {
-	blocks := make([]sdk.ContentBlockParamUnion, 0, len(m.Parts))
+	blocks := make([]contentBlock, 0, len(m.Parts))
 	spoke := false
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch {
 		case p.Type == model.PartText && !isBlank(p.Text):
-			blocks, spoke = append(blocks, sdk.NewTextBlock(p.Text)), true
+			blocks, spoke = append(blocks, newTextBlock(p.Text)), true
 		case p.Type == model.PartToolCall && p.ToolCall != nil:
-			blocks, spoke = append(blocks, sdk.NewToolUseBlock(callID(p.ToolCall.ID), rawjson.Object(p.ToolCall.Arguments), p.ToolCall.Name)), true
+			blocks, spoke = append(blocks, newToolUse(p.ToolCall)), true
 		case p.Type == model.PartReasoning && p.Reasoning != nil && !w.forgetReasoning:
 			blocks = appendReasoning(blocks, p.Reasoning)
 		}
@@ -77,31 +76,36 @@ func (w *writer) writeAssistant(m *model.Message) {
 	// The API refuses reasoning that nothing follows, which remains of an answer
 	// that was cut off.
 	if spoke {
-		w.addBlocks(sdk.MessageParamRoleAssistant, blocks)
+		w.addBlocks(roleAssistant, blocks)
 	}
+}
+
+// newToolUse returns a call of the model.
+func newToolUse(c *model.ToolCall) *toolUseBlock {
+	return &toolUseBlock{ID: callID(c.ID), Input: rawjson.Object(c.Arguments), Name: c.Name, Type: "tool_use"}
 }
 
 // addBlocks adds blocks to the current message, or begins another one. The API
 // wants the results of calls right after the calls, so they precede other user
 // content.
-func (w *writer) addBlocks(role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) {
+func (w *writer) addBlocks(role role, blocks []contentBlock) {
 	if len(blocks) == 0 {
 		return
 	}
 	last := len(w.messages) - 1
 	if last < 0 || w.messages[last].Role != role {
-		w.messages = append(w.messages, sdk.MessageParam{Role: role})
+		w.messages = append(w.messages, messageParam{Role: role})
 		last++
 	}
 	m := &w.messages[last]
 	m.Content = append(m.Content, blocks...)
-	if role == sdk.MessageParamRoleUser && len(m.Content) > len(blocks) {
-		slices.SortStableFunc(m.Content, func(a, b sdk.ContentBlockParamUnion) int { return blockRank(a) - blockRank(b) })
+	if role == roleUser && len(m.Content) > len(blocks) {
+		slices.SortStableFunc(m.Content, func(a, b contentBlock) int { return blockRank(a) - blockRank(b) })
 	}
 }
 
-func blockRank(b sdk.ContentBlockParamUnion) int {
-	if b.OfToolResult != nil {
+func blockRank(b contentBlock) int {
+	if b.blockType() == typeToolResult {
 		return 0
 	}
 	return 1
@@ -110,9 +114,9 @@ func blockRank(b sdk.ContentBlockParamUnion) int {
 // trimEnd cuts the space at the end of an answer that is to be continued: the
 // API refuses it.
 func (w *writer) trimEnd() {
-	if n := len(w.messages); n > 0 && w.messages[n-1].Role == sdk.MessageParamRoleAssistant {
+	if n := len(w.messages); n > 0 && w.messages[n-1].Role == roleAssistant {
 		content := w.messages[n-1].Content
-		if text := content[len(content)-1].OfText; text != nil {
+		if text, ok := content[len(content)-1].(*textBlock); ok {
 			text.Text = strings.TrimRight(text.Text, " \t\r\n")
 		}
 	}
@@ -130,12 +134,12 @@ const (
 
 // appendReasoning appends what the model thought, as it gave it. Reasoning that
 // was cut off, or is another vendor's, means nothing to this one.
-func appendReasoning(blocks []sdk.ContentBlockParamUnion, r *model.Reasoning) []sdk.ContentBlockParamUnion {
+func appendReasoning(blocks []contentBlock, r *model.Reasoning) []contentBlock {
 	if signature, ok := strings.CutPrefix(r.Encrypted, thinkingMark); ok {
-		return append(blocks, sdk.NewThinkingBlock(signature, r.Text))
+		return append(blocks, &thinkingBlock{Signature: signature, Thinking: r.Text, Type: typeThinking})
 	}
 	if data, ok := strings.CutPrefix(r.Encrypted, redactedMark); ok {
-		return append(blocks, sdk.NewRedactedThinkingBlock(data))
+		return append(blocks, &redactedBlock{Data: data, Type: typeRedacted})
 	}
 	return blocks
 }

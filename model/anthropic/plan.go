@@ -4,12 +4,11 @@ import (
 	"bytes"
 
 	"github.com/agentruntime/agentruntime/model"
-	sdk "github.com/anthropics/anthropic-sdk-go"
 )
 
 // plan is how a request is put to the API.
 type plan struct {
-	params sdk.MessageNewParams
+	params messageParams
 	// tools is the JSON array of the tools the model may call, nil for none.
 	tools []byte
 	// report is offered beside the tools, when it is not nil.
@@ -49,24 +48,22 @@ func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error)
 // chooseTools decides which tool the model must call, or whether it may.
 func (p *plan) chooseTools(req *model.Request, c concessions) {
 	insists := p.report != nil && (len(req.Tools) == 0 || req.ToolChoice.Mode == model.ToolsNone)
-	choice := &p.params.ToolChoice
 	switch {
 	case insists && !c.unforced:
-		choice.OfTool = &sdk.ToolChoiceToolParam{Name: p.report.name, DisableParallelToolUse: sdk.Bool(true)}
+		p.params.ToolChoice = &toolChoiceParam{Name: p.report.name, DisableParallelToolUse: true, Type: "tool"}
 	case insists:
 		// A model that cannot be made to call the report is left no other tool.
 		p.tools = nil
 	case req.ToolChoice.Mode == model.ToolsNone && p.tools != nil:
-		none := sdk.NewToolChoiceNoneParam()
-		choice.OfNone = &none
+		p.params.ToolChoice = &toolChoiceParam{Type: "none"}
 	case req.ToolChoice.Mode == model.ToolsRequired && !c.unforced:
-		choice.OfAny = &sdk.ToolChoiceAnyParam{}
+		p.params.ToolChoice = &toolChoiceParam{Type: "any"}
 	case req.ToolChoice.Mode == model.ToolsNamed && !c.unforced:
-		choice.OfTool = &sdk.ToolChoiceToolParam{Name: req.ToolChoice.Name}
+		p.params.ToolChoice = &toolChoiceParam{Name: req.ToolChoice.Name, Type: "tool"}
 	}
-	p.forced = choice.OfTool != nil || choice.OfAny != nil
+	p.forced = p.params.ToolChoice != nil && p.params.ToolChoice.Type != "none"
 	if p.report != nil && !p.forced {
-		p.params.System = append(p.params.System, sdk.TextBlockParam{Text: p.report.modelInstruction()})
+		p.params.System = append(p.params.System, newTextBlock(p.report.modelInstruction()))
 	}
 }
 
@@ -81,15 +78,15 @@ func (p *plan) setSampling(req *model.Request, c concessions) {
 	}
 	thinks := p.isThinking()
 	if req.Temperature != nil && !thinks {
-		p.params.Temperature = sdk.Float(*req.Temperature)
+		p.params.Temperature = req.Temperature
 	}
-	if req.TopP != nil && (!thinks || *req.TopP >= leastTopP) && (!c.oneSampling || !p.params.Temperature.Valid()) {
-		p.params.TopP = sdk.Float(*req.TopP)
+	if req.TopP != nil && (!thinks || *req.TopP >= leastTopP) && (!c.oneSampling || p.params.Temperature == nil) {
+		p.params.TopP = req.TopP
 	}
 }
 
 func (p *plan) isThinking() bool {
-	return p.params.Thinking.OfEnabled != nil || p.params.Thinking.OfAdaptive != nil
+	return p.params.Thinking.is(thinkingEnabled) || p.params.Thinking.is(thinkingAdaptive)
 }
 
 // markCached marks the last of the tools, of the instructions and of the latest
@@ -98,16 +95,16 @@ func (p *plan) isThinking() bool {
 // when a step added more than the vendor looks back for.
 func (p *plan) markCached() {
 	if n := len(p.params.System); n > 0 {
-		p.params.System[n-1].CacheControl = sdk.NewCacheControlEphemeralParam()
+		p.params.System[n-1].markCached()
 	}
 	left := 2
 	for i := len(p.params.Messages) - 1; i >= 0 && left > 0; i-- {
 		m := &p.params.Messages[i]
-		if m.Role != sdk.MessageParamRoleUser {
+		if m.Role != roleUser {
 			continue
 		}
-		if mark := m.Content[len(m.Content)-1].GetCacheControl(); mark != nil {
-			*mark = sdk.NewCacheControlEphemeralParam()
+		if b, ok := m.Content[len(m.Content)-1].(interface{ markCached() }); ok {
+			b.markCached()
 			left--
 		}
 	}
@@ -116,7 +113,7 @@ func (p *plan) markCached() {
 // encodeBody returns the body of the request. The tools are added as the bytes they
 // were once encoded to.
 func (p *plan) encodeBody() ([]byte, error) {
-	body, err := p.params.MarshalJSON()
+	body, err := encodeJSON(&p.params)
 	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 )
 
 // attempt is one call of a model: its request and the stream of its answer.
@@ -33,7 +32,7 @@ func (a *attempt) sendRequest(req *model.Request) (*answer, error) {
 		if err != nil {
 			return nil, e.failures.Named(err)
 		}
-		if err = e.client.Post(a.ctx, messagesPath, body, &a.response); err == nil {
+		if a.response, err = e.api.Post(a.ctx, messagesPath, body); err == nil { //nolint:bodyclose // Stream closes it
 			return newAnswer(p.report), nil
 		}
 		failure := e.failures.OfRequest(a.caller, err)
@@ -49,14 +48,14 @@ func (a *attempt) sendRequest(req *model.Request) (*answer, error) {
 // readStream hands on the events of the answer until it is complete, it fails or the
 // consumer has had enough.
 func (a *attempt) readStream(answer *answer, yield func(model.Event, error) bool) {
-	decoder := ssestream.NewDecoder(a.response)
+	in := newSSEReader(a.response.Body)
 	for done := false; !done; {
 		var err error
 		answer.events = answer.events[:0]
-		if a.caller.Err() == nil && decoder.Next() {
-			done, err = answer.translate(decoder.Event())
+		if a.caller.Err() == nil && in.next() {
+			done, err = answer.translate(&in.event)
 		} else {
-			err = a.brokenError(decoder.Err())
+			err = a.brokenError(in.err)
 		}
 		for i := range answer.events {
 			if !yield(answer.events[i], nil) {

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
-	sdk "github.com/anthropics/anthropic-sdk-go"
 )
 
 // The token budgets that the levels of reasoning effort stand for. The API
@@ -36,7 +35,7 @@ func thinkingBudget(e spec.Effort) int {
 }
 
 // outputEffort returns the vendor's level for an effort.
-func outputEffort(e spec.Effort, c concessions) sdk.OutputConfigEffort {
+func outputEffort(e spec.Effort, c concessions) outputLevel {
 	level := e.Standard()
 	if level == "" {
 		switch {
@@ -51,13 +50,13 @@ func outputEffort(e spec.Effort, c concessions) sdk.OutputConfigEffort {
 	if level == "max" {
 		return highestEfforts[c.effortSteps]
 	}
-	return sdk.OutputConfigEffort(level)
+	return outputLevel(level)
 }
 
 // highestEfforts are the levels that stand for the highest effort, the highest
 // first.
-var highestEfforts = []sdk.OutputConfigEffort{
-	sdk.OutputConfigEffortMax, sdk.OutputConfigEffortXhigh, sdk.OutputConfigEffortHigh,
+var highestEfforts = []outputLevel{
+	"max", "xhigh", "high",
 }
 
 // planThinking decides whether and how much the model thinks, and how long its answer
@@ -79,7 +78,7 @@ func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 		// A model that is made to call a tool cannot think first.
 	case c.adaptive:
 		tokens = thinkingBudget(*e)
-		p.params.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
+		p.params.Thinking = &thinkingParam{Display: "summarized", Type: thinkingAdaptive}
 		if !c.noEffort {
 			p.params.OutputConfig.Effort = outputEffort(*e, c)
 		}
@@ -92,7 +91,7 @@ func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 			tokens = 0
 			break
 		}
-		p.params.Thinking = sdk.ThinkingConfigParamOfEnabled(int64(tokens))
+		p.params.Thinking = &thinkingParam{BudgetTokens: tokens, Type: thinkingEnabled}
 	}
 	if !p.limited {
 		usualLimit += tokens
@@ -105,25 +104,24 @@ func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 
 func (p *plan) dontThink(c concessions) {
 	if !c.alwaysThinks && !c.neverThinks {
-		disabled := sdk.NewThinkingConfigDisabledParam()
-		p.params.Thinking.OfDisabled = &disabled
+		p.params.Thinking = &thinkingParam{Type: thinkingDisabled}
 	}
 }
 
 // calledWithoutThinking reports whether the model called the tools whose results
 // it is about to read without having thought. Thinking cannot begin then: the
 // API wants the calls of an answer to follow the thoughts that led to them.
-func calledWithoutThinking(messages []sdk.MessageParam) bool {
+func calledWithoutThinking(messages []messageParam) bool {
 	calls := false
 	for i := len(messages) - 1; i >= 0; i-- {
 		content := messages[i].Content
-		if messages[i].Role == sdk.MessageParamRoleUser {
-			if content[0].OfToolResult == nil {
+		if messages[i].Role == roleUser {
+			if content[0].blockType() != typeToolResult {
 				break
 			}
 			continue
 		}
-		if content[0].OfThinking != nil || content[0].OfRedactedThinking != nil {
+		if t := content[0].blockType(); t == typeThinking || t == typeRedacted {
 			return false
 		}
 		calls = true

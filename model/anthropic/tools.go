@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -34,13 +33,11 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 }
 
 func encodeDeclarations(list []declaration) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // the model reads descriptions as they were written
-	if err := enc.Encode(list); err != nil {
+	encoded, err := encodeJSON(list)
+	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the tools cannot be encoded", Err: err}
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return encoded, nil
 }
 
 // objectSchema returns schema in the form the vendor accepts: its type must be
