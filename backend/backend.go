@@ -110,6 +110,9 @@ type Job struct {
 	Limits
 	// Abort ends the context of Execute with a cause; nil if nobody can.
 	Abort context.CancelCauseFunc
+	// RunAside runs a function on a goroutine that nothing else uses meanwhile, which
+	// costs less than a go statement; nil if the backend has to start its own.
+	RunAside func(run func())
 	// Checkpoint, if set, receives the turn's state after each step that does not
 	// end it. An error stops the turn: ErrYield between two steps, any other as a
 	// failure.

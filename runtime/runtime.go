@@ -55,6 +55,10 @@ type AgentRuntime struct {
 	depth    int
 
 	tellWarnings func(diag.List)
+
+	// workers are the goroutines of turns and tool calls; aside is their runAside.
+	workers workers
+	aside   func(func())
 }
 
 // New returns a runtime. Package builder is the usual way to make one.
@@ -71,6 +75,7 @@ func New(s Settings) *AgentRuntime {
 	if r.depth == 0 {
 		r.depth = resolve.DefaultDepth
 	}
+	r.aside = r.workers.runAside
 	r.reportWarnings(nil, r.Diagnostics())
 	return r
 }
@@ -109,6 +114,10 @@ func (r *AgentRuntime) Explain(ctx context.Context, agentID string) (*resolve.Ex
 }
 
 // Close closes what the components of the current and earlier revisions hold open,
-// such as connections to tool servers, and waits for them. Call it after the last
+// such as connections to tool servers, waits for them, and ends the goroutines that
+// are kept for the next turn. Call it after the last
 // turn has ended. It may be called more than once if the components allow it.
-func (r *AgentRuntime) Close() error { return r.registry.Close() }
+func (r *AgentRuntime) Close() error {
+	r.workers.close()
+	return r.registry.Close()
+}

@@ -72,9 +72,7 @@ type batch struct {
 	*turn
 	calls   []*call
 	running int
-	notes   chan note
-	// over is closed when nobody listens any more.
-	over chan struct{}
+	inbox
 }
 
 // runCalls starts the calls and waits until each has a result.
@@ -86,7 +84,7 @@ func (b *batch) runCalls(ctx context.Context) error {
 	if may == 0 {
 		return err
 	}
-	b.notes, b.over = make(chan note), make(chan struct{})
+	b.inbox.cond.L = &b.inbox.mu
 	for i := range may {
 		b.startCall(ctx, i)
 	}
@@ -127,13 +125,6 @@ type handOffRequest struct {
 	answer chan error
 }
 
-func (b *batch) sendNote(n note) {
-	select {
-	case b.notes <- n:
-	case <-b.over:
-	}
-}
-
 // startCall runs a call on a goroutine of its own.
 func (b *batch) startCall(ctx context.Context, i int) {
 	c := b.calls[i]
@@ -148,41 +139,25 @@ func (b *batch) startCall(ctx context.Context, i int) {
 		ID: c.ID, Name: c.Name, Effect: string(c.entry.Descriptor.EffectClass()), Source: string(c.entry.Source.Kind),
 		AgentID: b.agent.ID, Arguments: c.Arguments,
 	})
-	h := &callHost{Session: b.host.Session(), batch: b, index: i, ctx: ctx, call: tools.Call{
+	h := &callHost{Session: b.host.Session(), batch: b, index: i, ctx: ctx, entry: c.entry, cancel: c.cancel, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
 		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed,
 	}}
 	h.call.Host, h.call.Session = h, h
-	entry, cancel := c.entry, c.cancel
-	inTime := context.AfterFunc(ctx, func() {
-		time.AfterFunc(patienceWith(entry), func() {
-			h.over.Store(true)
-			b.sendNote(note{index: i, ended: ctx.Err()})
-		})
-	})
-	go func() {
-		defer cancel()
-		var result tools.Result
-		returned := false
-		defer func() {
-			if !returned { // the tool ended the goroutine with Goexit
-				result = tools.ErrorResult("tool " + entry.ID + " ended without a result")
-			}
-			inTime()
-			h.over.Store(true)
-			b.sendNote(note{index: i, result: &result})
-		}()
-		result = entry.Execute(ctx, &h.call)
-		returned = true
-	}()
+	h.inTime = context.AfterFunc(ctx, h.beginPatience)
+	if aside := b.job.RunAside; aside != nil {
+		aside(h.run)
+	} else {
+		go h.run()
+	}
 }
 
 // awaitCalls receives notes from the calls until each has a result.
 func (b *batch) awaitCalls() {
 	defer b.close()
 	for b.running > 0 {
-		n := <-b.notes
+		n := b.nextNote()
 		c := b.calls[n.index]
 		switch {
 		case n.session:
@@ -268,7 +243,7 @@ func (b *batch) askHandOff(c *call, agent string) error {
 // close stops listening to the calls. Those that still run, because taking in
 // what one of them told panicked, are cancelled.
 func (b *batch) close() {
-	close(b.over)
+	b.closeInbox()
 	for _, c := range b.calls {
 		if c.phase == callRunning {
 			c.cancel()

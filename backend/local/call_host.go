@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/pprof"
 	"sync/atomic"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // callHost is what a running tool can ask of the runtime.
@@ -19,6 +22,10 @@ type callHost struct {
 	index int
 	call  tools.Call
 	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
+	entry *toolset.Entry
+	// cancel ends ctx, and inTime keeps the end of ctx from abandoning the call.
+	cancel context.CancelFunc
+	inTime func() bool
 	// over is set once the call has returned or was abandoned.
 	over atomic.Bool
 }
@@ -27,6 +34,32 @@ var (
 	_ tools.Host    = (*callHost)(nil)
 	_ tools.Session = (*callHost)(nil)
 )
+
+// run calls the tool. One that ends the goroutine with Goexit has a result, too.
+func (h *callHost) run() {
+	defer h.cancel()
+	var result tools.Result
+	returned := false
+	defer func() {
+		if !returned {
+			result = tools.ErrorResult("tool " + h.entry.ID + " ended without a result")
+		}
+		h.inTime()
+		h.over.Store(true)
+		h.batch.sendNote(note{index: h.index, result: &result})
+	}()
+	pprof.SetGoroutineLabels(h.ctx) // the goroutine may have those of an earlier call
+	result = h.entry.Execute(h.ctx, &h.call)
+	returned = true
+}
+
+// beginPatience gives the tool a little time to return after its context has ended.
+func (h *callHost) beginPatience() {
+	time.AfterFunc(patienceWith(h.entry), func() {
+		h.over.Store(true)
+		h.batch.sendNote(note{index: h.index, ended: h.ctx.Err()})
+	})
+}
 
 // errCallOver is returned to a tool that uses its host after its call.
 var errCallOver = errors.New("the tool call is over")
@@ -69,7 +102,7 @@ func (h *callHost) keepState(ctx context.Context, state json.RawMessage) error {
 	select {
 	case err := <-asked.answer:
 		return err
-	case <-h.batch.over:
+	case <-h.batch.overSignal():
 		return errCallOver
 	}
 }
@@ -113,7 +146,7 @@ func (h *callHost) HandOff(ctx context.Context, agentID string) error {
 	select {
 	case err := <-asked.answer:
 		return err
-	case <-h.batch.over:
+	case <-h.batch.overSignal():
 		return fmt.Errorf("hand off to agent %s: %w", agentID, errCallOver)
 	case <-ctx.Done():
 		return ctx.Err()

@@ -143,6 +143,7 @@ func Build(t testing.TB, b *builder.AgentRuntimeBuilder) *runtime.AgentRuntime {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = rt.Close() }) // a bubble of synctest waits for its goroutines
 	return rt
 }
 

@@ -1,0 +1,144 @@
+package runtime
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// maxIdle is how many goroutines wait for work at most, and idleTime how long
+	// one waits at least before it ends; twice as long is the most.
+	maxIdle  = 1024
+	idleTime = 100 * time.Millisecond
+)
+
+// workers runs functions, each on a goroutine of its own, and keeps the goroutines
+// for later functions: their stacks have grown. The zero value is ready to use. A
+// function that does not return keeps its goroutine and no other.
+type workers struct {
+	mu sync.Mutex
+	// idle are the goroutines that wait, the one that waits longest first.
+	idle []*worker
+	// unused is how many of idle were not needed since the last trim.
+	unused int
+	// trimming is set while the timer runs.
+	trimming bool
+	timer    *time.Timer
+	closed   bool
+}
+
+// worker is one goroutine. A condition wakes it with fewer system calls than a
+// channel does.
+type worker struct {
+	mu   sync.Mutex
+	cond sync.Cond
+	work func()
+	over bool
+}
+
+// runAside runs a function on a goroutine that nothing else uses meanwhile.
+func (p *workers) runAside(work func()) {
+	if w := p.takeIdle(); w != nil {
+		w.assign(work, false)
+		return
+	}
+	w := new(worker)
+	w.cond.L = &w.mu
+	go p.serve(w, work)
+}
+
+// serve runs one function after the other.
+func (p *workers) serve(w *worker, work func()) {
+	for work != nil {
+		work()
+		if !p.addIdle(w) {
+			return
+		}
+		work = w.awaitWork()
+	}
+}
+
+// assign gives an idle worker a function, or ends it.
+func (w *worker) assign(work func(), over bool) {
+	w.mu.Lock()
+	w.work, w.over = work, over
+	w.cond.Signal()
+	w.mu.Unlock()
+}
+
+// awaitWork returns the next function; nil ends the worker.
+func (w *worker) awaitWork() func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.work == nil && !w.over {
+		w.cond.Wait()
+	}
+	work := w.work
+	w.work = nil
+	return work
+}
+
+// takeIdle returns the worker that was used last; nil if none is idle.
+func (p *workers) takeIdle() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	w := p.idle[last]
+	p.idle[last] = nil
+	p.idle = p.idle[:last]
+	p.unused = min(p.unused, last)
+	return w
+}
+
+// addIdle keeps a worker, and reports false if it has to end.
+func (p *workers) addIdle(w *worker) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.idle) >= maxIdle {
+		return false
+	}
+	p.idle = append(p.idle, w)
+	if !p.trimming {
+		p.trimming, p.unused = true, 0
+		if p.timer == nil {
+			p.timer = time.AfterFunc(idleTime, p.trim)
+		} else {
+			p.timer.Reset(idleTime)
+		}
+	}
+	return true
+}
+
+// trim ends the workers that nothing needed since the last trim.
+func (p *workers) trim() {
+	p.mu.Lock()
+	unused := p.unused
+	ended := append([]*worker(nil), p.idle[:unused]...)
+	p.idle = append(p.idle[:0], p.idle[unused:]...)
+	p.unused = len(p.idle)
+	if p.trimming = len(p.idle) > 0; p.trimming {
+		p.timer.Reset(idleTime)
+	}
+	p.mu.Unlock()
+	for _, w := range ended {
+		w.assign(nil, true)
+	}
+}
+
+// close ends the idle workers, and the others when their functions return.
+func (p *workers) close() {
+	p.mu.Lock()
+	p.closed, p.unused = true, 0
+	ended := p.idle
+	p.idle = nil
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.mu.Unlock()
+	for _, w := range ended {
+		w.assign(nil, true)
+	}
+}
