@@ -69,7 +69,7 @@ func (t *template) injectPlugins() {
 func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []execution.Loaded {
 	var list []execution.Loaded
 	add := func(id string, plugin plugins.Plugin, why string) {
-		list = append(list, execution.Loaded{ID: id, Plugin: plugin, Core: true})
+		list = append(list, execution.Loaded{ID: id, Plugin: plugin, Core: true, Stateless: core.IsStateless(plugin)})
 		if tell != nil {
 			tell(id, why)
 		}

@@ -9,6 +9,7 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
@@ -83,15 +84,9 @@ func (t *template) newPlan(opts Options) (*Plan, error) {
 	if t.remote != nil {
 		return plan, nil
 	}
-	env, errs := execution.Build(v.agent, v.loaded, t.sections)
-	if len(errs) > 0 {
-		// The dry run passed, so a plugin answers differently from call to
-		// call; the turn must not run without it.
-		e := &Error{Agent: t.agent.ID}
-		for _, err := range errs {
-			e.Errs = append(e.Errs, t.envBuildError(err))
-		}
-		return nil, e
+	env, err := t.instantiatePlugins(&v)
+	if err != nil {
+		return nil, err
 	}
 	set, err := t.instantiateTools(env)
 	if err != nil {
@@ -103,6 +98,25 @@ func (t *template) newPlan(opts Options) (*Plan, error) {
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,
 	}
 	return plan, nil
+}
+
+// instantiatePlugins registers the plugins for this turn. Those of the dry run do, if
+// all are stateless and the turn overrides nothing.
+func (t *template) instantiatePlugins(v *variant) (*execution.Env, error) {
+	if v.agent == t.agent && !slices.ContainsFunc(t.loaded, func(l execution.Loaded) bool { return !l.Stateless }) {
+		return t.env, nil
+	}
+	env, errs := execution.Build(v.agent, v.loaded, t.sections)
+	if len(errs) == 0 {
+		return env, nil
+	}
+	// The dry run passed, so a plugin answers differently from call to
+	// call; the turn must not run without it.
+	e := &Error{Agent: t.agent.ID}
+	for _, err := range errs {
+		e.Errs = append(e.Errs, t.envBuildError(err))
+	}
+	return nil, e
 }
 
 // instantiateTools returns the agent's tools with the instances that this turn's

@@ -297,7 +297,7 @@ func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcom
 		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
 	}
 	done := &event.ToolCallDone{
-		ID: c.ID, Name: c.Name, MessageID: t.messageID("t"), Outcome: outcome,
+		ID: c.ID, Name: c.Name, MessageID: t.resultsID(), Outcome: outcome,
 		Result: eventResult(result.Content, result.IsError), Artifact: artifact,
 	}
 	if !c.begun.IsZero() {
@@ -336,7 +336,7 @@ func (t *turn) keepResults() {
 		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
 	}
 	t.countFailures()
-	t.transcript = append(t.transcript, model.Message{ID: t.messageID("t"), Role: model.RoleTool, Parts: parts})
+	t.transcript = append(t.transcript, model.Message{ID: t.resultsID(), Role: model.RoleTool, Parts: parts})
 	t.calls = nil
 }
 

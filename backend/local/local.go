@@ -113,6 +113,8 @@ type conversation struct {
 	transcript []model.Message
 	prompt     int
 	first      int
+	// ids are those of the current step's messages.
+	ids messageIDs
 }
 
 // inference is the model call of a step.
@@ -392,6 +394,37 @@ func (t *turn) countSpent(usage model.Usage, modelID string) {
 	}
 	if t.stats.Currency == price.CurrencyCode() {
 		t.stats.Cost += cost
+	}
+}
+
+// messageIDs are those of the messages that a step adds.
+type messageIDs struct {
+	step            int
+	answer, results string
+}
+
+// answerID returns the id of the answer of the current step.
+func (t *turn) answerID() string {
+	t.beginIDs()
+	if t.ids.answer == "" {
+		t.ids.answer = t.messageID("m")
+	}
+	return t.ids.answer
+}
+
+// resultsID returns the id of the message with the results of the current step.
+func (t *turn) resultsID() string {
+	t.beginIDs()
+	if t.ids.results == "" {
+		t.ids.results = t.messageID("t")
+	}
+	return t.ids.results
+}
+
+// beginIDs forgets the ids of an earlier step.
+func (t *turn) beginIDs() {
+	if t.ids.step != t.stats.Steps {
+		t.ids = messageIDs{step: t.stats.Steps}
 	}
 }
 

@@ -18,7 +18,7 @@ func (t *turn) runStep(ctx context.Context) (r stepResult, err error) {
 	if !begun {
 		t.inStep = true
 		t.stats.Steps++
-		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.messageID("m")})
+		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.answerID()})
 	}
 	ctx, span := t.span.StartStep(ctx, t.stats.Steps, t.agent.ID)
 	r, err = t.completeStep(ctx, begun)
@@ -62,7 +62,7 @@ func (t *turn) runInference(ctx context.Context) (stepResult, error) {
 	if err != nil {
 		return stepResult{}, err
 	}
-	answer.ID = t.messageID("m")
+	answer.ID = t.answerID()
 	return t.settleAnswer(ctx, answer)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -24,14 +25,23 @@ func AmbiguousKeys(raw []byte) error { return scanKeys(raw, true) }
 // counts, so that a proxy and the server may read different requests.
 func DuplicateKeys(raw []byte) error { return scanKeys(raw, false) }
 
-// scanKeys looks at the keys of all objects. A small text takes no memory.
+// scanners keeps the memory of scanners, so that a small text takes none.
+var scanners = sync.Pool{New: func() any {
+	return &keyScanner{open: make([]keys, 0, fewKeys), names: make([][]byte, 0, fewKeys)}
+}}
+
+// scanKeys looks at the keys of all objects.
 func scanKeys(raw []byte, ignoreCase bool) error {
-	var (
-		open  [fewKeys]keys
-		names [fewKeys][]byte
-	)
-	s := keyScanner{raw: raw, ignoreCase: ignoreCase, open: open[:0], names: names[:0]}
-	return s.scan()
+	s := scanners.Get().(*keyScanner) //nolint:forcetypeassert // only scanners are stored
+	s.raw, s.ignoreCase = raw, ignoreCase
+	err := s.scan()
+	if cap(s.open) == fewKeys && cap(s.names) == fewKeys { // what a large text needs is not kept
+		clear(s.open[:fewKeys])
+		clear(s.names[:fewKeys])
+		s.raw, s.open, s.names = nil, s.open[:0], s.names[:0]
+		scanners.Put(s)
+	}
+	return err
 }
 
 // keys are those of one object that is being read; a list has none.

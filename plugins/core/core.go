@@ -20,3 +20,14 @@ const (
 
 // noSections describes a plugin that claims no section.
 func noSections(summary string) plugins.Descriptor { return plugins.Descriptor{Summary: summary} }
+
+// IsStateless reports whether a plugin of this package registers the same for an
+// agent at every call and keeps nothing of a turn.
+func IsStateless(p plugins.Plugin) bool {
+	switch p.(type) {
+	case LoopActions, MaxRounds:
+		return true
+	default:
+		return false
+	}
+}

@@ -20,6 +20,9 @@ type Loaded struct {
 	Plugin plugins.Plugin
 	// Core marks the runtime's own plugins, which no filter leaves out.
 	Core bool
+	// Stateless marks a plugin that registers the same at every call and keeps
+	// nothing of a turn.
+	Stateless bool
 }
 
 // PluginTool is a tool that a plugin registered.
@@ -66,8 +69,9 @@ type (
 
 // Env is what the plugins of an agent registered: the hooks of each
 // phase, the tool gates, the handlers of actions and effects, the transforms
-// of requests, the keys of the state, and the tools. It is built anew for
-// every resolve and shared by nothing.
+// of requests, the keys of the state, and the tools. It is built anew for every
+// resolve and shared by nothing, unless all plugins are stateless: then it does not
+// change, and turns may share it.
 type Env struct {
 	plugins    []Loaded
 	hooks      []taggedHook
