@@ -12,10 +12,14 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .PHONY: all build demo test needs deps sqlc vet lint unit race docs bench gate fuzz snapshot release clean
 
+# grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
+# linker keep every exported method of the program.
+TAGS := grpcnotrace
+
 all: build
 
 build: ## build the runtime command, without symbols
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
+	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
 
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime

@@ -83,7 +83,6 @@ func newRoot(p *program) *cobra.Command {
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,
-		Version:       p.version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -91,8 +90,7 @@ that a store keeps, so that they outlive the process.`,
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	root.SetVersionTemplate(p.describeBuild().text())
-	root.Flags().Bool("version", false, "print version, commit and Go version")
+	addVersionFlag(root, p)
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newRun(p),
 		newServe(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),

@@ -34,6 +34,21 @@ func newVersion(p *program) *cobra.Command {
 	return cmd
 }
 
+// addVersionFlag adds --version to the root command, which without it or a command
+// shows its help. Cobra's own flag would take a text/template, and a template
+// makes the linker keep every exported method of the program.
+func addVersionFlag(root *cobra.Command, p *program) {
+	wanted := root.Flags().Bool("version", false, "print version, commit and Go version")
+	showHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root && *wanted {
+			fmt.Fprint(p.out, p.describeBuild().text())
+			return
+		}
+		showHelp(cmd, args)
+	})
+}
+
 // text writes it as a line.
 func (b buildInfo) text() string {
 	return fmt.Sprintf("runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)

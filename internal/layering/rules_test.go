@@ -94,6 +94,11 @@ var rules = []rule{
 		except: []string{"cli"}, foreign: []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"},
 		why: "where telemetry goes is chosen in cli; everything else is handed a telemetry.Telemetry",
 	},
+	{
+		except:  []string{"internal/testkit"},
+		foreign: []string{"github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai", "cloud.google.com/go"},
+		why:     "the SDKs of vendors are for tests: linked into the program they double its size (docs/adr/0014)",
+	},
 }
 
 // implementations are the components that the binary can be built with or without.
