@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc vet lint unit race docs bench gate fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc vet lint unit race sdks docs bench gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -27,7 +27,7 @@ demo: build ## show the main job on an example that needs no keys
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/service/demo.sh $(CURDIR)/$(BIN)/runtime
 
-test: needs vet lint race gate ## everything that CI checks
+test: needs vet lint race sdks gate ## everything that CI checks
 
 needs: ## what the tests need, and which are left out without it; in CI it is installed
 	@./.ci/needs
@@ -54,6 +54,9 @@ unit: ## the tests, without the race detector
 race: ## the tests, with the commands in docs/ and the rules of layering
 	go test -race ./...
 
+sdks: ## requests to models, read with the SDKs of the vendors, which "race" leaves out
+	go test ./model/openai ./model/anthropic
+
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
 	cd store/postgres && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
@@ -66,6 +69,9 @@ bench: ## all benchmarks, with allocations
 
 gate: ## the allocations of the hot paths, which are exact
 	go test -count=1 -run 'TestAllocations' ./bench
+
+weigh: ## measure what the dependencies weigh, for docs/dependencies.md
+	go run ./internal/weigh $(TAGS) docs/dependencies.md
 
 fuzz: ## every fuzz target for ten seconds
 	@./.ci/fuzz

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 )
 
 // apiRequest is the body of a request as the vendor publishes it, as far as
@@ -99,7 +97,7 @@ var (
 // rules it states in words, and with the SDK's own types.
 func checkBody(t testing.TB, body []byte) *apiRequest {
 	t.Helper()
-	if err := new(sdk.MessageNewParams).UnmarshalJSON(body); err != nil {
+	if err := readWithSDK(body); err != nil {
 		t.Errorf("the SDK does not read the body: %v", err)
 	}
 	req := new(apiRequest)
