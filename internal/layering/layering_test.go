@@ -56,6 +56,16 @@ func TestPackagesImportNothingThatARuleForbids(t *testing.T) {
 	}
 }
 
+// TestTheProgramLinksNoModuleOfTests keeps the program small.
+func TestTheProgramLinksNoModuleOfTests(t *testing.T) {
+	t.Parallel()
+	for p := range listImports(t) {
+		if slices.ContainsFunc(testModules, func(m string) bool { return within(p, m) }) {
+			t.Errorf("the program is built with %s", p)
+		}
+	}
+}
+
 // TestTheListsNameWhatIsThere keeps rules from losing their effect when packages
 // are renamed.
 func TestTheListsNameWhatIsThere(t *testing.T) {
