@@ -129,12 +129,13 @@ func (v *Vendor) newReplayer(t testing.TB, req *model.Request) func(io.Reader) (
 	}
 }
 
-// testSplitAnywhere replays every recording cut in two at every byte.
+// testSplitAnywhere replays every recording cut in two at every byte, or every
+// cutStep bytes.
 func (v *Vendor) testSplitAnywhere(t *testing.T) {
 	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
 		replay := v.newReplayer(t, v.requestOf(r))
 		want, wantFailure := replay(bytes.NewReader(stream))
-		for at := range len(stream) + 1 {
+		for at := 0; at <= len(stream); at += cutStep {
 			got, failure := replay(io.MultiReader(bytes.NewReader(stream[:at]), bytes.NewReader(stream[at:])))
 			if fmt.Sprint(failure) != fmt.Sprint(wantFailure) {
 				t.Fatalf("cut at %d: the failure is %v, want %v", at, failure, wantFailure)
@@ -154,8 +155,9 @@ func sameEvent(a, b model.Event) bool {
 	return a == b
 }
 
-// testTruncatedAnywhere breaks every recording off at every byte, by an end and
-// by a fault of the connection: the answer is whole, or it was interrupted.
+// testTruncatedAnywhere breaks every recording off at every byte, or every cutStep
+// bytes, by an end and by a fault of the connection: the answer is whole, or it was
+// interrupted.
 func (v *Vendor) testTruncatedAnywhere(t *testing.T) {
 	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
 		if r.EndsAnywhere {
@@ -164,7 +166,7 @@ func (v *Vendor) testTruncatedAnywhere(t *testing.T) {
 		replay := v.newReplayer(t, v.requestOf(r))
 		events, _ := replay(bytes.NewReader(stream))
 		whole := Assemble(t, events)
-		for at := range stream {
+		for at := 0; at < len(stream); at += cutStep {
 			for _, broken := range []io.Reader{bytes.NewReader(stream[:at]), io.MultiReader(bytes.NewReader(stream[:at]), failing{})} {
 				events, failure := replay(broken)
 				switch {
