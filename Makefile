@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc vet lint unit race models docs bench gate weigh fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc vet lint unit race plain docs bench gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -27,7 +27,7 @@ demo: build ## show the main job on an example that needs no keys
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/service/demo.sh $(CURDIR)/$(BIN)/runtime
 
-test: needs vet lint race models gate ## everything that CI checks
+test: needs vet lint race plain gate ## everything that CI checks
 
 needs: ## what the tests need, and which are left out without it; in CI it is installed
 	@./.ci/needs
@@ -56,10 +56,11 @@ unit: ## the tests, without the race detector
 race: ## the tests, with the commands in docs/ and the rules of layering
 	go test -race -gcflags=modernc.org/sqlite/lib=-race=false ./...
 
-# What "race" leaves out: requests to models, read with the SDKs of the vendors, and
-# streams that are cut at every byte.
-models: ## the tests of the vendors of models, without the race detector
+# What "race" leaves out: requests to models, read with the SDKs of the vendors,
+# streams that are cut at every byte, and bounds of time and memory.
+plain: ## the tests that the race detector would make slow or meaningless, without it
 	go test ./model/openai ./model/anthropic ./model/google
+	go test -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate

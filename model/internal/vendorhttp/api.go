@@ -53,7 +53,7 @@ func (a *API) Post(ctx context.Context, path string, body []byte) (*http.Respons
 		return nil, err
 	}
 	req.Header = a.header.Clone()
-	res, err := a.client.Do(req) //nolint:bodyclose // the caller closes it, and CheckStream what is no stream
+	res, err := a.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
