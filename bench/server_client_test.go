@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,19 @@ type order struct {
 	// before what they see counts.
 	Path   string
 	Settle time.Duration
+	// Stream is where a run waits for its client, and how an idle client follows it.
+	Stream idleStream
+}
+
+// idleStream is how a client follows a run until it waits for the client.
+type idleStream struct {
+	// Path is that of the stream, with %s for the id of the run; empty is the stream
+	// that the request for the run named.
+	Path string
+	// Headers are further lines of the request.
+	Headers string
+	// Until is in the event that says that the run waits.
+	Until string
 }
 
 // clientReport is what a process of clients has seen.
@@ -158,9 +172,9 @@ func (w *wire) create(body string) (string, error) {
 }
 
 // follow reads the events of a stream, as their JSON, until one is the last or see
-// is false.
-func (w *wire) follow(path string, see func(data []byte) bool) error {
-	if _, err := io.WriteString(w.conn, "GET "+path+w.head+"\r\n"); err != nil {
+// is false. The headers are further lines of the request.
+func (w *wire) follow(path string, see func(data []byte) bool, headers ...string) error {
+	if _, err := io.WriteString(w.conn, "GET "+path+w.head+strings.Join(headers, "")+"\r\n"); err != nil {
 		return err
 	}
 	resp, err := http.ReadResponse(w.in, nil) //nolint:bodyclose // that would read on to an end that may never come
@@ -304,13 +318,17 @@ func idleRuns(ctx context.Context, o order) (made clientReport, err error) {
 	for m := range makers {
 		all.Go(func() {
 			for i := m; i < len(wires) && errs[m] == nil; i += makers {
-				var path string
+				var stream string
 				if wires[i], errs[m] = dial(ctx, &o); errs[m] != nil {
 					break
 				}
-				if path, errs[m] = wires[i].create(o.Body); errs[m] == nil {
-					errs[m] = wires[i].follow(path, func(data []byte) bool { return !bytes.Contains(data, []byte(`"type":"local_tool_call"`)) })
+				if stream, errs[m] = wires[i].create(o.Body); errs[m] != nil {
+					break
 				}
+				if o.Stream.Path != "" {
+					stream = fmt.Sprintf(o.Stream.Path, path.Base(path.Dir(stream)))
+				}
+				errs[m] = wires[i].follow(stream, func(data []byte) bool { return !bytes.Contains(data, []byte(o.Stream.Until)) }, o.Stream.Headers)
 			}
 		})
 	}

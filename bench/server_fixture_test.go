@@ -15,8 +15,10 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
+	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 	"github.com/agentruntime/agentruntime/server/agentruns"
 	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -142,8 +144,18 @@ func serveRuns(b *testing.B, settings service.Settings) *runsServer {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.Mount(b.Context(), surface); err != nil {
+	direct, err := native.New(native.Settings{Service: service})
+	if err != nil {
 		b.Fatal(err)
+	}
+	peer, err := a2aserver.New(a2aserver.Settings{Service: service, PublicURL: "http://bench", Open: true, Authenticator: s})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, surface := range []server.Surface{surface, direct, peer} {
+		if err := s.Mount(b.Context(), surface); err != nil {
+			b.Fatal(err)
+		}
 	}
 	if err := s.Listen(b.Context()); err != nil {
 		b.Fatal(err)
