@@ -6,11 +6,13 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// clock waits for news of a turn and for the time that a follower has set, in the one
-// goroutine that follows.
+// clock waits for news of a turn and for the times that are set, in the one goroutine
+// that follows.
 type clock struct {
 	service.Waiter
-	flush alarm
+	// flush rings when text is to be sent, and alive when an idle stream is to show that
+	// it is there.
+	flush, alive alarm
 }
 
 // newClock returns a clock with what waits for news; nil is the usual way.
@@ -21,16 +23,13 @@ func newClock(w service.Waiter) *clock {
 	return &clock{Waiter: w}
 }
 
-// setFlushAlarm sets the alarm if the follower needs it.
-func (c *clock) setFlushAlarm(f *follower) {
-	if f.answer.unsentBytes() > 0 && !f.quiet {
-		c.flush.setOnce(flushDelay)
-	}
-}
-
-// Wait waits for a Wake, or for an alarm. Nobody asks it to tell idle times.
+// Wait waits for a Wake, or for an alarm. Nobody asks it for idle times.
 func (c *clock) Wait(time.Duration) (rang bool, err error) {
-	return c.Waiter.Wait(c.flush.remaining())
+	left := c.flush.remaining()
+	if alive := c.alive.remaining(); left == 0 || alive > 0 && alive < left {
+		left = alive
+	}
+	return c.Waiter.Wait(left)
 }
 
 // alarm rings once for each time that it is set. The zero value is not.

@@ -49,7 +49,13 @@ func unknownAgent(id string) error {
 // guardMethod is deferred by each method of the handler: it turns a panic, and an
 // error that callers are not to see, into one that they may.
 func (s *Server) guardMethod(ctx context.Context, method string, err *error) {
-	if p := panics.Caught(recover()); p != nil {
+	s.endMethod(ctx, method, panics.Caught(recover()), err)
+}
+
+// endMethod is guardMethod for a function that recovers by itself; p is nil if there was no
+// panic.
+func (s *Server) endMethod(ctx context.Context, method string, p *panics.Error, err *error) {
+	if p != nil {
 		s.settings.Logger.Error("an A2A request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
 		*err = errInternal
 		return

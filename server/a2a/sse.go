@@ -13,8 +13,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // continueStream sends the frames after the first one, which the SDK has sent. The SDK
@@ -23,41 +23,59 @@ import (
 func (e *endpoint) continueStream(w http.ResponseWriter, r *http.Request, f *follower, in *frames) {
 	every := e.server.settings.KeepAlive
 	server.ContinueEvents(w, r, func(ctx context.Context, out *server.EventStream) {
-		s := newSSE(out, in, every)
-		if err := f.sendEvents(ctx, s); err != nil {
-			s.writeEvent(ctx, nil, err)
+		f.showOn(ctx, &sse{out: out, in: in, clock: newClock(out.Waiter()), every: every})
+		if more, err := f.sendLog(ctx); err != nil || more {
+			f.finishStream(ctx, err)
 		}
 	})
 }
 
-// sendEvents sends what happens to a task. The error is as callers see it.
-func (f *follower) sendEvents(ctx context.Context, s *sse) (err error) {
+// showOn has a stream show what happens.
+func (f *follower) showOn(ctx context.Context, s *sse) {
+	s.resetKeepAlive()
+	f.clock, f.keepAlive = s.clock, s.sendKeepAlive
+	f.show = func(ev a2a.Event) bool { return s.writeEvent(ctx, ev, nil) }
+	f.fail = func(err error) { s.writeEvent(ctx, nil, err) }
+}
+
+// finishStream sends the end of a task whose log does not show it, or an error.
+func (f *follower) finishStream(ctx context.Context, err error) {
+	if err == nil {
+		err = f.sendEnd(ctx)
+	}
+	if err != nil {
+		f.fail(err)
+	}
+}
+
+// sendLog is showLog with an error as callers see it.
+func (f *follower) sendLog(ctx context.Context) (more bool, err error) {
+	defer f.guardStream(ctx, &err)
+	return f.showLog(ctx)
+}
+
+// sendEnd is showEnd with an error as callers see it.
+func (f *follower) sendEnd(ctx context.Context) (err error) {
+	defer f.guardStream(ctx, &err)
+	return f.showEnd(ctx)
+}
+
+// guardStream is guardMethod for the method that the stream answers.
+func (f *follower) guardStream(ctx context.Context, err *error) {
 	method := "SubscribeToTask"
 	if f.interrupt {
 		method = "SendStreamingMessage"
 	}
-	defer f.server.guardMethod(ctx, method, &err)
-	return f.followLog(ctx, s, func(ev a2a.Event) bool { return s.writeEvent(ctx, ev, nil) })
+	f.server.endMethod(ctx, method, panics.Caught(recover()), err)
 }
 
-// sse is a stream of server-sent events that has begun. It waits for news, and shows
-// meanwhile that it is there.
+// sse is a stream of server-sent events that has begun.
 type sse struct {
-	service.Waiter
-	out *server.EventStream
-	in  *frames
-	// every is how often it shows that it is there, which is due at a time; 0 is
-	// never.
+	out   *server.EventStream
+	in    *frames
+	clock *clock
+	// every is how often an idle stream shows that it is there; 0 is never.
 	every time.Duration
-	due   time.Time
-}
-
-func newSSE(out *server.EventStream, in *frames, every time.Duration) *sse {
-	s := &sse{Waiter: out.Waiter(), out: out, in: in, every: max(every, 0), due: time.Now().Add(every)}
-	if s.Waiter == nil {
-		s.Waiter = newNews()
-	}
-	return s
 }
 
 // writeEvent sends an event, or an error. It reports whether more may follow.
@@ -66,28 +84,21 @@ func (s *sse) writeEvent(ctx context.Context, ev a2a.Event, err error) (more boo
 		more = s.in.writeFrame(ctx, b, ev, err)
 		return nil
 	})
-	s.due = time.Now().Add(s.every)
+	s.resetKeepAlive()
 	return more && gone == nil
 }
 
-// Wait waits for a Wake, or until idle has passed.
-func (s *sse) Wait(idle time.Duration) (quiet bool, err error) {
-	if s.every == 0 {
-		return s.Waiter.Wait(idle)
+// sendKeepAlive shows that the stream is there. The error is server.ErrClientGone.
+func (s *sse) sendKeepAlive() error {
+	s.resetKeepAlive()
+	return s.out.KeepAlive()
+}
+
+// resetKeepAlive sets the time of the next keep-alive.
+func (s *sse) resetKeepAlive() {
+	if s.every > 0 {
+		s.clock.alive = alarm{at: time.Now().Add(s.every)}
 	}
-	for left := time.Until(s.due); idle == 0 || left < idle; left = s.every {
-		if left > 0 {
-			if quiet, err := s.Waiter.Wait(left); !quiet || err != nil {
-				return false, err
-			}
-			idle = max(idle-left, min(idle, 1))
-		}
-		if err := s.out.KeepAlive(); err != nil {
-			return false, err
-		}
-		s.due = time.Now().Add(s.every)
-	}
-	return s.Waiter.Wait(idle)
 }
 
 // frames are those of one stream. A handler of the SDK makes them, as the answer to a

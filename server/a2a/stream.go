@@ -33,6 +33,13 @@ type follower struct {
 	// quiet shows nothing, and only waits.
 	quiet bool
 
+	// clock waits, show sends an event and is false when no more may follow, fail sends
+	// an error, and keepAlive is called when its alarm rings.
+	clock     *clock
+	show      func(a2a.Event) bool
+	fail      func(error)
+	keepAlive func() error
+
 	// state is the one that was shown last.
 	state  a2a.TaskState
 	answer response
@@ -62,7 +69,7 @@ func (c *call) waitSettled(ctx context.Context, turn *service.Turn) (*service.Tu
 	f := &follower{call: c, turn: turn, quiet: true}
 	err := f.openLog(wait)
 	if err == nil {
-		err = f.followLog(wait, nil, func(a2a.Event) bool { return true })
+		err = f.followLog(wait, func(a2a.Event) bool { return true })
 	}
 	if err := ignoreDisconnect(wait, err); err != nil {
 		return nil, err
@@ -96,7 +103,7 @@ func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int,
 			return
 		}
 		if err == nil {
-			err = f.followLog(ctx, nil, func(ev a2a.Event) bool { return yield(ev, nil) })
+			err = f.followLog(ctx, func(ev a2a.Event) bool { return yield(ev, nil) })
 		}
 		if err = ignoreDisconnect(ctx, err); err != nil {
 			yield(nil, err)
@@ -161,22 +168,36 @@ func (f *follower) openLog(ctx context.Context) error {
 }
 
 // followLog shows what happens from where the turn was, until it has ended, show is
-// false, or ctx ends. A Waiter, unless it is nil, waits for news.
-func (f *follower) followLog(ctx context.Context, waiter service.Waiter, show func(a2a.Event) bool) error {
-	w := newClock(waiter)
-	w.setFlushAlarm(f)
-	for records, err := range f.log.Batches(ctx, w) {
-		if err != nil {
-			return ignoreDisconnect(ctx, err)
-		}
-		if more, err := f.showAll(ctx, records, w, show); !more || err != nil {
-			return ignoreDisconnect(ctx, err)
-		}
-		w.setFlushAlarm(f)
+// false, or ctx ends.
+func (f *follower) followLog(ctx context.Context, show func(a2a.Event) bool) error {
+	f.clock, f.show = newClock(nil), show
+	more, err := f.showLog(ctx)
+	if more && err == nil {
+		err = f.showEnd(ctx)
 	}
+	return err
+}
+
+// showLog shows what is in the log and what comes. It reports whether the log ended
+// without the end of the turn. An idle stream waits in it: it needs little stack.
+func (f *follower) showLog(ctx context.Context) (more bool, err error) {
+	f.setFlushAlarm()
+	more = true
+	show := func(records []event.Record, failed error) bool {
+		if err = failed; err == nil {
+			more, err = f.showAll(ctx, records)
+		}
+		return more && err == nil
+	}
+	f.log.Batches(ctx, f.clock)(show)
+	return more, ignoreDisconnect(ctx, err)
+}
+
+// showEnd shows the end of a turn whose log does not show it.
+func (f *follower) showEnd(ctx context.Context) error {
 	events, err := f.eventsForEndedTurn(ctx)
 	if err == nil && ctx.Err() == nil {
-		f.showEach(events, show)
+		f.showEach(events)
 	}
 	return ignoreDisconnect(ctx, err)
 }
@@ -191,23 +212,36 @@ func ignoreDisconnect(ctx context.Context, err error) error {
 
 // showAll shows what becomes of events of the log, and what is due by the clock. It is
 // false when there is no more to show.
-func (f *follower) showAll(ctx context.Context, records []event.Record, w *clock, show func(a2a.Event) bool) (more bool, err error) {
+func (f *follower) showAll(ctx context.Context, records []event.Record) (more bool, err error) {
 	for i := range records {
 		events, err := f.eventsFor(ctx, &records[i])
-		if err != nil || ctx.Err() != nil || !f.showEach(events, show) {
+		if err != nil || ctx.Err() != nil || !f.showEach(events) {
 			return false, err
 		}
 	}
-	if w.flush.tryFire() && !f.showEach(f.answer.flushText(f.info), show) {
+	if f.clock.flush.tryFire() && !f.showEach(f.answer.flushText(f.info)) {
 		return false, nil
 	}
+	if f.clock.alive.tryFire() {
+		if err := f.keepAlive(); err != nil {
+			return false, err
+		}
+	}
+	f.setFlushAlarm()
 	return true, nil
 }
 
+// setFlushAlarm sets the time to send text if there is some.
+func (f *follower) setFlushAlarm() {
+	if f.answer.unsentBytes() > 0 && !f.quiet {
+		f.clock.flush.setOnce(flushDelay)
+	}
+}
+
 // showEach shows events. It is false when there is no more to show.
-func (f *follower) showEach(events []a2a.Event, show func(a2a.Event) bool) bool {
+func (f *follower) showEach(events []a2a.Event) bool {
 	for _, ev := range events {
-		if !f.quiet && !show(ev) {
+		if !f.quiet && !f.show(ev) {
 			return false
 		}
 	}

@@ -82,15 +82,19 @@ func (c *call) streamEvents(turn *service.Turn, after uint64) {
 	logger, id := c.settings.Logger, turn.ID // the turn itself and the call may be large, and are not kept
 	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
-		err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent)
-		if err == nil || errors.Is(err, server.ErrClientGone) {
-			return
+		if err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
+			abortStream(ctx, logger, id, err)
 		}
-		if ctx.Err() == nil {
-			logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", id), zap.Error(err))
-		}
-		panic(http.ErrAbortHandler) // the only way to end a response so that it is not whole
 	})
+}
+
+// abortStream ends a response so that it is not whole, which takes a panic. The error is
+// logged, unless the request has ended.
+func abortStream(ctx context.Context, logger *zap.Logger, turnID string, err error) {
+	if ctx.Err() == nil {
+		logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", turnID), zap.Error(err))
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // shortenEvent encodes an event that is too large for a stream: what it says is cut off,
