@@ -27,7 +27,7 @@ import (
 const (
 	maxCreation   = 3 * time.Millisecond
 	maxEventDelay = 100 * time.Millisecond
-	maxIdleKiB    = 22
+	maxIdleKiB    = 16
 	// One, and a few of the server for all.
 	maxIdleGoroutines = 1.01
 	maxRunOverTurn    = 1.3
@@ -120,7 +120,7 @@ func benchmarkIdleStreams(b *testing.B, stream idleStream) {
 		o.Runs, o.Body, o.Stream = idleStreams, asksBack, stream
 		_, end := runClients(b, o) // fills the caches of the store, which have a limit
 		end()
-		o.Kind, o.Clients = "idle", 100 // what is made once
+		o.Kind, o.Clients = "idle", 1_000 // what is made once
 		_, end = runClients(b, o)
 		end()
 		before := heldMemory(b)

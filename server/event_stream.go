@@ -76,7 +76,7 @@ func (s *EventStream) serveAfterHandler(w http.ResponseWriter, r *http.Request, 
 	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detachConn(x.mounted.router.server.events, r) {
 		s.conn = w.conn
 		r = r.WithContext(r.Context())
-		r.Body = http.NoBody // or the body keeps the buffers of net/http alive
+		r.Body, r.Header = http.NoBody, http.Header{} // not to keep the buffers of net/http and what they held
 		x.detached = &detachedStream{r, s, serve}
 		return
 	}

@@ -143,9 +143,7 @@ func (rt *router) serveRest(w *response, x *exchange) {
 		w.setWriteDeadline()
 		w.conn.finishResponse(!x.aborted && w.err == nil)
 	}()
-	ctx, end := rt.server.detachedContext(x.detached.request.Context())
-	defer end()
-	x.detached.serve(ctx, x.detached.out)
+	x.detached.serve(rt.server.newDetachedContext(x.detached.request.Context()), x.detached.out)
 }
 
 // answerUnrouted answers a request that no route matches, in the error format of

@@ -84,10 +84,7 @@ type modelUsed struct {
 }
 
 func newTranslator(facts runFacts) *translator {
-	return &translator{
-		facts: facts, model: facts.model,
-		asked: make(map[string]*event.InteractionRequest), resolved: make(map[string]bool), answered: make(map[string]bool),
-	}
+	return &translator{facts: facts, model: facts.model}
 }
 
 // translateRecord returns the events that a record of the log becomes. Records that clients

@@ -21,7 +21,7 @@ func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	if t.asked[d.ID] != nil {
 		return nil
 	}
-	t.asked[d.ID] = d
+	setEntry(&t.asked, d.ID, d)
 	if !forClient(d.Action) {
 		return []payload{interactionOf(&d.Request, t.clientToolName(d.Tool))}
 	}
@@ -41,14 +41,14 @@ func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 		return nil
 	}
 	again := t.resolved[d.TargetID]
-	t.resolved[d.TargetID] = true
+	setEntry(&t.resolved, d.TargetID, true)
 	switch {
 	case !forClient(asked.Action) && again, forClient(asked.Action) && d.Action != "resume":
 		return nil
 	case !forClient(asked.Action):
 		return []payload{interactionResolved{InteractionID: asked.ID, ToolUseID: callOf(asked.Tool, asked.CallID), Action: d.Action, Result: d.Result}}
 	case asked.Action != actionClientCall:
-		t.answered[asked.CallID] = true
+		setEntry(&t.answered, asked.CallID, true)
 		text := echoText(answerText(d.Result))
 		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}
 	}
@@ -59,7 +59,7 @@ func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 	if json.Unmarshal(d.Result, &given) != nil {
 		return nil
 	}
-	t.answered[asked.CallID] = true
+	setEntry(&t.answered, asked.CallID, true)
 	in := localToolResultIn{ToolUseID: asked.CallID}
 	if given.Error != nil {
 		text := echoText(*given.Error)
@@ -101,4 +101,13 @@ func callOf(tool, callID string) string {
 		return ""
 	}
 	return callID
+}
+
+// setEntry sets an entry of a map, which is made with the first one: most streams need none
+// of a translator's maps.
+func setEntry[V any](m *map[string]V, key string, value V) {
+	if *m == nil {
+		*m = make(map[string]V)
+	}
+	(*m)[key] = value
 }

@@ -69,6 +69,7 @@ type Hub struct {
 func NewHub(ctx context.Context, s store.Events, logger *zap.Logger) *Hub {
 	h := &Hub{ctx: ctx, store: s, logger: logger, topics: make(map[string]*topic)}
 	h.tasks.Go(h.lookPeriodically)
+	h.tasks.Go(h.wakeAtEnd)
 	return h
 }
 
@@ -187,6 +188,17 @@ func (h *Hub) lookPeriodically() {
 		case <-h.ctx.Done():
 			return
 		}
+	}
+}
+
+// wakeAtEnd wakes all followers when the context of the hub ends.
+func (h *Hub) wakeAtEnd() {
+	<-h.ctx.Done()
+	h.mu.Lock()
+	followed := slices.Collect(maps.Values(h.topics))
+	h.mu.Unlock()
+	for _, t := range followed {
+		t.wakeAll()
 	}
 }
 

@@ -87,10 +87,10 @@ type reader struct {
 	news <-chan struct{}
 	// patience measures how long the reader waits.
 	patience *time.Timer
-	// waiter waits in place of the reader, if it is set. The contexts wake it until they
-	// are unlinked.
-	waiter                Waiter
-	unlink, unlinkService func() bool
+	// waiter waits in place of the reader, if it is set. The end of the caller's context
+	// wakes it until unlink, and the end of the hub while the topic has it.
+	waiter Waiter
+	unlink func() bool
 }
 
 // newReader returns a reader, which wakes the waiter, if there is one, when there are news
@@ -103,7 +103,6 @@ func (f *Follower) newReader(ctx context.Context, w Waiter) *reader {
 	if w != nil {
 		r.topic.addWaiter(w)
 		r.unlink = context.AfterFunc(ctx, w.Wake)
-		r.unlinkService = context.AfterFunc(r.hub.ctx, w.Wake)
 	}
 	return r
 }
@@ -112,7 +111,6 @@ func (f *Follower) newReader(ctx context.Context, w Waiter) *reader {
 func (r *reader) close() {
 	if r.waiter != nil {
 		r.unlink()
-		r.unlinkService()
 		r.topic.removeWaiter(r.waiter)
 	}
 	r.hub.leaveTopic(r.topic)
@@ -174,9 +172,11 @@ func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 // waitForNews waits for news. It is quiet when none came for as long as the reader
 // waits. Its stack is small, and so are those of what it calls: each idle stream has one.
 func (r *reader) waitForNews(ctx context.Context) (quiet bool, err error) {
-	if r.waiter != nil {
-		quiet, err = r.waiter.Wait(r.Idle) // which was woken if a context has ended
-	} else {
+	switch {
+	case r.hub.ctx.Err() != nil: // perhaps before the topic had the waiter
+	case r.waiter != nil:
+		quiet, err = r.waiter.Wait(r.Idle)
+	default:
 		quiet = r.waitForSignal(ctx)
 	}
 	switch {
