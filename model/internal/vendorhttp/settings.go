@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// CheckBaseURL checks where an API is, the setting base_url; empty is fine. An
-// SDK drops a query and would send a user and password in place of the key, so
-// neither is allowed.
+// CheckBaseURL checks where an API is, the setting base_url; empty is fine. A query
+// would be dropped, and a user and password be sent in place of the key, so neither
+// is allowed.
 func CheckBaseURL(raw string) diag.List {
 	if raw == "" {
 		return nil

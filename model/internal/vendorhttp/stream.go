@@ -24,7 +24,7 @@ var (
 
 // limitStream returns the body of a stream of server-sent events so that
 // reading fails when a single event, or the whole, is too large to be an
-// answer. The decoders of the SDKs gather the lines of an event without limit.
+// answer. What reads the events gathers the lines of each without limit.
 func limitStream(body io.ReadCloser) io.ReadCloser { return &limitedStream{body: body} }
 
 type limitedStream struct {
