@@ -114,63 +114,81 @@ type frames struct {
 // writeFrame adds the frame of an event, or of an error. It reports whether more may
 // follow.
 func (f *frames) writeFrame(ctx context.Context, b *bytes.Buffer, ev a2a.Event, err error) (more bool) {
-	one := &oneEvent{event: ev, err: err}
-	ctx = context.WithValue(context.WithoutCancel(ctx), oneEventKey{}, one)
-	ctx = a2alog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
-	f.handler.ServeHTTP(&frameWriter{http.Header{}, b}, f.newStreamRequest().WithContext(ctx))
+	one := &oneEvent{Context: context.WithoutCancel(ctx), event: ev, err: err, body: b}
+	f.handler.ServeHTTP(one, f.newStreamRequest().WithContext(a2alog.AttachLogger(one, discarded)))
 	return one.taken && err == nil
 }
 
-// newStreamRequest returns a request that is answered with a stream.
+// discarded is the log of requests that nobody sent.
+var discarded = slog.New(slog.DiscardHandler)
+
+// The requests that are answered with a stream, but for the body of those over JSON-RPC.
+var (
+	restStream    = &http.Request{Method: http.MethodGet, URL: &url.URL{Path: streamPath}, Body: http.NoBody}
+	oldRESTStream = &http.Request{Method: http.MethodGet, URL: &url.URL{Path: a2av0.RESTPathPrefix + streamPath}, Body: http.NoBody}
+)
+
+const streamPath = "/tasks/any:subscribe"
+
+// newStreamRequest returns a request that is answered with a stream. It is not to be
+// changed.
 func (f *frames) newStreamRequest() *http.Request {
-	const path, method, oldMethod = "/tasks/any:subscribe", "SubscribeToTask", "tasks/resubscribe"
-	r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{}, Body: http.NoBody}
+	r := restStream
 	if f.spoken == v03 {
-		r.URL.Path = a2av0.RESTPathPrefix + path
+		r = oldRESTStream
 	}
 	if !f.rpc {
 		return r
 	}
-	call := struct {
-		Version string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id,omitempty"`
-		Method  string          `json:"method"`
-		Params  struct{}        `json:"params"`
-	}{Version: "2.0", ID: f.id, Method: method}
+	method := "SubscribeToTask"
 	if f.spoken == v03 {
-		call.Method = oldMethod
+		method = "tasks/resubscribe"
 	}
-	body, err := json.Marshal(call)
-	if err != nil { // not reached: the id was read
-		return r
+	body := make([]byte, 0, 96+len(f.id))
+	body = append(body, `{"jsonrpc":"2.0","method":"`+method+`","params":{}`...)
+	if len(f.id) > 0 {
+		body = append(append(body, `,"id":`...), f.id...)
 	}
-	r.Method, r.Body = http.MethodPost, io.NopCloser(bytes.NewReader(body))
-	return r
+	return &http.Request{Method: http.MethodPost, URL: r.URL, Body: io.NopCloser(bytes.NewReader(append(body, '}')))}
 }
 
-// oneEvent is a stream of one event, or of one error.
+// oneEvent is a stream of one event, or of one error: the context of the request for it,
+// in which the handler finds it, and the response, whose body it collects.
 type oneEvent struct {
+	context.Context
 	event a2a.Event
 	err   error
 	// taken is set when the event could be encoded.
-	taken bool
+	taken  bool
+	header http.Header
+	body   *bytes.Buffer
+}
+
+// Value returns the event itself for oneEventKey.
+func (o *oneEvent) Value(key any) any {
+	if key == (oneEventKey{}) {
+		return o
+	}
+	return o.Context.Value(key)
 }
 
 type oneEventKey struct{}
 
 func (o *oneEvent) yieldEvent(yield func(a2a.Event, error) bool) { o.taken = yield(o.event, o.err) }
 
-// frameWriter collects the body of a response.
-type frameWriter struct {
-	header http.Header
-	*bytes.Buffer
+// Header returns the header, which nobody reads.
+func (o *oneEvent) Header() http.Header {
+	if o.header == nil {
+		o.header = http.Header{}
+	}
+	return o.header
 }
 
-// Header returns the header, which nobody reads.
-func (w *frameWriter) Header() http.Header { return w.header }
+// Write adds to the body.
+func (o *oneEvent) Write(p []byte) (int, error) { return o.body.Write(p) }
 
 // WriteHeader does nothing: the response has begun.
-func (*frameWriter) WriteHeader(int) {}
+func (*oneEvent) WriteHeader(int) {}
 
 // Flush does nothing: the whole frame is sent at once.
-func (*frameWriter) Flush() {}
+func (*oneEvent) Flush() {}
