@@ -56,6 +56,24 @@ func (d *Dispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) erro
 		}
 		on = given
 	}
+	statement, args := d.insertStatement(jobs)
+	if _, err := on.Exec(ctx, statement, args...); err != nil {
+		return fmt.Errorf("enqueue %d jobs, the first for turn %s: %w", len(jobs), jobs[0].TurnID, err)
+	}
+	return nil
+}
+
+// EnqueueBatch queues jobs as Enqueue does, with the other statements of a batch,
+// which belongs to a transaction on the database of the pool.
+func (d *Dispatcher) EnqueueBatch(b *pgx.Batch, jobs []store.Job) {
+	if len(jobs) > 0 {
+		statement, args := d.insertStatement(jobs)
+		b.Queue(statement, args...)
+	}
+}
+
+// insertStatement returns the statement that inserts jobs, with its arguments.
+func (d *Dispatcher) insertStatement(jobs []store.Job) (statement string, args []any) {
 	ids, due, anyNow := make([]string, len(jobs)), make([]*time.Time, len(jobs)), false
 	for i := range jobs {
 		ids[i] = jobs[i].TurnID
@@ -65,12 +83,9 @@ func (d *Dispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) erro
 			due[i] = &jobs[i].NotBefore
 		}
 	}
-	statement := insert
+	statement = insert
 	if anyNow && d.ringer.beforeInsert() {
 		statement = insertAndRing
 	}
-	if _, err := on.Exec(ctx, statement, d.queue, maxAttempts, ids, due); err != nil {
-		return fmt.Errorf("enqueue %d jobs, the first for turn %s: %w", len(jobs), jobs[0].TurnID, err)
-	}
-	return nil
+	return statement, []any{d.queue, maxAttempts, ids, due}
 }

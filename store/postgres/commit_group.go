@@ -127,20 +127,15 @@ func (s *Store) transactGroup(ctx context.Context, g *group) error {
 		return err
 	}
 	defer conn.Release()
-	tx, err := conn.Begin(ctx)
-	if err == nil {
-		err = g.writeChanges(ctx, tx)
-	}
-	if err != nil {
-		if tx != nil {
-			_ = tx.Rollback(ctx) // a connection that was lost has no transaction
-		}
+	tx := joinedTx{conn}
+	if err := g.writeChanges(ctx, tx); err != nil {
+		tx.rollback(ctx)
 		if isDisconnected(err, conn.Conn()) {
 			err = &unreachableError{cause: err}
 		}
 		return err
 	}
-	err = tx.Commit(ctx)
+	err = tx.commit(ctx)
 	if err != nil && isDisconnected(err, conn.Conn()) {
 		return s.makeCertain(ctx, g, err)
 	}
@@ -200,7 +195,7 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 }
 
 // writeChanges makes the changes of a group in a transaction.
-func (g *group) writeChanges(ctx context.Context, tx pgx.Tx) error {
+func (g *group) writeChanges(ctx context.Context, tx joinedTx) error {
 	if err := g.lockTurns(ctx, tx); err != nil {
 		return err
 	}
@@ -216,15 +211,15 @@ func (g *group) writeChanges(ctx context.Context, tx pgx.Tx) error {
 	if err := g.queueStatements(ctx, &p, &found); err != nil {
 		return err
 	}
-	if err := p.sendQueued(ctx, tx); err != nil {
+	if err := g.store.queueJobs(ctx, tx, &p, g.jobs); err != nil {
 		return err
 	}
-	return g.store.enqueueJobs(ctx, tx, append(g.jobs, jobsOf(found)...))
+	return g.store.enqueueJoined(ctx, tx, jobsOf(found))
 }
 
 // lockTurns locks the turns of a group, and with those that end or begin to wait the
 // sessions and tenants that this makes room in.
-func (g *group) lockTurns(ctx context.Context, tx pgx.Tx) error {
+func (g *group) lockTurns(ctx context.Context, tx joinedTx) error {
 	var (
 		p        pipeline
 		ids      []string
@@ -242,6 +237,7 @@ func (g *group) lockTurns(ctx context.Context, tx pgx.Tx) error {
 			waiting = append(waiting, c.TurnID)
 		}
 	}
+	beginJoined(&p)
 	p.batch.Queue(limitLocks)
 	if len(leaving) > 0 {
 		g.store.lockTenants(ctx, &p, leaving...)

@@ -18,16 +18,19 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		return nil, err
 	}
 	id := n.Session.ID
+	if n.Key.Value == "" {
+		// The pool makes one transaction of the pipeline.
+		made, err = insertSession(ctx, s.pool, n)
+		return made, nameExisting(err, id)
+	}
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		known, err := claimKey(ctx, s.queries.WithTx(tx), n)
 		if err != nil {
 			return err
 		}
 		if known == "" {
-			if err := insertSession(ctx, tx, n); err != nil {
-				return err
-			}
-			known = id
+			made, err = insertSession(ctx, tx, n)
+			return err
 		}
 		row, err := s.queries.WithTx(tx).GetSession(ctx, known)
 		if err != nil {
@@ -36,19 +39,21 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		made, err = sessionOf(&row)
 		return err
 	})
+	return made, nameExisting(err, id)
+}
+
+// nameExisting returns the error of a session that is created.
+func nameExisting(err error, id string) error {
 	if violatesUnique(err, "sessions_pkey") {
 		err = &store.ExistsError{Kind: "session", ID: id}
 	}
-	return made, wrapError("create session", id, err)
+	return wrapError("create session", id, err)
 }
 
 // claimKey takes the key of a request for it. When the key is taken it returns
 // the session that was made with it. Requests with one key wait for each other
 // here.
 func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known string, err error) {
-	if n.Key.Value == "" {
-		return "", nil
-	}
 	o := n.Session.Owner
 	scope := "session " + strconv.Quote(o.Tenant) + strconv.Quote(o.Subject)
 	taken, err := q.InsertKey(ctx, db.InsertKeyParams{
@@ -65,12 +70,13 @@ func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known st
 	return before.ID, rules.CheckKey(n.Key, before.Hash, before.ID)
 }
 
-// insertSession stores a session with the chain that it begins with.
-func insertSession(ctx context.Context, tx pgx.Tx, n *store.NewSession) error {
+// insertSession stores a session with the chain that it begins with, and returns
+// it as it is stored.
+func insertSession(ctx context.Context, to sender, n *store.NewSession) (*store.Session, error) {
 	v := &n.Session
 	labels, keys, values, err := labelsOf(v.Labels)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tip := v.Tip
 	if len(n.Base) > 0 {
@@ -88,9 +94,17 @@ func insertSession(ctx context.Context, tx pgx.Tx, n *store.NewSession) error {
 		insertBase(ctx, q, n),
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return p.sendQueued(ctx, tx)
+	var rows []db.Session
+	queueRows(&p, &rows, db.GetSession, v.ID)
+	if err := p.sendQueued(ctx, to); err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, pgx.ErrNoRows
+	}
+	return sessionOf(&rows[0])
 }
 
 func insertLabels(ctx context.Context, q *db.Queries, id string, keys, values []string) error {

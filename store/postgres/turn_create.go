@@ -8,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
-	"github.com/jackc/pgx/v5"
 )
 
 // CreateTurn stores a new turn and admits it if there is room.
@@ -16,7 +15,7 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
+	err = s.runJoined(ctx, func(tx joinedTx) error {
 		at, err := s.lookAtSession(ctx, tx, n)
 		if err != nil {
 			return err
@@ -27,19 +26,18 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 		}
 		delayed := n.Turn.NotBefore.After(n.Turn.CreatedAt)
 		admitted := !delayed && !at.busy && (s.tenantTurns <= 0 || at.admitted < int64(s.tenantTurns))
-		row, err := insertTurn(ctx, tx, n, admitted)
-		if err != nil {
-			return err
-		}
-		made = turnOf(row)
+		var jobs []store.Job // what makes room for a turn that is held queues it
 		switch {
 		case delayed: // it is admitted by the claim
-			return s.enqueueJobs(ctx, tx, []store.Job{{TurnID: made.ID, NotBefore: made.NotBefore}})
+			jobs = []store.Job{{TurnID: n.Turn.ID, NotBefore: n.Turn.NotBefore}}
 		case admitted:
-			return s.enqueueJobs(ctx, tx, []store.Job{{TurnID: made.ID}})
-		default:
-			return nil // what makes room for it queues it
+			jobs = []store.Job{{TurnID: n.Turn.ID}}
 		}
+		row, err := s.insertTurn(ctx, tx, n, admitted, jobs)
+		if err == nil {
+			made = turnOf(row)
+		}
+		return err
 	})
 	if violatesUnique(err, "turns_pkey") {
 		err = &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
@@ -62,7 +60,7 @@ type place struct {
 
 // lookAtSession locks the session of a new turn and returns what is there, or
 // why the turn cannot be made.
-func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) (at place, err error) {
+func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn) (at place, err error) {
 	t := &n.Turn
 	var (
 		p        pipeline
@@ -73,6 +71,7 @@ func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) 
 		live     []db.LiveTurnsRow
 		admitted []int64
 	)
+	beginJoined(&p)
 	if s.tenantTurns > 0 {
 		_ = p.queuedQueries().LockTenants(ctx, []string{t.Owner.Tenant}) // it is queued
 		queueColumn(&p, &admitted, db.CountAdmitted, t.Owner.Tenant)
@@ -116,8 +115,8 @@ func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) 
 // turnScope is where the key of a turn is unique.
 func turnScope(sessionID string) string { return "turn " + sessionID }
 
-// insertTurn stores a turn in its session, which is locked.
-func insertTurn(ctx context.Context, tx pgx.Tx, n *store.NewTurn, admitted bool) (*db.Turn, error) {
+// insertTurn stores a turn in its session, which is locked, and queues its jobs.
+func (s *Store) insertTurn(ctx context.Context, tx joinedTx, n *store.NewTurn, admitted bool, jobs []store.Job) (*db.Turn, error) {
 	t := &n.Turn
 	var (
 		p    pipeline
@@ -142,7 +141,7 @@ func insertTurn(ctx context.Context, tx pgx.Tx, n *store.NewTurn, admitted bool)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if err := p.sendQueued(ctx, tx); err != nil {
+	if err := s.queueJobs(ctx, tx, &p, jobs); err != nil {
 		return nil, err
 	}
 	return oneRow(rows), nil

@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// joinedTx is a transaction that begins with its first statements, in their
+// round trip: they follow beginJoined in a pipeline.
+type joinedTx struct {
+	conn *pgxpool.Conn
+}
+
+// beginJoined queues the begin of a joinedTx.
+func beginJoined(p *pipeline) { p.batch.Queue("begin") }
+
+// SendBatch sends statements of the transaction.
+func (t joinedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return t.conn.SendBatch(ctx, b)
+}
+
+// commit ends the transaction. Like pgx it returns an error when the database
+// rolled it back.
+func (t joinedTx) commit(ctx context.Context) error {
+	tag, err := t.conn.Exec(ctx, "commit")
+	if err == nil && tag.String() == "ROLLBACK" {
+		err = pgx.ErrTxCommitRollback
+	}
+	return err
+}
+
+// rollback ends the transaction if it has begun. The pool closes a connection
+// on which that fails.
+func (t joinedTx) rollback(ctx context.Context) {
+	if conn := t.conn.Conn(); !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
+		_, _ = t.conn.Exec(ctx, "rollback")
+	}
+}
+
+// openTx returns the transaction, which has begun, as one of pgx, for a queue that writes
+// its jobs in it. Its statement to begin does nothing.
+func (t joinedTx) openTx(ctx context.Context) (pgx.Tx, error) {
+	return t.conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: "select"})
+}
+
+// runJoined runs fn in a joinedTx, again from its beginning when it lost against
+// another transaction. The first pipeline that fn sends starts with beginJoined.
+func (s *Store) runJoined(ctx context.Context, fn func(tx joinedTx) error) error {
+	var err error
+	for range maxConflicts + 1 {
+		if err = s.runJoinedOnce(ctx, fn); !isConflict(err) {
+			break
+		}
+	}
+	return err
+}
+
+func (s *Store) runJoinedOnce(ctx context.Context, fn func(tx joinedTx) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	tx := joinedTx{conn}
+	defer tx.rollback(ctx)
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.commit(ctx)
+}
+
+// batchQueue is a store.Queue that can send its jobs with other statements.
+type batchQueue interface {
+	// EnqueueBatch queues the statement that queues jobs.
+	EnqueueBatch(b *pgx.Batch, jobs []store.Job)
+}
+
+// queueJobs queues the jobs of a pipeline's statements and sends both. A queue
+// that takes a transaction alone is called after them.
+func (s *Store) queueJobs(ctx context.Context, tx joinedTx, p *pipeline, jobs []store.Job) error {
+	s.mu.Lock()
+	q, _ := s.queue.(batchQueue)
+	s.mu.Unlock()
+	if q != nil && len(jobs) > 0 {
+		q.EnqueueBatch(&p.batch, jobs)
+		jobs = nil
+	}
+	if err := p.sendQueued(ctx, tx); err != nil {
+		return err
+	}
+	return s.enqueueJoined(ctx, tx, jobs)
+}
+
+// enqueueJoined tells the queue of jobs in a joinedTx.
+func (s *Store) enqueueJoined(ctx context.Context, tx joinedTx, jobs []store.Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	opened, err := tx.openTx(ctx)
+	if err != nil {
+		return err
+	}
+	return s.enqueueJobs(ctx, opened, jobs)
+}
