@@ -206,7 +206,7 @@ func (t *turn) showDelta(ev *model.Event) {
 	}
 	switch ev.Type {
 	case model.EventText:
-		t.host.Emit(&event.TextDelta{Delta: ev.Delta})
+		t.host.Emit(t.newTextDelta(ev.Delta))
 	case model.EventReasoning:
 		t.host.Emit(&event.ReasoningDelta{Delta: ev.Delta})
 	case model.EventReasoningEncrypted:
@@ -232,6 +232,19 @@ func (t *turn) showDelta(ev *model.Event) {
 		}
 	case model.EventFinish, model.EventServed:
 	}
+}
+
+// maxDeltaRun is how many text deltas are allocated at once.
+const maxDeltaRun = 16
+
+// newTextDelta returns the event of a piece of text. The events of a long answer are
+// allocated several at once, ever more up to maxDeltaRun.
+func (t *turn) newTextDelta(text string) *event.TextDelta {
+	if len(t.deltas) == cap(t.deltas) {
+		t.deltas = make([]event.TextDelta, 0, min(max(1, 2*cap(t.deltas)), maxDeltaRun))
+	}
+	t.deltas = append(t.deltas, event.TextDelta{Delta: text})
+	return &t.deltas[len(t.deltas)-1]
 }
 
 const (

@@ -125,6 +125,8 @@ type inference struct {
 	takeIn  func(model.Event, error) bool
 	failure error
 	over    <-chan struct{}
+	// deltas are the text deltas allocated last; those within its length are in use.
+	deltas []event.TextDelta
 	// call observes the model call.
 	call telemetry.ModelSpan
 	// plan is what the plugins made of the step's request.
