@@ -196,6 +196,20 @@ func TestMisspeltIDsDoNotMakeARevisionGrowForEver(t *testing.T) {
 	}
 }
 
+func TestAnEphemeralAgentResolvesWithFewAllocations(t *testing.T) { //nolint:paralleltest // counts allocations
+	rev := revision(t, tool("a", "b", "c"))
+	e := passing(func(a *spec.Agent) { a.AllowedTools = spec.Names{"a", "mine"} }, "mine")
+	const allowed = 150
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := resolve.ResolveEphemeral(t.Context(), rev, e, resolve.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > allowed {
+		t.Errorf("it makes %g allocations, at most %d are allowed", n, allowed)
+	}
+}
+
 func BenchmarkResolveEphemeral(b *testing.B) {
 	rev := revision(b, tool("a", "b", "c"))
 	e := passing(func(a *spec.Agent) { a.AllowedTools = spec.Names{"a", "mine"} }, "mine")
