@@ -84,7 +84,7 @@ func (b *batch) runCalls(ctx context.Context) error {
 	if may == 0 {
 		return err
 	}
-	b.inbox.cond.L = &b.inbox.mu
+	b.cond.L = &b.mu
 	for i := range may {
 		b.startCall(ctx, i)
 	}
