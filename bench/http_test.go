@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -132,16 +131,6 @@ func startServer(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	return "http://" + strings.TrimSpace(address) + "/v1"
-}
-
-// cpu returns the processor time that this process has used.
-func cpu(tb testing.TB) time.Duration {
-	tb.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // cpuOf returns the processor time of one run, the least of several rounds.

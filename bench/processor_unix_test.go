@@ -1,0 +1,17 @@
+package bench
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cpu returns the processor time that this process has used.
+func cpu(tb testing.TB) time.Duration {
+	tb.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
