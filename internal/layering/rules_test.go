@@ -11,6 +11,7 @@ var layers = []string{
 	"internal/testkit",
 	"bench",
 	"docs",
+	"examples",
 	"cmd",
 	"cli",
 	"app",
@@ -79,8 +80,8 @@ var rules = []rule{
 		why: "resolving reaches no network and reads no files",
 	},
 	{
-		except: []string{"app/shipped"}, own: implementations,
-		why: "an implementation is named in app/shipped and in tests alone",
+		except: []string{"app/shipped", "examples"}, own: implementations,
+		why: "an implementation is named in app/shipped, examples and tests alone",
 	},
 	{
 		packages: []string{"server"}, own: []string{"store", "dispatch"},
