@@ -1,0 +1,27 @@
+// Command acme is the runtime command with the components of a team: everything that the
+// runtime comes with, and a provider, a tool kind, a plugin kind and a command of its own.
+// validate, explain, diff, schema and completion know these like all others.
+package main
+
+import (
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli"
+)
+
+//docs:region main
+
+func main() {
+	cli.Main(cli.Settings{Components: components(), Version: "v0.1.0", Commands: []cli.Command{listAgents()}})
+}
+
+// components are those of the runtime and the team's own.
+func components() app.Components {
+	c := shipped.Components()
+	c.Kinds.Providers = append(c.Kinds.Providers, cannedKind())
+	c.Kinds.Tools = append(c.Kinds.Tools, ticketKind())
+	c.Kinds.Plugins = append(c.Kinds.Plugins, officeHoursKind())
+	return c
+}
+
+//docs:end
