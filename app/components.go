@@ -73,13 +73,15 @@ func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder
 	return b
 }
 
-// StoreDriver returns the driver of the store that a configuration names; nil if there
-// is no driver of that name.
+// StoreDriver returns the driver of the store that a configuration names. One that the
+// program was built without fails with a *MissingStoreError wherever it is used.
 func (c *Components) StoreDriver(f *config.File) *StoreDriver {
+	names := make([]string, 0, len(c.Stores))
 	for i := range c.Stores {
 		if c.Stores[i].Name == f.Store.Driver {
 			return &c.Stores[i]
 		}
+		names = append(names, c.Stores[i].Name)
 	}
-	return nil
+	return missingStore(&MissingStoreError{Name: f.Store.Driver, Known: names})
 }

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch"
@@ -22,6 +24,29 @@ type StoreDriver struct {
 	// OpenReadOnly opens it beside the processes that work on it; nil where nobody
 	// else sees what is kept.
 	OpenReadOnly func(context.Context, store.Settings) (*Engine, error)
+}
+
+// MissingStoreError reports that a configuration names a store that the program was built
+// without: Components does not list it.
+type MissingStoreError struct {
+	// Name is the store, and Known are those that the program has.
+	Name  string
+	Known []string
+}
+
+// Error names the store and those there are.
+func (e *MissingStoreError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("store.driver: this program was built without the store %q, and without any other", e.Name)
+	}
+	return fmt.Sprintf("store.driver: this program was built without the store %q; it has %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// missingStore returns a driver that fails.
+func missingStore(err error) *StoreDriver {
+	open := func(context.Context, store.Settings) (*Engine, error) { return nil, err }
+	migrate := func(context.Context, store.Settings) ([]string, error) { return nil, err }
+	return &StoreDriver{Shared: true, Migrate: migrate, Open: open, OpenReadOnly: open}
 }
 
 // Engine is an open store, and what brings its turns to workers.

@@ -104,7 +104,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	l.agent = args[0]
 	if o.session.id != "" {
 		l.parts = []string{"store", "turns"}
-		if driver := p.StoreDriver(l.file); driver != nil && driver.OpenReadOnly == nil {
+		if driver := p.StoreDriver(l.file); driver.OpenReadOnly == nil {
 			return p.complain(ctx, l, errForgets)
 		}
 	}
