@@ -38,11 +38,11 @@ type order struct {
 	Clients, Runs int
 	// Body is that of the request for a run.
 	Body string
-	// Path is the stream of a run that is read, and Settle how long clients have
-	// before what they see counts.
+	// Path is the stream of a run that is read, or for idle clients a file with such
+	// paths as JSON. Settle is how long clients have before what they see counts.
 	Path   string
 	Settle time.Duration
-	// Stream is where a run waits for its client, and how an idle client follows it.
+	// Stream is how an idle client follows a run.
 	Stream idleStream
 }
 
@@ -65,7 +65,9 @@ type clientReport struct {
 	Wall time.Duration
 	// Events is how many events were read.
 	Events int
-	Error  string
+	// Streams are the paths of the streams of the runs that were made.
+	Streams []string
+	Error   string
 }
 
 // TestServerClients is the process of clients. It does nothing unless it was
@@ -230,8 +232,9 @@ func createRuns(ctx context.Context, o order) (made clientReport, err error) {
 			break
 		}
 		begun := time.Now()
-		_, err = w.create(o.Body)
-		made.Took = append(made.Took, time.Since(begun))
+		var stream string
+		stream, err = w.create(o.Body)
+		made.Took, made.Streams = append(made.Took, time.Since(begun)), append(made.Streams, stream)
 	}
 	return made, err
 }
@@ -308,23 +311,28 @@ func between(data []byte, before, after string) string {
 	return string(found)
 }
 
-// idleRuns makes a run for each client and follows it until it waits for the
-// client. The connections stay open.
+// idleRuns follows each of the runs until it waits for its client. The connections stay
+// open.
 func idleRuns(ctx context.Context, o order) (made clientReport, err error) {
 	const makers = 16
-	wires := make([]*wire, o.Clients)
+	data, err := os.ReadFile(o.Path)
+	if err != nil {
+		return made, err
+	}
+	var streams []string
+	if err := json.Unmarshal(data, &streams); err != nil {
+		return made, err
+	}
+	wires := make([]*wire, len(streams))
 	errs := make([]error, makers)
 	var all sync.WaitGroup
 	for m := range makers {
 		all.Go(func() {
 			for i := m; i < len(wires) && errs[m] == nil; i += makers {
-				var stream string
 				if wires[i], errs[m] = dial(ctx, &o); errs[m] != nil {
 					break
 				}
-				if stream, errs[m] = wires[i].create(o.Body); errs[m] != nil {
-					break
-				}
+				stream := streams[i]
 				if o.Stream.Path != "" {
 					stream = fmt.Sprintf(o.Stream.Path, path.Base(path.Dir(stream)))
 				}

@@ -4,10 +4,12 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	goruntime "runtime"
 	"runtime/debug"
 	"slices"
@@ -99,7 +101,7 @@ func BenchmarkLiveStreams(b *testing.B) {
 }
 
 // BenchmarkIdleStreams measures the memory of streams with nothing to say, on each
-// surface: each of a run of its own, which waits for its client.
+// surface: each of a run of its own, which was made before and waits for its client.
 func BenchmarkIdleStreams(b *testing.B) {
 	for name, stream := range map[string]idleStream{
 		"agent_runs": {Until: `"type":"local_tool_call"`},
@@ -118,14 +120,26 @@ func benchmarkIdleStreams(b *testing.B, stream idleStream) {
 		s := serveRuns(b, onDisk(b, 64))
 		o := s.order("create")
 		o.Runs, o.Body, o.Stream = idleStreams, asksBack, stream
-		_, end := runClients(b, o) // fills the caches of the store, which have a limit
+		made, end := runClients(b, o)
 		end()
-		o.Kind, o.Clients = "idle", 1_000 // what is made once
-		_, end = runClients(b, o)
-		end()
+		follow := func(streams []string) (end func()) {
+			o.Kind, o.Path = "idle", filepath.Join(b.TempDir(), "streams.json")
+			data, err := json.Marshal(streams)
+			if err == nil {
+				err = os.WriteFile(o.Path, data, 0o600)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			_, end = runClients(b, o)
+			return end
+		}
+		follow(made.Streams)()                           // fills the caches of the store, whose size is limited
+		for goruntime.NumGoroutine() > idleStreams/100 { // streams whose clients have just gone
+			time.Sleep(50 * time.Millisecond)
+		}
 		before := heldMemory(b)
-		o.Clients = idleStreams
-		_, end = runClients(b, o)
+		end = follow(made.Streams)
 		time.Sleep(10 * time.Second) // until what was said before is let go
 		after := heldMemory(b)
 		end()
