@@ -187,7 +187,7 @@ func TestTheBinaryIsStaticAndKnowsItsVersion(t *testing.T) {
 	if err != nil || len(libraries) > 0 || slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		t.Errorf("it needs %v, %v", libraries, err)
 	}
-	lines := regexp.MustCompile(`CGO_ENABLED=0 go build -trimpath -tags (?:grpcnotrace|\$[(]TAGS[)]) -ldflags "[^"]*-X main\.release=\$[({]VERSION[)}]"`)
+	lines := regexp.MustCompile(`CGO_ENABLED=0 go build -trimpath -tags (?:grpcnotrace|\$[(]TAGS[)]) -gcflags=all=-dwarf=false -ldflags "[^"]*-X main\.release=\$[({]VERSION[)}]"`)
 	for _, name := range []string{"Makefile", "Dockerfile"} {
 		if !lines.MatchString(readText(t, name)) {
 			t.Errorf("%s builds it in another way", name)

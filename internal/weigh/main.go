@@ -44,7 +44,7 @@ func weigh(tags, file string) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	program, graph := filepath.Join(dir, "runtime"), filepath.Join(dir, "graph.json")
 	fmt.Fprintln(os.Stderr, "weigh: building without a cache, which takes minutes")
-	build := []string{"build", "-trimpath", "-tags", tags, "-debug-actiongraph", graph, "-o", program, "./cmd/runtime"}
+	build := []string{"build", "-trimpath", "-tags", tags, "-gcflags=all=-dwarf=false", "-debug-actiongraph", graph, "-o", program, "./cmd/runtime"}
 	if _, err := runGo(build, "GOCACHE="+filepath.Join(dir, "cache"), "GOFLAGS="); err != nil {
 		return err
 	}
