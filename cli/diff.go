@@ -70,9 +70,9 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 		return err
 	}
 	redact := func(text string) string { return hideNew(hideOld(text)) }
-	report := newDiffReport(diffs)
+	report := diffReport{resolve.NewDiffReport(diffs)}
 	if o.format.value == "json" {
-		err = writeRedacted(p.out, report, redact)
+		err = writeRedacted(p.out, report.DiffReport, redact)
 	} else {
 		_, err = io.WriteString(p.out, redact(report.text()))
 	}
@@ -106,27 +106,12 @@ func (p *program) resolved(ctx context.Context, files []string) (*registry.Revis
 }
 
 // diffReport is what diff says.
-type diffReport struct {
-	Same    bool                `json:"same"`
-	Widened bool                `json:"widened"`
-	Agents  []resolve.AgentDiff `json:"agents"`
-}
-
-func newDiffReport(diffs []resolve.AgentDiff) *diffReport {
-	r := &diffReport{Same: len(diffs) == 0, Agents: diffs}
-	if diffs == nil {
-		r.Agents = []resolve.AgentDiff{}
-	}
-	for i := range diffs {
-		r.Widened = r.Widened || diffs[i].Widened()
-	}
-	return r
-}
+type diffReport struct{ *resolve.DiffReport }
 
 // signs mark the kinds of changes.
 var signs = map[resolve.ChangeKind]string{resolve.Added: "+", resolve.Removed: "-", resolve.Changed: "~"}
 
-func (r *diffReport) text() string {
+func (r diffReport) text() string {
 	var b strings.Builder
 	var widened []string
 	for i := range r.Agents {

@@ -8,71 +8,23 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // explanation is what explain says of an agent.
 type explanation struct {
-	Agent       string               `json:"agent"`
-	Resolves    bool                 `json:"resolves"`
-	Path        string               `json:"path,omitempty"`
-	Model       string               `json:"model,omitempty"`
-	Upstream    string               `json:"upstream_model,omitempty"`
-	Provider    string               `json:"provider,omitempty"`
-	Pool        []string             `json:"pool,omitempty"`
-	Endpoint    string               `json:"endpoint,omitempty"`
-	Retried     bool                 `json:"retried"`
-	MaxRounds   int                  `json:"max_rounds,omitempty"`
-	Context     *spec.ContextPolicy  `json:"context_policy,omitempty"`
-	Plugins     []string             `json:"plugins"`
-	Tools       []resolve.ToolChoice `json:"tools"`
-	Offered     []string             `json:"offered_tools"`
-	Stages      []resolve.Stage      `json:"stages"`
-	Diagnostics diag.List            `json:"diagnostics"`
-
+	*resolve.Summary
 	loaded *loaded
 }
 
 // newExplanation returns what is known of an agent; e is nil when there is no
 // such agent.
 func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
-	x := &explanation{
-		Agent: agent, Resolves: !list.HasErrors(),
-		Plugins: []string{}, Tools: []resolve.ToolChoice{}, Offered: []string{}, Stages: []resolve.Stage{},
-		Diagnostics: append(diag.List{}, list...), loaded: l,
-	}
-	if e == nil {
-		return x
-	}
-	x.Agent, x.Path, x.Stages = e.Agent.ID, e.Path, e.Trace.Stages
-	if e.Agent.Endpoint != nil {
-		x.Endpoint = e.Agent.Endpoint.BaseURL
-		return x
-	}
-	x.Model, x.Retried, x.MaxRounds = e.Agent.ModelID, e.Retried, e.Agent.Rounds()
-	x.Context, x.Tools = e.Agent.ContextPolicy, append(x.Tools, e.Tools...)
-	if e.Model != nil {
-		x.Upstream, x.Provider = e.Model.UpstreamModel, e.Model.ProviderID
-	}
-	if e.Pool != nil {
-		for i := range e.Pool.Members {
-			x.Pool = append(x.Pool, e.Pool.Members[i].ModelID)
-		}
-	}
-	for _, p := range e.Plugins {
-		x.Plugins = append(x.Plugins, p.ID)
-	}
-	for i := range e.Tools {
-		if e.Tools[i].Offered() {
-			x.Offered = append(x.Offered, e.Tools[i].ID)
-		}
-	}
-	return x
+	return &explanation{resolve.Summarize(agent, e, list), l}
 }
 
 // json writes the explanation for programs.
 func (x *explanation) json(w io.Writer) error {
-	return writeRedacted(w, x, x.loaded.file.Redact)
+	return writeRedacted(w, x.Summary, x.loaded.file.Redact)
 }
 
 // text writes the explanation for people.

@@ -1,0 +1,20 @@
+package resolve
+
+// DiffReport is what a change does to the agents, in JSON: what "runtime diff --format
+// json" prints.
+type DiffReport struct {
+	// Same is set when no agent differs, and Widened when an agent may call what it
+	// could not call before.
+	Same    bool        `json:"same"`
+	Widened bool        `json:"widened"`
+	Agents  []AgentDiff `json:"agents"`
+}
+
+// NewDiffReport returns the report of what Diff found.
+func NewDiffReport(diffs []AgentDiff) *DiffReport {
+	r := &DiffReport{Same: len(diffs) == 0, Agents: append([]AgentDiff{}, diffs...)}
+	for i := range diffs {
+		r.Widened = r.Widened || diffs[i].Widened()
+	}
+	return r
+}
