@@ -36,6 +36,9 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 func (f *File) mergeFindings(load, build diag.List) diag.List {
 	causes := newCauses(load)
 	causes.meant = f.meant
+	for id := range f.unextended {
+		causes.below[diag.Key("agents", id)] = true // what it may inherit is not known
+	}
 	causes.addMissingRegistries(f.root)
 	list := slices.Clone(load)
 	for _, d := range build {
@@ -67,7 +70,11 @@ func onePerPlace(list diag.List) diag.List {
 	for _, d := range list {
 		k := key{d.Code, d.Message, d.Span}
 		if i, ok := seen[k]; ok && d.Line > 0 {
-			if out[i].Agent != d.Agent {
+			sameAgent := out[i].Agent == d.Agent
+			if len(d.Related) < len(out[i].Related) {
+				out[i] = d // at the agent that others inherit it from
+			}
+			if !sameAgent {
 				out[i].Agent = ""
 			}
 			continue
@@ -86,6 +93,7 @@ func (f *File) fillSpans(d *diag.Diagnostic) {
 		}
 	}
 	d.Related = slices.Clone(d.Related) // the caller keeps its own
+	f.relateOverlay(d)
 	for i := range d.Related {
 		r := &d.Related[i]
 		if r.Line != 0 || r.Path == "" {

@@ -141,6 +141,11 @@ type File struct {
 	// meant are the paths of fields that seem to be there under a misspelled
 	// name, so that they are not reported missing as well.
 	meant map[string]bool
+	// overlays are what patches and extended agents left behind, patched are the patches
+	// that were applied, and unextended the agents that extend what they cannot.
+	overlays   overlays
+	patched    []patch
+	unextended map[string]bool
 }
 
 // Files returns the names of the files that the configuration consists of: those

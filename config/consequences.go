@@ -78,7 +78,7 @@ func (c *consequences) addReferredRegistries(at []diag.Segment) {
 	case top == "model_pools":
 		c.uses["models"] = true
 	case top != "agents" && top != "defaults":
-	case len(rest) == 0:
+	case len(rest) == 0, rest[0].Key == extendsKey:
 		c.anyEntry()
 	default:
 		for _, registry := range referrers[rest[0].Key] {

@@ -18,6 +18,12 @@ type decoder struct {
 	strict   bool // a variable that is not set is an error
 	found    diag.List
 	scopes   []string // those that routes of the server need
+
+	// patches are those of all files; those that leavesOut names are not applied.
+	patches   []patch
+	leavesOut func(*patch) bool
+	// overlaid is how many fields patches and extended agents may still write out.
+	overlaid int
 }
 
 // addDiagnostic adds a diagnostic about the value n, or about the key of the place p if
@@ -38,12 +44,12 @@ func (d *decoder) addFinding(found diag.Diagnostic, n *node) reported {
 	doc := d.file.documents[n.document]
 	if !doc.countFinding(found.Severity) {
 		if doc.omitted == nil {
-			found.Span = doc.spanOfNode(n)
+			found.Span = doc.spanOfNode(d.file.overlays.asWritten(n))
 			doc.omitted = &found
 		}
 		return reported{}
 	}
-	found.Span = doc.spanOfNode(n)
+	found.Span = doc.spanOfNode(d.file.overlays.asWritten(n))
 	d.found = append(d.found, found)
 	return reported{&d.found[len(d.found)-1]}
 }
@@ -240,7 +246,9 @@ func (d *decoder) reportMissingField(name string, n *node, p *place, hint string
 	if d.file.meant[at.path()] {
 		return
 	}
-	if p != nil && p.node != nil {
+	if c, ok := d.file.overlays.cleared[n][name]; ok {
+		n = c.key
+	} else if p != nil && p.node != nil {
 		n = p.node
 	}
 	d.addDiagnostic(diag.MissingField, at, n, "%s is missing", name).setHint(hint)

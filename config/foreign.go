@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/nearest"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // A foreignName is what other systems call a field.
@@ -45,6 +44,7 @@ var foreignFields = map[string][]foreignName{
 		{"name id key agent_id", "", "an agent's name is its key under agents"},
 		{"type kind class agent_type", "", "agents have no type: one with model_id runs here, one with endpoint at a peer"},
 		{"verbose debug", "", "runtime run -v and the plugin of type log show what an agent does"},
+		{"inherits inherit inherits_from base base_agent parent from template prototype based_on", "extends", "write extends: the id of the agent to inherit from"},
 		{"skills capabilities expertise tags", "", "write what the agent is for into description"},
 	},
 	"model": {
@@ -156,6 +156,7 @@ var foreignTop = []foreignName{
 	{"permissions guardrails policies policy security", "", "write plugin_ids: [permission] and sections: {permission: …} in an agent or in defaults"},
 	{"env environment secrets vars variables", "", "variables come from the environment: write ${NAME} in a value"},
 	{"globals global common base", "defaults", "write defaults"},
+	{"patch overlay overlays override overrides", "patches", "write patches: {agents: {<id>: {…}}}"},
 	{"hooks middleware middlewares extensions callbacks", "plugins", "write plugins"},
 	{"database db storage persistence memory sessions checkpointer", "store", "write store: {driver: sqlite}"},
 	{"http api listen port host", "server", "write server: {listen: …}"},
@@ -191,7 +192,7 @@ var foreignKinds = map[string][]foreignName{
 // recordKind returns the key of the foreignFields table for a record.
 func recordKind(p *place, t reflect.Type) string {
 	switch t {
-	case reflect.TypeFor[spec.Agent](), defaultsType:
+	case agentType, defaultsType:
 		return "agent"
 	}
 	if p != nil && p.parent != nil && p.parent.parent == nil {

@@ -21,7 +21,8 @@ import (
 //
 // Of several files a later one overrides an earlier one: in a registry entry
 // by entry, in the defaults and in settings field by field. Remote agents add
-// up.
+// up. Then the patches of all files are applied, in the order of the files, and then
+// agents get the fields of those that they extend.
 func Load(paths []string, opts Options) (*File, diag.List, error) {
 	if len(paths) == 0 {
 		return nil, nil, errors.New("read configuration: no file is given")
@@ -49,8 +50,8 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 
 // Parse is Load for files that were read already. The file is never nil.
 func Parse(sources []Source, opts Options) (*File, diag.List) {
-	f := &File{}
-	d := &decoder{file: f, strict: opts.RequireVariables}
+	f := &File{overlays: newOverlays()}
+	d := &decoder{file: f, strict: opts.RequireVariables, overlaid: maxOverlaid}
 	d.expander = expander{lookup: opts.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal}
 	for i, source := range sources {
 		doc := &document{
@@ -83,6 +84,9 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 	}
 	for name := range d.expander.files {
 		f.addReferredFile(name)
+	}
+	for i := range list {
+		f.relateOverlay(&list[i])
 	}
 	f.redactor.sortValues()
 	f.nameCharacters(list)
@@ -180,11 +184,18 @@ func (d *decoder) mergeDocuments() *node {
 				}
 			case isExtension(name):
 				d.hideSecrets(value, false)
+			case name == patchesKey:
+				if d.isMapping(key, value) {
+					d.readPatches(key, value)
+					m.mergePatches(key, value)
+				}
 			case name != "version":
 				d.unknownTop(key, value)
 			}
 		}
 	}
+	d.applyPatches(&m)
+	d.extendAgents(&m)
 	return m.root
 }
 
@@ -260,8 +271,8 @@ type merger struct {
 	position map[*node]map[string]int
 }
 
-// setEntry puts an entry into a collection, in the place of one with the same key.
-func (m *merger) setEntry(into, key, value *node) {
+// positions returns where the keys of a collection that is merged into are.
+func (m *merger) positions(into *node) map[string]int {
 	at, ok := m.position[into]
 	if !ok {
 		at = make(map[string]int, len(into.children)/2)
@@ -270,12 +281,38 @@ func (m *merger) setEntry(into, key, value *node) {
 		}
 		m.position[into] = at
 	}
+	return at
+}
+
+// setEntry puts an entry into a collection, in the place of one with the same key.
+func (m *merger) setEntry(into, key, value *node) {
+	at := m.positions(into)
 	if i, ok := at[key.text]; ok {
 		into.children[i], into.children[i+1] = key, value
 		return
 	}
 	at[key.text] = len(into.children)
 	into.children = append(into.children, key, value)
+}
+
+// findEntry returns the value of an entry of a collection that is merged into, or nil.
+func (m *merger) findEntry(in *node, name string) *node {
+	if i, ok := m.positions(in)[name]; ok {
+		return in.children[i+1]
+	}
+	return nil
+}
+
+// replaceValue puts a value in the place of that of an entry which is there.
+func (m *merger) replaceValue(in *node, name string, value *node) {
+	in.children[m.positions(in)[name]+1] = value
+}
+
+// removeEntry removes an entry that is there.
+func (m *merger) removeEntry(from *node, name string) {
+	from.children = withoutField(from, name).children
+	delete(m.position, from)
+	m.positions(from)
 }
 
 // ownCollection returns the collection of a name in a collection, as one that may be
@@ -331,6 +368,23 @@ func (m *merger) mergeFields(key, value *node) {
 	for k, v := range value.pairs {
 		_, have := into.findField(k.text)
 		if contains(byKey, k.text) && v.kind == mappingNode && have != nil && have.kind == mappingNode {
+			m.mergeRegistry(into, k, v)
+			continue
+		}
+		m.setEntry(into, k, v)
+	}
+}
+
+// mergePatches merges the patches of a file with those of the files before, so that
+// their paths lead to them.
+func (m *merger) mergePatches(key, value *node) {
+	into := m.ownCollection(m.root, key.text)
+	if into == nil {
+		m.setEntry(m.root, key, value)
+		return
+	}
+	for k, v := range value.pairs {
+		if _, have := into.findField(k.text); v.kind == mappingNode && have != nil && have.kind == mappingNode {
 			m.mergeRegistry(into, k, v)
 			continue
 		}

@@ -45,6 +45,9 @@ func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {
 			return found{key: key, value: value}, true
 		}
 	}
+	if c, ok := f.overlays.cleared[from][segment.Key]; ok {
+		return found{key: c.key, value: c.value}, true // what is missing there was removed here
+	}
 	return found{}, false
 }
 
@@ -105,7 +108,7 @@ func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
 	if !ok || int(n.document) >= len(f.documents) {
 		return diag.Span{}, false
 	}
-	return f.documents[n.document].spanOfNode(n), true
+	return f.documents[n.document].spanOfNode(f.overlays.asWritten(n)), true
 }
 
 // namesItself reports whether a value is the id that a diagnostic is about, as

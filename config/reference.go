@@ -23,6 +23,7 @@ func Reference(kinds Kinds) string {
 	}
 	w.writeLine("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
 	w.writeLine("| [`defaults`](#defaults) | What agents inherit; what an agent says itself wins. |")
+	w.writeLine("| [`patches`](#patches) | %s |", patchesDoc)
 	for _, s := range processSettings {
 		w.writeLine("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
 	}
@@ -41,7 +42,7 @@ func Reference(kinds Kinds) string {
 		case "model_pools":
 			w.writeTable(recordOf(reflect.TypeFor[spec.Pool]()))
 		case "agents":
-			w.writeTable(recordOf(reflect.TypeFor[spec.Agent]()))
+			w.writeTable(recordOf(agentType))
 		case "schedules":
 			w.writeTable(recordOf(reflect.TypeFor[settings.Schedule]()))
 		}
@@ -50,6 +51,14 @@ func Reference(kinds Kinds) string {
 	w.writeTable(recordOf(reflect.TypeFor[spec.RemoteSource]()))
 	w.writeHeading(2, "defaults")
 	w.writeLine("Every field of an agent but `endpoint`.")
+	w.writeHeading(2, patchesKey)
+	w.writeLine("%s Below the name of a registry stand ids and, below each id, fields of its entry.", patchesDoc)
+	w.writeLine("\n| Field | Type | Default | Meaning |")
+	w.writeLine("|---|---|---|---|")
+	for _, name := range patchable {
+		w.writeLine("| `%s` | mapping of patches | – | Patches of [%s](#%s), by id; `null` removes the entry. |", name, name, name)
+	}
+	w.writeLine("| `%s` | `true` or `false` | `false` | %s Also a field of a single patch. |", allowWideningKey, allowWideningDoc)
 	for _, s := range processSettings {
 		w.writeHeading(2, s.name)
 		w.writeLine("%s", s.doc)

@@ -41,7 +41,7 @@ func topNames() []string {
 	for _, r := range registries {
 		names = append(names, r.name)
 	}
-	names = append(names, "remote_agents", "defaults")
+	names = append(names, "remote_agents", "defaults", patchesKey)
 	for _, s := range processSettings {
 		names = append(names, s.name)
 	}
@@ -286,6 +286,14 @@ func (d *decoder) remoteAgents() {
 	}
 }
 
+// agent is an agent as files declare it.
+type agent struct {
+	Extends string `json:"extends,omitempty" doc:"The agent whose fields this one inherits. Its own fields are merged over them: mappings key by key, lists and texts as a whole, and null clears a field."`
+	spec.Agent
+}
+
+var agentType = reflect.TypeFor[agent]()
+
 // decodeAgents decodes the defaults and the agents. What an agent inherits is
 // checked together with the agent, but reported at the defaults only.
 func (d *decoder) decodeAgents() {
@@ -301,13 +309,17 @@ func (d *decoder) decodeAgents() {
 		}
 	}
 	d.eachEntry("agents", func(id string, n *node, p *place, _ bool) {
-		agent, start := decodeRecord[spec.Agent](d, id, n, p)
+		entry, start := decodeRecord[agent](d, id, n, p)
+		agent := entry.Agent
 		d.file.Agents = append(d.file.Agents, &agent)
 		merged, origin := d.file.Defaults.Apply(&agent)
 		found := checkForm(agent.OutputSchema)
 		for _, one := range merged.Validate() {
 			if origin.Path("", one.Path) != one.Path || one.Path == "model_id" && agent.ModelID == "" && inherited["model_id"] {
 				continue // stands in the defaults, and is reported there
+			}
+			if one.Code == diag.MissingField && d.file.unextended[id] {
+				continue // may be inherited
 			}
 			found = append(found, one.ForAgent(id))
 		}

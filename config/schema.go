@@ -25,7 +25,7 @@ var extensions = object{{"^x-.", true}}
 // formats would refuse the variable. Sections that none of kinds claims are
 // allowed, because Parse allows them, too.
 func Schema(kinds Kinds) json.RawMessage {
-	w := &schemaWriter{sections: kinds.Sections, names: map[reflect.Type]string{}, taken: map[string]bool{}}
+	w := &schemaWriter{sections: kinds.Sections, names: map[recordForm]string{}, taken: map[string]bool{}}
 	top := object{{"version", object{
 		{"description", "The version of the file format."},
 		{"const", Version},
@@ -41,6 +41,7 @@ func Schema(kinds Kinds) json.RawMessage {
 	top = top.with("defaults", orNull(object{
 		{"description", "What agents inherit; what an agent says itself wins."},
 	}.with("$ref", w.recordRef(defaultsType)[0].value)))
+	top = top.with(patchesKey, w.patchesSchema(kinds))
 	for _, s := range processSettings {
 		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.recordRef(s.typ)[0].value)))
 	}
@@ -65,8 +66,17 @@ func Schema(kinds Kinds) json.RawMessage {
 type schemaWriter struct {
 	sections []plugins.Section
 	defs     object
-	names    map[reflect.Type]string
+	names    map[recordForm]string
 	taken    map[string]bool
+	// patch is set while the schema of what patches contain is written: no field is
+	// required, and null clears any.
+	patch bool
+}
+
+// recordForm is a record, or a patch of it.
+type recordForm struct {
+	typ   reflect.Type
+	patch bool
 }
 
 // registrySchema returns the schema of a top-level mapping.
@@ -88,7 +98,7 @@ func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 	case "schedules":
 		entry = w.recordRef(reflect.TypeFor[settings.Schedule]())
 	default:
-		entry = w.recordRef(reflect.TypeFor[spec.Agent]())
+		entry = w.recordRef(agentType)
 	}
 	return object{
 		{"description", r.doc},
@@ -160,13 +170,14 @@ func (w *schemaWriter) addDefinition(name string, schema object) {
 // recordRef returns a reference to the definition of a record, which it adds the
 // first time.
 func (w *schemaWriter) recordRef(t reflect.Type) object {
-	name, ok := w.names[t]
+	form := recordForm{t, w.patch}
+	name, ok := w.names[form]
 	if !ok {
 		name = w.definitionName(t)
-		w.names[t] = name
+		w.names[form] = name
 		w.addDefinition(name, nil) // takes its place before those of its fields
 		r := recordOf(t)
-		if r.variant != nil {
+		if r.variant != nil && !w.patch {
 			w.addDefinition(name, w.variantsSchema(name, r))
 		} else {
 			w.addDefinition(name, w.fieldsSchema(r, "", nil, r.fields))
@@ -178,9 +189,13 @@ func (w *schemaWriter) recordRef(t reflect.Type) object {
 // definitionName returns the name of a record's definition: that of its type, made
 // unique.
 func (w *schemaWriter) definitionName(t reflect.Type) string {
-	name := recordName(t)
+	own := recordName(t)
+	if w.patch {
+		own = patchName(own)
+	}
+	name := own
 	for i := 2; w.taken[name]; i++ {
-		name = recordName(t) + strconv.Itoa(i)
+		name = own + strconv.Itoa(i)
 	}
 	return name
 }
@@ -244,7 +259,7 @@ func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object
 			}
 			spelled = append(spelled, s.name)
 		}
-		if f.required {
+		if f.required && !w.patch {
 			required = append(required, f.name)
 		}
 	}

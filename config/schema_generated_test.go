@@ -112,8 +112,8 @@ func (g *generator) object(s map[string]any, depth int) any {
 	slices.Sort(names)
 	required, _ := s["required"].([]any)
 	for _, name := range names {
-		if name == "file" || name == "retry" {
-			continue // a file would have to exist, a section is not the loader's
+		if name == "file" || name == "retry" || name == "patches" || name == "extends" {
+			continue // a file or an entry would have to exist, a section is not the loader's
 		}
 		needed := slices.Contains(required, any(name)) && !g.odd()
 		if needed || rapid.IntRange(0, 3+depth).Draw(g.t, "present") == 0 {

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -13,6 +14,10 @@ import (
 func (w *schemaWriter) sectionsOf() object {
 	var properties object
 	for _, s := range w.sections {
+		if w.patch {
+			properties = properties.with(s.Key, object{{"description", s.Summary}})
+			continue
+		}
 		name := "section." + s.Key
 		if !w.taken[name] {
 			w.taken[name] = true
@@ -146,10 +151,16 @@ func (o object) mayBeText() bool {
 
 // decodeOrdered reads a JSON value, with objects that keep the order of their
 // members.
-func decodeOrdered(decoder *json.Decoder) (any, error) {
+func decodeOrdered(decoder *json.Decoder) (any, error) { return decodeNested(decoder, 0) }
+
+// decodeNested is decodeOrdered for a value that is so many collections deep.
+func decodeNested(decoder *json.Decoder, depth int) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {
 		return nil, err
+	}
+	if _, opens := token.(json.Delim); opens && depth >= maxDepth {
+		return nil, fmt.Errorf("collections are nested more than %d levels deep", maxDepth)
 	}
 	switch token {
 	case json.Delim('{'):
@@ -159,7 +170,7 @@ func decodeOrdered(decoder *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			value, err := decodeOrdered(decoder)
+			value, err := decodeNested(decoder, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -171,7 +182,7 @@ func decodeOrdered(decoder *json.Decoder) (any, error) {
 	case json.Delim('['):
 		list := []any{}
 		for decoder.More() {
-			value, err := decodeOrdered(decoder)
+			value, err := decodeNested(decoder, depth+1)
 			if err != nil {
 				return nil, err
 			}

@@ -56,6 +56,7 @@ func TestSchemaAndLoaderAgree(t *testing.T) {
 	schema := compiled(t)
 	model := "{provider_id: p, upstream_model: x%s}"
 	agent := "version: 1\nagents: {a: {model_id: m, %s}}\n"
+	patch := "version: 1\nagents: {a: {model_id: m, output_schema: {schema: {}}}}\npatches: {agents: {a: {%s}}}\n"
 	tool := "version: 1\ntools: {t: {type: command, command: [x], %s}}\n"
 	for _, tt := range []struct {
 		text  string
@@ -242,6 +243,36 @@ func TestSchemaAndLoaderAgree(t *testing.T) {
 		{oneAgent + "schedules: {s: {cron: \"\", agent: a, prompt: x}}\n", false},
 		{oneAgent + "schedules: {s/t: {cron: \"@daily\", agent: a, prompt: x}}\n", false},
 		{oneAgent + "schedules: []\n", false},
+
+		{fmt.Sprintf(agent, "extends: ~"), true},
+		{fmt.Sprintf(agent, "extends: [a]"), false},
+		{"version: 1\nagents: {a: {model_id: m}, b: {extends: a}}\n", true},
+		{"version: 1\npatches:\n", true},
+		{"version: 1\npatches: []\n", false},
+		{"version: 1\npatches: {agents: , allow_widening: true, x-why: because}\n", true},
+		{"version: 1\npatches: {allow_widening: 1}\n", false},
+		{"version: 1\npatches: {store: {}}\n", false},
+		{"version: 1\npatches: {agents: [a]}\n", false},
+		{fmt.Sprintf(patch, "max_rounds: 3, allow_widening: false"), true},
+		{fmt.Sprintf(patch, "max_rounds: ~, description: ~, sections: ~, x-a: 1"), true},
+		{fmt.Sprintf(patch, "max_rounds: -1"), false},
+		{fmt.Sprintf(patch, "max_round: 1"), false},
+		{fmt.Sprintf(patch, "allow_widening: 1"), false},
+		{fmt.Sprintf(patch, "budgets: {max_tokens: 5, max_cost: ~}"), true},
+		{fmt.Sprintf(patch, "budgets: {tokens: 5}"), false},
+		{fmt.Sprintf(patch, "output_schema: {name: x}"), true}, // the agent has the schema
+		{fmt.Sprintf(patch, "tool_budgets: {t: ~, u: {max_calls: 3}}"), true},
+		{fmt.Sprintf(patch, "stop_conditions: [{type: timeout, seconds: 3}]"), true},
+		{fmt.Sprintf(patch, "stop_conditions: [{rounds: 3}]"), false},
+		{fmt.Sprintf(patch, "sections: {retry: ~, x: {a: 1}}"), true},
+		{"version: 1\nagents: {a: {model_id: m}, b: {model_id: m}}\npatches: {agents: {b: ~}}\n", true},
+		{"version: 1\nagents: {a: {model_id: m}}\npatches: {agents: {a: 3}}\n", false},
+		{"version: 1\nmodels: {m: " + fmt.Sprintf(model, "") + "}\npatches: {models: {m: {upstream_model: y, context_window: ~}}}\n", true},
+		{"version: 1\nmodels: {m: " + fmt.Sprintf(model, "") + "}\npatches: {models: {m: {upstream: y}}}\n", false},
+		{fmt.Sprintf(tool, "") + "patches: {tools: {t: {timeout_ms: 5, effect: ~}}}\n", true},
+		{fmt.Sprintf(tool, "") + "patches: {tools: {t: {type: command, command: [y, z]}}}\n", true},
+		{fmt.Sprintf(tool, "") + "patches: {tools: {t: {timeouts: 5}}}\n", false},
+		{fmt.Sprintf(tool, "") + "patches: {tools: {t: {type: nothing}}}\n", false},
 	} {
 		_, list := parseDocument(t, tt.text)
 		if got := !list.HasErrors(); got != tt.valid {

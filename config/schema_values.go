@@ -15,12 +15,12 @@ func (w *schemaWriter) propertySchema(r *record, f *field) object {
 		schema = schema.with("default", typedDefault(f))
 	}
 	var value object
-	if f.name == "sections" && (r.typ == defaultsType || r.typ == reflect.TypeFor[spec.Agent]()) {
+	if f.name == "sections" && (r.typ == defaultsType || r.typ == agentType) {
 		value = w.sectionsOf()
 	} else {
 		value = w.valueSchema(f, f.typ)
 	}
-	if f.required {
+	if f.required && !w.patch {
 		switch shapeOf(f.typ) {
 		case textShape:
 			value = value.with("minLength", 1)
@@ -72,9 +72,13 @@ func (w *schemaWriter) valueSchema(f *field, t reflect.Type) object {
 		return w.valueSchema(f, t.Elem())
 	case listShape:
 		list := withLimits(object{{"type", "array"}}, "minItems", "maxItems", f)
-		return list.with("items", w.valueSchema(f.elementField(), t.Elem()))
+		return list.with("items", w.wholeSchema(f.elementField(), t.Elem()))
 	case mapShape:
-		return object{{"type", "object"}, {"additionalProperties", w.valueSchema(f.elementField(), t.Elem())}}
+		element := w.valueSchema(f.elementField(), t.Elem())
+		if w.patch {
+			element = orNull(element)
+		}
+		return object{{"type", "object"}, {"additionalProperties", element}}
 	case recordShape:
 		return w.recordRef(t)
 	case unsupportedShape:

@@ -23,8 +23,8 @@ const (
 	InvalidID Code = "invalid-id"
 	// UnsetVariable is reported for ${NAME} without a value or a default.
 	UnsetVariable Code = "unset-variable"
-	// AgentNotFound is reported for a delegate, or an asked-for agent, that
-	// does not exist.
+	// AgentNotFound is reported for a delegate, an extended or an asked-for agent
+	// that does not exist.
 	AgentNotFound Code = "agent-not-found"
 	// ModelNotFound is reported for a reference to a model that does not exist.
 	ModelNotFound Code = "model-not-found"
@@ -93,6 +93,8 @@ const (
 	NoCatalog Code = "no-catalog"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
+	// UnmatchedPatch is reported for a patch of an entry that does not exist.
+	UnmatchedPatch Code = "unmatched-patch"
 	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known
 	// code, gives no reason, is about an error, or silences nothing.
 	InvalidIgnore Code = "invalid-ignore"
@@ -116,7 +118,7 @@ var codes = []Info{
 	{DuplicateID, Error, "Two entries of a registry have one id."},
 	{InvalidID, Error, "An id does not fit the grammar of ids."},
 	{UnsetVariable, Warning, "A ${NAME} has neither a value nor a default."},
-	{AgentNotFound, Error, "A delegate, a hand-off or the asked-for agent does not exist."},
+	{AgentNotFound, Error, "A delegate, a hand-off, an extended or the asked-for agent does not exist."},
 	{ModelNotFound, Error, "A reference names a model or pool that does not exist."},
 	{ProviderNotFound, Error, "A reference names a provider that does not exist."},
 	{PluginNotFound, Error, "A reference names a plugin that does not exist."},
@@ -145,6 +147,7 @@ var codes = []Info{
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
 	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
+	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
 	{InvalidIgnore, Warning, "A comment `# runtime: ignore` has an unknown code or no reason, is about an error, or silences nothing."},
 }
 
@@ -167,7 +170,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, UnmatchedPatch:
 		return true
 	default:
 		return false

@@ -1,0 +1,223 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+const (
+	extendsKey = "extends"
+	// maxExtends is how many agents may stand below one that extends another.
+	maxExtends = 8
+)
+
+// An extension is an agent that extends another.
+type extension struct {
+	id, base   string
+	key, value *node // of extends
+	// chain is how many agents it builds on, and broken is set if one of them is
+	// missing, or it builds on itself.
+	chain  int
+	broken bool
+	known  bool
+}
+
+// extendAgents gives agents the fields of the agents that they extend. It comes after
+// the patches: who extends an agent inherits what is patched.
+func (d *decoder) extendAgents(m *merger) {
+	_, agents := m.root.findField("agents")
+	extensions := findExtensions(agents)
+	if len(extensions) == 0 {
+		return
+	}
+	agents = m.ownCollection(m.root, "agents")
+	entries := make(map[string]*node, len(agents.children)/2)
+	for key, value := range agents.pairs {
+		entries[key.text] = value
+	}
+	e := &extender{decoder: d, extensions: extensions, entries: entries, done: map[string]bool{}}
+	for key := range agents.pairs {
+		if x := extensions[key.text]; x != nil {
+			e.measureChain(x)
+		}
+	}
+	for key := range agents.pairs {
+		x := extensions[key.text]
+		if x == nil {
+			continue
+		}
+		if x.broken {
+			if d.file.unextended == nil {
+				d.file.unextended = map[string]bool{}
+			}
+			d.file.unextended[x.id] = true
+			continue
+		}
+		e.extendAgent(x)
+		if d.overlaid < 0 {
+			d.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(extendsKey, x.key), x.value)
+			return
+		}
+		m.replaceValue(agents, x.id, e.entries[x.id])
+	}
+}
+
+// findExtensions returns the agents that extend others, by id.
+func findExtensions(agents *node) map[string]*extension {
+	var found map[string]*extension
+	for id, agent := range agents.pairs {
+		key, value := agent.findField(extendsKey)
+		if value == nil || value.kind == nullNode {
+			continue
+		}
+		if found == nil {
+			found = map[string]*extension{}
+		}
+		x := &extension{id: id.text, base: value.text, key: key, value: value}
+		x.broken = value.kind != stringNode // reported where the field is decoded
+		x.known = x.broken
+		found[id.text] = x
+	}
+	return found
+}
+
+// extender extends the agents of a configuration.
+type extender struct {
+	*decoder
+	extensions map[string]*extension
+	entries    map[string]*node
+	done       map[string]bool
+}
+
+// measureChain finds out how many agents one builds on, and reports what is wrong with
+// the first of them that is at fault.
+func (e *extender) measureChain(x *extension) {
+	var open []*extension
+	for ; x != nil && !x.known; x = e.extensions[x.base] {
+		if at := slices.Index(open, x); at >= 0 {
+			e.reportCircle(open[at:])
+			break
+		}
+		open = append(open, x)
+	}
+	for _, x := range slices.Backward(open) {
+		if x.known {
+			continue
+		}
+		x.known = true
+		below := e.extensions[x.base]
+		entry, exists := e.entries[x.base]
+		switch {
+		case !exists:
+			x.broken = true
+			e.reportUnknownBase(x)
+		case below != nil:
+			x.chain, x.broken = below.chain+1, below.broken
+			if x.chain > maxExtends && !x.broken {
+				x.broken = true
+				e.reportExtends(x, diag.New(diag.InvalidValue, "", "%s builds on more than %d agents, one extending the other", clip.Text(x.id), maxExtends).
+					WithHint("extend one that is closer to the first"))
+			}
+		case entry.kind != mappingNode:
+			x.broken = true // reported where the agent is decoded
+		default:
+			x.chain = 1
+		}
+	}
+}
+
+// reportCircle reports agents that extend each other, at the first of them.
+func (e *extender) reportCircle(circle []*extension) {
+	names := make([]string, len(circle)+1)
+	for i, x := range circle {
+		x.known, x.broken = true, true
+		names[i] = clip.Text(x.id)
+	}
+	names[len(circle)] = names[0]
+	found := diag.New(diag.InvalidValue, "", "agents extend each other in a circle: %s", strings.Join(names, " → "))
+	if len(circle) == 1 {
+		found = diag.New(diag.InvalidValue, "", "the agent extends itself")
+	}
+	const shown = 8
+	for _, x := range circle[1:min(len(circle), shown)] {
+		found.Related = append(found.Related, diag.Related{
+			Message: "and " + clip.Text(x.id) + " extends " + clip.Text(x.base) + " here", Path: extendsPath(x.id),
+			Span: e.file.documents[x.value.document].spanOfNode(x.value),
+		})
+	}
+	e.reportExtends(circle[0], found)
+}
+
+// reportUnknownBase reports an agent that extends one that does not exist.
+func (e *extender) reportUnknownBase(x *extension) {
+	if e.file.Partial {
+		return
+	}
+	var ids []string
+	for id := range e.entries {
+		if id != x.id {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	e.reportExtends(x, diag.New(diag.AgentNotFound, "", "agent %q is not defined", clip.Text(x.base)).WithNearest(x.base, ids))
+}
+
+func (e *extender) reportExtends(x *extension, found diag.Diagnostic) {
+	found.Path, found.Agent = extendsPath(x.id), x.id
+	e.addFinding(found, x.value)
+}
+
+func extendsPath(id string) string { return diag.Key(diag.Key("agents", id), extendsKey) }
+
+// extendAgent merges an agent over the one that it extends, which is extended first.
+func (e *extender) extendAgent(x *extension) {
+	if e.done[x.id] {
+		return
+	}
+	e.done[x.id] = true
+	if below := e.extensions[x.base]; below != nil {
+		e.extendAgent(below)
+	}
+	m := e.newOverlayMerger(origin{})
+	m.base = x.base
+	own := e.entries[x.id]
+	e.entries[x.id] = m.mergeInto(e.inherited(e.entries[x.base], own), own, isNamesField)
+}
+
+// inherited returns what an agent inherits: all fields of the base but those that say
+// the same as one of its own. The allow fields count as one, as do the two ways to
+// configure compaction; see spec.Defaults.
+func (e *extender) inherited(base, own *node) *node {
+	left := []string{extendsKey}
+	if hasValue(own, "allowed_tools") || hasValue(own, "allowed_tool_patterns") {
+		left = append(left, "allowed_tools", "allowed_tool_patterns")
+	}
+	_, sections := own.findField("sections")
+	if hasValue(sections, spec.CompactionSection) {
+		left = append(left, "context_policy")
+	}
+	below := base
+	for _, name := range left {
+		below = withoutField(below, name)
+	}
+	if key, sections := below.findField("sections"); key != nil && hasValue(own, "context_policy") {
+		without := withoutField(sections, spec.CompactionSection)
+		e.file.overlays.share(without, sections)
+		below = withoutField(below, "sections")
+		below = &node{kind: below.kind, style: below.style, document: below.document, line: below.line, column: below.column,
+			children: append(slices.Clone(below.children), key, without)}
+	}
+	e.file.overlays.share(below, base)
+	return below
+}
+
+// hasValue reports whether an agent has a field. Null is a value of lists of names.
+func hasValue(n *node, name string) bool {
+	_, value := n.findField(name)
+	return value != nil && (value.kind != nullNode || isNamesField(name))
+}

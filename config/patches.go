@@ -1,0 +1,180 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+)
+
+const (
+	patchesKey       = "patches"
+	allowWideningKey = "allow_widening"
+
+	patchesDoc       = "Changes of entries that are defined elsewhere: absent fields stay, null clears a field, mappings are merged, anything else is replaced."
+	allowWideningDoc = "Whether patches may let agents do more than they may without them; otherwise that is an error."
+)
+
+// patchable are the registries whose entries can be patched.
+var patchable = []string{"providers", "models", "model_pools", "tools", "plugins", "agents"}
+
+// A patch changes one entry of a registry. Patches are applied when all files are
+// merged, in the order of the files.
+type patch struct {
+	registry, id string
+	// key is the id in the file, value what is merged into the entry, or a null that
+	// removes it.
+	key, value *node
+	place      *place
+	// mayWiden is set if the patch, or all of its file, says allow_widening.
+	mayWiden bool
+}
+
+// readPatches reads the patches of one file.
+func (d *decoder) readPatches(key, value *node) {
+	top := (*place)(nil).fieldPlace(patchesKey, key)
+	all := d.readAllowWidening(value, top)
+	for key, value := range value.pairs {
+		p := top.fieldPlace(key.text, key)
+		switch name := key.text; {
+		case name == allowWideningKey:
+		case slices.Contains(patchable, name):
+			d.readRegistryPatches(name, value, p, all)
+		case isExtension(name):
+			d.hideSecrets(value, false)
+		default:
+			d.unknownPatches(key, value, p)
+		}
+	}
+}
+
+// readRegistryPatches reads the patches of the entries of one registry.
+func (d *decoder) readRegistryPatches(registry string, value *node, p *place, all bool) {
+	if value.kind == nullNode {
+		return
+	}
+	if value.kind != mappingNode {
+		d.file.Partial = true
+		d.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), describeValue(value, false)).
+			setHint("write each patch under the id of its entry")
+		d.hideSecrets(value, false)
+		return
+	}
+	for key, value := range value.pairs {
+		at := p.fieldPlace(key.text, key)
+		switch {
+		case value.kind == nullNode && value.text == "":
+			d.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.text)).
+				setHint("write null to remove the entry")
+			continue
+		case value.kind != mappingNode && value.kind != nullNode:
+			d.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), describeValue(value, false))
+			d.hideSecrets(value, secretName(key.text))
+			continue
+		}
+		mayWiden := d.readAllowWidening(value, at) || all
+		d.patches = append(d.patches, patch{registry, key.text, key, withoutField(value, allowWideningKey), at, mayWiden})
+	}
+}
+
+// readAllowWidening returns what a mapping of patches, or one patch, says of widening.
+func (d *decoder) readAllowWidening(n *node, p *place) bool {
+	key, value := n.findField(allowWideningKey)
+	if value == nil || value.kind == nullNode {
+		return false
+	}
+	if value.kind != boolNode {
+		d.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, describeValue(value, false))
+		return false
+	}
+	return lowerBool(value.text) == "true"
+}
+
+// unknownPatches reports a key of patches that names no registry.
+func (d *decoder) unknownPatches(key, value *node, p *place) {
+	names := append(slices.Clone(patchable), allowWideningKey)
+	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.text))
+	found.setHint(listAllowed(names))
+	if near, ok := nearest.Of(key.text, names); ok {
+		found.setHint(didYouMean(near))
+	}
+	d.hideSecrets(value, secretName(key.text))
+}
+
+// withoutField returns a mapping without a field.
+func withoutField(n *node, name string) *node {
+	if key, _ := n.findField(name); key == nil {
+		return n
+	}
+	c := *n
+	c.children = slices.Clone(n.children)
+	for i := 0; i < len(c.children); i += 2 {
+		if c.children[i].text == name {
+			c.children = slices.Delete(c.children, i, i+2)
+			break
+		}
+	}
+	return &c
+}
+
+// applyPatches merges the patches into the entries of the merged files.
+func (d *decoder) applyPatches(m *merger) {
+	for i := range d.patches {
+		p := &d.patches[i]
+		if d.leavesOut != nil && d.leavesOut(p) {
+			continue
+		}
+		registry := m.ownCollection(m.root, p.registry)
+		var target *node
+		if registry != nil {
+			target = m.findEntry(registry, p.id)
+		}
+		if target == nil {
+			d.reportUnmatched(p, registry)
+			continue
+		}
+		d.file.patched = append(d.file.patched, *p)
+		if p.value.kind == nullNode {
+			d.hideSecrets(target, false)
+			m.removeEntry(registry, p.id)
+			d.file.overlays.setCleared(registry, p.id, clearing{p.key, p.value, origin{patched: true}})
+			continue
+		}
+		o := d.newOverlayMerger(origin{patched: true})
+		o.replaced = func(key, value *node) { d.hideSecrets(value, secretName(key.text)) }
+		merged := o.mergeInto(target, p.value, nil)
+		if d.overlaid < 0 {
+			d.reportOverlaid(p.place, p.key)
+			return
+		}
+		m.replaceValue(registry, p.id, merged)
+	}
+}
+
+// reportUnmatched reports a patch of an entry that does not exist.
+func (d *decoder) reportUnmatched(p *patch, registry *node) {
+	d.hideSecrets(p.value, false)
+	if d.file.Partial {
+		return
+	}
+	var ids []string
+	for key := range registry.pairs {
+		ids = append(ids, key.text)
+	}
+	found := diag.New(diag.UnmatchedPatch, p.place.path(), "there is no %s %q to patch", registryNamed(p.registry).noun, clip.Text(p.id)).WithNearest(p.id, ids)
+	if found.Hint == "" {
+		found = found.WithHint("patches change entries that exist; define it under %s", p.registry)
+	}
+	d.addFinding(found, p.key)
+}
+
+func (d *decoder) newOverlayMerger(by origin) *overlayMerger {
+	return &overlayMerger{overlays: &d.file.overlays, by: by, left: &d.overlaid}
+}
+
+// reportOverlaid reports that merging entries makes too much of them.
+func (d *decoder) reportOverlaid(p *place, n *node) {
+	d.file.Partial = true
+	d.addDiagnostic(diag.InvalidValue, p, n, "with what it patches and extends written out, the configuration has more than %d fields", maxOverlaid)
+}

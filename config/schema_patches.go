@@ -1,0 +1,157 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// patchName is the name of the definition of a patch.
+func patchName(name string) string { return "patch." + name }
+
+// patchesSchema returns the schema of patches. What fields an entry needs is checked
+// when it is merged, so no field is required there.
+func (w *schemaWriter) patchesSchema(kinds Kinds) object {
+	p := *w
+	p.patch = true
+	mayWiden := object{
+		{"description", "Whether the patch may let agents do more than they may without it; otherwise that is an error."},
+		{"type", []string{"boolean", "null"}},
+	}
+	var properties object
+	for _, r := range registries {
+		if !contains(patchable, r.name) {
+			continue
+		}
+		pattern := spec.IDPattern
+		if r.name == "tools" {
+			pattern = spec.ToolIDPattern
+		}
+		properties = properties.with(r.name, object{
+			{"description", "Patches of " + r.name + ": the id of an entry to what changes; null removes the entry."},
+			{"type", []string{"object", "null"}},
+			{"propertyNames", object{{"pattern", pattern}}},
+			{"additionalProperties", object{{"anyOf", []any{p.entryPatch(r.name, kinds, mayWiden), object{{"type", "null"}}}}}},
+		})
+	}
+	w.defs = p.defs
+	all := object{
+		{"description", allowWideningDoc},
+		{"type", []string{"boolean", "null"}},
+	}
+	w.addDefinition(patchesKey, object{
+		{"type", "object"},
+		{"properties", properties.with(allowWideningKey, all)},
+		{"patternProperties", extensions},
+		{"additionalProperties", false},
+	})
+	return orNull(object{
+		{"description", patchesDoc},
+	}.with("$ref", refTo(patchesKey)[0].value))
+}
+
+// entryPatch returns the schema of a patch of an entry.
+func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object) object {
+	var r *record
+	name := ""
+	switch registry {
+	case "providers":
+		return w.kindsPatch("provider", kindsOf(kinds.Providers), mayWiden)
+	case "tools":
+		return w.kindsPatch("tool", kindsOf(kinds.Tools), mayWiden)
+	case "plugins":
+		return w.kindsPatch("plugin", kindsOf(kinds.Plugins), mayWiden)
+	case "models":
+		name, r = "model", recordOf(reflect.TypeFor[spec.Model]())
+	case "model_pools":
+		name, r = "pool", recordOf(reflect.TypeFor[spec.Pool]())
+	default:
+		name, r = "agent", recordOf(agentType)
+	}
+	return w.addPatch(name, w.patchOf(r), nil, mayWiden)
+}
+
+// patchOf returns the properties of a patch of a record.
+func (w *schemaWriter) patchOf(r *record) object {
+	for _, m := range w.fieldsSchema(r, "", nil, r.fields) {
+		if properties, ok := m.value.(object); ok && m.name == "properties" {
+			return properties
+		}
+	}
+	return nil
+}
+
+// kindsPatch returns the schema of a patch of an entry whose type is not known: it may
+// have the fields of all kinds.
+func (w *schemaWriter) kindsPatch(name string, kinds []kind, mayWiden object) object {
+	var properties object
+	var types []string
+	alternatives := map[string][]any{}
+	for _, k := range kinds {
+		r := kindRecord(k)
+		if r == nil {
+			continue
+		}
+		types = append(types, k.typ)
+		for _, m := range w.patchOf(r) {
+			if !properties.has(m.name) {
+				properties = properties.with(m.name, nil)
+			}
+			alternatives[m.name] = addAlternative(alternatives[m.name], m.value)
+		}
+	}
+	for i := range properties {
+		of := alternatives[properties[i].name]
+		properties[i].value = object{{"anyOf", of}}
+		if len(of) == 1 {
+			properties[i].value = of[0]
+		}
+	}
+	var kind object
+	if len(types) > 0 {
+		kind = choiceSchema(types).with("description", "The kind of the "+name+".")
+	}
+	return w.addPatch(name, properties, kind, mayWiden)
+}
+
+// addAlternative adds a schema to others unless it is among them.
+func addAlternative(list []any, schema any) []any {
+	text, err := json.Marshal(schema)
+	for _, other := range list {
+		if known, e := json.Marshal(other); err == nil && e == nil && bytes.Equal(known, text) {
+			return list
+		}
+	}
+	return append(list, schema)
+}
+
+// addPatch adds the definition of a patch and returns a reference to it.
+func (w *schemaWriter) addPatch(name string, fields, kind, mayWiden object) object {
+	var properties object
+	if kind != nil {
+		properties = properties.with("type", orNull(kind))
+	}
+	for _, m := range fields {
+		if !properties.has(m.name) {
+			properties = append(properties, m)
+		}
+	}
+	def := patchName(name)
+	w.addDefinition(def, object{
+		{"type", "object"},
+		{"properties", properties.with(allowWideningKey, mayWiden)},
+		{"patternProperties", extensions},
+		{"additionalProperties", false},
+	})
+	return refTo(def)
+}
+
+// wholeSchema returns the schema of a value that a patch replaces as a whole, as an
+// element of a list.
+func (w *schemaWriter) wholeSchema(f *field, t reflect.Type) object {
+	defer func(patch bool) { w.patch = patch }(w.patch)
+	w.patch = false
+	return w.valueSchema(f, t)
+}
