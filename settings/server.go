@@ -22,6 +22,14 @@ const (
 	ListenNone = "none"
 )
 
+// The protocols that a server speaks, each by the name of the section below server that
+// configures it.
+const (
+	SurfaceA2A       = "a2a"
+	SurfaceAgentRuns = "agent_runs"
+	SurfaceNative    = "native"
+)
+
 // encryptionKeyBytes is the length of an encryption key.
 const encryptionKeyBytes = 32
 

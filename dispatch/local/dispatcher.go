@@ -85,6 +85,12 @@ func New(s Settings) *Dispatcher {
 	return d
 }
 
+// NewDispatcher is New for a program that is composed of components: what
+// app.Engine.NewDispatcher is to be for a store that serves one process.
+func NewDispatcher(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
+	return New(Settings{Concurrency: concurrency, Logger: logger}), nil
+}
+
 // Enqueue implements store.Queue. It never waits for a handler, does not use the
 // transaction, and has no errors. After Drain or Stop it drops the jobs.
 func (d *Dispatcher) Enqueue(_ context.Context, _ any, jobs []store.Job) error {

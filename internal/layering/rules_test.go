@@ -46,13 +46,17 @@ var siblings = map[string][]string{
 	"internal/testkit/pyenv":  {"internal/testkit/needs"},
 	"plugins/window":          {"plugins/core"},
 	"tools/mcp":               {"tools/toolset"},
-	"server":                  {"server/openapi"},
-	"server/a2a":              {"server/openapi"},
-	"service":                 {"service/webhook"},
-	"internal/jsonfit":        {"internal/clip"},
-	"internal/netguard":       {"internal/hostlist"},
-	"internal/pattern":        {"internal/panics"},
-	"internal/schema":         {"internal/nearest", "internal/panics"},
+	"app/shipped": {
+		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
+		"app/surfaces/a2a", "app/surfaces/agentruns", "app/surfaces/native", "app/turntools",
+	},
+	"server":            {"server/openapi"},
+	"server/a2a":        {"server/openapi"},
+	"service":           {"service/webhook"},
+	"internal/jsonfit":  {"internal/clip"},
+	"internal/netguard": {"internal/hostlist"},
+	"internal/pattern":  {"internal/panics"},
+	"internal/schema":   {"internal/nearest", "internal/panics"},
 }
 
 // rule keeps packages from others. Either stands for the package and for all that
@@ -80,8 +84,32 @@ var rules = []rule{
 		why: "resolving reaches no network and reads no files",
 	},
 	{
-		except: []string{"app/shipped", "examples"}, own: implementations,
-		why: "an implementation is named in app/shipped, examples and tests alone",
+		except: []string{"app/shipped", "app/stores", "app/surfaces", "app/turntools", "examples"}, own: implementations,
+		why: "an implementation is named where it becomes a component, in examples and in tests alone",
+	},
+	{
+		packages: []string{"app/shipped"}, own: stores,
+		why: "a store and its queue become a driver in app/stores",
+	},
+	{
+		except: []string{"app/shipped", "examples"}, own: []string{"app/stores", "app/surfaces", "app/turntools"},
+		why: "which components a program has is the choice of its list: app/shipped or one of its own",
+	},
+	{
+		except: []string{"cmd", "examples", "bench"}, own: []string{"app/shipped"},
+		why: "a package that names app/shipped links everything, so programs alone do",
+	},
+	{
+		packages: []string{"cli", "app/surfaces/native"}, own: implementations, foreign: drivers, indirectly: true,
+		why: "a program that leaves a component out does not contain it",
+	},
+	{
+		packages: []string{"app/stores/sqlite", "app/stores/memory"}, own: []string{"store/postgres", "dispatch/river"}, foreign: postgresDrivers, indirectly: true,
+		why: "a program without PostgreSQL contains no driver of it",
+	},
+	{
+		packages: []string{"app/surfaces/agentruns"}, own: []string{"backend/a2a", "server/a2a", "tools/mcp"}, foreign: []string{"github.com/a2aproject"}, indirectly: true,
+		why: "runs over HTTP need neither A2A nor MCP: app/turntools adds them",
 	},
 	{
 		packages: []string{"server"}, own: []string{"store", "dispatch"},
@@ -109,6 +137,16 @@ var implementations = []string{
 	"dispatch/local", "dispatch/river",
 	"server/a2a", "server/agentruns",
 }
+
+// stores are those of them that keep records, with what queues turns.
+var stores = []string{"store/memory", "store/postgres", "store/sqlite", "dispatch/local", "dispatch/river"}
+
+// drivers are modules of others that only implementations import, and postgresDrivers
+// those that reach PostgreSQL.
+var (
+	drivers         = append([]string{"modernc.org/sqlite", "github.com/a2aproject", "github.com/modelcontextprotocol"}, postgresDrivers...)
+	postgresDrivers = []string{"github.com/jackc", "github.com/riverqueue"}
+)
 
 // testModules are modules that only tests import: the SDKs of vendors, which would
 // double the size of the program, and what Google's brings along

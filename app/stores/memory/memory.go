@@ -1,0 +1,24 @@
+// Package memory is the store driver memory, as a component of a program.
+package memory
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/memory"
+)
+
+// Driver returns the driver.
+func Driver() app.StoreDriver {
+	return app.StoreDriver{Name: settings.StoreMemory, Migrate: migrate, Open: open}
+}
+
+// migrate does nothing: a store in memory is always new.
+func migrate(context.Context, store.Settings) ([]string, error) { return nil, nil }
+
+func open(_ context.Context, s store.Settings) (*app.Engine, error) {
+	return &app.Engine{Store: memory.New(s), NewDispatcher: local.NewDispatcher}, nil
+}
