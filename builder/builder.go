@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/local"
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
@@ -38,6 +39,8 @@ type AgentRuntimeBuilder struct {
 	warn                             func(diag.List)
 	newID                            func() string
 	depth                            int
+	// patched are the configurations with patches that must not widen access.
+	patched []*config.File
 }
 
 // New returns an empty builder.
@@ -231,10 +234,14 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 		return nil, found
 	}
 	more, _ := resolve.Check(ctx, rev)
+	found = append(found, more...)
+	if !found.HasErrors() {
+		found = append(found, b.checkPatches(ctx, rev)...)
+	}
 	if ctx.Err() != nil {
 		return nil, found
 	}
-	return rev, withoutAmbiguity(append(found, more...)).Dedup()
+	return rev, withoutAmbiguity(found).Dedup()
 }
 
 // withoutAmbiguity leaves out that references are ambiguous: the id that is a
@@ -261,7 +268,12 @@ func (b *AgentRuntimeBuilder) buildChecked(ctx context.Context, check registry.C
 		found = append(found, invalid.Diagnostics...)
 		err = invalid.Err
 	}
-	if err := errors.Join(b.joinedError(), err); err != nil {
+	err = errors.Join(b.joinedError(), err)
+	if err == nil && check != nil {
+		widened := b.checkPatches(ctx, store.Current())
+		found, err = append(found, widened...), widened.Err()
+	}
+	if err != nil {
 		return nil, &BuildError{Diagnostics: withoutAmbiguity(found).Dedup(), Err: err}
 	}
 	rt := runtime.New(runtime.Settings{

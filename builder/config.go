@@ -32,7 +32,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		if err != nil {
 			exec = model.Unavailable{Err: err}
 		}
-		b.addFingerprint(b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
+		setFingerprint(b.set, b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Providers.Path(e.ID), "provider", e.ID, err)
 		b.WithProvider(e.ID, exec)
 	}
@@ -41,7 +41,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		if err != nil {
 			tool = unavailableTool{err, parametersOf(e.Config)}
 		}
-		b.addFingerprint(b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
+		setFingerprint(b.set, b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
 		b.WithTool(e.ID, tool)
 	}
@@ -50,7 +50,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		if err != nil {
 			plugin = unavailablePlugin{}
 		}
-		b.addFingerprint(b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
+		setFingerprint(b.set, b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
 		b.WithPlugin(e.ID, plugin)
 	}
@@ -61,6 +61,9 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		}
 	}
 	b.withRecords(f)
+	if len(f.GuardedPatches()) > 0 {
+		b.patched = append(b.patched, f)
+	}
 	return b
 }
 
@@ -95,10 +98,10 @@ func createComponent[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (com
 	return e.Kind.Create(settings, e.Config)
 }
 
-// addFingerprint keeps the fingerprint of a component's settings. The description is
+// setFingerprint keeps the fingerprint of a component's settings. The description is
 // left out: it changes nothing of what the component does. Secrets do not
 // enter, because the settings write themselves without them.
-func (b *AgentRuntimeBuilder) addFingerprint(path, typ string, settings any) {
+func setFingerprint(set *registry.Set, path, typ string, settings any) {
 	data, err := json.Marshal(settings)
 	if err != nil {
 		return // settings that cannot be written have no fingerprint
@@ -112,7 +115,7 @@ func (b *AgentRuntimeBuilder) addFingerprint(path, typ string, settings any) {
 		return
 	}
 	sum := sha256.Sum256(append([]byte(typ+"\x1f"), data...))
-	b.set.Definitions[path] = hex.EncodeToString(sum[:])
+	set.Definitions[path] = hex.EncodeToString(sum[:])
 }
 
 func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {

@@ -19,6 +19,11 @@ func (b *AgentRuntimeBuilder) Publish(ctx context.Context, rt *runtime.AgentRunt
 	if err := b.joinedError(); err != nil {
 		return nil, &BuildError{Diagnostics: diag.FromError(err).Dedup(), Err: err}
 	}
+	if len(b.patched) > 0 {
+		if _, list := b.Check(ctx); list.HasErrors() {
+			return nil, &BuildError{Diagnostics: list, Err: list.Err()}
+		}
+	}
 	rev, err := rt.Publish(ctx, b.fillDraft)
 	if invalid, ok := errors.AsType[*registry.InvalidError](err); ok {
 		return nil, &BuildError{Diagnostics: invalid.Diagnostics.Dedup(), Err: invalid.Err}

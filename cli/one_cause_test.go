@@ -80,6 +80,8 @@ var mistakes = []mistake{
 	{diag.InvalidValue, "model_id: main", "extends: a"},
 	{diag.InvalidValue, "agents:\n", "agents:\n  b: {extends: c}\n  c: {extends: b, delegates: [a]}\n"},
 	{diag.ModelNotFound, "agents:", "patches: {agents: {a: {model_id: mian}}}\nagents:\n  b: {extends: a}"},
+	{diag.WidenedAccess, "agents:", "patches: {agents: {a: {allowed_tools: [wc, agent_run_b], delegates: [b]}}}\nagents:\n  b: {model_id: main}"},
+	{diag.InvalidValue, "agents:", "patches: {agents: {a: {allowed_tools: 3}}}\nagents:"},
 	{diag.UnmatchedPatch, "agents:", "patches: {agents: {b: {model_id: mian}}}\nagents:"},
 	{diag.UnmatchedPatch, "agents:", "patches: {tools: {wcc: {description: x}}}\nagents:"},
 	{diag.ModelNotFound, "model_id: main", "model_id: mian"},

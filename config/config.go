@@ -143,8 +143,12 @@ type File struct {
 	meant map[string]bool
 	// overlays are what patches and extended agents left behind, patched are the patches
 	// that were applied, and unextended the agents that extend what they cannot.
-	overlays   overlays
-	patched    []patch
+	overlays overlays
+	patched  []patch
+	// options are those that the files were read with, and included the files that
+	// their values are.
+	options    Options
+	included   map[string]included
 	unextended map[string]bool
 }
 

@@ -17,6 +17,8 @@ type consequences struct {
 	// uses are the registries that what is at fault may refer to, and lost those of
 	// which an entry may be missing.
 	uses, lost map[string]bool
+	// errors is set if anything could not be read: what agents may do is not known then.
+	errors bool
 	// unknownTop is set if a file has an unknown top-level key.
 	unknownTop bool
 }
@@ -32,6 +34,7 @@ func (c *consequences) addFinding(d *diag.Diagnostic) {
 		return
 	}
 	c.addReferredRegistries(at)
+	c.errors = c.errors || d.Severity == diag.Error
 	switch d.Code {
 	case diag.UnknownField:
 		c.unknownTop = c.unknownTop || len(at) == 1
@@ -117,6 +120,8 @@ func (c *consequences) isConsequence(d diag.Diagnostic) bool {
 		}
 	}
 	switch d.Code {
+	case diag.WidenedAccess:
+		return c.errors
 	case diag.UnusedDefinition:
 		return c.uses[at[0].Key]
 	case diag.ProviderNotFound:

@@ -50,7 +50,7 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 
 // Parse is Load for files that were read already. The file is never nil.
 func Parse(sources []Source, opts Options) (*File, diag.List) {
-	f := &File{overlays: newOverlays()}
+	f := &File{overlays: newOverlays(), options: opts}
 	d := &decoder{file: f, strict: opts.RequireVariables, overlaid: maxOverlaid}
 	d.expander = expander{lookup: opts.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal}
 	for i, source := range sources {
@@ -82,6 +82,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 		list = append(list, doc.omittedFindings()...)
 		f.Partial = f.Partial || doc.hasTooManyErrors()
 	}
+	f.included = d.expander.files
 	for name := range d.expander.files {
 		f.addReferredFile(name)
 	}

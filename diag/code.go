@@ -95,6 +95,9 @@ const (
 	UnusedDefinition Code = "unused-definition"
 	// UnmatchedPatch is reported for a patch of an entry that does not exist.
 	UnmatchedPatch Code = "unmatched-patch"
+	// WidenedAccess is reported for a patch that lets an agent do more than it may
+	// without the patch, and does not say allow_widening.
+	WidenedAccess Code = "widened-access"
 	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known
 	// code, gives no reason, is about an error, or silences nothing.
 	InvalidIgnore Code = "invalid-ignore"
@@ -148,6 +151,7 @@ var codes = []Info{
 	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
 	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
+	{WidenedAccess, Error, "A patch lets an agent do more than it may without the patch, and does not say `allow_widening: true`."},
 	{InvalidIgnore, Warning, "A comment `# runtime: ignore` has an unknown code or no reason, is about an error, or silences nothing."},
 }
 

@@ -70,12 +70,37 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 	if err != nil {
 		return nil, fmt.Errorf("before the change: %w", err)
 	}
+	return diffFrom(ctx, old, before, after)
+}
+
+// Widening is Diff for a change that must not widen access. It returns the differences
+// of the agents that may do more. An agent that does not resolve before the change
+// counts as new: what it may do then is more than nothing.
+func Widening(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
+	old := make(map[string]*Explanation)
+	for _, id := range before.Set().AgentIDs() {
+		if e, err := Explain(ctx, before, id); err == nil {
+			old[id] = e
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	diffs, err := diffFrom(ctx, old, before, after)
+	return slices.DeleteFunc(diffs, func(d AgentDiff) bool { return !d.Widened() }), err
+}
+
+// diffFrom compares a revision with the agents of an earlier one that resolve there.
+func diffFrom(ctx context.Context, old map[string]*Explanation, before, after *registry.Revision) ([]AgentDiff, error) {
 	fresh, err := explainAll(ctx, after)
 	if err != nil {
 		return nil, fmt.Errorf("after the change: %w", err)
 	}
 	var out []AgentDiff
 	for _, id := range before.Set().AgentIDs() {
+		if old[id] == nil {
+			continue
+		}
 		d := AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}}
 		if now := fresh[id]; now != nil {
 			reached := delegation{set: after.Set(), explained: fresh, root: now}

@@ -7,14 +7,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// handoffPrefix begins the id of every tool that hands the conversation to
+// HandoffPrefix begins the id of every tool that hands the conversation to
 // another agent.
-const handoffPrefix = "hand_off_to_"
+const HandoffPrefix = "hand_off_to_"
 
 // HandOffID returns the id of the tool that hands the conversation to an agent.
 // It is made as DelegateID makes one.
 func HandOffID(agentID string) string {
-	return handoffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
+	return HandoffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
 }
 
 // HandOff is the tool that hands the conversation to another agent.

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// Patch is a patch that must not widen access: neither it nor its file says
+// allow_widening.
+type Patch struct {
+	// Registry and ID name the entry, and Path the patch, as in patches.agents.a.
+	Registry, ID, Path string
+	// Removes is set if the patch removes the entry.
+	Removes bool
+
+	patch *patch
+	file  *File
+}
+
+// Fields returns the names of the fields that the patch has.
+func (p *Patch) Fields() []string {
+	var names []string
+	for key := range p.patch.value.pairs {
+		names = append(names, key.text)
+	}
+	return names
+}
+
+// Widens returns the diagnostic that the patch widens access, at one of its fields, or
+// at the patch itself when field is empty.
+func (p *Patch) Widens(field, format string, args ...any) diag.Diagnostic {
+	at, path := p.patch.key, p.Path
+	if key, _ := p.patch.value.findField(field); key != nil {
+		at, path = key, diag.Key(p.Path, field)
+	}
+	d := diag.New(diag.WidenedAccess, path, format, args...).
+		WithHint("if that is meant, add allow_widening: true to the patch")
+	d.Span = p.file.documents[at.document].spanOfNode(at)
+	if key, _ := p.file.findChild(p.file.findRegistry(p.Registry), p.ID); key != nil {
+		p.file.addRelated(&d, "the patched "+registryNamed(p.Registry).noun+" is here", diag.Key(p.Registry, p.ID), key)
+	}
+	return d
+}
+
+// GuardedPatches returns the patches that must not widen access, in the order in which
+// they were applied.
+func (f *File) GuardedPatches() []Patch {
+	var list []Patch
+	for i := range f.patched {
+		if p := &f.patched[i]; !p.mayWiden {
+			list = append(list, Patch{Registry: p.registry, ID: p.id, Path: p.place.path(), Removes: p.value.kind == nullNode, patch: p, file: f})
+		}
+	}
+	return list
+}
+
+// Extends returns the agents that an agent builds on, the nearest first.
+func (f *File) Extends(agentID string) []string {
+	var chain []string
+	for range maxExtends {
+		_, value := f.findEntry("agents", agentID).findField(extendsKey)
+		if value == nil || value.kind != stringNode || slices.Contains(chain, value.text) {
+			break
+		}
+		agentID = value.text
+		chain = append(chain, agentID)
+	}
+	return chain
+}
+
+// BeforePatches returns the providers, models, pools, tools, plugins and agents of the
+// configuration as they are without its guarded patches, or nil if it has none. What is
+// wrong with them is not reported: entries that are broken are marked.
+func (f *File) BeforePatches() *File {
+	if len(f.GuardedPatches()) == 0 {
+		return nil
+	}
+	before := &File{overlays: newOverlays(), Partial: f.Partial}
+	for _, doc := range f.documents {
+		before.documents = append(before.documents, &document{name: doc.name, dir: doc.dir, data: doc.data, root: doc.root})
+	}
+	d := &decoder{file: before, overlaid: maxOverlaid, leavesOut: func(p *patch) bool { return !p.mayWiden }}
+	d.expander = expander{lookup: f.options.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal, files: f.included}
+	before.root = d.mergeDocuments()
+	d.decodeComponents(f.options.Kinds)
+	d.decodeModels()
+	d.decodeAgents()
+	return before
+}
