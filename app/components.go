@@ -40,11 +40,18 @@ type Plugin struct {
 	Plugin plugins.Plugin
 }
 
-// ConfigKinds returns what a configuration may name: the kinds, and the sections that
-// agents may have.
+// ConfigKinds returns what a configuration may name: the kinds, the stores, the protocols
+// of the server, and the sections that agents may have.
 func (c *Components) ConfigKinds() config.Kinds {
 	k := c.Kinds
 	k.Scopes = c.Scopes()
+	k.Stores, k.Surfaces = make([]string, len(c.Stores)), make([]string, len(c.Surfaces))
+	for i := range c.Stores {
+		k.Stores[i] = c.Stores[i].Name
+	}
+	for i := range c.Surfaces {
+		k.Surfaces[i] = c.Surfaces[i].Name
+	}
 	k.Sections = resolve.Sections()
 	for _, p := range c.Plugins {
 		k.Sections = slices.Concat(k.Sections, p.Plugin.Descriptor().Sections)
@@ -54,7 +61,7 @@ func (c *Components) ConfigKinds() config.Kinds {
 
 // Scopes returns all scopes that routes of the server need.
 func (c *Components) Scopes() []string {
-	all := slices.Clone(settings.Scopes)
+	all := slices.Clone(settings.CommonScopes)
 	for i := range c.Surfaces {
 		all = append(all, c.Surfaces[i].Scopes...)
 	}

@@ -15,7 +15,8 @@ import (
 
 // Surface is a protocol that the HTTP server speaks.
 type Surface struct {
-	// Name is also that of the protocol's webhooks.
+	// Name is also that of the protocol's webhooks, and of the section below server that
+	// configures it, if it has one.
 	Name string
 	// NewSender makes what tells receivers of the protocol what happens to turns. It
 	// is nil for a protocol that tells nobody, and so is what it makes where the
@@ -24,7 +25,7 @@ type Surface struct {
 	// New makes the surface; a nil surface is one that the configuration leaves
 	// out.
 	New func(SurfaceSettings) (server.Surface, error)
-	// Scopes are those that routes of the protocol need beside settings.Scopes.
+	// Scopes are those that routes of the protocol need beside settings.CommonScopes.
 	Scopes []string
 }
 
@@ -117,7 +118,7 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 	if err := a.credentials.mountTokens(ctx, a.server); err != nil {
 		return err
 	}
-	if s := &f.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && f.Store.Driver != settings.StoreMemory {
+	if s := &f.Server; s.EncryptionBytes() == nil && a.keepsCredentials(s) && f.Store.Driver != settings.StoreMemory {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range a.settings.Components.Surfaces {
@@ -130,6 +131,24 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keepsCredentials reports whether clients may leave credentials in the store, by a
+// protocol that the program has and the configuration switches on.
+func (a *App) keepsCredentials(s *settings.Server) bool {
+	for _, one := range a.settings.Components.Surfaces {
+		switch one.Name {
+		case settings.SurfaceAgentRuns:
+			if s.AgentRuns.On() {
+				return true
+			}
+		case settings.SurfaceA2A:
+			if s.A2A.On() && s.A2A.Push.On() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // serverSettings returns what a configuration says about answering requests, but for

@@ -53,6 +53,10 @@ type Kinds struct {
 	Sections []plugins.Section
 	// Scopes are those that routes of the server need; empty is settings.Scopes.
 	Scopes []string
+	// Stores are the values of store.driver, and Surfaces the protocols with a section
+	// below server, that the binary was built with; nil is all that package settings
+	// describes.
+	Stores, Surfaces []string
 }
 
 // Options control how files are read.

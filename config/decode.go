@@ -17,7 +17,7 @@ type decoder struct {
 	expander expander
 	strict   bool // a variable that is not set is an error
 	found    diag.List
-	scopes   []string // those that routes of the server need
+	kinds    Kinds
 
 	// patches are those of all files; those that leavesOut names are not applied.
 	patches   []patch
@@ -179,6 +179,11 @@ func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*fi
 // reportUnknownField reports a key that a record does not have.
 func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, variant, also string) {
 	at := p.fieldPlace(key.text, key)
+	if contains(r.leftOut, key.text) {
+		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.text).setHint(listLinked(d.kinds.Surfaces))
+		d.hideSecrets(value, secretName(key.text))
+		return
+	}
 	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.text))
 	if found.diagnostic == nil {
 		d.hideSecrets(value, secretName(key.text))

@@ -49,6 +49,8 @@ type record struct {
 	variant *field
 	// required are the fields that must be there.
 	required []*field
+	// leftOut are the fields that it would have in a program with more components.
+	leftOut []string
 }
 
 // field describes one field of a record.
@@ -62,6 +64,7 @@ type field struct {
 	read      bool
 	byDefault string
 	enum      []string
+	leftOut   []string // what enum would have in a program with more components
 	min, max  *float64
 	pattern   *regexp.Regexp
 	of        []string

@@ -51,7 +51,7 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 // Parse is Load for files that were read already. The file is never nil.
 func Parse(sources []Source, opts Options) (*File, diag.List) {
 	f := &File{overlays: newOverlays(), options: opts}
-	d := &decoder{file: f, strict: opts.RequireVariables, overlaid: maxOverlaid}
+	d := &decoder{file: f, strict: opts.RequireVariables, kinds: opts.Kinds, overlaid: maxOverlaid}
 	d.expander = expander{lookup: opts.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal}
 	for i, source := range sources {
 		doc := &document{
@@ -74,7 +74,6 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 	d.decodeModels()
 	d.remoteAgents()
 	d.decodeAgents()
-	d.scopes = opts.Kinds.Scopes
 	d.decodeSettings()
 	d.decodeSchedules()
 	list := d.found

@@ -12,7 +12,7 @@ import (
 // Reference returns the reference page of configuration files, as Markdown: a
 // table for each record, made from the descriptions that decode it.
 func Reference(kinds Kinds) string {
-	w := &referenceWriter{seen: map[reflect.Type]bool{}}
+	w := &referenceWriter{kinds: &kinds, seen: map[reflect.Type]bool{}}
 	w.writeLine("# Configuration reference")
 	w.writeLine("")
 	w.writeLine("| Key | What it holds |")
@@ -62,7 +62,7 @@ func Reference(kinds Kinds) string {
 	for _, s := range processSettings {
 		w.writeHeading(2, s.name)
 		w.writeLine("%s", s.doc)
-		w.writeTable(recordOf(s.typ))
+		w.writeTable(kinds.recordOf(s.typ))
 	}
 	w.listSections(kinds)
 	w.writeRecords()
@@ -70,9 +70,10 @@ func Reference(kinds Kinds) string {
 }
 
 type referenceWriter struct {
-	out  strings.Builder
-	todo []reflect.Type
-	seen map[reflect.Type]bool
+	kinds *Kinds
+	out   strings.Builder
+	todo  []reflect.Type
+	seen  map[reflect.Type]bool
 }
 
 func (w *referenceWriter) writeLine(format string, args ...any) {
@@ -221,6 +222,6 @@ func (w *referenceWriter) writeRecords() {
 		t := w.todo[0]
 		w.todo = w.todo[1:]
 		w.writeHeading(2, recordName(t))
-		w.writeTable(recordOf(t))
+		w.writeTable(w.kinds.recordOf(t))
 	}
 }

@@ -214,7 +214,7 @@ func (d *decoder) decodeComponent(id string, n *node, p *place, config any) {
 func decodeRecord[T any](d *decoder, id string, n *node, p *place) (record T, start int) {
 	start = len(d.found)
 	v := reflect.ValueOf(&record).Elem()
-	r := recordOf(v.Type())
+	r := d.kinds.recordOf(v.Type())
 	if r.id != nil {
 		v.FieldByIndex(r.id).SetString(id)
 	}

@@ -25,7 +25,7 @@ var extensions = object{{"^x-.", true}}
 // formats would refuse the variable. Sections that none of kinds claims are
 // allowed, because Parse allows them, too.
 func Schema(kinds Kinds) json.RawMessage {
-	w := &schemaWriter{sections: kinds.Sections, names: map[recordForm]string{}, taken: map[string]bool{}}
+	w := &schemaWriter{kinds: &kinds, sections: kinds.Sections, names: map[recordForm]string{}, taken: map[string]bool{}}
 	top := object{{"version", object{
 		{"description", "The version of the file format."},
 		{"const", Version},
@@ -64,6 +64,7 @@ func Schema(kinds Kinds) json.RawMessage {
 
 // schemaWriter collects the definitions that a schema refers to.
 type schemaWriter struct {
+	kinds    *Kinds
 	sections []plugins.Section
 	defs     object
 	names    map[recordForm]string
@@ -176,7 +177,7 @@ func (w *schemaWriter) recordRef(t reflect.Type) object {
 		name = w.definitionName(t)
 		w.names[form] = name
 		w.addDefinition(name, nil) // takes its place before those of its fields
-		r := recordOf(t)
+		r := w.kinds.recordOf(t)
 		if r.variant != nil && !w.patch {
 			w.addDefinition(name, w.variantsSchema(name, r))
 		} else {

@@ -92,6 +92,8 @@ func textSchema(f *field) object {
 	switch {
 	case len(f.enum) > 0:
 		return choiceSchema(f.enum)
+	case len(f.leftOut) > 0:
+		return object{{"not", object{}}}
 	case f.pattern != nil:
 		return object{{"type", "string"}, {"pattern", "(?:" + f.pattern.String() + ")|" + reference}}
 	default:

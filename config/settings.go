@@ -51,6 +51,7 @@ func (d *decoder) decodeSettings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
 	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
+	d.kinds.switchOffSurfaces(&d.file.Server)
 	d.storePaths()
 }
 
@@ -68,15 +69,23 @@ func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) 
 // checkStore checks the store by itself. What its DSN has to be nobody can tell
 // where the driver is not readable.
 func (d *decoder) checkStore(s *settings.Store) diag.List {
-	_, store := d.file.root.findField("store")
-	if _, driver := store.findField("driver"); s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"] {
+	if d.isDriverUnknown(s) {
 		return nil
 	}
-	return s.Validate()
+	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
+	return append(d.kinds.checkDriver(s), list...)
+}
+
+// isDriverUnknown reports whether a driver is given that is not one.
+func (d *decoder) isDriverUnknown(s *settings.Store) bool {
+	_, store := d.file.root.findField("store")
+	_, driver := store.findField("driver")
+	return s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"]
 }
 
 // checkServer checks the server, and that the agents it names are there.
 func (d *decoder) checkServer(s *settings.Server) diag.List {
+	d.kinds.switchOffSurfaces(s)
 	list := append(s.Validate(), s.UnknownScopes(d.knownScopes())...)
 	list = append(list, d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
 	for i := range s.Keys {
@@ -93,10 +102,10 @@ func (d *decoder) checkServer(s *settings.Server) diag.List {
 
 // knownScopes returns the scopes that routes of the server need.
 func (d *decoder) knownScopes() []string {
-	if len(d.scopes) == 0 {
+	if len(d.kinds.Scopes) == 0 {
 		return settings.Scopes
 	}
-	return d.scopes
+	return d.kinds.Scopes
 }
 
 // storePaths fills in the driver and where the files of the store are, and
@@ -104,11 +113,12 @@ func (d *decoder) knownScopes() []string {
 // it to read what is said about that file.
 func (d *decoder) storePaths() {
 	s := &d.file.Store
+	unknown := d.isDriverUnknown(s) // then the DSN may be one with a password
 	s.Driver = s.Kind()
 	if s.DataDir == "" && len(d.file.documents) > 0 {
 		s.DataDir = filepath.Join(d.file.documents[0].dir, dataDir)
 	}
-	file := s.Driver == settings.StoreSQLite && !strings.Contains(s.DSN, "://")
+	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://")
 	_, store := d.file.root.findField("store")
 	_, dsn := store.findField("dsn")
 	switch {

@@ -151,6 +151,9 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 // checkText checks a text against the enum and the pattern of its field.
 func (d *decoder) checkText(f *field, n *node, text string, p *place) bool {
 	switch {
+	case contains(f.leftOut, text):
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.label(), quoteValue(f, n)).setHint(listLinked(f.enum))
+		return false
 	case len(f.enum) > 0 && !contains(f.enum, text):
 		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoteValue(f, n), joinAlternatives(f.enum))
 		if near, ok := nearest.Of(text, f.enum); ok {

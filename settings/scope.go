@@ -23,11 +23,14 @@ const (
 	ScopeMetricsRead  = "metrics:read"
 )
 
-// Scopes are the scopes that every server knows. Surfaces may have more.
-var Scopes = []string{
-	ScopeModelsRead, ScopeRunsRead, ScopeRunsWrite, ScopeSessionsRead, ScopeSessionsWrite,
-	ScopeA2AInvoke, ScopeA2ADiscovery, ScopeMetricsRead,
+// CommonScopes are the scopes that every server knows. Surfaces may have more.
+var CommonScopes = []string{
+	ScopeModelsRead, ScopeRunsRead, ScopeRunsWrite, ScopeSessionsRead, ScopeSessionsWrite, ScopeMetricsRead,
 }
+
+// Scopes are those that a configuration is checked against where the surfaces of the
+// server are not known.
+var Scopes = append(CommonScopes[:len(CommonScopes):len(CommonScopes)], ScopeA2AInvoke, ScopeA2ADiscovery)
 
 // checkScopes checks the scopes of a credential.
 func checkScopes(scopes spec.Names) diag.List {

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// surfaces are the protocols with a section below server.
+var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative}
+
+// recordOf returns the description of a struct type, without what the program was built
+// without.
+func (k *Kinds) recordOf(t reflect.Type) *record {
+	r := recordOf(t)
+	switch {
+	case t == reflect.TypeFor[settings.Store]() && k.Stores != nil:
+		return r.withDrivers(k.Stores)
+	case t == reflect.TypeFor[settings.Server]() && k.Surfaces != nil:
+		return r.withoutFields(missingFrom(k.Surfaces, surfaces))
+	default:
+		return r
+	}
+}
+
+// missingFrom returns which names a list does not have.
+func missingFrom(list, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return contains(list, name) })
+}
+
+// withDrivers returns the description of the store with these drivers alone.
+func (r *record) withDrivers(names []string) *record {
+	driver := *r.byName["driver"]
+	driver.enum, driver.leftOut = names, missingFrom(names, driver.enum)
+	if !contains(names, driver.byDefault) {
+		driver.byDefault = ""
+	}
+	other := &record{typ: r.typ, byName: map[string]*field{}}
+	for _, f := range r.fields {
+		if f.name == driver.name {
+			f = &driver
+		}
+		other.addField(f)
+	}
+	return other
+}
+
+// withoutFields returns the description with fewer fields.
+func (r *record) withoutFields(names []string) *record {
+	other := &record{typ: r.typ, byName: map[string]*field{}, leftOut: names}
+	for _, f := range r.fields {
+		if !contains(names, f.name) {
+			other.addField(f)
+		}
+	}
+	return other
+}
+
+// checkDriver reports a store without a driver, or with an unknown one, if the program
+// was built without the driver that is meant.
+func (k *Kinds) checkDriver(s *settings.Store) diag.List {
+	if k.Stores == nil || contains(k.Stores, s.Kind()) {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, "driver", "driver is %q, but this program was built without it", clip.Text(s.Kind())).WithHint("%s", listLinked(k.Stores))}
+}
+
+// switchOffSurfaces switches off the protocols that the program was built without: they
+// are on unless a configuration says otherwise.
+func (k *Kinds) switchOffSurfaces(s *settings.Server) {
+	if k.Surfaces == nil {
+		return
+	}
+	for name, enabled := range map[string]**bool{
+		settings.SurfaceA2A: &s.A2A.Enabled, settings.SurfaceAgentRuns: &s.AgentRuns.Enabled, settings.SurfaceNative: &s.Native.Enabled,
+	} {
+		if !contains(k.Surfaces, name) {
+			*enabled = new(bool)
+		}
+	}
+}
+
+// listLinked offers what the program was built with.
+func listLinked(names []string) string {
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + strings.Join(names, ", ")
+}
