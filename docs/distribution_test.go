@@ -5,20 +5,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// distribution is the module of a team that builds the command with its own components.
-const distribution = "../examples/distribution"
+const (
+	// distribution is the module of a team that builds the command with its own
+	// components, and minimal that of one that builds it with few.
+	distribution = "../examples/distribution"
+	minimal      = "../examples/minimal"
+)
 
 // TestADistributionKnowsTheTeamsOwnKinds builds the command of examples/distribution, as a
 // team would, and runs it.
 func TestADistributionKnowsTheTeamsOwnKinds(t *testing.T) {
 	t.Parallel()
 	acme := filepath.Join(t.TempDir(), "acme")
-	runIn(t, 0, "go", "vet", "./...")
-	runIn(t, 0, "go", "build", "-o", acme, ".")
+	runIn(t, distribution, 0, "go", "vet", "./...")
+	runIn(t, distribution, 0, "go", "build", "-o", acme, ".")
 	mistakes, err := os.ReadFile(filepath.Join(distribution, "broken.golden"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +49,7 @@ func TestADistributionKnowsTheTeamsOwnKinds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out := runIn(t, tt.code, acme, tt.args...)
+			out := runIn(t, distribution, tt.code, acme, tt.args...)
 			if tt.all != "" && out != tt.all || !strings.Contains(out, tt.part) {
 				t.Errorf("the output is\n%s\nnot\n%s", out, tt.all+tt.part)
 			}
@@ -52,11 +57,70 @@ func TestADistributionKnowsTheTeamsOwnKinds(t *testing.T) {
 	}
 }
 
-// runIn runs a program in the module of the distribution and returns what it writes.
-func runIn(t *testing.T, code int, name string, args ...string) string {
+// TestASmallProgramKnowsWhatItIsBuiltWith builds the command of examples/minimal and runs
+// it.
+func TestASmallProgramKnowsWhatItIsBuiltWith(t *testing.T) {
+	t.Parallel()
+	agents := filepath.Join(t.TempDir(), "agents")
+	runIn(t, minimal, 0, "go", "vet", "./...")
+	runIn(t, minimal, 0, "go", "build", "-o", agents, ".")
+	mistakes, err := os.ReadFile(filepath.Join(minimal, "broken.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := runIn(t, minimal, 1, agents, "validate", "broken.yaml"); out != string(mistakes) {
+		t.Errorf("validate writes\n%s\nnot\n%s", out, mistakes)
+	}
+	if out := runIn(t, minimal, 0, agents, "validate", "config.yaml"); out != "no problems in 1 agent\n" {
+		t.Errorf("validate writes\n%s", out)
+	}
+	schema := runIn(t, minimal, 0, agents, "schema")
+	for _, part := range []string{`"openai"`, `"http"`, `"sqlite"`, "server_native"} {
+		if !strings.Contains(schema, part) {
+			t.Errorf("the schema lacks %s", part)
+		}
+	}
+	for _, part := range []string{"anthropic", `"google"`, "scripted", `"command"`, `"mcp"`, `"postgres"`, `"memory"`, "server_a2a", "server_agent_runs"} {
+		if strings.Contains(schema, part) {
+			t.Errorf("the schema has %s", part)
+		}
+	}
+	if scopes := runIn(t, minimal, 0, agents, "__complete", "keys", "refresh", "--scope", ""); strings.Contains(scopes, "a2a:") {
+		t.Errorf("the scopes are\n%s", scopes)
+	}
+}
+
+// TestASmallProgramContainsNothingElse compares what examples/minimal is built from with
+// what the whole command is.
+func TestASmallProgramContainsNothingElse(t *testing.T) {
+	t.Parallel()
+	whole := strings.Fields(runIn(t, "..", 0, "go", "list", "-deps", "./cmd/runtime"))
+	small := strings.Fields(runIn(t, minimal, 0, "go", "list", "-deps", "."))
+	t.Logf("%d packages of %d", len(small), len(whole))
+	const own = "github.com/agentruntime/agentruntime/"
+	for _, tree := range []string{
+		own + "app/shipped", own + "app/turntools", own + "app/stores/postgres", own + "app/stores/memory", own + "app/surfaces/a2a", own + "app/surfaces/agentruns",
+		own + "model/anthropic", own + "model/google", own + "model/scripted",
+		own + "tools/command", own + "tools/mcp", own + "tools/ask", own + "plugins/log", own + "plugins/permission",
+		own + "backend/a2a", own + "store/postgres", own + "store/memory", own + "dispatch/river", own + "server/a2a", own + "server/agentruns",
+		"github.com/a2aproject", "github.com/jackc", "github.com/riverqueue", "github.com/modelcontextprotocol",
+	} {
+		below := func(p string) bool { return p == tree || strings.HasPrefix(p, tree+"/") }
+		if slices.ContainsFunc(small, below) {
+			t.Errorf("the program contains %s", tree)
+		}
+		if !slices.ContainsFunc(whole, below) {
+			t.Errorf("there is no %s to leave out", tree)
+		}
+	}
+}
+
+// runIn runs a program in a module and returns what it writes.
+func runIn(t *testing.T, dir string, code int, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = distribution
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=key")
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) || cmd.ProcessState.ExitCode() != code {

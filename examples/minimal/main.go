@@ -1,0 +1,36 @@
+// Command agents is the runtime command with few components: models of OpenAI, tools that
+// are HTTP requests, the store sqlite, and the runtime's own protocol. Nothing else of the
+// runtime is in the binary, and validate, schema, completion and init know nothing else.
+package main
+
+import (
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/stores/sqlite"
+	"github.com/agentruntime/agentruntime/app/surfaces/native"
+	"github.com/agentruntime/agentruntime/cli"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/openai"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/http"
+)
+
+//docs:region main
+
+func main() {
+	cli.Main(cli.Settings{Version: "v0.1.0", Components: components()})
+}
+
+// components are all that this program has.
+func components() app.Components {
+	return app.Components{
+		Kinds: config.Kinds{
+			Providers: []model.ProviderKind{openai.Kind()},
+			Tools:     []tools.Kind{http.Kind()},
+		},
+		Stores:   []app.StoreDriver{sqlite.Driver()},
+		Surfaces: []app.Surface{native.Surface()},
+	}
+}
+
+//docs:end
