@@ -129,7 +129,7 @@ var rules = []rule{
 // Those that belong to every runtime, such as the local backend, are not among
 // them, nor is server/native: the command is a client of it, too.
 var implementations = []string{
-	"model/anthropic", "model/google", "model/openai", "model/scripted",
+	"model/anthropic", "model/google", "model/openai", "model/recorded", "model/scripted",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp",
 	"plugins/log", "plugins/permission",
 	"backend/a2a",

@@ -1,0 +1,178 @@
+package recorded
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MismatchError is a request that has no recording.
+type MismatchError struct {
+	// Nearest is the index of the recording whose request is most like this one; -1 if
+	// there are no recordings.
+	Nearest int
+	// Differences are the places in which the requests differ. It is empty if they are
+	// equal: then the request was asked more often than it was recorded.
+	Differences []Difference
+}
+
+// Difference is one place in which a request differs from a recorded one.
+type Difference struct {
+	// Path is the place in the recorded request, such as messages[1].parts[0].text.
+	Path string
+	// Recorded and Asked are the values as JSON; empty where a request has none.
+	Recorded, Asked string
+}
+
+const (
+	// maxShown bounds the differences that an error shows, and maxValue the characters
+	// of each value.
+	maxShown = 5
+	maxValue = 80
+)
+
+// Error returns the differences, one a line.
+func (e *MismatchError) Error() string {
+	switch {
+	case e.Nearest < 0:
+		return "no request is recorded"
+	case len(e.Differences) == 0:
+		return "the request was asked more often than it was recorded"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "no recording of this request; it differs from recording %d:", e.Nearest+1)
+	for i := range e.Differences {
+		if i == maxShown {
+			fmt.Fprintf(&b, "\n  and %d more", len(e.Differences)-i)
+			break
+		}
+		recorded, asked := clipValues(e.Differences[i].Recorded, e.Differences[i].Asked)
+		fmt.Fprintf(&b, "\n  %s: recorded %s, asked %s", e.Differences[i].Path, recorded, asked)
+	}
+	return b.String()
+}
+
+// clipValues shortens two values to what is around their first difference.
+func clipValues(a, b string) (shortA, shortB string) {
+	x, y := []rune(a), []rune(b)
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	return clipAround(x, same), clipAround(y, same)
+}
+
+func clipAround(text []rune, at int) string {
+	if len(text) == 0 {
+		return "nothing"
+	}
+	from := 0
+	if len(text) > maxValue {
+		from = max(0, min(at-maxValue/2, len(text)-maxValue))
+	}
+	to := min(len(text), from+maxValue)
+	out := string(text[from:to])
+	if from > 0 {
+		out = "…" + out
+	}
+	if to < len(text) {
+		out += "…"
+	}
+	return out
+}
+
+// newMismatch compares a request with the recorded ones. Of those that differ in as many
+// places, one that was not used is nearer.
+func (p *Player) newMismatch(key string) *MismatchError {
+	asked, err := decodeAny([]byte(key))
+	best := &MismatchError{Nearest: -1}
+	if err != nil {
+		return best
+	}
+	bestUsed := false
+	for i := range p.tracks {
+		t := &p.tracks[i]
+		recorded, err := decodeAny([]byte(t.key))
+		if err != nil {
+			continue
+		}
+		found := compare(nil, "", recorded, asked)
+		if best.Nearest < 0 || len(found) < len(best.Differences) || len(found) == len(best.Differences) && bestUsed && !t.used {
+			best, bestUsed = &MismatchError{Nearest: i, Differences: found}, t.used
+		}
+	}
+	return best
+}
+
+// absent takes the place of a value that a request does not have.
+type absent struct{}
+
+// compare appends the places in which two JSON values differ.
+func compare(found []Difference, path string, recorded, asked any) []Difference {
+	switch a := recorded.(type) {
+	case map[string]any:
+		if b, ok := asked.(map[string]any); ok {
+			return compareObjects(found, path, a, b)
+		}
+	case []any:
+		if b, ok := asked.([]any); ok {
+			return compareLists(found, path, a, b)
+		}
+	default: // a scalar, null, or absent
+		if recorded == asked {
+			return found
+		}
+	}
+	return append(found, Difference{Path: path, Recorded: encodeValue(recorded), Asked: encodeValue(asked)})
+}
+
+func compareObjects(found []Difference, path string, recorded, asked map[string]any) []Difference {
+	keys := maps.Clone(recorded)
+	maps.Copy(keys, asked)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		place := key
+		if path != "" {
+			place = path + "." + key
+		}
+		found = compare(found, place, fieldOf(recorded, key), fieldOf(asked, key))
+	}
+	return found
+}
+
+func fieldOf(object map[string]any, key string) any {
+	if v, ok := object[key]; ok {
+		return v
+	}
+	return absent{}
+}
+
+func compareLists(found []Difference, path string, recorded, asked []any) []Difference {
+	for i := range max(len(recorded), len(asked)) {
+		var a, b any = absent{}, absent{}
+		if i < len(recorded) {
+			a = recorded[i]
+		}
+		if i < len(asked) {
+			b = asked[i]
+		}
+		found = compare(found, path+"["+strconv.Itoa(i)+"]", a, b)
+	}
+	return found
+}
+
+// encodeValue returns a value as JSON; empty for an absent one.
+func encodeValue(v any) string {
+	if v == (absent{}) {
+		return ""
+	}
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}

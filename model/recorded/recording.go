@@ -1,0 +1,132 @@
+// Package recorded records the answers of a model in a file and plays them back, for
+// tests that run what a real model said: fast, without a network, and without a key.
+//
+// A Recorder wraps the executor of a vendor and writes each request with its streamed
+// answer. A Player answers from the file. It finds the answer by the content of the
+// request, so that turns may run at the same time and in any order, and fails with a
+// *MismatchError when the content differs from all that was recorded.
+//
+// The file has one JSON object a line, to be committed and reviewed with the test. Ids
+// that differ in each run are left out of it: those of the session, the turn and the
+// messages. It has no credentials, which belong to the executor and not to the request,
+// and URLs in it have neither user information nor a query. What else is secret or
+// differs in each run, such as the date in a prompt, is for Normalize to replace.
+package recorded
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// Option is an option of recorders and players. A recording is played with the options
+// with which it was made.
+type Option func(*options)
+
+type options struct {
+	normalize func(*model.Request)
+}
+
+// Normalize calls f with a copy of each request before the request is written or
+// compared. The model is asked the original.
+func Normalize(f func(*model.Request)) Option { return func(o *options) { o.normalize = f } }
+
+func newOptions(list []Option) *options {
+	o := new(options)
+	for _, option := range list {
+		option(o)
+	}
+	return o
+}
+
+// recording is one line of a file: a request and how it was answered.
+type recording struct {
+	Request request  `json:"request"`
+	Events  []event  `json:"events,omitempty"`
+	Error   *failure `json:"error,omitempty"`
+}
+
+// FormatError is a line of a file that is not a recording.
+type FormatError struct {
+	// Line counts from 1.
+	Line int
+	Err  error
+}
+
+// Error returns the line and what is wrong with it.
+func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// encodeRecording returns a line, with its newline.
+func encodeRecording(r *recording) ([]byte, error) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r); err != nil {
+		return nil, err
+	}
+	return line.Bytes(), nil
+}
+
+// decodeRecordings reads a file. Empty lines are skipped.
+func decodeRecordings(r io.Reader) ([]recording, error) {
+	var all []recording
+	lines := bufio.NewReader(r)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if line := bytes.TrimSpace(line); len(line) > 0 {
+			one, err := decodeRecording(line)
+			if err != nil {
+				return nil, &FormatError{Line: number, Err: err}
+			}
+			all = append(all, one)
+		}
+		if err != nil {
+			return all, nil
+		}
+	}
+}
+
+func decodeRecording(line []byte) (recording, error) {
+	var r recording
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return recording{}, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return recording{}, errors.New("more than one JSON object")
+	}
+	return r, r.validate()
+}
+
+// validate checks that the events are those of one answer, which ended or failed.
+func (r *recording) validate() error {
+	var answer model.Answer
+	for i := range r.Events {
+		ev, err := r.Events[i].toModel()
+		if err == nil {
+			err = answer.Add(&ev)
+		}
+		if err != nil {
+			return fmt.Errorf("events[%d]: %w", i, err)
+		}
+	}
+	switch {
+	case answer.Finished && r.Error != nil:
+		return errors.New("the answer has both a finish and an error")
+	case !answer.Finished && r.Error == nil:
+		return errors.New("the answer has neither a finish nor an error")
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package recorded
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// request is what of a request is recorded and compared. Session and turn are left out,
+// as they differ in each run, and so is Cache, which changes the price alone.
+type request struct {
+	Model      string             `json:"model"`
+	Messages   []model.Message    `json:"messages"`
+	Tools      []model.Tool       `json:"tools,omitempty"`
+	ToolChoice *toolChoice        `json:"tool_choice,omitempty"`
+	Output     *spec.OutputSchema `json:"output,omitempty"`
+	model.Params
+}
+
+type toolChoice struct {
+	Mode model.ToolMode `json:"mode"`
+	Name string         `json:"name,omitempty"`
+}
+
+// newRequest returns what is recorded of a request.
+func (o *options) newRequest(req *model.Request) (request, error) {
+	if o.normalize != nil {
+		own, err := cloneRequest(req)
+		if err != nil {
+			return request{}, err
+		}
+		o.normalize(own)
+		req = own
+	}
+	r := request{Model: req.Model, Tools: req.Tools, Output: req.Output, Params: req.Params}
+	if req.ToolChoice != (model.ToolChoice{}) {
+		r.ToolChoice = &toolChoice{Mode: req.ToolChoice.Mode, Name: req.ToolChoice.Name}
+	}
+	r.Messages = slices.Clone(req.Messages)
+	for i := range r.Messages {
+		r.Messages[i].ID = ""
+		r.Messages[i].Parts = stripParts(r.Messages[i].Parts)
+	}
+	return r, nil
+}
+
+// cloneRequest returns a copy that shares nothing with the request.
+func cloneRequest(req *model.Request) (*model.Request, error) {
+	data, err := json.Marshal(req)
+	if err != nil {
+		return nil, err
+	}
+	own := new(model.Request)
+	return own, json.Unmarshal(data, own)
+}
+
+// stripParts returns the parts with URLs from which user information and query, where
+// credentials are, were removed.
+func stripParts(parts []model.Part) []model.Part {
+	out := slices.Clone(parts)
+	for i := range out {
+		p := &out[i]
+		if p.Blob != nil && p.Blob.URI != "" {
+			b := *p.Blob
+			b.URI = stripURL(b.URI)
+			p.Blob = &b
+		}
+		if p.ToolResult != nil {
+			r := *p.ToolResult
+			r.Content = stripParts(r.Content)
+			p.ToolResult = &r
+		}
+	}
+	return out
+}
+
+func stripURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "invalid"
+	}
+	u.User, u.RawQuery, u.ForceQuery = nil, "", false
+	return u.String()
+}
+
+// eventNames are the types of events in a file.
+var eventNames = map[model.EventType]string{
+	model.EventText:               "text",
+	model.EventReasoning:          "reasoning",
+	model.EventReasoningEncrypted: "reasoning_encrypted",
+	model.EventToolCallStart:      "tool_call_start",
+	model.EventToolCallDelta:      "tool_call_delta",
+	model.EventToolCallEnd:        "tool_call_end",
+	model.EventFinish:             "finish",
+	model.EventServed:             "served",
+	model.EventRetry:              "retry",
+	model.EventReset:              "reset",
+	model.EventToolCallCancel:     "tool_call_cancel",
+}
+
+// event is one event of an answer.
+type event struct {
+	Type  string `json:"type"`
+	Index int    `json:"index,omitempty"`
+	ID    string `json:"id,omitempty"`
+	Name  string `json:"name,omitempty"`
+	Delta string `json:"delta,omitempty"`
+	// Bytes is the delta where it is not valid UTF-8, as when a character was split.
+	Bytes  []byte             `json:"delta_bytes,omitempty"`
+	Reason model.FinishReason `json:"reason,omitempty"`
+	Usage  *model.Usage       `json:"usage,omitempty"`
+	Retry  *retry             `json:"retry,omitempty"`
+}
+
+type retry struct {
+	Attempt int                `json:"attempt"`
+	Class   model.ErrorClass   `json:"class"`
+	Plan    model.RecoveryPlan `json:"plan,omitempty"`
+}
+
+// newEvent returns the event as it is recorded. How long a retry waited is left out.
+func newEvent(ev *model.Event) event {
+	e := event{Type: eventNames[ev.Type], Index: ev.Index, ID: ev.ID, Name: ev.Name, Delta: ev.Delta, Reason: ev.Reason}
+	if !utf8.ValidString(ev.Delta) {
+		e.Delta, e.Bytes = "", []byte(ev.Delta)
+	}
+	if ev.Usage != nil {
+		usage := *ev.Usage
+		e.Usage = &usage
+	}
+	if ev.Retry != nil {
+		e.Retry = &retry{Attempt: ev.Retry.Attempt, Class: ev.Retry.Class, Plan: ev.Retry.Plan}
+	}
+	return e
+}
+
+// toModel returns the event as an executor streams it.
+func (e *event) toModel() (model.Event, error) {
+	ev := model.Event{Index: e.Index, ID: e.ID, Name: e.Name, Delta: e.Delta + string(e.Bytes), Reason: e.Reason}
+	for typ, name := range eventNames {
+		if name == e.Type {
+			ev.Type = typ
+		}
+	}
+	if ev.Type == 0 {
+		return model.Event{}, fmt.Errorf("unknown event type %q", e.Type)
+	}
+	if e.Usage != nil {
+		usage := *e.Usage
+		ev.Usage = &usage
+	}
+	switch {
+	case e.Retry != nil:
+		ev.Retry = &model.Retry{Attempt: e.Retry.Attempt, Class: e.Retry.Class, Plan: e.Retry.Plan}
+	case ev.Type == model.EventRetry:
+		return model.Event{}, fmt.Errorf("an event of type %q needs the field retry", e.Type)
+	}
+	return ev, nil
+}
+
+// failure is the error with which an answer ended.
+type failure struct {
+	Class        model.ErrorClass `json:"class"`
+	Provider     string           `json:"provider,omitempty"`
+	Message      string           `json:"message,omitempty"`
+	Status       int              `json:"status,omitempty"`
+	RetryAfterMS int64            `json:"retry_after_ms,omitempty"`
+	Usage        *model.Usage     `json:"usage,omitempty"`
+}
+
+func newFailure(err *model.Error) *failure {
+	return &failure{
+		Class: err.Class, Provider: err.Provider, Message: err.Message, Status: err.Status,
+		RetryAfterMS: err.RetryAfter.Milliseconds(), Usage: err.Usage,
+	}
+}
+
+func (f *failure) toModel() *model.Error {
+	return &model.Error{
+		Class: f.Class, Provider: f.Provider, Message: f.Message, Status: f.Status,
+		RetryAfter: time.Duration(f.RetryAfterMS) * time.Millisecond, Usage: f.Usage,
+	}
+}
