@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/spf13/cobra"
@@ -96,6 +98,7 @@ func (p *program) resolved(ctx context.Context, files []string) (*registry.Revis
 	if err != nil {
 		return nil, nil, err
 	}
+	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.WidenedAccess }) // that is what diff shows
 	if list.HasErrors() {
 		if err := l.refuse(list, p.err); err != nil {
 			return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/resolve"
 )
@@ -13,18 +14,22 @@ import (
 // explanation is what explain says of an agent.
 type explanation struct {
 	*resolve.Summary
+	// Decisions are where the fields of an agent that extends another, or is patched,
+	// were decided.
+	Decisions []config.Decision `json:"decisions,omitempty"`
+
 	loaded *loaded
 }
 
 // newExplanation returns what is known of an agent; e is nil when there is no
 // such agent.
 func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
-	return &explanation{resolve.Summarize(agent, e, list), l}
+	return &explanation{resolve.Summarize(agent, e, list), l.file.Decisions(agent), l}
 }
 
 // json writes the explanation for programs.
 func (x *explanation) json(w io.Writer) error {
-	return writeRedacted(w, x.Summary, x.loaded.file.Redact)
+	return writeRedacted(w, x, x.loaded.file.Redact)
 }
 
 // text writes the explanation for people.
@@ -43,6 +48,7 @@ func (x *explanation) text(w io.Writer) error {
 	row("runs on", x.runsOn())
 	row("plugins", strings.Join(x.Plugins, ", "))
 	row("tools", x.offered())
+	b.WriteString(x.decided())
 	for i := range x.Stages {
 		stage := &x.Stages[i]
 		fmt.Fprintf(&b, "\n%d. %s (%s)\n", i+1, stage.Name, stage.Duration.Round(time.Microsecond))
@@ -63,6 +69,34 @@ func (x *explanation) text(w io.Writer) error {
 	report := x.loaded.report(x.Diagnostics, w)
 	report.Agents = 1
 	return report.Render(w, diag.FormatText)
+}
+
+// decided lists where the fields were decided.
+func (x *explanation) decided() string {
+	if len(x.Decisions) == 0 {
+		return ""
+	}
+	width := 0
+	for i := range x.Decisions {
+		width = max(width, len(x.Decisions[i].Field))
+	}
+	var b strings.Builder
+	b.WriteString("\ndecided by\n")
+	for i := range x.Decisions {
+		d := &x.Decisions[i]
+		fmt.Fprintf(&b, "   %-*s  %s", width, d.Field, d.Place)
+		if d.Cleared {
+			b.WriteString(", cleared")
+		}
+		if d.Patched {
+			b.WriteString(", by a patch")
+		}
+		if d.From != "" {
+			fmt.Fprintf(&b, ", of agent %s", d.From)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 func (x *explanation) runsOn() string {

@@ -99,7 +99,7 @@ func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 	case "schedules":
 		entry = w.recordRef(reflect.TypeFor[settings.Schedule]())
 	default:
-		entry = w.recordRef(agentType)
+		entry = w.agentSchema()
 	}
 	return object{
 		{"description", r.doc},

@@ -52,6 +52,31 @@ func (w *schemaWriter) patchesSchema(kinds Kinds) object {
 	}.with("$ref", refTo(patchesKey)[0].value))
 }
 
+// agentSchema returns the schema of an agent. One that extends another may have parts of
+// records, and null for what it clears.
+func (w *schemaWriter) agentSchema() object {
+	whole := w.recordRef(agentType)
+	p := *w
+	p.patch = true
+	fields := p.patchOf(recordOf(agentType))
+	w.defs = p.defs
+	const name = "agent.extending"
+	w.addDefinition(name, object{
+		{"type", "object"},
+		{"properties", fields},
+		{"patternProperties", extensions},
+		{"additionalProperties", false},
+	})
+	return object{
+		{"if", object{
+			{"properties", object{{extendsKey, object{{"type", "string"}}}}},
+			{"required", []string{extendsKey}},
+		}},
+		{"then", refTo(name)},
+		{"else", whole},
+	}
+}
+
 // entryPatch returns the schema of a patch of an entry.
 func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object) object {
 	var r *record

@@ -36,6 +36,8 @@ func (s *scratch) yaml(st *step) {
 	}
 	complete := strings.HasPrefix(comments.ReplaceAllString(text, ""), "version: ")
 	switch {
+	case st.with != "" && st.file != "":
+		s.validate(at, text, st.with, st.file)
 	case st.with != "":
 		name := fmt.Sprintf("part-%d.yaml", st.line)
 		s.write(name, "version: 1\n"+text)
