@@ -1,0 +1,229 @@
+// Package display turns the log of a turn into events that people and programs can
+// read without knowing the runtime: each with a type, its data, and, where it is worth
+// showing, a Display. The events and the rules for a Display are those of Gestalt's
+// sessions and turns.
+package display
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Kind is what a Display is about.
+type Kind string
+
+// The kinds.
+const (
+	KindText        Kind = "text"
+	KindReasoning   Kind = "reasoning"
+	KindTool        Kind = "tool"
+	KindInteraction Kind = "interaction"
+	KindStatus      Kind = "status"
+	KindError       Kind = "error"
+)
+
+// Phase is how far along it is.
+type Phase string
+
+// The phases.
+const (
+	PhaseDelta     Phase = "delta"
+	PhaseCompleted Phase = "completed"
+	PhaseStarted   Phase = "started"
+	PhaseProgress  Phase = "progress"
+	PhaseFailed    Phase = "failed"
+	PhaseRequested Phase = "requested"
+	PhaseResolved  Phase = "resolved"
+	PhaseCanceled  Phase = "canceled"
+)
+
+// The values of Action.
+const (
+	ActionRunning  = "Running"
+	ActionRan      = "Ran"
+	ActionFailed   = "Failed"
+	ActionCanceled = "Canceled"
+)
+
+// FormatMarkdown is the Format of what models write.
+const FormatMarkdown = "markdown"
+
+// Display is how an event is shown. It does not replace the data of the event, and
+// does not make a private event public.
+type Display struct {
+	Kind  Kind   `json:"kind,omitempty"`
+	Phase Phase  `json:"phase,omitempty"`
+	Text  string `json:"text,omitempty"`
+	// Label names the tool, or what the status is about.
+	Label string `json:"label,omitempty"`
+	// Ref is the id of the call or interaction within the turn, by which its events
+	// belong together, and ParentRef that of the call which it is part of.
+	Ref       string `json:"ref,omitempty"`
+	ParentRef string `json:"parentRef,omitempty"`
+	// Input, Output and Error are JSON values.
+	Input  json.RawMessage `json:"input,omitempty"`
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  json.RawMessage `json:"error,omitempty"`
+	// Action says in a word what happens to a tool.
+	Action string `json:"action,omitempty"`
+	// Format is that of the text, and Language that of code.
+	Format   string `json:"format,omitempty"`
+	Language string `json:"language,omitempty"`
+}
+
+// The types of events that For knows.
+const (
+	TypeTurnStarted          = "turn.started"
+	TypeTurnCompleted        = "turn.completed"
+	TypeTurnFailed           = "turn.failed"
+	TypeTurnCanceled         = "turn.canceled"
+	TypeAssistantDelta       = "assistant.delta"
+	TypeAssistantCompleted   = "assistant.completed"
+	TypeAssistantMessage     = "assistant.message"
+	TypeToolStarted          = "tool.started"
+	TypeToolCompleted        = "tool.completed"
+	TypeToolFailed           = "tool.failed"
+	TypeInteractionRequested = "interaction.requested"
+	TypeInteractionResolved  = "interaction.resolved"
+
+	typeMessageDelta = "agent.message.delta"
+)
+
+// For returns the display of an event that came without one; nil for an event that is
+// not shown. data is a JSON object; anything else counts as an empty one. Texts of models
+// are kept to the character, also the blanks around them.
+func For(eventType string, data json.RawMessage) *Display {
+	var fields fields
+	_ = json.Unmarshal(data, &fields) // what is not an object has no fields
+	switch eventType {
+	case typeMessageDelta, TypeAssistantDelta:
+		if text := rawText(fields.first("text", "delta", "content")); text != "" {
+			return &Display{Kind: KindText, Phase: PhaseDelta, Text: text, Format: FormatMarkdown}
+		}
+		return nil
+	case TypeAssistantCompleted:
+		return &Display{Kind: KindText, Phase: PhaseCompleted, Text: rawText(fields.first("text")), Format: FormatMarkdown}
+	case TypeToolStarted:
+		d := fields.toolDisplay(PhaseStarted)
+		d.Input = fields.first(inputNames...)
+		return d
+	case TypeToolCompleted:
+		d := fields.toolDisplay(PhaseCompleted)
+		d.Text, d.Output, d.Error = fields.statusText(), fields.first(outputNames...), fields.first(errorNames...)
+		return d
+	case TypeToolFailed:
+		d := fields.toolDisplay(PhaseFailed)
+		d.Error = fields.first(errorNames...)
+		d.Text = text(d.Error)
+		return d
+	case TypeInteractionRequested:
+		return fields.interactionDisplay(PhaseRequested)
+	case TypeInteractionResolved:
+		return fields.interactionDisplay(PhaseResolved)
+	case TypeTurnStarted:
+		return &Display{Kind: KindStatus, Phase: PhaseStarted, Label: labelTurn, Text: fields.statusText()}
+	case TypeTurnFailed:
+		return &Display{Kind: KindError, Phase: PhaseFailed, Label: labelTurn, Text: text(fields.first("error", "message", "status"))}
+	case TypeTurnCanceled:
+		return &Display{Kind: KindStatus, Phase: PhaseCanceled, Label: labelTurn, Text: text(fields.first("reason", "message", "status"))}
+	default:
+		return nil
+	}
+}
+
+const labelTurn = "turn"
+
+// The names that fields of tool events have had over time, the preferred ones first.
+var (
+	inputNames = []string{
+		"display_input", "displayInput", "input_preview", "inputPreview", "arguments_preview", "argumentsPreview", "arguments", "input", "request",
+	}
+	outputNames = []string{
+		"display_output", "displayOutput", "output_preview", "outputPreview", "result_preview", "resultPreview", "output", "result", "body",
+	}
+	errorNames  = []string{"display_error", "displayError", "error"}
+	labelNames  = []string{"tool_name", "toolName", "name", "operation", "tool_id", "toolId"}
+	callNames   = []string{"tool_call_id", "toolCallId", "call_id", "callId", "id"}
+	parentNames = []string{"parent_ref", "parentRef", "parent_call_id", "parentCallId"}
+)
+
+// actions are the actions of tools in each phase.
+var actions = map[Phase]string{
+	PhaseStarted: ActionRunning, PhaseProgress: ActionRunning, PhaseCompleted: ActionRan, PhaseFailed: ActionFailed, PhaseCanceled: ActionCanceled,
+}
+
+// Normalize tidies a display that came with an event of a type: words without blanks
+// around them, and the action or format that follows from the rest. It fills in nothing
+// else.
+func Normalize(eventType string, d *Display) {
+	d.Kind, d.Phase = Kind(strings.TrimSpace(string(d.Kind))), Phase(strings.TrimSpace(string(d.Phase)))
+	d.Action, d.Format, d.Language = strings.TrimSpace(d.Action), strings.TrimSpace(d.Format), strings.TrimSpace(d.Language)
+	if d.Kind == KindTool && d.Action == "" {
+		d.Action = actions[d.Phase]
+	}
+	switch eventType {
+	case typeMessageDelta, TypeAssistantDelta, TypeAssistantCompleted:
+		if d.Kind == KindText && d.Format == "" {
+			d.Format = FormatMarkdown
+		}
+	}
+}
+
+// fields are those of an event's data.
+type fields map[string]json.RawMessage
+
+// first returns the value of the first of the names that is there and not null.
+func (f fields) first(names ...string) json.RawMessage {
+	for _, name := range names {
+		if value, ok := f[name]; ok && string(value) != "null" {
+			return value
+		}
+	}
+	return nil
+}
+
+func (f fields) toolDisplay(phase Phase) *Display {
+	d := &Display{
+		Kind: KindTool, Phase: phase, Action: actions[phase],
+		Label: text(f.first(labelNames...)), Ref: text(f.first(callNames...)), ParentRef: text(f.first(parentNames...)),
+	}
+	if d.Label == "" {
+		d.Label = "tool"
+	}
+	return d
+}
+
+func (f fields) interactionDisplay(phase Phase) *Display {
+	return &Display{Kind: KindInteraction, Phase: phase, Label: "interaction", Ref: text(f.first("interaction_id", "interactionId"))}
+}
+
+// statusText returns what the data says of how it went.
+func (f fields) statusText() string {
+	for _, names := range [][]string{{"text", "message"}, {"status", "state"}} {
+		if t := text(f.first(names...)); t != "" {
+			return t
+		}
+	}
+	return text(f.first("statusCode", "status_code"))
+}
+
+// text returns a value as text without blanks around it: a string as it is, anything
+// else as JSON.
+func text(value json.RawMessage) string { return strings.TrimSpace(rawText(value)) }
+
+// rawText returns a value as text: a string as it is, anything else as JSON.
+func rawText(value json.RawMessage) string {
+	if len(value) == 0 {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(value, &s) == nil {
+		return s
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return string(value)
+	}
+	return compact.String()
+}
