@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -88,6 +89,7 @@ func (d *decoder) checkServer(s *settings.Server) diag.List {
 	d.kinds.switchOffSurfaces(s)
 	list := append(s.Validate(), s.UnknownScopes(d.knownScopes())...)
 	list = append(list, d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
+	list = append(list, d.file.checkProviders(&s.Sessions)...)
 	for i := range s.Keys {
 		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("keys", i), "agents"), s.Keys[i].Agents)...)
 	}
@@ -206,6 +208,41 @@ func (f *File) checkAgent(path, id string) diag.List {
 		return nil
 	}
 	return diag.List{diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id)).WithNearest(id, ids)}
+}
+
+// checkProviders checks that the agents and models of the providers of sessions are
+// there.
+func (f *File) checkProviders(s *settings.ServerSessions) diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		provider, path := s.Providers[name], diag.Key("sessions.providers", name)
+		list = append(list, f.checkAgent(diag.Join(path, "agent"), provider.Agent)...)
+		for _, alias := range slices.Sorted(maps.Keys(provider.Aliases)) {
+			list = append(list, f.checkModel(diag.Key(diag.Join(path, "aliases"), alias), provider.Aliases[alias])...)
+		}
+		if _, alias := provider.Aliases[provider.DefaultModel]; !alias {
+			list = append(list, f.checkModel(diag.Join(path, "default_model"), provider.DefaultModel)...)
+		}
+	}
+	return list
+}
+
+// checkModel checks that a model or pool that a setting names is there.
+func (f *File) checkModel(path, id string) diag.List {
+	if id == "" || f.Partial {
+		return nil
+	}
+	var ids []string
+	for i := range f.Models {
+		ids = append(ids, f.Models[i].ID)
+	}
+	for i := range f.Pools {
+		ids = append(ids, f.Pools[i].ID)
+	}
+	if contains(ids, id) {
+		return nil
+	}
+	return diag.List{diag.New(diag.ModelNotFound, path, "model %q is not defined", clip.Text(id)).WithNearest(id, ids)}
 }
 
 // checkPatterns warns of the agents that a credential is for and that are not

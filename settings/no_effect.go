@@ -44,6 +44,11 @@ func (s *Server) warnNoEffect() diag.List {
 		warnIneffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
 		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
 	}
+	if c := &s.Sessions; !c.On() {
+		const off = "%s has no effect: sessions is not enabled"
+		warnIneffective(&list, len(c.Providers) > 0, "sessions.providers", off, "providers")
+		warnIneffective(&list, c.NarrowingThreshold != nil, "sessions.default_tool_narrowing_threshold", off, "default_tool_narrowing_threshold")
+	}
 	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()), "encryption_key",
 		"encryption_key has no effect: there are no access tokens, no runs and no notifications, so nothing is encrypted")
 	return list

@@ -23,6 +23,8 @@ var always = settingCase{}
 const (
 	noA2A  = `{"a2a":{"enabled":false,`
 	noRuns = `{"agent_runs":{"enabled":false,`
+
+	noSessions = `{"sessions":{"enabled":false,`
 )
 
 // judged are all settings of the server, the store and turns. One that is new must
@@ -66,6 +68,13 @@ var judged = map[string]map[string]settingCase{
 		},
 		"agent_runs.allow_private": {noRuns + `"allow_private":["h"]}}`, `{"agent_runs":{"allow_private":["h"]}}`},
 		"native.enabled":           always,
+		"sessions.enabled":         always,
+		"sessions.default_tool_narrowing_threshold": {
+			noSessions + `"default_tool_narrowing_threshold":9}}`, `{"sessions":{"default_tool_narrowing_threshold":9}}`,
+		},
+		"sessions.providers": {
+			noSessions + `"providers":{"a":{}}}}`, `{"sessions":{"providers":{"a":{}}}}`,
+		},
 	},
 	"store": {
 		"driver": always, "dsn": always, // a dsn of memory is an error

@@ -28,6 +28,7 @@ const (
 	SurfaceA2A       = "a2a"
 	SurfaceAgentRuns = "agent_runs"
 	SurfaceNative    = "native"
+	SurfaceSessions  = "sessions"
 )
 
 // encryptionKeyBytes is the length of an encryption key.
@@ -49,6 +50,7 @@ type Server struct {
 	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the credentials that callers leave for notifications and for the tools of runs. All processes with the store have the same; without it they are kept as they are."`
 	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
 	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
+	Sessions             ServerSessions  `json:"sessions,omitzero" doc:"Sessions and turns for clients of Gestalt."`
 	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
 }
 
@@ -166,6 +168,7 @@ func (s *Server) Validate() diag.List {
 	list = append(list, check.Within("rate", s.Rate.Validate())...)
 	list = append(list, check.Within("a2a", s.A2A.Validate())...)
 	list = append(list, check.Within("agent_runs", s.AgentRuns.Validate())...)
+	list = append(list, check.Within("sessions", s.Sessions.Validate())...)
 	return append(list, s.warnNoEffect()...)
 }
 

@@ -1,0 +1,58 @@
+package settings
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// DefaultNarrowingThreshold is how many tools a turn may be given unasked before the
+// text of its messages decides about them.
+const DefaultNarrowingThreshold = 200
+
+// DefaultSessionProvider is the name of the provider of a server that configures none.
+const DefaultSessionProvider = "runtime"
+
+// ServerSessions configures the sessions and turns of clients that speak Gestalt's
+// protocol.
+type ServerSessions struct {
+	Enabled            *bool                      `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be made over HTTP, at /api/v1/agent."`
+	Providers          map[string]SessionProvider `json:"providers,omitempty" doc:"What clients name as the provider of a session: name to settings. One named runtime, without settings, when absent."`
+	NarrowingThreshold *int                       `json:"default_tool_narrowing_threshold,omitempty" min:"1" default:"200" doc:"How many tools a turn that names none may be given. Of more it is given those of the servers that its latest message names, if it names any."`
+}
+
+// SessionProvider configures what the sessions of one provider run on.
+type SessionProvider struct {
+	Agent        string            `json:"agent,omitempty" doc:"The agent that works on the turns. An agent without a prompt, with the tools of each turn, when absent."`
+	Default      bool              `json:"default,omitempty" default:"false" doc:"Whether sessions that name no provider belong to this one."`
+	DefaultModel string            `json:"default_model,omitempty" doc:"The model or pool, or an alias of one, of sessions that name none; that of the agent when absent."`
+	Aliases      map[string]string `json:"aliases,omitempty" doc:"Other names of models and pools: name to id."`
+}
+
+// On reports whether the protocol is answered.
+func (s *ServerSessions) On() bool { return orDefault(s.Enabled, true) }
+
+// Threshold returns how many tools a turn that names none may be given.
+func (s *ServerSessions) Threshold() int {
+	return orDefault(s.NarrowingThreshold, DefaultNarrowingThreshold)
+}
+
+// Validate checks the record by itself. Paths are relative to it.
+func (s *ServerSessions) Validate() diag.List {
+	var list diag.List
+	first := ""
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		path := diag.Key("providers", name)
+		list = append(list, spec.CheckID(path, "provider", name)...)
+		if !s.Providers[name].Default {
+			continue
+		}
+		if first != "" {
+			list = append(list, diag.New(diag.InvalidValue, diag.Join(path, "default"), "provider %q is the default already", first).WithHint("one provider can be the default"))
+		}
+		first = name
+	}
+	return list
+}
