@@ -1,0 +1,175 @@
+package sessions
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The types of interactions.
+const (
+	typeApproval      = "approval"
+	typeClarification = "clarification"
+	typeInput         = "input"
+)
+
+// interactionView is what a turn asks, as it is shown.
+type interactionView struct {
+	ID         string                   `json:"id"`
+	TurnID     string                   `json:"turnId"`
+	Type       string                   `json:"type"`
+	State      service.InteractionState `json:"state"`
+	Title      string                   `json:"title,omitempty"`
+	Prompt     string                   `json:"prompt,omitempty"`
+	Request    interactionRequest       `json:"request"`
+	Resolution json.RawMessage          `json:"resolution,omitempty"`
+	CreatedAt  time.Time                `json:"createdAt"`
+	ResolvedAt time.Time                `json:"resolvedAt,omitzero"`
+}
+
+// interactionRequest is what a program needs to know to answer.
+type interactionRequest struct {
+	Tool           string          `json:"tool,omitempty"`
+	ToolCallID     string          `json:"toolCallId,omitempty"`
+	Arguments      json.RawMessage `json:"arguments,omitempty"`
+	Parameters     json.RawMessage `json:"parameters,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+}
+
+// viewInteraction shows an interaction.
+func viewInteraction(i *service.Interaction) interactionView {
+	r := &i.Request
+	v := interactionView{
+		ID: i.ID, TurnID: i.TurnID, State: i.State, Prompt: r.Message, CreatedAt: i.CreatedAt, ResolvedAt: i.AnsweredAt,
+		Request: interactionRequest{r.Tool, r.CallID, r.Arguments, r.Parameters, r.ResponseSchema},
+	}
+	switch r.Action {
+	case tools.ActionAsk:
+		v.Type, v.Title = typeClarification, "Question"
+	case tools.ActionAuthorize:
+		v.Type, v.Title = typeInput, "Sign in"
+	default:
+		v.Type, v.Title = typeApproval, "Approve "+r.Tool
+	}
+	v.Resolution = resolutionOf(i)
+	return v
+}
+
+// refusal is the resolution of an interaction that was refused, and its form in requests.
+type refusal struct {
+	Canceled bool   `json:"canceled"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// resolutionOf returns what an interaction was answered with; nil if it was not.
+func resolutionOf(i *service.Interaction) json.RawMessage {
+	var answer interaction.Answer
+	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {
+		return nil
+	}
+	if answer.Action == interaction.Resume {
+		return answer.Result
+	}
+	refused, _ := json.Marshal(refusal{true, answer.Reason}) // words
+	return refused
+}
+
+// listInteractions answers with what a turn asks, or asked, the oldest first.
+func (c *call) listInteractions() error {
+	t, err := c.getTurn()
+	if err != nil {
+		return err
+	}
+	found, err := c.settings.Service.ListInteractions(c.r.Context(), c.caller, service.InteractionQuery{TurnID: t.ID})
+	if err != nil {
+		return nameError(err, "turn", t.ID)
+	}
+	list := make([]interactionView, len(found))
+	for n, i := range found {
+		list[n] = viewInteraction(i)
+	}
+	return server.WriteJSON(c.w, http.StatusOK, list)
+}
+
+// resolveInteraction answers what a turn asks. The same answer again changes nothing.
+func (c *call) resolveInteraction() error {
+	var in struct {
+		Resolution map[string]json.RawMessage `json:"resolution"`
+	}
+	if err := c.readBody(&in); err != nil {
+		return err
+	}
+	if in.Resolution == nil {
+		return badRequest("resolution must be an object")
+	}
+	t, err := c.getTurn()
+	if err != nil {
+		return err
+	}
+	asked, err := c.findInteraction(t.ID, c.r.PathValue("interaction"))
+	if err != nil {
+		return err
+	}
+	answer, err := answerOf(&asked.Request, in.Resolution)
+	if err != nil {
+		return err
+	}
+	answered, err := c.settings.Service.AnswerInteraction(c.r.Context(), c.caller, t.ID, answer)
+	if err != nil {
+		return answerError(err)
+	}
+	return server.WriteJSON(c.w, http.StatusOK, viewInteraction(answered))
+}
+
+// findInteraction returns an interaction of a turn.
+func (c *call) findInteraction(turnID, id string) (*service.Interaction, error) {
+	found, err := c.settings.Service.ListInteractions(c.r.Context(), c.caller, service.InteractionQuery{TurnID: turnID})
+	if err != nil {
+		return nil, nameError(err, "turn", turnID)
+	}
+	for _, i := range found {
+		if i.ID == id {
+			return i, nil
+		}
+	}
+	return nil, errNoInteraction
+}
+
+// valueNames are the fields of a resolution that may carry an answer which is not an
+// object.
+var valueNames = []string{"answer", "value", "text", "response"}
+
+// answerOf returns the answer that a resolution gives. A request that does not ask for an
+// object gets the one value of the resolution.
+func answerOf(request *interaction.Request, resolution map[string]json.RawMessage) (interaction.Answer, error) {
+	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume}
+	whole, err := json.Marshal(resolution)
+	if err != nil {
+		return answer, err
+	}
+	var refused refusal
+	if json.Unmarshal(whole, &refused) == nil && refused.Canceled {
+		answer.Action, answer.Reason = interaction.Cancel, refused.Reason
+		return answer, nil
+	}
+	answer.Result = whole
+	if interaction.Check(request, &answer) == nil {
+		return answer, nil
+	}
+	for _, name := range valueNames {
+		value, ok := resolution[name]
+		if !ok || len(resolution) > 1 {
+			continue
+		}
+		single := answer
+		if single.Result = value; interaction.Check(request, &single) == nil {
+			return single, nil
+		}
+	}
+	return answer, nil // the service says what is wrong with it
+}

@@ -1,0 +1,172 @@
+package sessions
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// The roles of messages, and the types of their parts.
+const (
+	roleUser      = "user"
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+	roleAssistant = "assistant"
+	roleTool      = "tool"
+
+	partText       = "text"
+	partJSON       = "json"
+	partToolCall   = "tool_call"
+	partToolResult = "tool_result"
+	partImageRef   = "image_ref"
+)
+
+// message is one of a turn.
+type message struct {
+	Role     string          `json:"role"`
+	Text     string          `json:"text,omitempty"`
+	Parts    []part          `json:"parts,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// part is a piece of a message; its type says which field is set.
+type part struct {
+	Type       string          `json:"type"`
+	Text       string          `json:"text,omitempty"`
+	JSON       json.RawMessage `json:"json,omitempty"`
+	ToolCall   *toolCall       `json:"toolCall,omitempty"`
+	ToolResult *toolResult     `json:"toolResult,omitempty"`
+	ImageRef   *imageRef       `json:"imageRef,omitempty"`
+}
+
+type toolCall struct {
+	ID        string          `json:"id,omitempty"`
+	ToolID    string          `json:"toolId"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+type toolResult struct {
+	ToolCallID string          `json:"toolCallId"`
+	Status     int             `json:"status,omitempty"`
+	Content    string          `json:"content,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+}
+
+type imageRef struct {
+	URI      string `json:"uri"`
+	MimeType string `json:"mimeType,omitempty"`
+}
+
+// splitMessages returns what was said before a turn, up to the last message of the
+// assistant, and the input, which is what follows.
+func splitMessages(given []message) (before, input []model.Message, err error) {
+	if len(given) == 0 {
+		return nil, nil, badRequest("messages must have at least one message")
+	}
+	all, last := make([]model.Message, len(given)), -1
+	for i := range given {
+		if all[i], err = given[i].toModel(fmt.Sprintf("messages[%d]", i)); err != nil {
+			return nil, nil, err
+		}
+		if all[i].Role == model.RoleAssistant {
+			last = i
+		}
+	}
+	if last == len(all)-1 {
+		return nil, nil, badRequest("the last message must not be the assistant's")
+	}
+	return all[:last+1], all[last+1:], nil
+}
+
+// toModel returns the message for the model. Data, and calls and results of tools that
+// this turn did not make, are shown to it as text.
+func (m *message) toModel(path string) (model.Message, error) {
+	out := model.Message{Role: model.Role(m.Role)}
+	switch m.Role {
+	case roleUser, roleSystem, roleAssistant:
+	case roleDeveloper:
+		out.Role = model.RoleSystem
+	case roleTool:
+		out.Role = model.RoleUser
+	default:
+		return out, badRequest("%s.role %q is not supported: use user, system, assistant or tool", path, clip.Text(m.Role))
+	}
+	if m.Text != "" {
+		out.Parts = append(out.Parts, model.Text(m.Text))
+	}
+	for i := range m.Parts {
+		p, err := m.Parts[i].toModel(fmt.Sprintf("%s.parts[%d]", path, i))
+		if err != nil {
+			return out, err
+		}
+		if p.Type == model.PartImage && m.Role != roleUser {
+			return out, badRequest("%s.parts[%d]: only messages of the user have images", path, i)
+		}
+		out.Parts = append(out.Parts, p)
+	}
+	if len(out.Parts) == 0 {
+		return out, badRequest("%s has neither text nor parts", path)
+	}
+	return out, nil
+}
+
+func (p *part) toModel(path string) (model.Part, error) {
+	switch {
+	case p.Type == partText:
+		return model.Text(p.Text), nil
+	case p.Type == partJSON && len(p.JSON) > 0:
+		return model.Text(compactJSON(p.JSON)), nil
+	case p.Type == partToolCall && p.ToolCall != nil:
+		return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", p.ToolCall.ID, p.ToolCall.ToolID, compactJSON(p.ToolCall.Arguments))), nil
+	case p.Type == partToolResult && p.ToolResult != nil:
+		return model.Text(p.ToolResult.toText()), nil
+	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
+		return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.ImageRef.MimeType, URI: p.ImageRef.URI}}, nil
+	}
+	switch p.Type {
+	case partJSON, partToolCall, partToolResult, partImageRef:
+		return model.Part{}, badRequest("%s is of type %s and lacks its content", path, p.Type)
+	default:
+		return model.Part{}, badRequest("%s.type %q is not supported: use text, json, tool_call, tool_result or image_ref", path, clip.Text(p.Type))
+	}
+}
+
+// toText returns the result as the model reads it.
+func (r *toolResult) toText() string {
+	content := r.Content
+	if content == "" {
+		content = compactJSON(r.Output)
+	}
+	state := "result"
+	if r.Status >= http.StatusBadRequest {
+		state = fmt.Sprintf("error %d", r.Status)
+	}
+	return fmt.Sprintf("[%s of call %s: %s]", state, r.ToolCallID, content)
+}
+
+// compactJSON returns a JSON value in its shortest form.
+func compactJSON(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// messagesFrom shows the messages of a turn that did not keep them as they were given.
+func messagesFrom(kept []model.Message) []message {
+	list := make([]message, len(kept))
+	for i := range kept {
+		list[i] = message{Role: string(kept[i].Role), Text: kept[i].Text()}
+		for j := range kept[i].Parts {
+			if b := kept[i].Parts[j].Blob; b != nil && b.URI != "" {
+				list[i].Parts = append(list[i].Parts, part{Type: partImageRef, ImageRef: &imageRef{b.URI, b.MediaType}})
+			}
+		}
+	}
+	return list
+}

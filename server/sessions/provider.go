@@ -1,0 +1,154 @@
+package sessions
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// provider is what sessions belong to.
+type provider struct {
+	name string
+	settings.SessionProvider
+}
+
+// newProviders returns the providers in the order of their names, at least one.
+func newProviders(configured map[string]settings.SessionProvider) []provider {
+	if len(configured) == 0 {
+		return []provider{{name: settings.DefaultSessionProvider}}
+	}
+	list := make([]provider, 0, len(configured))
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		list = append(list, provider{name, configured[name]})
+	}
+	return list
+}
+
+// isFor reports whether a caller may use the provider: its agent is there, and for the
+// caller.
+func (p *provider) isFor(usable *service.Catalog) bool {
+	if p.Agent == "" {
+		return true
+	}
+	_, err := usable.Agent(p.Agent)
+	return err == nil
+}
+
+// usable returns what the caller may use of what is declared.
+func (c *call) usable() *service.Catalog { return c.settings.Service.Catalog(c.caller) }
+
+// chooseProvider returns the provider that a request names, or the default one. One that
+// the caller may not use looks as if it did not exist.
+func (c *call) chooseProvider(name string) (*provider, error) {
+	usable := c.usable()
+	var visible []*provider
+	for i := range c.providers {
+		if p := &c.providers[i]; p.isFor(usable) {
+			visible = append(visible, p)
+		}
+	}
+	if name != "" {
+		for _, p := range visible {
+			if p.name == name {
+				return p, nil
+			}
+		}
+		return nil, noProvider(name)
+	}
+	for _, p := range visible {
+		if p.Default || len(visible) == 1 {
+			return p, nil
+		}
+	}
+	return nil, failedPrecondition("the request names no agent provider, and none is the default")
+}
+
+func noProvider(name string) *requestError {
+	return &requestError{http.StatusServiceUnavailable, "provider_unavailable", fmt.Sprintf("agent provider %q is not available", clip.Text(name))}
+}
+
+// findModel returns the id of the model or pool that a name stands for; empty for the
+// empty name, which leaves the choice to the agent.
+func (p *provider) findModel(set *registry.Set, name string) (string, error) {
+	id := name
+	if target, ok := p.Aliases[name]; ok {
+		id = target
+	}
+	_, isModel := set.Models.Get(id)
+	_, isPool := set.Pools.Get(id)
+	if id == "" || isModel || isPool {
+		return id, nil
+	}
+	known := slices.Concat(set.Models.IDs(), set.Pools.IDs(), slices.Sorted(maps.Keys(p.Aliases)))
+	wrong := badRequest("model %q is not available", clip.Text(name))
+	if near, ok := nearest.Of(name, known); ok {
+		wrong.message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "", wrong
+}
+
+// modelFor returns the name of the model of a turn or session: the first that is given,
+// then that of the provider.
+func (p *provider) modelFor(names ...string) string {
+	return cmp.Or(append(names, p.DefaultModel)...)
+}
+
+// onlyModel returns the model of an agent that names none: that of the defaults, or the
+// only one.
+func onlyModel(set *registry.Set) (string, error) {
+	agent, _ := set.Defaults.Apply(&spec.Agent{ID: spec.EphemeralAgent})
+	if agent.ModelID != "" {
+		return agent.ModelID, nil
+	}
+	if ids := set.Models.IDs(); len(ids) == 1 && set.Pools.Len() == 0 {
+		return ids[0], nil
+	}
+	return "", badRequest("model is required: the provider has no default model")
+}
+
+// capabilities are what every provider of this server can do.
+type capabilities struct {
+	StreamingText        bool     `json:"streamingText"`
+	ToolCalls            bool     `json:"toolCalls"`
+	ParallelToolCalls    bool     `json:"parallelToolCalls"`
+	StructuredOutput     bool     `json:"structuredOutput"`
+	Interactions         bool     `json:"interactions"`
+	ResumableTurns       bool     `json:"resumableTurns"`
+	ReasoningSummaries   bool     `json:"reasoningSummaries"`
+	BoundedListHydration bool     `json:"boundedListHydration"`
+	SupportedToolSources []string `json:"supportedToolSources"`
+}
+
+// listProviders answers with the providers that the caller may use.
+func (c *call) listProviders() error {
+	type view struct {
+		Name         string       `json:"name"`
+		Default      bool         `json:"default,omitempty"`
+		Capabilities capabilities `json:"capabilities"`
+	}
+	list := []view{}
+	usable := c.usable()
+	for i := range c.providers {
+		p := &c.providers[i]
+		if !p.isFor(usable) {
+			continue
+		}
+		list = append(list, view{p.name, p.Default || len(c.providers) == 1, capabilities{
+			StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ResumableTurns: true,
+			ReasoningSummaries: true, BoundedListHydration: true, SupportedToolSources: []string{sourceCatalog, sourceExplicit},
+		}})
+	}
+	return server.WriteJSON(c.w, http.StatusOK, struct {
+		Providers []view `json:"providers"`
+	}{list})
+}

@@ -1,0 +1,121 @@
+package sessions
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// idempotencyHeader names the request, so that it can be repeated.
+const idempotencyHeader = "Idempotency-Key"
+
+// maxIdempotencyKey bounds its value, in bytes.
+const maxIdempotencyKey = 255
+
+// readBody reads the body of a request. Fields that the protocol does not have are
+// ignored, which the response says in its header; an empty body is an empty object.
+func (c *call) readBody(into any) error {
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return err
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	if err := server.DecodeJSON(data, into, false); err != nil {
+		return err
+	}
+	server.WarnUnknownFields(c.w, c.r, c.settings.Logger, server.UnknownFields(data, into))
+	return nil
+}
+
+// readKey returns the idempotency key of a request, which is in the header, in the body,
+// or in both.
+func (c *call) readKey(inBody string) (string, error) {
+	key := inBody
+	if values := c.r.Header.Values(idempotencyHeader); len(values) > 0 {
+		if len(values) > 1 || inBody != "" && inBody != values[0] {
+			return "", badRequest("idempotency key header and body must match")
+		}
+		key = values[0]
+	}
+	if len(key) > maxIdempotencyKey || !utf8.ValidString(key) {
+		return "", badRequest("the idempotency key must be at most %d bytes of text", maxIdempotencyKey)
+	}
+	return key, nil
+}
+
+// listQuery is the query of a list of sessions or turns.
+type listQuery struct {
+	values  url.Values
+	summary bool
+	limit   int
+}
+
+// maxList is how many sessions or turns a list has at most, and summaryLimit how many it
+// has in the short form when the request does not say.
+const (
+	maxList      = 500
+	summaryLimit = 100
+)
+
+// readListQuery reads the query of a list. The texts of the errors are those that clients
+// look for.
+func (c *call) readListQuery() (*listQuery, error) {
+	q := &listQuery{values: c.r.URL.Query(), limit: maxList}
+	if text := q.values.Get("summary"); text != "" {
+		asked, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, badRequest("summary must be a boolean")
+		}
+		q.summary = asked
+	}
+	switch q.values.Get("view") {
+	case "":
+	case "summary":
+		q.summary = true
+	case "full":
+		if q.summary {
+			return nil, badRequest("view=full and summary=true contradict each other")
+		}
+	default:
+		return nil, badRequest("view must be full or summary")
+	}
+	if q.summary {
+		q.limit = summaryLimit
+	}
+	if q.values.Has("limit") {
+		n, err := strconv.Atoi(q.values.Get("limit"))
+		if err != nil || n < 1 || n > maxList {
+			return nil, badRequest("limit must be between 1 and %d", maxList)
+		}
+		q.limit = n
+	}
+	return q, nil
+}
+
+// readWord reads a parameter with one of some values; empty when it is absent.
+func (q *listQuery) readWord(name, what string, words ...string) (string, error) {
+	text := q.values.Get(name)
+	if text != "" && !slices.Contains(words, text) {
+		return "", badRequest("unsupported agent %s %q", what, clip.Text(text))
+	}
+	return text, nil
+}
+
+// noteNext tells the client where a list goes on that has more than was asked for. The
+// protocol has no pages, so the cursor is in a header.
+func (c *call) noteNext(cursor string) {
+	if cursor != "" {
+		c.w.Header().Set("X-Next-After", cursor)
+	}
+}
+
+// bodyOf returns what an idempotency key stands for.
+func bodyOf(request any) (json.RawMessage, error) { return json.Marshal(request) }

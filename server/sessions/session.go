@@ -1,0 +1,284 @@
+package sessions
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// The labels of the sessions of this protocol: labelKind has one value, and
+// labelProvider the name of the provider. ownKey is the field of the metadata of sessions
+// and turns that belongs to the protocol.
+const (
+	labelKind     = "agent_sessions"
+	labelProvider = "agent_sessions_provider"
+	ownKey        = "agent_sessions"
+)
+
+// sessionRecord is what a session keeps for this protocol.
+type sessionRecord struct {
+	Provider  string                     `json:"provider"`
+	Model     string                     `json:"model,omitempty"`
+	ClientRef string                     `json:"client_ref,omitempty"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// encodeOwn returns metadata with a value in the field of this protocol.
+func encodeOwn(value any) (json.RawMessage, error) {
+	own, err := json.Marshal(map[string]any{ownKey: value})
+	if err == nil && len(own) > service.MaxMetadata {
+		return nil, badRequest("the metadata has %d bytes; %d are allowed", len(own), service.MaxMetadata)
+	}
+	return own, err
+}
+
+// decodeOwn reads what encodeOwn wrote; false when it did not.
+func decodeOwn(metadata json.RawMessage, value any) bool {
+	var all map[string]json.RawMessage
+	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[ownKey]) == 0 {
+		return false
+	}
+	return json.Unmarshal(all[ownKey], value) == nil
+}
+
+// session is a session of this protocol.
+type session struct {
+	*service.Session
+	record sessionRecord
+}
+
+// sessionFrom returns a kept session as one of this protocol; false when it is not.
+func sessionFrom(kept *service.Session) (*session, bool) {
+	s := &session{Session: kept}
+	return s, kept.Labels[labelKind] != "" && decodeOwn(kept.Metadata, &s.record)
+}
+
+// getSession returns the session that the path names. Those of other protocols and
+// callers are not found.
+func (c *call) getSession() (*session, error) {
+	id := c.r.PathValue("session")
+	kept, err := c.settings.Service.GetSession(c.r.Context(), c.caller, id)
+	if err != nil {
+		return nil, nameError(err, "session", id)
+	}
+	s, own := sessionFrom(kept)
+	if !own {
+		return nil, notFound("session", id)
+	}
+	return s, nil
+}
+
+// actor is who made something.
+type actor struct {
+	SubjectID   string `json:"subjectId"`
+	SubjectKind string `json:"subjectKind"`
+}
+
+func actorOf(owner service.Owner) actor { return actor{owner.Subject, "user"} }
+
+// sessionView is a session as it is shown.
+type sessionView struct {
+	ID         string                     `json:"id"`
+	Provider   string                     `json:"provider"`
+	Model      string                     `json:"model,omitempty"`
+	ClientRef  string                     `json:"clientRef,omitempty"`
+	State      service.SessionStatus      `json:"state"`
+	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
+	CreatedBy  actor                      `json:"createdBy"`
+	CreatedAt  time.Time                  `json:"createdAt"`
+	UpdatedAt  time.Time                  `json:"updatedAt"`
+	LastTurnAt time.Time                  `json:"lastTurnAt,omitzero"`
+}
+
+func (s *session) view() sessionView {
+	return sessionView{
+		ID: s.ID, Provider: s.record.Provider, Model: s.record.Model, ClientRef: s.record.ClientRef, State: s.State, Metadata: s.record.Metadata,
+		CreatedBy: actorOf(s.Owner), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
+	}
+}
+
+// createSession asks for a session.
+type createSession struct {
+	Provider       string                     `json:"provider"`
+	Model          string                     `json:"model"`
+	ClientRef      string                     `json:"clientRef"`
+	Metadata       map[string]json.RawMessage `json:"metadata"`
+	ModelOptions   json.RawMessage            `json:"modelOptions"`
+	IdempotencyKey string                     `json:"idempotencyKey"`
+	Workspace      json.RawMessage            `json:"workspace"`
+}
+
+// createSession makes a session.
+func (c *call) createSession() error {
+	var in createSession
+	if err := c.readBody(&in); err != nil {
+		return err
+	}
+	key, err := c.readKey(in.IdempotencyKey)
+	if err != nil {
+		return err
+	}
+	if err := checkMetadata(in.Metadata); err != nil {
+		return err
+	}
+	if len(in.Workspace) > 0 && string(in.Workspace) != "null" {
+		return failedPrecondition("this server prepares no workspaces")
+	}
+	p, err := c.chooseProvider(in.Provider)
+	if err != nil {
+		return err
+	}
+	model := p.modelFor(in.Model)
+	if _, err := p.findModel(c.settings.Service.Revision().Set(), model); err != nil {
+		return err
+	}
+	metadata, err := encodeOwn(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata})
+	if err != nil {
+		return err
+	}
+	in.IdempotencyKey = ""
+	body, err := bodyOf(in)
+	if err != nil {
+		return err
+	}
+	kept, err := c.settings.Service.CreateSession(c.r.Context(), c.caller, service.CreateSession{
+		AgentID: p.Agent, Labels: map[string]string{labelKind: "session", labelProvider: p.name}, Metadata: metadata,
+		IdempotencyKey: prefixKey("session:"+p.name, key), IdempotencyBody: body,
+	})
+	if err != nil {
+		return err
+	}
+	s, _ := sessionFrom(kept)
+	return server.WriteJSON(c.w, http.StatusCreated, s.view())
+}
+
+// prefixKey tells the keys of this protocol apart from those of others.
+func prefixKey(kind, key string) string {
+	if key == "" {
+		return ""
+	}
+	return "agent-sessions:" + kind + ":" + key
+}
+
+// reservedMetadata are keys that belong to the host, and reservedPrefixes what such keys
+// begin with.
+var (
+	reservedMetadata = []string{"__gestalt.lifecycle", "__gestalt.workspace", "cwd", "workspacePath", "worktreePath"}
+	reservedPrefixes = []string{"__gestalt.lifecycle.", "__gestalt.workspace."}
+)
+
+// checkMetadata refuses metadata with keys that belong to the host.
+func checkMetadata(metadata map[string]json.RawMessage) error {
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		reserved := slices.Contains(reservedMetadata, key) ||
+			slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		if reserved {
+			return badRequest("metadata key %q is reserved", clip.Text(key))
+		}
+	}
+	return nil
+}
+
+// readSession answers with a session.
+func (c *call) readSession() error {
+	s, err := c.getSession()
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, http.StatusOK, s.view())
+}
+
+// updateSession changes a session.
+func (c *call) updateSession() error {
+	var in struct {
+		ClientRef *string                     `json:"clientRef"`
+		State     *service.SessionStatus      `json:"state"`
+		Metadata  *map[string]json.RawMessage `json:"metadata"`
+	}
+	if err := c.readBody(&in); err != nil {
+		return err
+	}
+	if in.State != nil && *in.State != service.SessionActive && *in.State != service.SessionArchived {
+		return badRequest("unsupported agent session state %q", clip.Text(string(*in.State)))
+	}
+	s, err := c.getSession()
+	if err != nil {
+		return err
+	}
+	patch := service.SessionPatch{State: in.State}
+	if in.ClientRef != nil {
+		s.record.ClientRef = *in.ClientRef
+	}
+	if in.Metadata != nil {
+		if err := checkMetadata(*in.Metadata); err != nil {
+			return err
+		}
+		s.record.Metadata = *in.Metadata
+	}
+	if in.ClientRef != nil || in.Metadata != nil {
+		metadata, err := encodeOwn(s.record)
+		if err != nil {
+			return err
+		}
+		patch.Metadata = &metadata
+	}
+	kept, err := c.settings.Service.UpdateSession(c.r.Context(), c.caller, s.ID, patch)
+	if err != nil {
+		return nameError(err, "session", s.ID)
+	}
+	changed, _ := sessionFrom(kept)
+	return server.WriteJSON(c.w, http.StatusOK, changed.view())
+}
+
+// listSessions answers with the caller's sessions, the one with the latest activity first.
+func (c *call) listSessions() error {
+	q, err := c.readListQuery()
+	if err != nil {
+		return err
+	}
+	state, err := q.readWord("state", "session state", string(service.SessionActive), string(service.SessionArchived))
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{labelKind: "session"}
+	if name := q.values.Get("provider"); name != "" {
+		if _, err := c.chooseProvider(name); err != nil {
+			return err
+		}
+		labels[labelProvider] = name
+	}
+	list, after := []sessionView{}, q.values.Get("after")
+	for len(list) < q.limit {
+		page, err := c.settings.Service.ListSessions(c.r.Context(), c.caller, service.SessionQuery{
+			State: service.SessionStatus(state), Labels: labels, Page: service.Page{After: after, Limit: q.limit - len(list)},
+		})
+		if errors.Is(err, service.ErrCursor) {
+			return badRequest("after is not a cursor of this list")
+		}
+		if err != nil {
+			return err
+		}
+		for _, kept := range page.Sessions {
+			if s, own := sessionFrom(kept); own {
+				view := s.view()
+				if q.summary {
+					view.Metadata = nil
+				}
+				list = append(list, view)
+			}
+		}
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	c.noteNext(after)
+	return server.WriteJSON(c.w, http.StatusOK, list)
+}

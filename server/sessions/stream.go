@@ -1,0 +1,179 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"go.uber.org/zap"
+)
+
+// The values of until: when a stream ends.
+const (
+	untilTerminal = "terminal"
+	untilBlocked  = "blocked_or_terminal"
+)
+
+// sender sends a client the events of a turn.
+type sender struct {
+	*eventReader
+	service *service.Service
+	caller  service.Caller
+	logger  *zap.Logger
+	log     *service.Follower
+	// untilBlocked ends the stream where the turn waits, too. waitsAt is the record of
+	// the log at which it did when the client came; 0 if it did not. stored is the last
+	// record that was there then.
+	untilBlocked    bool
+	waitsAt, stored uint64
+	// blocked is set when the turn waits, and the client wants to know of no more.
+	blocked bool
+}
+
+// streamEvents answers with the events of a turn after one as server-sent events: those
+// there are, and then those that come, up to the one that ends the turn.
+func (c *call) streamEvents() error {
+	s, err := c.newSender()
+	if err != nil {
+		return err
+	}
+	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
+		if err := s.send(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
+			s.breakOff(ctx, out, err)
+		}
+	})
+	return nil
+}
+
+// newSender returns what sends the turn that the path names.
+func (c *call) newSender() (*sender, error) {
+	q := c.r.URL.Query()
+	after, err := readAfter(q)
+	if err != nil {
+		return nil, err
+	}
+	if seen, err := strconv.ParseUint(c.r.Header.Get("Last-Event-ID"), 10, 63); err == nil {
+		after = seen // a client that comes back knows better than the query it began with
+	}
+	if _, err := readEventLimit(q); err != nil {
+		return nil, err
+	}
+	until := q.Get("until")
+	switch until {
+	case "", untilTerminal, untilBlocked:
+	default:
+		return nil, badRequest("unsupported until %q: use %s or %s", clip.Text(until), untilTerminal, untilBlocked)
+	}
+	t, err := c.getTurn()
+	if err != nil {
+		return nil, err
+	}
+	s := &sender{
+		eventReader: newEventReader(t, after), service: c.settings.Service, caller: c.caller, logger: c.settings.Logger,
+		log: c.settings.Service.Follower(c.caller, t.Turn, 0, c.settings.KeepAlive), untilBlocked: until == untilBlocked, stored: t.Seq,
+	}
+	if t.Status == service.Waiting {
+		s.waitsAt = t.Seq
+	}
+	return s, nil
+}
+
+// send sends the events until the stream is to end.
+func (s *sender) send(ctx context.Context, out *server.EventStream) error {
+	if err := out.Write(func(b *bytes.Buffer) error { b.WriteString(": stream-open\n\n"); return nil }); err != nil {
+		return err
+	}
+	for records, err := range s.log.Batches(ctx, out.Waiter()) {
+		if err == nil && len(records) == 0 {
+			err = out.KeepAlive()
+		} else if err == nil {
+			err = out.Write(func(b *bytes.Buffer) error { return s.writeRecords(b, records) })
+		}
+		if err != nil || s.blocked {
+			return err
+		}
+	}
+	if s.over {
+		return nil
+	}
+	t, err := s.service.GetTurn(ctx, s.caller, s.turnID)
+	if err != nil {
+		return err
+	}
+	last, err := s.readOutcome(t)
+	if err != nil {
+		return err
+	}
+	return out.Write(func(b *bytes.Buffer) error { return writeEvents(b, last) })
+}
+
+// writeRecords writes what records of the log become.
+func (s *sender) writeRecords(b *bytes.Buffer, records []event.Record) error {
+	for i := range records {
+		views, err := s.read(&records[i])
+		if err == nil {
+			err = writeEvents(b, views)
+		}
+		if err != nil {
+			return err
+		}
+		if s.endsAt(&records[i]) {
+			s.blocked = true
+			return nil
+		}
+	}
+	return nil
+}
+
+// endsAt reports whether the turn waits from a record on, and the stream ends there. Where
+// the turn waited before the client came, and went on, it does not.
+func (s *sender) endsAt(record *event.Record) bool {
+	if !s.untilBlocked {
+		return false
+	}
+	if record.Seq <= s.stored {
+		return record.Seq == s.waitsAt
+	}
+	return record.Type == event.TypeRunWaiting
+}
+
+func writeEvents(b *bytes.Buffer, views []eventView) error {
+	for i := range views {
+		if err := views[i].writeTo(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// streamFailed is what a client reads whose stream breaks off.
+const streamFailed = "agent event stream failed"
+
+// breakOff tells the client that the stream ends before the turn, and ends the response
+// so that it is not whole.
+func (s *sender) breakOff(ctx context.Context, out *server.EventStream, cause error) {
+	if ctx.Err() == nil {
+		s.logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", s.turnID), zap.Error(cause))
+	}
+	data, _ := json.Marshal(map[string]string{"message": streamFailed}) // strings
+	last := eventView{
+		TurnID: s.turnID, Type: "stream.error", Source: s.source, Visibility: display.Public, Data: data,
+		Display: &display.Display{Kind: display.KindError, Phase: display.PhaseFailed, Text: streamFailed},
+	}
+	_ = out.Write(func(b *bytes.Buffer) error { // the client may be gone
+		encoded, err := json.Marshal(last)
+		b.WriteString("event: error\ndata: ")
+		b.Write(encoded)
+		b.WriteString("\n\n")
+		return err
+	})
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,146 @@
+// Package sessions speaks the protocol of Gestalt's agents over HTTP: sessions of a
+// provider, turns with tools of the caller's choice, their events with a display for
+// people, and what they ask. A session is a session and a turn is a turn of the service,
+// so that every replica can show, follow and cancel what any of them works on.
+package sessions
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"go.uber.org/zap"
+)
+
+// Settings is what the surface is made of. The Service is required, and must have a
+// runtime.
+type Settings struct {
+	Service *service.Service
+	// Providers are what clients name as the provider of a session. Without any there
+	// is one, settings.DefaultSessionProvider, without an agent.
+	Providers map[string]settings.SessionProvider
+	// NarrowingThreshold is how many tools a turn that names none may be given; 0 is
+	// settings.DefaultNarrowingThreshold.
+	NarrowingThreshold int
+	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
+	// server.DefaultKeepAlive.
+	KeepAlive time.Duration
+	// Logger logs internal errors; nil drops them.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct {
+	settings  Settings
+	providers []provider
+}
+
+var (
+	_ server.Surface       = (*Surface)(nil)
+	_ server.Describer     = (*Surface)(nil)
+	_ server.ErrorWriter   = (*Surface)(nil)
+	_ server.FailureWriter = (*Surface)(nil)
+)
+
+// New returns the surface. It fails if the settings have no service, or the service no
+// runtime.
+func New(s Settings) (*Surface, error) {
+	if s.Service == nil {
+		return nil, errors.New("the settings have no service")
+	}
+	if s.Service.Runtime() == nil {
+		return nil, errors.New("the service has no runtime")
+	}
+	s.NarrowingThreshold = cmp.Or(s.NarrowingThreshold, settings.DefaultNarrowingThreshold)
+	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	return &Surface{settings: s, providers: newProviders(s.Providers)}, nil
+}
+
+//go:embed openapi.yaml
+var description []byte
+
+// OpenAPI describes the protocol.
+func (*Surface) OpenAPI() []byte { return description }
+
+const (
+	authPath  = "/api/v1/auth"
+	agentPath = "/api/v1/agent"
+)
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	stream := s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, (*call).streamEvents)
+	stream.Stream = true
+	create := s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, (*call).createTurn)
+	create.Begins = true
+	return []server.Route{
+		{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)},
+		s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, (*call).listProviders),
+		s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, (*call).resolveHarness),
+		s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
+		s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
+		s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
+		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, (*call).updateSession),
+		create,
+		s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, (*call).listTurns),
+		s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
+		s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
+		s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).listEvents),
+		stream,
+		s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
+		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, (*call).resolveInteraction),
+	}
+}
+
+// call is a request that is answered, and for whom.
+type call struct {
+	*Surface
+	w      http.ResponseWriter
+	r      *http.Request
+	caller service.Caller
+}
+
+// newRoute returns a route whose handler answers by itself, or returns why not.
+func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
+	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		return answer(&call{Surface: s, w: w, r: r, caller: caller})
+	})
+}
+
+// serveAuthInfo answers with how clients log in: by a token that they have already.
+func serveAuthInfo(w http.ResponseWriter, _ *http.Request) {
+	type features struct {
+		Agent bool `json:"agent"`
+	}
+	_ = server.WriteJSON(w, http.StatusOK, struct {
+		Provider       string   `json:"provider"`
+		DisplayName    string   `json:"displayName"`
+		LoginSupported bool     `json:"loginSupported"`
+		Features       features `json:"features"`
+	}{"token", "Access token", false, features{true}}) // a client that is gone needs no answer
+}
+
+// resolveHarness answers which program a client runs for a provider: none does.
+func (c *call) resolveHarness() error {
+	var in struct {
+		Provider string `json:"provider"`
+		Harness  string `json:"harness"`
+	}
+	if err := c.readBody(&in); err != nil {
+		return err
+	}
+	if _, err := c.chooseProvider(in.Provider); err != nil {
+		return err
+	}
+	return badRequest("no agent harness is configured: the server runs the agents itself")
+}

@@ -1,0 +1,313 @@
+package sessions
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// turnRecord is what a turn keeps for this protocol. A turn without one is not of it.
+type turnRecord struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"`
+	// Messages are as they were given; nil when they are too large to be kept twice.
+	Messages []message `json:"messages,omitempty"`
+	// Structured is set when the answer was to have a form.
+	Structured bool            `json:"structured,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+}
+
+// turn is a turn of this protocol.
+type turn struct {
+	*service.Turn
+	record turnRecord
+}
+
+func turnFrom(kept *service.Turn) (*turn, bool) {
+	t := &turn{Turn: kept}
+	return t, decodeOwn(kept.Metadata, &t.record)
+}
+
+// getTurn returns the turn that the path names. Those of other protocols and callers are
+// not found.
+func (c *call) getTurn() (*turn, error) {
+	id := c.r.PathValue("turn")
+	kept, err := c.settings.Service.GetTurn(c.r.Context(), c.caller, id)
+	if err != nil {
+		return nil, nameError(err, "turn", id)
+	}
+	t, own := turnFrom(kept)
+	if !own {
+		return nil, notFound("turn", id)
+	}
+	return t, nil
+}
+
+// createTurn asks for a turn.
+type createTurn struct {
+	Model          string          `json:"model"`
+	Messages       []message       `json:"messages"`
+	ToolRefs       json.RawMessage `json:"toolRefs"`
+	ToolSource     string          `json:"toolSource"`
+	ResponseSchema json.RawMessage `json:"responseSchema"`
+	Metadata       json.RawMessage `json:"metadata"`
+	ModelOptions   json.RawMessage `json:"modelOptions"`
+	IdempotencyKey string          `json:"idempotencyKey"`
+}
+
+// createTurn makes a turn, which a worker begins at once.
+func (c *call) createTurn() error {
+	var in createTurn
+	if err := c.readBody(&in); err != nil {
+		return err
+	}
+	key, err := c.readKey(in.IdempotencyKey)
+	if err != nil {
+		return err
+	}
+	tools, err := readToolRequest(in.ToolRefs, in.ToolSource)
+	if err != nil {
+		return err
+	}
+	s, err := c.getSession()
+	if err != nil {
+		return err
+	}
+	made, err := c.composeTurn(s, &in, tools)
+	if err != nil {
+		return err
+	}
+	in.IdempotencyKey = ""
+	if made.IdempotencyBody, err = bodyOf(in); err != nil {
+		return err
+	}
+	made.IdempotencyKey = prefixKey("turn", key)
+	kept, err := c.settings.Service.CreateTurn(c.r.Context(), c.caller, *made)
+	if err != nil {
+		return nameError(err, "session", s.ID)
+	}
+	t, _ := turnFrom(kept)
+	view, err := c.viewTurn(t, false)
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, http.StatusCreated, view)
+}
+
+// composeTurn returns the turn that a request asks for.
+func (c *call) composeTurn(s *session, in *createTurn, tools *toolRequest) (*service.CreateTurn, error) {
+	p, err := c.chooseProvider(s.record.Provider)
+	if err != nil {
+		return nil, err
+	}
+	turn := &service.CreateTurn{SessionID: s.ID, AgentID: p.Agent, Background: true}
+	if turn.Before, turn.Input, err = splitMessages(in.Messages); err != nil {
+		return nil, err
+	}
+	if turn.Overrides, err = turnOverrides(in.ResponseSchema); err != nil {
+		return nil, err
+	}
+	if turn.Params, err = readParams(in.ModelOptions); err != nil {
+		return nil, err
+	}
+	modelName := p.modelFor(in.Model, s.record.Model)
+	k := composer{set: c.settings.Service.Revision().Set(), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
+	if turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Input); err != nil {
+		return nil, err
+	}
+	if turn.Ephemeral != nil {
+		modelName = cmp.Or(modelName, turn.Ephemeral.Agent.ModelID)
+	}
+	record := turnRecord{Provider: p.name, Model: modelName, Messages: in.Messages, Structured: turn.Overrides.Output != nil, Metadata: in.Metadata}
+	if turn.Metadata, err = encodeOwn(record); err != nil {
+		record.Messages = nil
+		turn.Metadata, err = encodeOwn(record)
+	}
+	return turn, err
+}
+
+// readParams returns what a request says to the model.
+func readParams(raw json.RawMessage) (model.Params, error) {
+	var params model.Params
+	if len(raw) == 0 || string(raw) == "null" {
+		return params, nil
+	}
+	if err := server.DecodeJSON(raw, &params, true); err != nil {
+		return params, badRequest("modelOptions cannot be used: %v", err)
+	}
+	return params, nil
+}
+
+// statusWaiting is what the protocol calls a turn that waits.
+const statusWaiting = "waiting_for_input"
+
+// statusOf returns the name of a status in the protocol.
+func statusOf(s service.Status) string {
+	if s == service.Waiting {
+		return statusWaiting
+	}
+	return string(s)
+}
+
+// turnStatuses are the statuses by their names in the protocol.
+var turnStatuses = map[string]service.Status{
+	"pending": service.Pending, "running": service.Running, statusWaiting: service.Waiting,
+	"succeeded": service.Succeeded, "failed": service.Failed, "canceled": service.Canceled,
+}
+
+// turnView is a turn as it is shown.
+type turnView struct {
+	ID               string          `json:"id"`
+	SessionID        string          `json:"sessionId"`
+	Provider         string          `json:"provider"`
+	Model            string          `json:"model,omitempty"`
+	Status           string          `json:"status"`
+	Messages         []message       `json:"messages,omitempty"`
+	OutputText       string          `json:"outputText,omitempty"`
+	StructuredOutput json.RawMessage `json:"structuredOutput,omitempty"`
+	StatusMessage    string          `json:"statusMessage,omitempty"`
+	Metadata         json.RawMessage `json:"metadata,omitempty"`
+	CreatedBy        actor           `json:"createdBy"`
+	CreatedAt        time.Time       `json:"createdAt"`
+	StartedAt        time.Time       `json:"startedAt,omitzero"`
+	CompletedAt      time.Time       `json:"completedAt,omitzero"`
+	ExecutionRef     string          `json:"executionRef"`
+}
+
+// viewTurn shows a turn; the short form has neither messages nor output.
+func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
+	v := turnView{
+		ID: t.ID, SessionID: t.SessionID, Provider: t.record.Provider, Model: t.record.Model, Status: statusOf(t.Status), Metadata: t.record.Metadata,
+		CreatedBy: actorOf(t.Owner), CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, CompletedAt: t.FinishedAt, ExecutionRef: t.ID,
+	}
+	if t.Outcome != nil {
+		v.StatusMessage = statusMessage(&t.Outcome.Termination, t.record.Structured)
+	}
+	if short {
+		v.Metadata = nil
+		return v, nil
+	}
+	if v.Messages = t.record.Messages; v.Messages == nil {
+		input, err := c.settings.Service.TurnInput(c.r.Context(), c.caller, t.ID)
+		if err != nil {
+			return v, nameError(err, "turn", t.ID)
+		}
+		v.Messages = messagesFrom(input)
+	}
+	if t.Outcome == nil {
+		return v, nil
+	}
+	v.OutputText = t.Outcome.Response
+	if t.record.Structured && t.Status == service.Succeeded && json.Valid([]byte(v.OutputText)) {
+		v.StructuredOutput = json.RawMessage(v.OutputText)
+	}
+	return v, nil
+}
+
+// statusMessage says why a turn did not succeed; empty if it did.
+func statusMessage(why *event.Termination, structured bool) string {
+	switch why.Status() {
+	case event.StatusFailed:
+		text := display.FailureText(why)
+		if structured && why.Code == string(model.InvalidOutput) {
+			return "response_schema validation failed: " + text
+		}
+		return text
+	case event.StatusCanceled:
+		return cmp.Or(why.Detail, "canceled")
+	default:
+		return ""
+	}
+}
+
+// listTurns answers with the turns of a session, the newest first.
+func (c *call) listTurns() error {
+	q, err := c.readListQuery()
+	if err != nil {
+		return err
+	}
+	name, err := q.readWord("status", "turn status", "pending", "running", statusWaiting, "succeeded", "failed", "canceled")
+	if err != nil {
+		return err
+	}
+	s, err := c.getSession()
+	if err != nil {
+		return err
+	}
+	query := service.TurnQuery{SessionID: s.ID, Page: service.Page{After: q.values.Get("after")}}
+	if name != "" {
+		query.Statuses = []service.Status{turnStatuses[name]}
+	}
+	list := []turnView{}
+	for len(list) < q.limit {
+		query.Page.Limit = q.limit - len(list)
+		page, err := c.settings.Service.ListTurns(c.r.Context(), c.caller, query)
+		if errors.Is(err, service.ErrCursor) {
+			return badRequest("after is not a cursor of this list")
+		}
+		if err != nil {
+			return nameError(err, "session", s.ID)
+		}
+		for _, kept := range page.Turns {
+			t, own := turnFrom(kept)
+			if !own {
+				continue
+			}
+			view, err := c.viewTurn(t, q.summary)
+			if err != nil {
+				return err
+			}
+			list = append(list, view)
+		}
+		if query.Page.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	c.noteNext(query.Page.After)
+	return server.WriteJSON(c.w, http.StatusOK, list)
+}
+
+// readTurn answers with a turn.
+func (c *call) readTurn() error {
+	t, err := c.getTurn()
+	if err != nil {
+		return err
+	}
+	view, err := c.viewTurn(t, false)
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, http.StatusOK, view)
+}
+
+// cancelTurn ends a turn. One that has ended stays as it is.
+func (c *call) cancelTurn() error {
+	var in struct {
+		Reason string `json:"reason"`
+	}
+	if err := c.readBody(&in); err != nil {
+		return err
+	}
+	t, err := c.getTurn()
+	if err != nil {
+		return err
+	}
+	ended, err := c.settings.Service.CancelTurn(c.r.Context(), c.caller, t.ID, cmp.Or(in.Reason, "canceled"))
+	if err != nil {
+		return nameError(err, "turn", t.ID)
+	}
+	t.Turn = ended
+	view, err := c.viewTurn(t, false)
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, http.StatusOK, view)
+}
