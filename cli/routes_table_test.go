@@ -53,6 +53,11 @@ var (
 		`{"error":{"code":"unauthorized","message":"the credential is not valid","request_id":"REQUEST"}}`,
 		`{"error":{"code":"insufficient_scope","message":"the credential lacks the scope %s","request_id":"REQUEST"}}`,
 	}
+	sessionsDialect = &dialect{
+		`{"error":"missing authorization","code":"unauthorized"}`,
+		`{"error":"the credential is not valid","code":"unauthorized"}`,
+		`{"error":"the credential lacks the scope %s","code":"insufficient_scope"}`,
+	}
 	rpcDialect = &dialect{
 		`{"error":{"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"},"id":null,"jsonrpc":"2.0"}`,
 		`{"error":{"code":-31401,"message":"the credential is not valid"},"id":null,"jsonrpc":"2.0"}`,
@@ -69,6 +74,9 @@ const (
 	runsAt          = "/api/v1/workspaces/{workspace}"
 	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found","hint":"run \"{run}\" not found"}`
 	noApproval      = `404 {"error":"not_found","code":"not_found","message":"run \"{approval}\" not found","hint":"run \"{approval}\" not found"}`
+	sessionsAt      = "/api/v1/agent"
+	noTalk          = `404 {"error":"session \"{chat}\" not found","code":"not_found"}`
+	noChatTurn      = `404 {"error":"turn \"{asking}\" not found","code":"not_found"}`
 	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
 	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
 	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
@@ -131,6 +139,47 @@ var rows = map[string]row{
 		{request: "GET /api/a2a/{workspace}/agents/{agent}/.well-known/agent-card.json", owner: 200},
 	}},
 	"GET /api/a2a/{workspace}/discovery": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{{request: "GET /api/a2a/{workspace}/discovery", owner: 200}}},
+
+	"GET /api/v1/auth/info":                {public: true, asks: []inquiry{{request: "GET /api/v1/auth/info", owner: 200}}},
+	"GET /api/v1/agent/providers":          {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "GET " + sessionsAt + "/providers", owner: 200}}},
+	"POST /api/v1/agent/harnesses/resolve": {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "POST " + sessionsAt + "/harnesses/resolve\n{}", owner: 400}}},
+	"GET /api/v1/agent/sessions": {scope: "sessions:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/sessions", owner: 200},
+		{request: "GET " + sessionsAt + "/sessions?view=summary&provider=runtime", owner: 200},
+	}},
+	"POST /api/v1/agent/sessions": {scope: "sessions:write", speaks: sessionsDialect, asks: []inquiry{
+		{request: "POST " + sessionsAt + "/sessions\n" + `{"clientRef":"x"}`, owner: 201},
+	}},
+	"GET /api/v1/agent/sessions/{session}": {scope: "sessions:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/sessions/{chat}", owner: 200, lost: noTalk},
+	}},
+	"PATCH /api/v1/agent/sessions/{session}": {scope: "sessions:write", speaks: sessionsDialect, asks: []inquiry{
+		{request: "PATCH " + sessionsAt + "/sessions/{chat}\n" + `{"clientRef":"y"}`, owner: 200, lost: noTalk},
+	}},
+	"GET /api/v1/agent/sessions/{session}/turns": {scope: "runs:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/sessions/{chat}/turns", owner: 200, lost: noTalk},
+	}},
+	"POST /api/v1/agent/sessions/{session}/turns": {scope: "runs:write", speaks: sessionsDialect, asks: []inquiry{
+		{request: "POST " + sessionsAt + "/sessions/{chat}/turns\n" + `{"messages":[{"role":"user","text":"hello"}]}`, owner: 201, lost: noTalk},
+	}},
+	"GET /api/v1/agent/turns/{turn}": {scope: "runs:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/turns/{asking}", owner: 200, lost: noChatTurn},
+	}},
+	"POST /api/v1/agent/turns/{turn}/cancel": {scope: "runs:write", speaks: sessionsDialect, asks: []inquiry{
+		{request: "POST " + sessionsAt + "/turns/{asking}/cancel\n{}", owner: 200, lost: noChatTurn},
+	}},
+	"GET /api/v1/agent/turns/{turn}/events": {scope: "runs:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/turns/{asking}/events", owner: 200, lost: noChatTurn},
+	}},
+	"GET /api/v1/agent/turns/{turn}/events/stream": {scope: "runs:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/turns/{asking}/events/stream?until=blocked_or_terminal", owner: 200, lost: noChatTurn},
+	}},
+	"GET /api/v1/agent/turns/{turn}/interactions": {scope: "runs:read", speaks: sessionsDialect, asks: []inquiry{
+		{request: "GET " + sessionsAt + "/turns/{asking}/interactions", owner: 200, lost: noChatTurn},
+	}},
+	"POST /api/v1/agent/turns/{turn}/interactions/{interaction}/resolve": {scope: "runs:write", speaks: sessionsDialect, asks: []inquiry{
+		{request: "POST " + sessionsAt + "/turns/{asking}/interactions/{asked}/resolve\n" + `{"resolution":{"approved":true}}`, owner: 200, lost: noChatTurn},
+	}},
 
 	"GET /runtime/v1/sessions": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/sessions", owner: 200}}},
 	"POST /runtime/v1/sessions": {scope: "sessions:write", speaks: plainDialect, asks: []inquiry{

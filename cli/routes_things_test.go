@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -37,6 +38,7 @@ var makers = map[string]func(*testing.T, *town, things){
 		made["{ticket}"], _ = ticket["id"].(string)
 	},
 	"{approval}": makeApproval, "{consent}": makeApproval,
+	"{chat}": makeChat, "{asking}": makeAsking, "{asked}": makeAsking,
 	"{hook}": func(t *testing.T, w *town, made things) {
 		makeTask(t, w, made)
 		made["{hook}"] = uuid.NewString()
@@ -53,7 +55,13 @@ const toolWithHeaders = `{"kind":"a2a","name":"peer","agentCardUrl":"https://pee
 // stream opens the stream of a run of ann's, which the caller closes.
 func (w *town) stream(t *testing.T, run string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+annPath+"/agent-runs/"+run+"/stream", http.NoBody)
+	return w.open(t, annPath+"/agent-runs/"+run+"/stream")
+}
+
+// open opens a stream of ann's, which the caller closes.
+func (w *town) open(t *testing.T, path string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +115,36 @@ func makeApproval(t *testing.T, w *town, made things) {
 		}
 	}
 	t.Fatal("the run waits for nothing")
+}
+
+// makeChat makes a session of a provider.
+func makeChat(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{chat}"] == "" {
+		session := w.own(t, http.MethodPost, "/api/v1/agent/sessions", `{"clientRef":"`+promptSecret+`"}`)
+		made["{chat}"], _ = session["id"].(string)
+	}
+}
+
+// makeAsking makes a turn of such a session that waits for an approval.
+func makeAsking(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{asking}"] != "" {
+		return
+	}
+	makeChat(t, w, made)
+	turn := w.own(t, http.MethodPost, "/api/v1/agent/sessions/"+made["{chat}"]+"/turns",
+		`{"messages":[{"role":"user","text":"refund `+inputSecret+`"}],"toolRefs":[{"plugin":"refund"}]}`)
+	made["{asking}"], _ = turn["id"].(string)
+	// The stream ends where the turn waits.
+	resp := w.open(t, "/api/v1/agent/turns/"+made["{asking}"]+"/events/stream?until=blocked_or_terminal")
+	defer resp.Body.Close()
+	events, err := io.ReadAll(resp.Body)
+	asked := regexp.MustCompile(`"interaction_id":"([^"]+)"`).FindSubmatch(events)
+	if err != nil || asked == nil {
+		t.Fatalf("the turn asks nothing: %s, %v", events, err)
+	}
+	made["{asked}"] = string(asked[1])
 }
 
 func makeSession(t *testing.T, w *town, made things) {

@@ -64,6 +64,7 @@ server:
       - {id: bot, secret: ` + botSecret + `, tenant: acme, subject: ann, scopes: [runs:read]}
       - {id: old, secret: ` + oldSecret + `, tenant: acme, subject: ann, scopes: [runs:read], expires: 2020-12-31}
   jwt: {issuer: "` + jwtIssuer + `", audience: ` + jwtAudience + `, jwks_file: ./keys.json, algorithms: [EdDSA], tenant_claim: org}
+  sessions: {providers: {runtime: {agent: clerk}}}
   a2a: {v0_3: true, grpc_listen: "127.0.0.1:0", push: {allow_private: [127.0.0.1]}}
 `
 

@@ -59,7 +59,7 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	}
 	h := r.newHost(plan, req, state, sink, parent)
 	h.where = where
-	h.setJob(plan, req, state)
+	h.job = h.newJob(plan, req, state)
 	if state != nil {
 		h.delegates.restoreFrom(state)
 	}

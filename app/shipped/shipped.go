@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/surfaces/a2a"
 	"github.com/agentruntime/agentruntime/app/surfaces/agentruns"
 	"github.com/agentruntime/agentruntime/app/surfaces/native"
+	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
 	"github.com/agentruntime/agentruntime/app/turntools"
 	"github.com/agentruntime/agentruntime/backend"
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
@@ -47,7 +48,7 @@ func Components() app.Components {
 			},
 		},
 		Stores:      []app.StoreDriver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
-		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), native.Surface()},
+		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), native.Surface()},
 		TokenPrefix: agentruns.TokenPrefix,
 		TurnTools:   turntools.New,
 	}

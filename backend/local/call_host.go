@@ -21,12 +21,11 @@ type callHost struct {
 	batch *batch
 	index int
 	call  tools.Call
+	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
 	entry *toolset.Entry
-	// life is the call's context, and ctx is life with the span of the call.
-	life callContext
-	ctx  context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
-	// result is what the tool returned.
-	result tools.Result
+	// cancel ends ctx, and inTime keeps the end of ctx from abandoning the call.
+	cancel context.CancelFunc
+	inTime func() bool
 	// over is set once the call has returned or was abandoned.
 	over atomic.Bool
 }
@@ -38,17 +37,19 @@ var (
 
 // run calls the tool. One that ends the goroutine with Goexit has a result, too.
 func (h *callHost) run() {
+	defer h.cancel()
+	var result tools.Result
 	returned := false
 	defer func() {
 		if !returned {
-			h.result = tools.ErrorResult("tool " + h.entry.ID + " ended without a result")
+			result = tools.ErrorResult("tool " + h.entry.ID + " ended without a result")
 		}
-		h.life.finish(context.Canceled)
+		h.inTime()
 		h.over.Store(true)
-		h.batch.sendNote(note{index: h.index, result: &h.result})
+		h.batch.sendNote(note{index: h.index, result: &result})
 	}()
 	pprof.SetGoroutineLabels(h.ctx) // the goroutine may have those of an earlier call
-	h.result = h.entry.Execute(h.ctx, &h.call)
+	result = h.entry.Execute(h.ctx, &h.call)
 	returned = true
 }
 

@@ -31,8 +31,8 @@ type call struct {
 	outcome event.CallOutcome
 	skipped bool
 	begun   time.Time
-	// life is the context of a call that is executed.
-	life *callContext
+	// cancel ends the context of a call that is executed.
+	cancel context.CancelFunc
 	// span observes the call.
 	span telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
@@ -112,7 +112,7 @@ func (t *turn) judgeBatch(ctx context.Context) error {
 	}
 	t.watch.beginPhase(plugins.ToolGate)
 	d, err := t.engine.Batch(ctx, asked)
-	t.watch.endPhase()
+	t.watch.stop()
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 	t.showToHooks(c)
 	t.watch.beginPhase(plugins.ToolGate)
 	d := t.engine.Gate(ctx)
-	t.watch.endPhase()
+	t.watch.stop()
 	switch d.Kind {
 	case plugins.Allow:
 		c.applyMove(moveAllow)

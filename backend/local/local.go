@@ -360,7 +360,7 @@ func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle)
 	t.engine.Context.Messages = t.transcript[t.prompt:]
 	t.watch.beginPhase(phase)
 	err := run(ctx)
-	t.watch.endPhase()
+	t.watch.stop()
 	t.host.FlushSession()
 	if stop := t.engine.StopRequest(); t.stop == nil {
 		t.stop = stop

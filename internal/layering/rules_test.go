@@ -48,7 +48,7 @@ var siblings = map[string][]string{
 	"tools/mcp":               {"tools/toolset"},
 	"app/shipped": {
 		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
-		"app/surfaces/a2a", "app/surfaces/agentruns", "app/surfaces/native", "app/turntools",
+		"app/surfaces/a2a", "app/surfaces/agentruns", "app/surfaces/native", "app/surfaces/sessions", "app/turntools",
 	},
 	"server":            {"server/openapi"},
 	"server/a2a":        {"server/openapi"},
@@ -135,7 +135,7 @@ var implementations = []string{
 	"backend/a2a",
 	"store/memory", "store/postgres", "store/sqlite",
 	"dispatch/local", "dispatch/river",
-	"server/a2a", "server/agentruns",
+	"server/a2a", "server/agentruns", "server/sessions",
 }
 
 // stores are those of them that keep records, with what queues turns.
