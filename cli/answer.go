@@ -111,7 +111,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			fmt.Fprintf(a.err, "runtime: %s\n", a.redact(err.Error()))
+			a.printErrorf("%s", a.redact(err.Error()))
 			if !more || a.input.ended || a.approve == approveYes || a.approve == approveNo {
 				turn.Cancel(err) // asking again would not help
 				return

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,24 @@ const (
 	exitCancelled = 130
 )
 
-// streams are where a command reads and writes.
+// defaultName is the name of a command that says of none.
+const defaultName = "runtime"
+
+// streams are where a command reads and writes, and the name that it has in what it
+// writes.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	// name is empty for the default one.
+	name string
+}
+
+// command returns the name of the command.
+func (s *streams) command() string { return cmp.Or(s.name, defaultName) }
+
+// printErrorf writes a line about what is wrong, after the name of the command.
+func (s *streams) printErrorf(format string, args ...any) {
+	fmt.Fprintf(s.err, s.command()+": "+format+"\n", args...)
 }
 
 // program is what every command works with: where it reads and writes, and the
@@ -41,6 +56,7 @@ type program struct {
 // with returns the program with other streams.
 func (p *program) with(s streams) *program {
 	other := *p
+	s.name = p.name
 	other.streams = s
 	return &other
 }
@@ -56,7 +72,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 func (p *program) run(ctx context.Context, args []string) int {
 	root := newRoot(p)
 	if err := addOwnCommands(root, p); err != nil {
-		fmt.Fprintf(p.err, "runtime: %v\n", err)
+		p.printErrorf("%v", err)
 		return exitUsage
 	}
 	root.SetArgs(args)
@@ -68,18 +84,18 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return e.code
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		fmt.Fprintln(p.err, "runtime: cancelled")
+		p.printErrorf("cancelled")
 		return exitCancelled
 	}
-	fmt.Fprintf(p.err, "runtime: %v\n", err)
+	p.printErrorf("%v", err)
 	return exitUsage
 }
 
 func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "runtime",
+		Use:   p.command(),
 		Short: "Validate, explain, compare, run and serve declared agents",
-		Long: `runtime turns declared agents into running ones. One YAML file describes
+		Long: p.command() + ` turns declared agents into running ones. One YAML file describes
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,

@@ -86,15 +86,16 @@ func arrangeHelp(root *cobra.Command) {
 			}
 		}
 	}
-	giveExample(root, "")
+	giveExample(root, root.Name(), "")
 }
 
-// giveExample gives a command and those below it their examples.
-func giveExample(cmd *cobra.Command, path string) {
+// giveExample gives a command and those below it their examples, for a program of that
+// name.
+func giveExample(cmd *cobra.Command, program, path string) {
 	if text := examples[path]; text != "" {
-		cmd.Example = "  " + strings.ReplaceAll(text, "\n", "\n  ")
+		cmd.Example = "  " + strings.NewReplacer("\n", "\n  ", defaultName, program).Replace(text)
 	}
 	for _, below := range cmd.Commands() {
-		giveExample(below, strings.TrimSpace(path+" "+below.Name()))
+		giveExample(below, program, strings.TrimSpace(path+" "+below.Name()))
 	}
 }

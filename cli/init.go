@@ -1,28 +1,37 @@
 package cli
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 )
 
 //go:embed init.yaml
 var initConfig []byte
 
-// schemaName is the file that the schema line of a new configuration names.
-const schemaName = "runtime.schema.json"
+// schemaSuffix ends the name of the file that the schema line of a new configuration
+// names.
+const schemaSuffix = ".schema.json"
 
 func newInit(p *program) *cobra.Command {
+	what := "a small configuration that runs without keys"
+	if !p.hasDemo() {
+		what = "a small configuration"
+	}
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a small working configuration",
-		Long: `init writes a small configuration that runs without keys, config.yaml unless
+		Long: "init writes " + what + `, config.yaml unless
 another file is named, and beside it the JSON Schema that its first line points
 editors to. It overwrites no configuration.`,
 		Args: arguments(0, 1),
@@ -33,23 +42,48 @@ editors to. It overwrites no configuration.`,
 		if len(args) > 0 {
 			file = args[0]
 		}
-		written, err := writeInit(file, config.Schema(p.ConfigKinds()))
+		text := p.starter()
+		if text == nil {
+			p.printErrorf("this program has no kind of provider, so it can run no agent")
+			return exit{exitFailed}
+		}
+		written, err := writeInit(file, text, p.command()+schemaSuffix, config.Schema(p.ConfigKinds()))
 		if err != nil {
 			return err
 		}
 		if format.value == "json" {
 			return writeJSON(p.out, map[string][]string{"files": written})
 		}
-		_, err = fmt.Fprintf(p.out, "wrote %s and %s\nnext: runtime validate %s\n      runtime run %s assistant \"How many words has this question?\"\n",
-			written[0], written[1], file, file)
+		_, err = fmt.Fprintf(p.out, "wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words has this question?\"\n",
+			written[0], written[1], p.command(), file, p.command(), file)
 		return err
 	}
 	return cmd
 }
 
+// hasDemo reports whether the program has the components of init.yaml.
+func (p *program) hasDemo() bool {
+	provider := slices.ContainsFunc(p.Kinds.Providers, func(k model.ProviderKind) bool { return k.Type == "scripted" })
+	tool := slices.ContainsFunc(p.Kinds.Tools, func(k tools.Kind) bool { return k.Type == "command" })
+	return provider && tool
+}
+
+// starter returns a configuration of what the program has, or nothing if it has no
+// provider.
+func (p *program) starter() []byte {
+	if p.hasDemo() {
+		return bytes.ReplaceAll(initConfig, []byte(defaultName+schemaSuffix), []byte(p.command()+schemaSuffix))
+	}
+	text := config.Starter(p.ConfigKinds())
+	if text == nil {
+		return nil
+	}
+	return append([]byte("# yaml-language-server: $schema="+p.command()+schemaSuffix+"\n"), text...)
+}
+
 // writeInit writes the configuration and the schema beside it, and returns
 // their names.
-func writeInit(file string, schema []byte) ([]string, error) {
+func writeInit(file string, text []byte, schemaName string, schema []byte) ([]string, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a configuration without secrets
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s exists already; name another file", file)
@@ -57,7 +91,7 @@ func writeInit(file string, schema []byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.Write(initConfig)
+	_, err = f.Write(text)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("write %s: %w", file, err)
 	}

@@ -112,7 +112,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	}
 	token, err := p.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
-		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
+		p.printErrorf("%s", l.file.Redact(err.Error()))
 		return "", exit{exitFailed}
 	}
 	return token, nil

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
@@ -21,11 +21,11 @@ import (
 // loaded is a configuration that was read, and what was found in it.
 type loaded struct {
 	names []string
-	// version is that of the program.
-	version string
-	file    *config.File
-	found   diag.List
-	builder *builder.AgentRuntimeBuilder
+	// version is that of the program, and command its name.
+	version, command string
+	file             *config.File
+	found            diag.List
+	builder          *builder.AgentRuntimeBuilder
 	// agent is the one whose turns are all that the configuration is used for; empty
 	// for any. They need the named parts of it besides.
 	agent string
@@ -54,7 +54,7 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	}
 	w := &warnings{logger: logger.Named("config")}
 	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)
-	return &loaded{names: names, version: p.version(), file: file, found: found, builder: b, warnings: w}, nil
+	return &loaded{names: names, version: p.version(), command: p.command(), file: file, found: found, builder: b, warnings: w}, nil
 }
 
 // close closes the components. Errors of that no longer matter: the command is done.
@@ -93,7 +93,7 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 // that do not need it work all the same.
 func (l *loaded) prove(ctx context.Context, p *program) error {
 	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
-		fmt.Fprintf(p.err, "runtime: warning: %s\n", l.file.Redact(e.Diagnostic().Message))
+		p.printErrorf("warning: %s", l.file.Redact(e.Diagnostic().Message))
 	})
 	rev, list, err := l.check(ctx)
 	if err != nil {
@@ -135,9 +135,22 @@ func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 // report returns a report of diagnostics about the configuration.
 func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	return &diag.Report{
-		Diagnostics: list, Agents: len(l.file.Agents), Version: l.version,
+		Diagnostics: nameCommand(list, l.command), Agents: len(l.file.Agents), Version: l.version,
 		Source: l.source, Color: colored(w),
 	}
+}
+
+// nameCommand returns diagnostics whose hints name the command as it is called here:
+// what package settings and others know of it is its default name.
+func nameCommand(list diag.List, command string) diag.List {
+	if command == defaultName {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Hint = strings.ReplaceAll(list[i].Hint, `"`+defaultName+" ", `"`+command+" ")
+	}
+	return list
 }
 
 // maxReferred bounds the files that source reads, in bytes.

@@ -19,6 +19,9 @@ const sameSignal = 500 * time.Millisecond
 
 // Settings describe a command.
 type Settings struct {
+	// Name is what the command is called in its help, its errors and its manual, by
+	// default "runtime". It is the name of the program's file.
+	Name string
 	// Components are everything that a configuration of the command can name.
 	Components app.Components
 	// Version is the version that the command reports. When it is empty, the
@@ -47,7 +50,7 @@ func Main(s Settings) {
 // the command lists.
 func Run(ctx context.Context, s Settings, args []string, in io.Reader, out, err io.Writer) int {
 	p := program{
-		streams: streams{in: in, out: out, err: err}, Components: s.Components,
+		streams: streams{in: in, out: out, err: err, name: s.Name}, Components: s.Components,
 		release: s.Version, commands: s.Commands,
 	}
 	return p.run(ctx, args)

@@ -19,7 +19,7 @@ Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := writeManual(cmd.Root(), p.version(), args[0]); err != nil {
-				fmt.Fprintf(p.err, "runtime: %v\n", err)
+				p.printErrorf("%v", err)
 				return exit{exitFailed}
 			}
 			return nil
@@ -32,7 +32,7 @@ func writeManual(root *cobra.Command, version, dir string) error {
 	root.DisableAutoGenTag = true
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runtime " + version, Manual: "Agent runtime"}, dir)
+		err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: root.Name() + " " + version, Manual: "Agent runtime"}, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("write the manual pages: %w", err)

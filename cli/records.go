@@ -93,7 +93,7 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 	}
 	e, err := driver.OpenReadOnly(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
+		err = fmt.Errorf("%w\n  nothing is stored yet: \"%[2]s migrate\", \"%[2]s serve\" and \"%[2]s turns create\" make the store", err, p.command())
 	}
 	if err != nil {
 		return p.complain(ctx, l, err)
@@ -160,9 +160,9 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	switch locked, ok := errors.AsType[*store.LockedError](err); {
 	case ok:
-		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, give --server, or end that process first", locked)
+		err = fmt.Errorf("%w\n  \"%[2]s sessions\", \"%[2]s turns\" and \"%[2]s events\" read it meanwhile; to change it, give --server, or end that process first", locked, p.command())
 	case errors.Is(err, server.ErrUnauthenticated):
-		err = fmt.Errorf("%w\n  make a key with \"runtime keys new\", or write server.allow_unauthenticated: true", err)
+		err = fmt.Errorf("%w\n  make a key with \"%s keys new\", or write server.allow_unauthenticated: true", err, p.command())
 	}
 	return p.fail(ctx, l.file.Redact, err)
 }
@@ -176,6 +176,6 @@ func (p *program) fail(ctx context.Context, redact func(string) string, err erro
 	case err == nil, errors.As(err, new(exit)):
 		return err
 	}
-	fmt.Fprintf(p.err, "runtime: %s\n", redact(err.Error()))
+	p.printErrorf("%s", redact(err.Error()))
 	return exit{exitFailed}
 }

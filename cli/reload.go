@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -110,14 +109,14 @@ func (k *keeper) reload(ctx context.Context) {
 			said = k.redactions.redact(err.Error())
 			problem = said
 		}
-		fmt.Fprintf(k.program.err, "runtime: not reloaded, everything stays as it was: %s\n", said)
+		k.program.printErrorf("not reloaded, everything stays as it was: %s", said)
 		logger.Error("the new configuration is refused; everything stays as it was", zap.String("problem", problem))
 		return
 	}
-	fmt.Fprintf(k.program.err, "runtime: reloaded: revision %d\n", number)
+	k.program.printErrorf("reloaded: revision %d", number)
 	logger.Info("the configuration is reloaded", zap.Uint64("revision", number))
 	if len(restart) > 0 {
-		fmt.Fprintf(k.program.err, "runtime: warning: the server goes on with what it began with until it is started again: %s\n", strings.Join(restart, ", "))
+		k.program.printErrorf("warning: the server goes on with what it began with until it is started again: %s", strings.Join(restart, ", "))
 		logger.Warn("some settings wait for a restart", zap.Strings("settings", restart))
 	}
 }

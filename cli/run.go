@@ -118,12 +118,12 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
-		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
+		p.printErrorf("the run is not observed: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	err = runTurn(withCaller(ctx), p, l, prompt, out, a, &o.session, logger)
 	if lost := seen.shutdown(ctx); lost != nil {
-		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(lost.Error()))
+		p.printErrorf("%s", l.file.Redact(lost.Error()))
 	}
 	return err
 }
@@ -168,13 +168,13 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	case result == nil:
 		return err
 	case result.Status == event.StatusCanceled:
-		fmt.Fprintln(p.err, "runtime: cancelled")
+		p.printErrorf("cancelled")
 		return exit{exitCancelled}
 	case err != nil || result.Status != event.StatusSucceeded:
-		fmt.Fprintf(p.err, "runtime: %s\n", out.redact(failure(result, err)))
+		p.printErrorf("%s", out.redact(failure(result, err)))
 		return exit{exitFailed}
 	case result.Termination.CutShort() && result.Response == "":
-		fmt.Fprintf(p.err, "runtime: the turn was stopped without an answer (%s: %s)\n", result.Termination.Code, out.redact(result.Termination.Detail))
+		p.printErrorf("the turn was stopped without an answer (%s: %s)", result.Termination.Code, out.redact(result.Termination.Detail))
 		return exit{exitFailed}
 	}
 	return nil

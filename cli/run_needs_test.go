@@ -86,7 +86,7 @@ func TestARunNeedsTheVariablesOfItsAgentAlone(t *testing.T) {
 	} {
 		t.Run(agent, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(t.Context(), []string{"run", file, agent, "hello"}, streams{strings.NewReader(""), &out, &errs})
+			code := run(t.Context(), []string{"run", file, agent, "hello"}, streams{in: strings.NewReader(""), out: &out, err: &errs})
 			var got []string
 			for _, m := range missing.FindAllStringSubmatch(errs.String(), -1) {
 				got = append(got, m[1])

@@ -70,7 +70,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	}
 	result, err := turn.run(ctx, out, a)
 	if result == nil && ctx.Err() == nil {
-		fmt.Fprintf(p.err, "! the turn goes on without this command: runtime events %s %s --follow\n", where.name, turn.id)
+		fmt.Fprintf(p.err, "! the turn goes on without this command: %s events %s %s --follow\n", p.command(), where.name, turn.id)
 	}
 	if result != nil && result.Status == event.StatusFailed && err == nil {
 		t := &result.Termination
@@ -78,7 +78,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	}
 	err = p.conclude(out, result, err)
 	if result != nil && result.Status == event.StatusWaiting {
-		fmt.Fprintf(p.err, "! it goes on when it is answered: runtime turns resolve %s %s INTERACTION\n", where.name, turn.id)
+		fmt.Fprintf(p.err, "! it goes on when it is answered: %s turns resolve %s %s INTERACTION\n", p.command(), where.name, turn.id)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (p *program) misuse(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	fmt.Fprintf(p.err, "runtime: %v\n", err)
+	p.printErrorf("%v", err)
 	return exit{exitUsage}
 }
 

@@ -54,7 +54,7 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	}
 	turns.Close()
 	if busy, ok := errors.AsType[*store.BusyError](err); ok {
-		err = fmt.Errorf("%w\n  a server works on it, or will when it is started; \"runtime turns cancel %s %s\" ends it", busy, strings.Join(l.names, " "), busy.TurnID)
+		err = fmt.Errorf("%w\n  a server works on it, or will when it is started; \"%s turns cancel %s %s\" ends it", busy, p.command(), strings.Join(l.names, " "), busy.TurnID)
 	}
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 }

@@ -26,7 +26,7 @@ func runHello(t *testing.T) (code int, out, err string) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), []string{"run", file, "helper", "hello"}, streams{strings.NewReader(""), &stdout, &stderr})
+	code = run(t.Context(), []string{"run", file, "helper", "hello"}, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 

@@ -73,7 +73,7 @@ func TestSchema(t *testing.T) {
 // editors to the schema that it writes beside it.
 func TestInitSchemaLine(t *testing.T) {
 	first, _, _ := strings.Cut(string(initConfig), "\n")
-	if first != "# yaml-language-server: $schema="+schemaName {
+	if first != "# yaml-language-server: $schema="+defaultName+schemaSuffix {
 		t.Errorf("the first line is %q", first)
 	}
 }

@@ -83,14 +83,14 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
 	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != settings.ListenNone, p.version())
 	if err != nil {
-		fmt.Fprintf(p.err, "runtime: the turns are not observed: %v\n", err)
+		p.printErrorf("the turns are not observed: %v", err)
 	}
 	seen.telemetry.SetTenants(l.file.Tenants())
 	k.telemetry = seen.telemetry
 	l.builder.WithTelemetry(seen.telemetry)
 	err = p.serveLoaded(ctx, l, k, seen)
 	if lost := seen.shutdown(ctx); lost != nil {
-		fmt.Fprintf(p.err, "runtime: %s\n", k.redactions.redact(lost.Error()))
+		p.printErrorf("%s", k.redactions.redact(lost.Error()))
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 		ready += ", listening on " + s.LocalURL()
 		about = append(about, zap.String("address", s.LocalURL()))
 	}
-	fmt.Fprintf(p.err, "runtime: ready: %s\n", ready)
+	p.printErrorf("ready: %s", ready)
 	if k.jsonLog { // the message says it in the other form
 		k.logger.Named("serve").Info("ready", about...)
 	}

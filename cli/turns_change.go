@@ -63,7 +63,7 @@ a file that cannot be read, 130 cancelled; the turn goes on then.`,
 func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
 	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
 		if o.wait && !p.StoreDriver(l.file).Shared {
-			return nil, fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one and give --server, or use \"runtime run\"", l.file.Store.Driver)
+			return nil, fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one and give --server, or use \"%s run\"", l.file.Store.Driver, p.command())
 		}
 		return l.build(ctx, p)
 	}}
@@ -116,7 +116,7 @@ func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
 			out.Emit(ev)
 		}
 		if record.Type == event.TypeInteractionRequest {
-			fmt.Fprintf(out.err, "! it waits for a person; answer with: runtime turns resolve %s %s INTERACTION\n", at.name, id)
+			fmt.Fprintf(out.err, "! it waits for a person; answer with: %s turns resolve %s %s INTERACTION\n", p.command(), at.name, id)
 		}
 	}
 	out.endLine()
@@ -173,7 +173,7 @@ func newTurnsResolve(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve FILE… TURN INTERACTION",
 		Short: "Answer what a turn waits for",
-		Long: `resolve answers an interaction, whose id "runtime turns" shows; the turn goes on.
+		Long: `resolve answers an interaction, whose id "` + p.command() + ` turns" shows; the turn goes on.
 A SQLite file must not be served meanwhile.`,
 		Args: at.arguments(2),
 	}

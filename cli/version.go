@@ -28,7 +28,7 @@ func newVersion(p *program) *cobra.Command {
 		if format.value == "json" {
 			return writeJSON(p.out, b)
 		}
-		_, err := io.WriteString(p.out, b.text())
+		_, err := io.WriteString(p.out, b.text(p.command()))
 		return err
 	}
 	return cmd
@@ -42,16 +42,16 @@ func addVersionFlag(root *cobra.Command, p *program) {
 	showHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd == root && *wanted {
-			fmt.Fprint(p.out, p.describeBuild().text())
+			fmt.Fprint(p.out, p.describeBuild().text(p.command()))
 			return
 		}
 		showHelp(cmd, args)
 	})
 }
 
-// text writes it as a line.
-func (b buildInfo) text() string {
-	return fmt.Sprintf("runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
+// text writes it as a line, for a command of that name.
+func (b buildInfo) text(command string) string {
+	return fmt.Sprintf("%s %s (commit %s, %s)\n", command, b.Version, b.Commit, b.Go)
 }
 
 // version returns the version of the program.

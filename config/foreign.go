@@ -43,7 +43,7 @@ var foreignFields = map[string][]foreignName{
 		{"reasoning thinking effort thinking_budget model_reasoning_effort", "reasoning_effort", "write reasoning_effort: low, medium or high"},
 		{"name id key agent_id", "", "an agent's name is its key under agents"},
 		{"type kind class agent_type", "", "agents have no type: one with model_id runs here, one with endpoint at a peer"},
-		{"verbose debug", "", "runtime run -v and the plugin of type log show what an agent does"},
+		{"verbose debug", "", "\"runtime run -v\" and the plugin of type log show what an agent does"},
 		{"inherits inherit inherits_from base base_agent parent from template prototype based_on", "extends", "write extends: the id of the agent to inherit from"},
 		{"skills capabilities expertise tags", "", "write what the agent is for into description"},
 	},
@@ -163,7 +163,7 @@ var foreignTop = []foreignName{
 	{"cron jobs triggers", "schedules", "write schedules"},
 	{"peers remotes a2a remote_agent registries", "remote_agents", "write remote_agents"},
 	{"name title description", "", "a file has no name: write it as a comment"},
-	{"log logging log_level telemetry tracing observability", "", "runtime run -v shows the log; OpenTelemetry is set up by its environment variables"},
+	{"log logging log_level telemetry tracing observability", "", "\"runtime run -v\" shows the log; OpenTelemetry is set up by its environment variables"},
 }
 
 // foreignKinds are the types of components in other systems.

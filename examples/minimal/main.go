@@ -18,7 +18,7 @@ import (
 //docs:region main
 
 func main() {
-	cli.Main(cli.Settings{Version: "v0.1.0", Components: components()})
+	cli.Main(cli.Settings{Name: "agents", Version: "v0.1.0", Components: components()})
 }
 
 // components are all that this program has.
