@@ -118,17 +118,8 @@ func outputLimit(said string) int {
 	return n
 }
 
-func (e *Executor) concessionsOf(name string) concessions {
-	if known, ok := e.known.Load(name); ok {
-		return known.(concessions)
-	}
-	return concessions{}
-}
-
-// rememberConcessions keeps what was learned about a model.
-func (e *Executor) rememberConcessions(name string, c concessions) {
+// ofModel returns the concessions that are a matter of the model.
+func (c concessions) ofModel() concessions {
 	c.forgetReasoning, c.pauseThinking = false, false
-	if c != e.concessionsOf(name) {
-		e.known.Store(name, c)
-	}
+	return c
 }

@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
-
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -11,8 +9,8 @@ import (
 // events it needs, and of those only the fields: the SDK's types cost a
 // multiple.
 type answer struct {
-	// events are what the vendor's latest event amounts to.
-	events []model.Event
+	// out takes what the vendor's latest event amounts to.
+	out *vendorhttp.Batch
 	// blocks are the content blocks that are open, by their place in the answer.
 	blocks map[int]*block
 	delta  blockDelta
@@ -28,69 +26,62 @@ type answer struct {
 }
 
 func newAnswer(r *report) *answer {
-	a := &answer{events: make([]model.Event, 0, 4), blocks: map[int]*block{}, ending: -1}
+	a := &answer{blocks: map[int]*block{}, ending: -1}
 	if r != nil {
 		a.report = &reporting{report: r}
 	}
 	return a
 }
 
-func (a *answer) addEvent(ev model.Event) { a.events = append(a.events, ev) }
-
-// addDelta adds an event that carries only a piece of text, if it carries any.
-func (a *answer) addDelta(t model.EventType, delta string) {
-	if delta != "" {
-		a.addEvent(model.Event{Type: t, Delta: delta})
-	}
+// Translate handles one event of the vendor's stream. It reports whether the answer
+// is complete; then the last of the events is an EventFinish.
+func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
+	a.out = out
+	done, err = a.translateEvent(ev)
+	out.Usage = a.usageSoFar()
+	return done, err
 }
 
-// translate handles one event of the vendor's stream. It reports whether the answer
-// is complete; then the last of the events is an EventFinish.
-func (a *answer) translate(ev *serverEvent) (done bool, err error) {
+// End returns false: a complete answer has an event at its end.
+func (a *answer) End(*vendorhttp.Batch) (done bool, err error) { return false, nil }
+
+func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err error) {
 	name, err := eventName(ev)
 	if err != nil {
 		return false, err
 	}
 	switch name {
 	case "content_block_delta":
-		return false, a.continueBlock(ev.data)
+		return false, a.continueBlock(ev.Data)
 	case "content_block_start":
-		return false, a.startBlock(ev.data)
+		return false, a.startBlock(ev.Data)
 	case "content_block_stop":
-		return false, a.stopBlock(ev.data)
+		return false, a.stopBlock(ev.Data)
 	case "message_start":
-		return false, a.beginMessage(ev.data)
+		return false, a.beginMessage(ev.Data)
 	case "message_delta":
-		return false, a.noteStopReason(ev.data)
+		return false, a.noteStopReason(ev.Data)
 	case "message_stop":
 		return a.finishAnswer()
 	case "error":
-		return false, errorEvent(ev.data)
+		return false, parseRefusal(ev.Data).modelError()
 	}
 	return false, nil // a ping, or news
 }
 
 // eventName returns what kind of event it is; some gateways say so only in the
 // data.
-func eventName(ev *serverEvent) (string, error) {
-	if name := string(ev.name); name != "" && name != "message" {
+func eventName(ev *vendorhttp.ServerEvent) (string, error) {
+	if name := string(ev.Name); name != "" && name != "message" {
 		return name, nil
 	}
-	if len(ev.data) == 0 {
+	if len(ev.Data) == 0 {
 		return "", nil
 	}
 	var typed struct {
 		Type string `json:"type"`
 	}
-	return typed.Type, decodeEvent(ev.data, &typed)
-}
-
-// decodeEvent reads an event's data.
-func decodeEvent(data []byte, into any) error {
-	if err := json.Unmarshal(data, into); err != nil {
-		return vendorhttp.Malformed("an event cannot be read", err)
-	}
-	return nil
+	return typed.Type, vendorhttp.DecodeEvent(ev.Data, &typed)
 }
 
 type messageStart struct {
@@ -108,7 +99,7 @@ type messageDelta struct {
 
 func (a *answer) beginMessage(data []byte) error {
 	var ev messageStart
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	a.countUsage(ev.Message.Usage)
@@ -117,7 +108,7 @@ func (a *answer) beginMessage(data []byte) error {
 
 func (a *answer) noteStopReason(data []byte) error {
 	var ev messageDelta
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	if ev.Delta.StopReason != "" {
@@ -174,7 +165,7 @@ func (a *answer) finishAnswer() (done bool, err error) {
 	if a.report != nil {
 		a.report.finishAnswer(a)
 	}
-	a.addEvent(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.usageSoFar()})
+	a.out.Add(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.usageSoFar()})
 	return true, nil
 }
 

@@ -49,7 +49,7 @@ type blockDelta struct {
 
 func (a *answer) startBlock(data []byte) error {
 	var ev blockStart
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	if a.blocks[ev.Index] != nil {
@@ -63,9 +63,9 @@ func (a *answer) startBlock(data []byte) error {
 	case "text":
 		a.addText(start.Text)
 	case "thinking":
-		a.addDelta(model.EventReasoning, start.Thinking)
+		a.out.AddDelta(model.EventReasoning, start.Thinking)
 	case "redacted_thinking":
-		a.addEvent(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + start.Data})
+		a.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + start.Data})
 	case "tool_use":
 		b.input = start.Input
 		return a.startCall(b, start.ID, start.Name)
@@ -87,13 +87,13 @@ func (a *answer) startCall(b *block, id, name string) error {
 	}
 	b.call = a.calls
 	a.calls++
-	a.addEvent(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: id, Name: name})
+	a.out.Add(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: id, Name: name})
 	return nil
 }
 
 func (a *answer) continueBlock(data []byte) error {
 	a.delta = blockDelta{}
-	if err := decodeEvent(data, &a.delta); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &a.delta); err != nil {
 		return err
 	}
 	delta := &a.delta.Delta
@@ -105,7 +105,7 @@ func (a *answer) continueBlock(data []byte) error {
 	case b.kind == "text" && delta.Type == "text_delta":
 		a.addText(delta.Text)
 	case b.kind == "thinking" && delta.Type == "thinking_delta":
-		a.addDelta(model.EventReasoning, delta.Thinking)
+		a.out.AddDelta(model.EventReasoning, delta.Thinking)
 	case b.kind == "thinking" && delta.Type == "signature_delta":
 		b.signature = append(b.signature, delta.Signature...)
 	case b.kind == "tool_use" && delta.Type == "input_json_delta":
@@ -119,7 +119,7 @@ func (a *answer) stopBlock(data []byte) error {
 	var ev struct {
 		Index int `json:"index"`
 	}
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	b := a.blocks[ev.Index]
@@ -129,7 +129,7 @@ func (a *answer) stopBlock(data []byte) error {
 	delete(a.blocks, ev.Index)
 	switch {
 	case b.kind == "thinking" && len(b.signature) > 0:
-		a.addEvent(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})
+		a.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})
 	case b.kind == "tool_use":
 		if !b.received && len(b.input) > 0 {
 			a.addArguments(b, string(b.input))
@@ -149,7 +149,7 @@ func (a *answer) addText(piece string) {
 		a.report.holdText(piece)
 		return
 	}
-	a.addDelta(model.EventText, piece)
+	a.out.AddDelta(model.EventText, piece)
 }
 
 func (a *answer) addArguments(b *block, piece string) {
@@ -157,7 +157,7 @@ func (a *answer) addArguments(b *block, piece string) {
 	case b.report:
 		a.report.addArguments(a, b, piece)
 	case piece != "":
-		a.addEvent(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: piece})
+		a.out.Add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: piece})
 	}
 }
 
@@ -165,7 +165,7 @@ func (a *answer) addArguments(b *block, piece string) {
 // it off.
 func (a *answer) endCall() {
 	if a.ending >= 0 {
-		a.addEvent(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
+		a.out.Add(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
 		a.ending = -1
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -28,32 +26,16 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("anthropic: type %q, request %q", r.kind, r.requestID)
 }
 
-// refusalError returns the error for an answer that is no stream.
-func refusalError(res *http.Response, body []byte, now time.Time) *model.Error {
+// readRefusal returns the error for the body of a refusal, and reports whether the
+// body says anything.
+func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
-	r.status = res.StatusCode
-	failure := &model.Error{
-		Class:      r.errorClass(),
-		Message:    r.messageText(),
-		Status:     r.status,
-		RetryAfter: vendorhttp.RetryAfter(res.Header, now),
-		Err:        r,
-	}
-	switch {
-	case r.status < http.StatusMultipleChoices && r.kind == "" && r.message == "":
-		// A page of a gateway, or an answer that was not streamed.
-		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
-	case r.status < http.StatusMultipleChoices:
-		failure.Status = 0
-	case r.status < http.StatusBadRequest:
-		failure.Message = "the server redirects; redirects are not followed, check base_url"
-	}
-	return failure
+	r.status = status
+	return r.modelError(), r.kind != "" || r.message != ""
 }
 
-// errorEvent returns the error for an error event inside a stream.
-func errorEvent(data []byte) error {
-	r := parseRefusal(data)
+// modelError returns the error that the refusal amounts to.
+func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
 

@@ -6,12 +6,9 @@ package anthropic
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"regexp"
-	"sync"
-	"time"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -20,14 +17,11 @@ import (
 // Executor asks the models of one provider. It is safe for use from many
 // goroutines.
 type Executor struct {
-	api      *vendorhttp.API
-	failures vendorhttp.Failures
-	tools    *vendorhttp.ToolCache[[]byte]
+	api   *vendorhttp.API
+	tools *vendorhttp.ToolCache[[]byte]
 	// maxOutputTokens limits the answers to requests that set no limit.
 	maxOutputTokens int
-	// known holds, by model name, the concessions that a model was found to
-	// need. Model names come from the configuration, so it stays small.
-	known sync.Map
+	known           vendorhttp.Concessions[concessions]
 }
 
 var (
@@ -64,15 +58,17 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 		return nil, err
 	}
 	e := &Executor{
-		failures:        c.apiAccess().Failures(settings, vendorKey),
 		tools:           vendorhttp.NewToolCache(encodeTools),
 		maxOutputTokens: c.maxOutputTokens(),
 	}
-	e.api, err = c.apiAccess().NewAPI(transport, headersOf(c), func(res *http.Response, body []byte) *model.Error {
-		return e.failures.Named(refusalError(res, body, time.Now()))
+	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
+		Header:  headersOf(c),
+		Keys:    vendorKey,
+		Refusal: readRefusal,
+		Framing: vendorhttp.Framing{StrictEnd: true},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+		return nil, err
 	}
 	return e, nil
 }
@@ -89,15 +85,6 @@ func headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		a := &attempt{executor: e, caller: ctx}
-		a.ctx, a.cancel = context.WithCancel(ctx)
-		defer a.cancel()
-		answer, err := a.sendRequest(req)
-		if err != nil {
-			yield(model.Event{}, err)
-			return
-		}
-		defer func() { _ = a.response.Body.Close() }()
-		a.readStream(answer, yield)
+		e.api.Ask(ctx, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
 	}
 }

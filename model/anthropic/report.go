@@ -125,7 +125,7 @@ func (r *reporting) holdText(piece string) { r.held = append(r.held, piece...) }
 // the final one.
 func (r *reporting) releaseText(a *answer) {
 	if r.call == nil {
-		a.addDelta(model.EventText, string(r.held))
+		a.out.AddDelta(model.EventText, string(r.held))
 		r.held = nil
 	}
 }
@@ -136,7 +136,7 @@ func (r *reporting) addArguments(a *answer, call *block, piece string) {
 	case r.wrapped:
 		r.arguments = append(r.arguments, piece...)
 	default:
-		a.addDelta(model.EventText, piece)
+		a.out.AddDelta(model.EventText, piece)
 	}
 }
 
@@ -150,7 +150,7 @@ func (r *reporting) finishAnswer(a *answer) {
 		return
 	}
 	if r.wrapped {
-		a.addDelta(model.EventText, unwrapAnswer(r.arguments))
+		a.out.AddDelta(model.EventText, unwrapAnswer(r.arguments))
 	}
-	a.addDelta(model.EventReasoning, string(r.held))
+	a.out.AddDelta(model.EventReasoning, string(r.held))
 }

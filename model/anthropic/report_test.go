@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -90,8 +91,9 @@ func TestTheReportHasANameOfItsOwn(t *testing.T) {
 		t.Errorf("the report is called %s", body.Tools[2].Name)
 	}
 	a := newAnswer(&report{name: "final_report_3"})
-	if err := a.startCall(&block{}, "toolu_1", "final_report"); err != nil || len(a.events) != 1 {
-		t.Errorf("a call of the agent's own tool gives %+v (%v)", a.events, err)
+	a.out = &vendorhttp.Batch{}
+	if err := a.startCall(&block{}, "toolu_1", "final_report"); err != nil || len(a.out.Events) != 1 {
+		t.Errorf("a call of the agent's own tool gives %+v (%v)", a.out.Events, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
@@ -33,12 +34,13 @@ func BenchmarkStream(b *testing.B) { vendor.Benchmark(b, benchmarkStream(), chun
 func BenchmarkChunk(b *testing.B) {
 	line, _, _ := bytes.Cut(benchmarkStream(), []byte("\r\n"))
 	data := bytes.TrimPrefix(line, []byte("data: "))
-	t := newTranslator(form{})
+	t := &translator{}
+	ev, out := &vendorhttp.ServerEvent{Data: data}, &vendorhttp.Batch{}
 	b.ReportAllocs()
 	for b.Loop() {
-		t.out = t.out[:0]
-		if err := t.translate(data); err != nil || len(t.out) != 1 {
-			b.Fatal(t.out, err)
+		out.Events = out.Events[:0]
+		if _, err := t.Translate(ev, out); err != nil || len(out.Events) != 1 {
+			b.Fatal(out.Events, err)
 		}
 	}
 }

@@ -9,7 +9,6 @@ package google
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"regexp"
@@ -21,10 +20,10 @@ import (
 // Executor asks the models of one provider. It is safe for use from many
 // goroutines.
 type Executor struct {
-	endpoint endpoint
-	client   *http.Client
-	failures vendorhttp.Failures
-	tools    *vendorhttp.ToolCache[[]byte]
+	api *vendorhttp.API
+	// version is the version of the API, with which every path begins.
+	version string
+	tools   *vendorhttp.ToolCache[[]byte]
 }
 
 var (
@@ -54,28 +53,37 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := newEndpoint(c)
-	if err != nil {
-		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	e := &Executor{
+		version: c.apiVersion(),
+		tools:   vendorhttp.NewToolCache(encodeTools),
 	}
-	return &Executor{
-		endpoint: endpoint,
-		client:   vendorhttp.NewClient(transport),
-		failures: c.apiAccess().Failures(settings, vendorKey),
-		tools:    vendorhttp.NewToolCache(encodeTools),
-	}, nil
+	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
+		Header:  headersOf(c),
+		Keys:    vendorKey,
+		Refusal: readRefusal,
+		Framing: vendorhttp.Framing{PlainErrors: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// keyHeader carries the key; a key in the URL would end up in logs.
+const keyHeader = "X-Goog-Api-Key"
+
+// headersOf returns the headers of every request.
+func headersOf(c *Config) http.Header {
+	header := http.Header{}
+	if c.APIKey != "" {
+		header.Set(keyHeader, c.APIKey)
+	}
+	return header
 }
 
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		a := &attempt{executor: e, caller: ctx, form: formOf(req)}
-		a.ctx, a.cancel = context.WithCancel(ctx)
-		defer a.close()
-		if err := a.sendRequest(req); err != nil {
-			yield(model.Event{}, err)
-			return
-		}
-		a.readStream(yield)
+		e.api.Ask(ctx, &exchange{executor: e, request: req, form: formOf(req)}, yield)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -35,29 +34,16 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("google: code %d, status %q, reason %q", r.api.Code, r.api.Status, r.errorReason())
 }
 
-// refusalError returns the error for an answer that is no stream.
-func (e *Executor) refusalError(res *http.Response, body []byte) *model.Error {
+// readRefusal returns the error for the body of a refusal, and reports whether the
+// body has an error in the vendor's form.
+func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
-	r.status = res.StatusCode
-	failure := r.streamError()
-	failure.Status = r.status
-	if failure.RetryAfter == 0 {
-		failure.RetryAfter = vendorhttp.RetryAfter(res.Header, time.Now())
-	}
-	switch {
-	case r.status < http.StatusMultipleChoices && !r.detailed:
-		// A page of a gateway, or an answer that was not streamed.
-		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
-	case r.status < http.StatusMultipleChoices:
-		failure.Status = 0
-	case r.status < http.StatusBadRequest:
-		failure.Message = "the server redirects; redirects are not followed, check base_url"
-	}
-	return e.failures.Named(failure)
+	r.status = status
+	return r.modelError(), r.detailed
 }
 
-// streamError returns the error that the refusal amounts to.
-func (r *refusal) streamError() *model.Error {
+// modelError returns the error that the refusal amounts to.
+func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), RetryAfter: r.retryDelay(), Err: r}
 }
 

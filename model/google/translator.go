@@ -59,8 +59,8 @@ type functionCall struct {
 // translator turns the chunks of one answer into events.
 type translator struct {
 	form form
-	// out are the events of the last chunk.
-	out []model.Event
+	// out takes the events of the chunk that is being translated.
+	out *vendorhttp.Batch
 	// calls counts the calls that the consumer knows of.
 	calls int
 	usage *model.Usage
@@ -73,20 +73,35 @@ type translator struct {
 	answered bool
 }
 
-func newTranslator(f form) *translator {
-	return &translator{form: f, out: make([]model.Event, 0, 4)}
-}
-
 // blocked stands for the reason of an answer to a prompt that was refused.
 const blocked = finishSafety
 
-func (t *translator) translate(data []byte) error {
+// Translate translates an event. A chunk with the reason for the end of the answer is
+// not always the last, so the answer is complete when the stream is.
+func (t *translator) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
+	t.out = out
+	err = t.translateChunk(ev.Data)
+	out.Ending = t.reason != ""
+	return false, err
+}
+
+// End ends an answer that has a reason for its end.
+func (t *translator) End(out *vendorhttp.Batch) (done bool, err error) {
+	if t.reason == "" {
+		return false, nil
+	}
+	t.out = out
+	err = t.finishAnswer()
+	return err == nil, err
+}
+
+func (t *translator) translateChunk(data []byte) error {
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		return vendorhttp.Malformed("an event cannot be read", err)
+	if err := vendorhttp.DecodeEvent(data, &c); err != nil {
+		return err
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return parseErrorValue(c.Error).streamError()
+		return parseErrorValue(c.Error).modelError()
 	}
 	if c.UsageMetadata != nil {
 		t.usage = usageOf(c.UsageMetadata)
@@ -123,24 +138,16 @@ func (t *translator) translatePart(p *part) error {
 	case p.FunctionCall != nil:
 		return t.translateCall(p)
 	case p.Thought:
-		t.addDelta(model.EventReasoning, p.Text)
+		t.out.AddDelta(model.EventReasoning, p.Text)
 	default:
 		t.translateText(p)
 	}
 	return nil
 }
 
-func (t *translator) addEvent(ev model.Event) { t.out = append(t.out, ev) }
-
-func (t *translator) addDelta(typ model.EventType, delta string) {
-	if delta != "" {
-		t.addEvent(model.Event{Type: typ, Delta: delta})
-	}
-}
-
 func (t *translator) addSignature(of, sig string) {
 	if sig != "" {
-		t.addEvent(model.Event{Type: model.EventReasoningEncrypted, Delta: of + sig})
+		t.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: of + sig})
 	}
 }
 
@@ -151,14 +158,14 @@ func (t *translator) translateText(p *part) {
 		t.held.WriteString(p.Text)
 		return
 	}
-	t.addDelta(model.EventText, p.Text)
+	t.out.AddDelta(model.EventText, p.Text)
 	t.addSignature(ofText, p.ThoughtSignature)
 }
 
 // releaseText hands on the text that waited, unless the answer came otherwise.
 func (t *translator) releaseText() {
 	if !t.answered {
-		t.addDelta(model.EventText, t.held.String())
+		t.out.AddDelta(model.EventText, t.held.String())
 	}
 	t.held.Reset()
 }
@@ -174,11 +181,11 @@ func (t *translator) translateCall(p *part) error {
 	}
 	t.releaseText()
 	t.addSignature(ofCall, p.ThoughtSignature)
-	t.addEvent(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: c.ID, Name: c.Name})
+	t.out.Add(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: c.ID, Name: c.Name})
 	if len(c.Args) > 0 && string(c.Args) != "null" {
-		t.addEvent(model.Event{Type: model.EventToolCallDelta, Index: t.calls, Delta: string(c.Args)})
+		t.out.Add(model.Event{Type: model.EventToolCallDelta, Index: t.calls, Delta: string(c.Args)})
 	}
-	t.addEvent(model.Event{Type: model.EventToolCallEnd, Index: t.calls})
+	t.out.Add(model.Event{Type: model.EventToolCallEnd, Index: t.calls})
 	t.calls++
 	return nil
 }
@@ -188,7 +195,7 @@ func (t *translator) translateCall(p *part) error {
 func (t *translator) addAnswer(c *functionCall) {
 	if !t.answered {
 		t.answered = true
-		t.addDelta(model.EventText, t.form.answerText(c.Args))
+		t.out.AddDelta(model.EventText, t.form.answerText(c.Args))
 	}
 }
 
@@ -202,7 +209,7 @@ func (t *translator) finishAnswer() error {
 	if reason == model.FinishStop && t.calls > 0 {
 		reason = model.FinishToolCalls
 	}
-	t.addEvent(model.Event{Type: model.EventFinish, Reason: reason, Usage: t.usage})
+	t.out.Add(model.Event{Type: model.EventFinish, Reason: reason, Usage: t.usage})
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"google.golang.org/genai"
 )
@@ -43,7 +44,7 @@ var vendor = &vendortest.Vendor{
 	},
 	Model: newModel, Conversation: func() *model.Request { return conversation(newModel) },
 	Folder: "testdata/streams", Calls: "calls", Recordings: recordings,
-	Patience:    endPatience,
+	Patience:    vendorhttp.EndPatience,
 	Refusal:     `{"error":{"message":%q}}`,
 	StreamError: `data: {"error":{"code":401,"message":%q}}` + "\n\n",
 }

@@ -79,19 +79,10 @@ func (r *refusal) blamesSchema() bool {
 		strings.Contains(strings.ToLower(r.message), "invalid schema")
 }
 
-func (e *Executor) concessionsOf(name string) concessions {
-	if known, ok := e.known.Load(name); ok {
-		return known.(concessions)
-	}
-	return concessions{}
-}
-
-// rememberConcessions keeps what was learned about a model.
-func (e *Executor) rememberConcessions(name string, c concessions) {
+// ofModel returns the concessions that are a matter of the model.
+func (c concessions) ofModel() concessions {
 	c.forgetReasoning, c.looseSchema = false, false
-	if c != e.concessionsOf(name) {
-		e.known.Store(name, c)
-	}
+	return c
 }
 
 // effortLevel is one of the vendor's levels of reasoning effort.

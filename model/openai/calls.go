@@ -47,7 +47,7 @@ func (c *calls) openCall() *call {
 }
 
 // describeCall adds what became known of a call. What was known before stays.
-func (c *calls) describeCall(k *call, id, name string, out *batch) {
+func (c *calls) describeCall(k *call, id, name string, out *vendorhttp.Batch) {
 	if k.started {
 		return
 	}
@@ -61,7 +61,7 @@ func (c *calls) describeCall(k *call, id, name string, out *batch) {
 }
 
 // addArguments adds a piece of a call's arguments.
-func (c *calls) addArguments(k *call, piece string, out *batch) {
+func (c *calls) addArguments(k *call, piece string, out *vendorhttp.Batch) {
 	switch {
 	case piece == "" || k.ended:
 	case k.started && k.initial == "":
@@ -74,19 +74,19 @@ func (c *calls) addArguments(k *call, piece string, out *batch) {
 
 // startIfReady starts a call that can be named. A name may come before the
 // id, so a call without one waits until its arguments begin.
-func (c *calls) startIfReady(k *call, out *batch) {
+func (c *calls) startIfReady(k *call, out *vendorhttp.Batch) {
 	if !k.started && k.name != "" && (k.id != "" || len(k.held) > 0) {
 		c.startCall(k, out)
 	}
 }
 
-func (c *calls) startCall(k *call, out *batch) {
+func (c *calls) startCall(k *call, out *vendorhttp.Batch) {
 	k.index, k.started = len(c.started), true
 	if k.id == "" || c.isTaken(k.id) {
 		k.id = c.newID(k.index)
 	}
 	c.started = append(c.started, k)
-	out.addEvent(model.Event{Type: model.EventToolCallStart, Index: k.index, ID: k.id, Name: k.name})
+	out.Add(model.Event{Type: model.EventToolCallStart, Index: k.index, ID: k.id, Name: k.name})
 	if k.initial == "" && len(k.held) > 0 {
 		c.deliverPiece(k, string(k.held), out)
 		k.held = nil
@@ -112,14 +112,14 @@ func (c *calls) newID(index int) string {
 	return "call_" + hex.EncodeToString(sum[:])[:idLength]
 }
 
-func (c *calls) deliverPiece(k *call, piece string, out *batch) {
+func (c *calls) deliverPiece(k *call, piece string, out *vendorhttp.Batch) {
 	k.delivered = true
-	out.addEvent(model.Event{Type: model.EventToolCallDelta, Index: k.index, Delta: piece})
+	out.Add(model.Event{Type: model.EventToolCallDelta, Index: k.index, Delta: piece})
 }
 
 // endCall ends a call. whole are its arguments as the server repeated them at the
 // end, if it did; they count only when no piece was delivered before.
-func (c *calls) endCall(k *call, whole string, out *batch) error {
+func (c *calls) endCall(k *call, whole string, out *vendorhttp.Batch) error {
 	if k.ended {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (c *calls) endCall(k *call, whole string, out *batch) error {
 		}
 	}
 	k.ended, k.held = true, nil
-	out.addEvent(model.Event{Type: model.EventToolCallEnd, Index: k.index})
+	out.Add(model.Event{Type: model.EventToolCallEnd, Index: k.index})
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (k *call) joinedArguments() string {
 }
 
 // endAll ends the calls that are still open, when their answer is complete.
-func (c *calls) endAll(out *batch) error {
+func (c *calls) endAll(out *vendorhttp.Batch) error {
 	for _, k := range c.list {
 		if err := c.endCall(k, "", out); err != nil {
 			return err

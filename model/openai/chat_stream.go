@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // chatStream translates the stream of Chat Completions. Usage arrives after
@@ -112,19 +113,19 @@ func (a *argumentsText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (s *chatStream) translate(ev *serverEvent, out *batch) (bool, error) {
-	if string(ev.name) == "error" {
-		return false, errorEvent(ev.data)
+func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
+	if string(ev.Name) == "error" {
+		return false, errorEvent(ev.Data)
 	}
 	var chunk chatChunk
-	if err := decodeEvent(ev.data, &chunk); err != nil {
+	if err := vendorhttp.DecodeEvent(ev.Data, &chunk); err != nil {
 		return false, err
 	}
 	if !isNull(chunk.Error) {
-		return false, parseErrorValue(chunk.Error).streamError()
+		return false, parseErrorValue(chunk.Error).modelError()
 	}
 	if chunk.Object == "error" {
-		return false, errorEvent(ev.data)
+		return false, errorEvent(ev.Data)
 	}
 	if !s.begun {
 		s.begun = true
@@ -142,14 +143,14 @@ func (s *chatStream) translate(ev *serverEvent, out *batch) (bool, error) {
 	return false, nil
 }
 
-func (s *chatStream) addChoice(c *chatChoice, out *batch) {
+func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 	reasoning := c.Delta.ReasoningContent
 	if reasoning == "" {
 		reasoning = c.Delta.Reasoning
 	}
-	out.addDelta(model.EventReasoning, string(reasoning))
-	out.addDelta(model.EventText, string(c.Delta.Content))
-	out.addDelta(model.EventText, c.Delta.Refusal)
+	out.AddDelta(model.EventReasoning, string(reasoning))
+	out.AddDelta(model.EventText, string(c.Delta.Content))
+	out.AddDelta(model.EventText, c.Delta.Refusal)
 	for i := range c.Delta.ToolCalls {
 		s.addPiece(&c.Delta.ToolCalls[i], out)
 	}
@@ -158,7 +159,7 @@ func (s *chatStream) addChoice(c *chatChoice, out *batch) {
 	}
 }
 
-func (s *chatStream) addPiece(p *chatPiece, out *batch) {
+func (s *chatStream) addPiece(p *chatPiece, out *vendorhttp.Batch) {
 	k := s.callOf(p)
 	s.last = k
 	s.calls.describeCall(k, p.ID, p.Function.Name, out)
@@ -202,7 +203,7 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 // end completes the answer when its reason is known. The stream need not have
 // ended in order for that: all that is lost then is the usage. Some servers
 // give no reason for an answer that asks for calls, only the mark of its end.
-func (s *chatStream) end(marked bool, out *batch) (bool, error) {
+func (s *chatStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
 	reason, err := s.finishReason()
 	if reason == "" && marked && s.calls.anyStarted() {
 		reason = model.FinishToolCalls
@@ -219,7 +220,7 @@ func (s *chatStream) end(marked bool, out *batch) (bool, error) {
 			reason = model.FinishToolCalls
 		}
 	}
-	out.addEvent(model.Event{Type: model.EventFinish, Reason: reason, Usage: s.usage})
+	out.Add(model.Event{Type: model.EventFinish, Reason: reason, Usage: s.usage})
 	return true, nil
 }
 

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -28,37 +26,23 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("openai: code %q, type %q, param %q", r.code, r.kind, r.param)
 }
 
-// refusalError returns the error for an answer that is no stream.
-func (e *Executor) refusalError(res *http.Response, body []byte) *model.Error {
+// readRefusal returns the error for the body of a refusal, and reports whether the
+// body says anything.
+func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	if r == nil {
 		r = &refusal{}
 	}
-	r.status = res.StatusCode
-	failure := &model.Error{
-		Class:      r.errorClass(),
-		Provider:   e.failures.Provider,
-		Message:    e.failures.Redactor.Clean(r.messageText()),
-		Status:     r.status,
-		RetryAfter: vendorhttp.RetryAfter(res.Header, time.Now()),
-		Err:        r,
-	}
-	switch {
-	case r.status < http.StatusMultipleChoices && r.isEmpty():
-		// A page of a gateway, or an answer that was not streamed.
-		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
-	case r.status < http.StatusMultipleChoices:
-		failure.Status = 0
-	case r.status < http.StatusBadRequest:
-		failure.Message = "the server redirects; redirects are not followed, check base_url"
-	case failure.Class == model.InvalidRequest && r.param == "" && (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed):
+	r.status = status
+	failure = r.modelError()
+	if failure.Class == model.InvalidRequest && r.param == "" && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		failure.Message += e.unknownPath
 	}
-	return failure
+	return failure, !r.isEmpty()
 }
 
-// streamError returns the error for an error event inside a stream.
-func (r *refusal) streamError() error {
+// modelError returns the error that the refusal amounts to.
+func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
 

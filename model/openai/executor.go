@@ -7,14 +7,12 @@ package openai
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -23,16 +21,13 @@ import (
 // Executor asks the models of one provider. It is safe for use from many
 // goroutines.
 type Executor struct {
-	vendor   string
-	api      *vendorhttp.API
-	failures vendorhttp.Failures
-	dialect  dialect
-	tools    *vendorhttp.ToolCache[[]byte]
+	vendor  string
+	api     *vendorhttp.API
+	dialect dialect
+	tools   *vendorhttp.ToolCache[[]byte]
 	// unknownPath is what to say of a server that does not know the path of the API.
 	unknownPath string
-	// known holds, by model name, the concessions that a model was found to
-	// need. Model names come from the configuration, so it stays small.
-	known sync.Map
+	known       vendorhttp.Concessions[concessions]
 }
 
 var (
@@ -92,7 +87,7 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{vendor: vendorAt(c.apiAccess().URL()), failures: c.apiAccess().Failures(settings, vendorKey)}
+	e := &Executor{vendor: vendorAt(c.apiAccess().URL())}
 	if c.API == ChatCompletions {
 		e.dialect = chatDialect()
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
@@ -101,8 +96,9 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 		e.unknownPath = " (the server may not know api: responses; most compatible servers need api: chat_completions, and a base_url that ends in /v1)"
 	}
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
-	if e.api, err = c.apiAccess().NewAPI(transport, headersOf(c), e.refusalError); err != nil {
-		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{Header: headersOf(c), Keys: vendorKey, Refusal: e.readRefusal})
+	if err != nil {
+		return nil, err
 	}
 	return e, nil
 }
@@ -127,15 +123,7 @@ func headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		a := &attempt{executor: e, caller: ctx}
-		a.ctx, a.cancel = context.WithCancel(ctx)
-		defer a.cancel()
-		if err := a.sendRequest(req); err != nil {
-			yield(model.Event{}, err)
-			return
-		}
-		defer func() { _ = a.response.Body.Close() }()
-		a.readStream(e.dialect.translate(req), yield)
+		e.api.Ask(ctx, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
 	}
 }
 

@@ -82,93 +82,85 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-func (s *responsesStream) translate(ev *serverEvent, out *batch) (bool, error) {
+func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
 	if err := nameEvent(ev); err != nil {
 		return false, err
 	}
-	switch string(ev.name) {
+	switch string(ev.Name) {
 	case "response.output_text.delta", "response.refusal.delta":
-		return false, s.addText(ev.data, out)
+		return false, s.addText(ev.Data, out)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return false, s.addReasoning(ev.data, out)
+		return false, s.addReasoning(ev.Data, out)
 	case "response.output_item.added":
-		return false, s.addItem(ev.data, out)
+		return false, s.addItem(ev.Data, out)
 	case "response.function_call_arguments.delta":
-		return false, s.addArguments(ev.data, out)
+		return false, s.addArguments(ev.Data, out)
 	case "response.function_call_arguments.done":
-		return false, s.endArguments(ev.data, out)
+		return false, s.endArguments(ev.Data, out)
 	case "response.output_item.done":
-		return false, s.endItem(ev.data, out)
+		return false, s.endItem(ev.Data, out)
 	case "response.created":
-		return false, s.noteID(ev.data)
+		return false, s.noteID(ev.Data)
 	case "response.completed":
-		return s.completeAnswer(ev.data, out)
+		return s.completeAnswer(ev.Data, out)
 	case "response.incomplete":
-		return s.endIncomplete(ev.data, out)
+		return s.endIncomplete(ev.Data, out)
 	case "response.failed":
-		return false, failedResponse(ev.data)
+		return false, failedResponse(ev.Data)
 	case "error":
-		return false, errorEvent(ev.data)
+		return false, errorEvent(ev.Data)
 	case "":
 		// A server that breaks off with an error of its own names no event.
-		if r := parseRefusal(ev.data); r != nil {
-			return false, r.streamError()
+		if r := parseRefusal(ev.Data); r != nil {
+			return false, r.modelError()
 		}
 	}
 	return false, nil
 }
 
-func (s *responsesStream) end(bool, *batch) (bool, error) { return false, nil }
+func (s *responsesStream) end(bool, *vendorhttp.Batch) (bool, error) { return false, nil }
 
 // nameEvent makes sure that an event has its name; some servers give it only in
 // the data.
-func nameEvent(ev *serverEvent) error {
-	if len(ev.name) > 0 && string(ev.name) != "message" {
+func nameEvent(ev *vendorhttp.ServerEvent) error {
+	if len(ev.Name) > 0 && string(ev.Name) != "message" {
 		return nil
 	}
 	var typed struct {
 		Type string `json:"type"`
 	}
-	err := decodeEvent(ev.data, &typed)
-	ev.name = append(ev.name[:0], typed.Type...)
+	err := vendorhttp.DecodeEvent(ev.Data, &typed)
+	ev.Name = append(ev.Name[:0], typed.Type...)
 	return err
 }
 
-// decodeEvent reads an event's data.
-func decodeEvent(data []byte, into any) error {
-	if err := json.Unmarshal(data, into); err != nil {
-		return vendorhttp.Malformed("an event cannot be read", err)
-	}
-	return nil
-}
-
-func (s *responsesStream) addText(data []byte, out *batch) error {
+func (s *responsesStream) addText(data []byte, out *vendorhttp.Batch) error {
 	s.delta = responsesDelta{}
-	if err := decodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
+	if err := vendorhttp.DecodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
 		return err
 	}
 	// Two messages of one answer are two paragraphs; the parts of one message
 	// are one text.
 	s.text.moveTo(model.EventText, s.delta.OutputIndex, 0, out)
-	out.addDelta(model.EventText, s.delta.Delta)
+	out.AddDelta(model.EventText, s.delta.Delta)
 	return nil
 }
 
-func (s *responsesStream) addReasoning(data []byte, out *batch) error {
+func (s *responsesStream) addReasoning(data []byte, out *vendorhttp.Batch) error {
 	s.delta = responsesDelta{}
-	if err := decodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
+	if err := vendorhttp.DecodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
 		return err
 	}
 	// A piece is one of a summary or of the content, so one of the two is 0.
 	s.reasoning.moveTo(model.EventReasoning, s.delta.OutputIndex, s.delta.SummaryIndex+s.delta.ContentIndex, out)
-	out.addDelta(model.EventReasoning, s.delta.Delta)
+	out.AddDelta(model.EventReasoning, s.delta.Delta)
 	return nil
 }
 
 // moveTo puts a paragraph's end between texts of different places.
-func (p *place) moveTo(t model.EventType, output, piece int, out *batch) {
+func (p *place) moveTo(t model.EventType, output, piece int, out *vendorhttp.Batch) {
 	if p.seen && (p.output != output || p.piece != piece) {
-		out.addDelta(t, paragraph)
+		out.AddDelta(t, paragraph)
 	}
 	*p = place{seen: true, output: output, piece: piece}
 }
@@ -179,16 +171,16 @@ func (s *responsesStream) noteID(data []byte) error {
 			ID string `json:"id"`
 		} `json:"response"`
 	}
-	if err := decodeEvent(data, &created); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &created); err != nil {
 		return err
 	}
 	s.calls.seed = created.Response.ID + "\x00" + s.calls.seed
 	return nil
 }
 
-func (s *responsesStream) addItem(data []byte, out *batch) error {
+func (s *responsesStream) addItem(data []byte, out *vendorhttp.Batch) error {
 	var ev responsesItem
-	if err := decodeEvent(data, &ev); err != nil || ev.Item.Type != "function_call" {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil || ev.Item.Type != "function_call" {
 		return err
 	}
 	k := s.byOutput[ev.OutputIndex]
@@ -212,18 +204,18 @@ func (s *responsesStream) callAt(output int) *call {
 	return k
 }
 
-func (s *responsesStream) addArguments(data []byte, out *batch) error {
+func (s *responsesStream) addArguments(data []byte, out *vendorhttp.Batch) error {
 	s.delta = responsesDelta{}
-	if err := decodeEvent(data, &s.delta); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &s.delta); err != nil {
 		return err
 	}
 	s.calls.addArguments(s.callAt(s.delta.OutputIndex), s.delta.Delta, out)
 	return nil
 }
 
-func (s *responsesStream) endArguments(data []byte, out *batch) error {
+func (s *responsesStream) endArguments(data []byte, out *vendorhttp.Batch) error {
 	var ev responsesArguments
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	k := s.callAt(ev.OutputIndex)
@@ -238,15 +230,15 @@ func (s *responsesStream) endArguments(data []byte, out *batch) error {
 	return s.calls.endCall(k, string(ev.Arguments), out)
 }
 
-func (s *responsesStream) endItem(data []byte, out *batch) error {
+func (s *responsesStream) endItem(data []byte, out *vendorhttp.Batch) error {
 	var ev responsesItem
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	switch item := &ev.Item; item.Type {
 	case "reasoning":
 		if item.EncryptedContent != "" {
-			out.addEvent(model.Event{Type: model.EventReasoningEncrypted, ID: item.ID, Delta: item.EncryptedContent})
+			out.Add(model.Event{Type: model.EventReasoningEncrypted, ID: item.ID, Delta: item.EncryptedContent})
 		}
 	case "function_call":
 		k := s.callAt(ev.OutputIndex)
@@ -262,9 +254,9 @@ func (s *responsesStream) endItem(data []byte, out *batch) error {
 	return nil
 }
 
-func (s *responsesStream) completeAnswer(data []byte, out *batch) (bool, error) {
+func (s *responsesStream) completeAnswer(data []byte, out *vendorhttp.Batch) (bool, error) {
 	var ev responsesResult
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return false, err
 	}
 	if err := s.calls.endAll(out); err != nil {
@@ -280,9 +272,9 @@ func (s *responsesStream) completeAnswer(data []byte, out *batch) (bool, error) 
 
 // endIncomplete ends an answer that the vendor cut off. The calls it may have cut
 // stay without an end.
-func (s *responsesStream) endIncomplete(data []byte, out *batch) (bool, error) {
+func (s *responsesStream) endIncomplete(data []byte, out *vendorhttp.Batch) (bool, error) {
 	var ev responsesResult
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return false, err
 	}
 	switch reason := ev.Response.IncompleteDetails.Reason; reason {
@@ -297,7 +289,7 @@ func (s *responsesStream) endIncomplete(data []byte, out *batch) (bool, error) {
 	}
 }
 
-func (s *responsesStream) finishAnswer(reason model.FinishReason, usage *responsesUsage, out *batch) {
+func (s *responsesStream) finishAnswer(reason model.FinishReason, usage *responsesUsage, out *vendorhttp.Batch) {
 	ev := model.Event{Type: model.EventFinish, Reason: reason}
 	if usage != nil {
 		s.usage = model.Usage{
@@ -309,19 +301,19 @@ func (s *responsesStream) finishAnswer(reason model.FinishReason, usage *respons
 		}.Reconciled()
 		ev.Usage = &s.usage
 	}
-	out.addEvent(ev)
+	out.Add(ev)
 }
 
 func failedResponse(data []byte) error {
 	var ev responsesResult
-	if err := decodeEvent(data, &ev); err != nil {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
 	r := &refusal{}
 	if !isNull(ev.Response.Error) {
 		r = parseErrorValue(ev.Response.Error)
 	}
-	return r.streamError()
+	return r.modelError()
 }
 
 // errorEvent reads an error event: its fields stand by themselves, as the
@@ -334,5 +326,5 @@ func errorEvent(data []byte) error {
 	if r.kind == "error" {
 		r.kind = "" // that is the event's type, not the error's
 	}
-	return r.streamError()
+	return r.modelError()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -14,48 +15,77 @@ import (
 // API sends requests to the API of one provider. It is safe for use from many
 // goroutines.
 type API struct {
-	client  *http.Client
-	base    *url.URL
-	header  http.Header
-	refusal func(*http.Response, []byte) *model.Error
+	client   *http.Client
+	base     *url.URL
+	header   http.Header
+	failures Failures
+	protocol Protocol
 }
 
-// NewAPI returns the API that the settings name. Every request carries header and
-// the configured headers, which win. refusal returns the error for an answer that
-// is no stream.
-func (a *Access) NewAPI(transport http.RoundTripper, header http.Header, refusal func(*http.Response, []byte) *model.Error) (*API, error) {
+// Protocol is what the APIs of vendors differ in, apart from the contents of
+// requests and answers.
+type Protocol struct {
+	// Header is sent with every request.
+	Header http.Header
+	// Keys matches the keys of the vendor, also where only their ends are shown.
+	Keys *regexp.Regexp
+	// Refusal returns the error that the body of a refusal amounts to, and reports
+	// whether the body is an error in a form that the vendor or an imitator uses.
+	Refusal func(status int, body []byte) (failure *model.Error, known bool)
+	// Framing is how the server ends events and streams.
+	Framing Framing
+}
+
+// NewAPI returns the API that the settings name. The configured headers replace
+// those of the protocol.
+func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p Protocol) (*API, error) {
 	base, err := url.Parse(a.URL())
 	if err != nil {
-		return nil, fmt.Errorf("parse the base URL: %w", err)
+		return nil, fmt.Errorf("create provider %s: parse the base URL: %w", settings.ID, err)
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base = base.JoinPath("/")
 	}
-	header = header.Clone()
+	header := p.Header.Clone()
 	header.Set("Accept", "text/event-stream")
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", "agentruntime")
 	for name, value := range a.Headers {
 		header.Set(name, value)
 	}
-	return &API{client: NewClient(transport), base: base, header: header, refusal: refusal}, nil
+	return &API{
+		client:   newClient(transport),
+		base:     base,
+		header:   header,
+		failures: Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, p.Keys)},
+		protocol: p,
+	}, nil
 }
 
-// Post sends a body to a path below the base URL and returns the answer, whose
-// body is a stream that the caller closes.
-func (a *API) Post(ctx context.Context, path string, body []byte) (*http.Response, error) {
-	where, err := a.base.Parse(path)
+// newRequest returns the request with a body to a path below the base URL.
+func (a *API) newRequest(ctx context.Context, path string, body []byte) (*http.Request, error) {
+	address, err := a.base.Parse(path)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header = a.header.Clone()
+	return req, nil
+}
+
+// send returns the answer to a request, whose body is a stream that the caller
+// closes and that is limited. Any other answer is an error.
+func (a *API) send(req *http.Request) (*http.Response, error) {
 	res, err := a.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	return CheckStream(res, a.refusal)
+	if body, refused := readRefusal(res); refused {
+		return nil, a.refusalError(res, body)
+	}
+	res.Body = limitStream(res.Body)
+	return res, nil
 }

@@ -3,8 +3,6 @@ package vendorhttp
 import (
 	"cmp"
 	"fmt"
-	"net/http"
-	"regexp"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -41,12 +39,6 @@ func (a *Access) Redact() (key string, headers map[string]string) {
 	return redact.Text(a.APIKey), redact.Values(a.Headers)
 }
 
-// Failures returns what turns the failures of a provider into errors. The pattern
-// matches the vendor's keys, also where only their ends are shown.
-func (a *Access) Failures(settings model.Settings, keys *regexp.Regexp) Failures {
-	return Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, keys)}
-}
-
 // Configured returns the configuration of a provider, an empty one for nil, or says
 // what is wrong with it.
 func Configured[C any, P interface {
@@ -71,14 +63,4 @@ func NewKind[C any, E model.Executor](name, summary string, create func(model.Se
 		}
 		return e, nil
 	})
-}
-
-// CheckStream returns an answer whose body is a stream, which it limits. Of every
-// other answer it returns the error that refused makes of it and of its body.
-func CheckStream(res *http.Response, refused func(*http.Response, []byte) *model.Error) (*http.Response, error) {
-	if body, ok := readRefusal(res); ok {
-		return nil, refused(res, body)
-	}
-	res.Body = limitStream(res.Body)
-	return res, nil
 }

@@ -4,6 +4,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
 )
 
 // refusalLimit is how much of a refusal is read, in bytes.
@@ -13,9 +16,6 @@ const refusalLimit = 64 << 10
 // refusal, a redirect, or a whole document, as gateways send their error pages
 // with a status of success. It then reads and closes the body, of which it
 // returns the first 64 KiB. The body of a stream is left alone.
-//
-// It is meant to be called before a vendor's SDK: an SDK reads such a body
-// without limit, and its error keeps the request with the key.
 func readRefusal(res *http.Response) (body []byte, refused bool) {
 	if res.StatusCode < http.StatusMultipleChoices && !isDocument(res.Header) {
 		return nil, false
@@ -29,4 +29,23 @@ func readRefusal(res *http.Response) (body []byte, refused bool) {
 func isDocument(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && (media == "application/json" || media == "text/html")
+}
+
+// refusalError returns the error for an answer that is no stream.
+func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
+	failure, known := a.protocol.Refusal(res.StatusCode, body)
+	failure.Status = res.StatusCode
+	if failure.RetryAfter == 0 {
+		failure.RetryAfter = retryAfter(res.Header, time.Now())
+	}
+	switch {
+	case res.StatusCode < http.StatusMultipleChoices && !known:
+		// A page of a gateway, or an answer that was not streamed.
+		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
+	case res.StatusCode < http.StatusMultipleChoices:
+		failure.Status = 0
+	case res.StatusCode < http.StatusBadRequest:
+		failure.Message = "the server redirects; redirects are not followed, check base_url"
+	}
+	return a.failures.Named(failure)
 }

@@ -11,9 +11,9 @@ import (
 // business.
 const longestWait = 24 * time.Hour
 
-// RetryAfter returns how long the server asks to wait, 0 when it does not say:
+// retryAfter returns how long the server asks to wait, 0 when it does not say:
 // retry-after-ms, which is finer, else Retry-After in seconds or as a date.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	if wait, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait
 	}

@@ -29,7 +29,7 @@ func TestRetryAfter(t *testing.T) {
 		{"", "soon", 0},
 	} {
 		h := http.Header{"Retry-After": {tt.value}, "Retry-After-Ms": {tt.millis}}
-		if got := RetryAfter(h, now); got != tt.want {
+		if got := retryAfter(h, now); got != tt.want {
 			t.Errorf("retry-after-ms %q, retry-after %q mean %s, want %s", tt.millis, tt.value, got, tt.want)
 		}
 	}

@@ -15,8 +15,8 @@ const (
 	streamLimit = 512 << 20
 )
 
-// ErrEventTooLarge and ErrStreamTooLarge are what reading a body fails with
-// that LimitStream limits.
+// errEventTooLarge and errStreamTooLarge are the errors of reading a body that
+// limitStream limits.
 var (
 	errEventTooLarge  = errors.New("an event of the stream is larger than 16 MiB")
 	errStreamTooLarge = errors.New("the stream is larger than 512 MiB")
@@ -82,10 +82,10 @@ const (
 	drainLimit    = 16 << 10
 )
 
-// Drain reads what follows a complete answer, so that the connection can be
+// drain reads what follows a complete answer, so that the connection can be
 // used again. A server that keeps the stream open is not waited for: cancel,
 // which must end the request, is called after 100 ms.
-func Drain(body io.Reader, cancel context.CancelFunc) {
+func drain(body io.Reader, cancel context.CancelFunc) {
 	timer := time.AfterFunc(drainPatience, cancel)
 	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, body, drainLimit)

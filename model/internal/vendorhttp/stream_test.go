@@ -90,12 +90,12 @@ func afterLastEvent(data []byte) []byte {
 func TestDrainDoesNotWait(t *testing.T) {
 	reader, writer := io.Pipe()
 	cancelled := false
-	Drain(reader, func() {
+	drain(reader, func() {
 		cancelled = true
 		_ = writer.Close()
 	})
 	if !cancelled {
 		t.Error("the request goes on")
 	}
-	Drain(strings.NewReader("\n"), context.CancelFunc(func() { t.Error("a stream that ended is cancelled") }))
+	drain(strings.NewReader("\n"), context.CancelFunc(func() { t.Error("a stream that ended is cancelled") }))
 }

@@ -47,9 +47,9 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// NewClient returns a client that follows no redirect: it would carry the key
+// newClient returns a client that follows no redirect: it would carry the key
 // to wherever the answer points.
-func NewClient(transport http.RoundTripper) *http.Client {
+func newClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

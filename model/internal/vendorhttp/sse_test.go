@@ -1,4 +1,4 @@
-package openai
+package vendorhttp
 
 import (
 	"errors"
@@ -14,9 +14,12 @@ import (
 // readEvents returns the events of a stream, each as name and data, and how it
 // broke off.
 func readEvents(r io.Reader) (events []string, err error) {
-	s := newSSEReader(r)
+	return readAll(newEventReader(r, Framing{}))
+}
+
+func readAll(s *eventReader) (events []string, err error) {
 	for s.next() {
-		events = append(events, string(s.event.name)+"="+string(s.event.data))
+		events = append(events, string(s.event.Name)+"="+string(s.event.Data))
 	}
 	return events, s.err
 }
@@ -48,6 +51,19 @@ func TestServerEvents(t *testing.T) {
 		got, err := readEvents(strings.NewReader(tt.stream))
 		if !slices.Equal(got, tt.want) || err != nil {
 			t.Errorf("%s: got %.200q, %v; want %.200q", name, got, err, tt.want)
+		}
+	}
+}
+
+// TestStrictEnd checks that the last event counts only with its blank line.
+func TestStrictEnd(t *testing.T) {
+	for stream, want := range map[string][]string{
+		"data: 1\n\ndata: 2\n":   {"=1"},
+		"data: 1\n\ndata: 2\n\n": {"=1", "=2"},
+	} {
+		got, err := readAll(newEventReader(strings.NewReader(stream), Framing{StrictEnd: true}))
+		if !slices.Equal(got, want) || err != nil {
+			t.Errorf("%q has the events %q, want %q (%v)", stream, got, want, err)
 		}
 	}
 }
@@ -87,4 +103,33 @@ func TestServerEventsInPieces(t *testing.T) {
 			t.Fatalf("got %q, %v; want %q", got, err, want)
 		}
 	})
+}
+
+// TestPlainErrors checks that JSON outside of events is data where a server may
+// break off with it.
+func TestPlainErrors(t *testing.T) {
+	for stream, want := range map[string][]string{
+		"":                                   nil,
+		"\n\n":                               nil,
+		"data: 1\n\ndata:2\n\n":              {"=1", "=2"},
+		"data: 1\r\n\r\ndata: 2\r\n\r\n":     {"=1", "=2"},
+		"event: x\nid: 7\nretry: 1\n: c\n\n": nil,
+		"event: x\ndata: 1\n\n":              {"x=1"},
+		"data: [1,\ndata: 2]\n\n":            {"=[1,\n2]"},
+		"data: 1\n\n{\n \"a\": 1\n}\n":       {"=1", "={\n \"a\": 1\n}"},
+		"data: 1":                            {"=1"},
+		"data: 1\n":                          {"=1"},
+		"data: {\"a\":":                      nil,
+		"data: 1\n\ndat":                     {"=1"},
+	} {
+		for name, r := range map[string]io.Reader{
+			"whole":        strings.NewReader(stream),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(stream)),
+		} {
+			got, err := readAll(newEventReader(r, Framing{PlainErrors: true}))
+			if !slices.Equal(got, want) || err != nil {
+				t.Errorf("%q has, %s, the events %q, want %q (%v)", stream, name, got, want, err)
+			}
+		}
+	}
 }

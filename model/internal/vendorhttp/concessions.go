@@ -1,0 +1,24 @@
+package vendorhttp
+
+import "sync"
+
+// Concessions remembers, by model name, the concessions C that a model was found to
+// need. Model names are those of the configuration, so it stays small. It is safe
+// for use from many goroutines; the zero value is empty.
+type Concessions[C comparable] struct{ known sync.Map }
+
+// Of returns the concessions to a model, the zero value for an unknown one.
+func (c *Concessions[C]) Of(name string) C {
+	if known, ok := c.known.Load(name); ok {
+		return known.(C)
+	}
+	var none C
+	return none
+}
+
+// Remember stores the concessions to a model.
+func (c *Concessions[C]) Remember(name string, needed C) {
+	if needed != c.Of(name) {
+		c.known.Store(name, needed)
+	}
+}

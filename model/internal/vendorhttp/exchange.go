@@ -1,0 +1,171 @@
+package vendorhttp
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// Exchange is one request to a provider: how it is put, and what its answer means.
+// It is used by one goroutine, for one call of Ask.
+type Exchange interface {
+	// Encode returns the path of the request, below the base URL, and its body.
+	Encode() (path string, body []byte, err error)
+	// Concede is called with the refusal of what Encode returned. It reports
+	// whether Encode now returns another request, which is then sent.
+	Concede(refusal *model.Error) bool
+	// Translator returns the translator for the answer. It is called once, when the
+	// provider has accepted the request.
+	Translator() Translator
+}
+
+// Translator turns the events of a vendor's stream into those of the runtime. It
+// belongs to one answer.
+type Translator interface {
+	// Translate handles one event and puts what it means into the batch. It reports
+	// whether the answer is complete; then the batch ends with an EventFinish.
+	Translate(ev *ServerEvent, out *Batch) (done bool, err error)
+	// End is called when the stream ends without that. It reports whether the answer
+	// is complete all the same.
+	End(out *Batch) (done bool, err error)
+}
+
+// Batch holds the events that one event of the vendor's stream amounts to.
+type Batch struct {
+	Events []model.Event
+	// Usage is the cost of the answer so far, which its failure carries; nil while
+	// the vendor has not reported any.
+	Usage *model.Usage
+	// Ending is set once the vendor gave the reason for the end of the answer, and
+	// may send no more than a few events that complete it. A server that keeps the
+	// stream open after the last of them is not waited for.
+	Ending bool
+}
+
+// Add adds an event.
+func (b *Batch) Add(ev model.Event) { b.Events = append(b.Events, ev) }
+
+// AddDelta adds an event that carries only a piece of text, if it carries any.
+func (b *Batch) AddDelta(t model.EventType, delta string) {
+	if delta != "" {
+		b.Add(model.Event{Type: t, Delta: delta})
+	}
+}
+
+// Ask sends a request and hands on the events of its answer until the answer is
+// complete, it fails or the consumer stops.
+func (a *API) Ask(ctx context.Context, x Exchange, yield func(model.Event, error) bool) {
+	t := &attempt{api: a, caller: ctx}
+	t.ctx, t.cancel = context.WithCancel(ctx)
+	defer t.close()
+	if err := t.sendRequest(x); err != nil {
+		yield(model.Event{}, err)
+		return
+	}
+	t.readStream(x.Translator(), yield)
+}
+
+// attempt is one call of a model: its request and the stream of its answer.
+type attempt struct {
+	api *API
+	// caller is the context of the caller; ctx is derived from it and also ends
+	// when the attempt does.
+	caller, ctx context.Context
+	cancel      context.CancelFunc
+	response    *http.Response
+	// patience runs while an answer is ending.
+	patience *time.Timer
+}
+
+func (t *attempt) close() {
+	if t.patience != nil {
+		t.patience.Stop()
+	}
+	if t.response != nil {
+		_ = t.response.Body.Close()
+	}
+	t.cancel()
+}
+
+// sendRequest sends the request and waits for the answer to begin. A request that
+// was refused is sent again as long as the exchange concedes something.
+func (t *attempt) sendRequest(x Exchange) error {
+	for {
+		path, body, err := x.Encode()
+		if err != nil {
+			return t.api.failures.Named(err)
+		}
+		req, err := t.api.newRequest(t.ctx, path, body)
+		if err != nil {
+			return t.api.failures.Named(&model.Error{Class: model.InvalidRequest, Message: "the request cannot be made", Err: err})
+		}
+		if t.response, err = t.api.send(req); err == nil { //nolint:bodyclose // close does
+			return nil
+		}
+		failure := t.api.failures.OfRequest(t.caller, err)
+		if !x.Concede(failure) {
+			return failure
+		}
+	}
+}
+
+// readStream hands on the events of the answer.
+func (t *attempt) readStream(translator Translator, yield func(model.Event, error) bool) {
+	in := newEventReader(t.response.Body, t.api.protocol.Framing)
+	out := &Batch{Events: make([]model.Event, 0, 4)}
+	for done := false; !done; {
+		var err error
+		out.Events = out.Events[:0]
+		if t.caller.Err() == nil && in.next() {
+			done, err = translator.Translate(&in.event, out)
+		} else {
+			done, err = t.endStream(translator, in.err, out)
+		}
+		for i := range out.Events {
+			if !yield(out.Events[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			failure := t.api.failures.Named(err)
+			if out.Usage != nil {
+				failure.Usage = out.Usage
+			}
+			yield(model.Event{}, failure)
+			return
+		}
+		if out.Ending && !done {
+			t.limitWait()
+		}
+	}
+	drain(t.response.Body, t.cancel)
+}
+
+// endStream ends the answer, or returns the reason why it has no end.
+func (t *attempt) endStream(translator Translator, cause error, out *Batch) (bool, error) {
+	if err := t.caller.Err(); err != nil {
+		return false, err
+	}
+	if done, err := translator.End(out); done || err != nil {
+		return done, err
+	}
+	if cause == nil {
+		return false, EndedEarly()
+	}
+	return false, t.api.failures.OfStream(t.caller, cause)
+}
+
+// EndPatience is how long a server may keep a stream open after each event of an
+// answer that is ending.
+const EndPatience = 2 * time.Second
+
+// limitWait ends the attempt if the server leaves the stream open for too long.
+func (t *attempt) limitWait() {
+	if t.patience == nil {
+		t.patience = time.AfterFunc(EndPatience, t.cancel)
+		return
+	}
+	t.patience.Reset(EndPatience)
+}
