@@ -17,6 +17,8 @@ import (
 // queues are those that the team works on.
 var queues = []string{"billing", "shipping", "security"}
 
+//docs:region kind
+
 // ticketConfig is a tool of type ticket in a configuration. Its tags make the schema, the
 // reference and the checks.
 type ticketConfig struct {
@@ -24,6 +26,8 @@ type ticketConfig struct {
 	File     string `json:"file" doc:"The file that tickets are added to, one JSON object a line."`
 	Priority int    `json:"priority,omitempty" default:"3" doc:"The priority of the tickets, from 1 to 5."`
 }
+
+//docs:end
 
 //docs:region validate
 
@@ -40,6 +44,8 @@ func (c *ticketConfig) Validate() diag.List {
 }
 
 //docs:end
+
+//docs:region make
 
 // ticketKind is the value ticket of a tool's type.
 func ticketKind() tools.Kind {
@@ -65,6 +71,8 @@ func newTicketTool(s tools.Settings, c *ticketConfig) (tools.Tool, error) {
 		},
 	}, nil
 }
+
+//docs:end
 
 func appendTicket(path, title string, c *ticketConfig) error {
 	line, err := json.Marshal(map[string]any{"title": title, "queue": c.Queue, "priority": c.Priority})
