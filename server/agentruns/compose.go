@@ -19,9 +19,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// ephemeralAgent is the id of the agents that specs bring along.
-const ephemeralAgent = spec.EphemeralAgent
-
 // composer makes turns of what runs are asked for.
 type composer struct {
 	// set is what is declared.

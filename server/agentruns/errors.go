@@ -1,12 +1,10 @@
 package agentruns
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/server"
 )
 
 // The codes of requests that are refused, besides those of specs.
@@ -40,9 +38,6 @@ var statuses = map[string]int{
 	codeTooLarge:    http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }
 
-// retryUnavailable is after how many seconds a client is told to ask again.
-const retryUnavailable = "1"
-
 // errorBody is the body of a refusal. Some clients take Error for the code and
 // Message for the text, others Error for the text and Code for the code. The SDKs
 // show Error, Code and Hint and drop Message, so Hint repeats the reason.
@@ -55,54 +50,25 @@ type errorBody struct {
 	Required   string   `json:"required,omitempty"`
 }
 
-// writeError answers with an error. What happened inside is only logged.
-func (c *call) writeError(err error) {
-	e := c.requestErrorOf(err)
-	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: withReason(e.Message, e.Hint), Candidates: e.Candidates}
-	if e.Code == codeWorkspace { // whose reason is the error, and whose hint clients use as it is
-		body.Error, body.Code, body.Message, body.Hint = e.Message, codeNotFound, "", e.Hint
-	}
-	if e.Code == codeUnavailable {
-		c.w.Header().Set("Retry-After", retryUnavailable)
-	}
-	writeError(c.w, statuses[e.Code], &body)
+// requestError says why there is no run for a request.
+type requestError struct {
+	// Code is one of the codes above.
+	Code string
+	// Message is a sentence for people, which repeats no secrets.
+	Message string
+	// Hint is the remedy; it may be empty.
+	Hint string
+	// Candidates are what the request may have meant.
+	Candidates []string
 }
 
-// withReason returns the hint of a refusal: the reason, followed by what to do about
-// it where that is known.
-func withReason(reason, hint string) string {
-	if hint == "" {
-		return reason
-	}
-	return reason + "; " + hint
-}
-
-// requestErrorOf returns an error as callers see it. Internal causes are only logged.
-func (c *call) requestErrorOf(err error) *requestError {
-	if known, ok := errors.AsType[*requestError](err); ok {
-		return known
-	}
-	ctx := c.r.Context()
-	f := server.Classify(ctx, err)
-	f.Log(ctx, c.settings.Logger, err)
-	switch f.Class {
-	case server.ClassNoAgent: // and what is near to it may be none of the credential's
-		return noAgent(f.Details.ID)
-	case server.ClassKeyConflict:
-		return usedKey(c.r.Header.Get(idempotencyHeader))
-	case server.ClassWrongState:
-		if f.Details.Kind == "session" {
-			return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
-		}
-		return &requestError{Code: codeRunTerminal, Message: "the run has ended"}
-	case server.ClassAnswered:
-		return &requestError{Code: codeAnswered, Message: "the question has another answer already"}
-	}
-	if _, ok := statuses[f.Code]; ok {
-		return &requestError{Code: f.Code, Message: f.Message}
-	}
-	return &requestError{Code: codeInvalidRequest, Message: f.Message}
-}
+// The codes of a request that is refused before there is a run.
+const (
+	codeInvalidRequest = "invalid_request"
+	codeInvalidModel   = "invalid_model"
+	codeInvalidPlugin  = "invalid_plugin"
+	codeForbidden      = "forbidden"
+)
 
 // noAgent is the error for an agent that the credential may not use, and for one
 // that there is not.
@@ -110,22 +76,9 @@ func noAgent(id string) *requestError {
 	return &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", clip.Text(id))}
 }
 
-// WriteError answers in place of a handler, as clients of the protocol know it.
-func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
-	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: e.Message, Required: e.Scope}
-	switch {
-	case e.Status == http.StatusUnauthorized && len(r.Header.Values("Authorization"))+len(r.Header.Values("X-Api-Key")) == 0:
-		body.Error, body.Code = "Unauthorized", codeUnauthorized
-	case e.Status == http.StatusUnauthorized:
-		body.Error, body.Code, body.Message = "Invalid API key or OAuth access token", codeUnauthorized, ""
-	case e.Code == codeScope:
-		body.Message = ""
-	}
-	writeError(w, e.Status, &body)
-}
+// Error returns the message.
+func (e *requestError) Error() string { return e.Message }
 
-func writeError(w http.ResponseWriter, status int, body *errorBody) {
-	if err := server.WriteJSON(w, status, body); err != nil {
-		w.WriteHeader(status) // not reached: these are texts
-	}
+func newInvalid(format string, args ...any) error {
+	return &requestError{Code: codeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 }

@@ -32,6 +32,34 @@ type frame struct {
 	Payload payload
 }
 
+// The types of the events of a run.
+const (
+	typeStarted            = "started"
+	typeAssistantDelta     = "assistant_delta"
+	typeThinkingDelta      = "thinking_delta"
+	typeAssistantMessage   = "assistant_message"
+	typeDeltasReset        = "deltas_reset"
+	typeToolCall           = "tool_call"
+	typeToolResult         = "tool_result"
+	typeLocalToolCall      = "local_tool_call"
+	typeLocalToolResultIn  = "local_tool_result_in"
+	typeInteraction        = "interaction_requested"
+	typeResolved           = "interaction_resolved"
+	typeLoopDetected       = "loop_detected"
+	typeToolBudgetExceeded = "tool_budget_exceeded"
+	typeResult             = "result"
+	typeError              = "error"
+	typeCancelled          = "cancelled"
+)
+
+// modelUsed names a model in the terminal events.
+type modelUsed struct {
+	ID              string `json:"id"`
+	Provider        string `json:"provider"`
+	VendorModelID   string `json:"vendorModelId"`
+	ReasoningEffort string `json:"reasoningEffort,omitempty"`
+}
+
 // isTerminal reports whether a run ends with the event.
 func (f *frame) isTerminal() bool {
 	switch f.Type {

@@ -13,6 +13,13 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
+// pendingInteraction is what a run waits for and since when, in its snapshot.
+type pendingInteraction struct {
+	interactionView
+	CreatedAt moment  `json:"createdAt"`
+	ExpiresAt *moment `json:"expiresAt"`
+}
+
 // interactionView is what a run waits for, in its snapshot and in the event that
 // says so.
 type interactionView struct {
@@ -28,13 +35,6 @@ type interactionView struct {
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// ResponseSchema is the JSON Schema of an answer; without one it is any.
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
-}
-
-// pendingInteraction is what a run waits for and since when, in its snapshot.
-type pendingInteraction struct {
-	interactionView
-	CreatedAt moment  `json:"createdAt"`
-	ExpiresAt *moment `json:"expiresAt"`
 }
 
 // interactionOf shows a request whose tool has the name that the client knows.
@@ -127,4 +127,13 @@ func resolutionError(err error, found *run, target string) error {
 	default:
 		return err
 	}
+}
+
+// callOf returns the id of the call that waits; empty where none does, as with the
+// question of an agent elsewhere.
+func callOf(tool, callID string) string {
+	if tool == "" {
+		return ""
+	}
+	return callID
 }

@@ -7,17 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/server"
 )
-
-// warning describes the fields of a request that have no effect. The protocol lets
-// clients send fields that the server does not know, and some do; the answer names
-// them.
-type warning struct {
-	// Field is the path of what has no effect.
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
 
 // The fields of the objects of a request, besides those of a spec.
 var (
@@ -29,23 +19,6 @@ var (
 	toolResultFields   = []string{"toolUseId", "result", "error"}
 	resolutionFields   = []string{"id", "action", "result", "arguments", "reason"}
 )
-
-// warnUnknown returns a warning for each field that is not known. One that looks like a
-// known field is an error: what was asked for with it would be dropped. path is that
-// of the object, empty for the body.
-func (f fields) warnUnknown(path string, known ...string) ([]warning, error) {
-	var list []warning
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		switch unknown := server.UnknownName(path, name, known); {
-		case unknown == nil:
-		case unknown.Nearest != "":
-			return nil, newInvalid("%s is not known; did you mean %q?", unknown.Path, unknown.Nearest)
-		default:
-			list = append(list, warning{unknown.Path, "the field is not known and has no effect"})
-		}
-	}
-	return list, nil
-}
 
 // unknownFields returns warnings for the fields of a spec, and for those of the
 // objects in it, that are not known. also are fields that may stand beside those of
@@ -98,16 +71,4 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 		}
 	}
 	return slices.Compact(list), nil
-}
-
-// warnIdle returns a warning for each of the fields that a request has although they
-// have no effect in it.
-func (f fields) warnIdle(why string, names ...string) []warning {
-	var list []warning
-	for _, name := range names {
-		if _, has := f[name]; has {
-			list = append(list, warning{name, why})
-		}
-	}
-	return list
 }

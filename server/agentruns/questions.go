@@ -9,6 +9,16 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
+// toolAnswer is what a client says a call came to.
+type toolAnswer struct {
+	toolUseID string
+	clienttool.Answer
+}
+
+// actionClientCall is what the interaction of a call asks for that the client
+// answers.
+const actionClientCall = clienttool.Action
+
 // forClient reports whether an interaction is for the client of a run: a call
 // that it makes itself, or a question that it puts to a person.
 func forClient(action string) bool {

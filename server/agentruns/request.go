@@ -1,21 +1,12 @@
 package agentruns
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"strconv"
 
-	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
 )
-
-// fields is the body of a request: a JSON object whose fields are read one by
-// one. What the protocol does not know is left alone, and null is as if the field
-// were absent.
-type fields map[string]json.RawMessage
 
 // The fields of a spec.
 const (
@@ -42,18 +33,8 @@ var (
 	inputFields    = []string{fieldPrompt, fieldMessages}
 )
 
-// decodeBody reads the body of a request.
-func decodeBody(data []byte) (fields, error) {
-	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, newInvalid("the body cannot be used: %s", clip.Text(err.Error()))
-	}
-	var body fields
-	if err := json.Unmarshal(data, &body); err != nil || body == nil {
-		return nil, newInvalid("the body is no JSON object")
-	}
-	maps.DeleteFunc(body, func(_ string, value json.RawMessage) bool { return isNull(value) })
-	return body, nil
-}
+// ephemeralAgent is the id of the agents that specs bring along.
+const ephemeralAgent = spec.EphemeralAgent
 
 // selectFields returns the fields with some names.
 func (f fields) selectFields(lists ...[]string) fields {
@@ -99,58 +80,6 @@ func withMessage(session, message fields) (fields, error) {
 	}
 	return merged, nil
 }
-
-// readField reads a field into a value; want says in words what the field is to be. A
-// field that is absent leaves the value as it is.
-func (f fields) readField(name string, value any, want string) error {
-	raw, has := f[name]
-	if !has {
-		return nil
-	}
-	if err := json.Unmarshal(raw, value); err != nil {
-		return newInvalid("%s must be %s", name, want)
-	}
-	return nil
-}
-
-// readObject reads a field that is an object; nil when it is absent.
-func (f fields) readObject(name string) (fields, error) {
-	var inner fields
-	if err := f.readField(name, &inner, "an object"); err != nil || inner == nil {
-		return nil, err
-	}
-	maps.DeleteFunc(inner, func(_ string, value json.RawMessage) bool { return isNull(value) })
-	return inner, nil
-}
-
-// readInteger reads a field that is a whole number from low to high; ok is false when
-// it is absent. The path is what errors call the field.
-func (f fields) readInteger(name, path string, low, high int) (n int, ok bool, err error) {
-	raw, has := f[name]
-	if !has {
-		return 0, false, nil
-	}
-	n, whole := integerOf(raw)
-	if !whole || n < low || n > high {
-		return 0, false, newInvalid("%s must be a whole number from %d to %d", path, low, high)
-	}
-	return n, true, nil
-}
-
-// integerOf returns a JSON number that is whole; 3.0 and 3e0 are.
-func integerOf(raw json.RawMessage) (int, bool) {
-	text := string(bytes.TrimSpace(raw))
-	if n, err := strconv.Atoi(text); err == nil {
-		return n, true
-	}
-	var number float64
-	if json.Unmarshal(raw, &number) != nil || number != math.Trunc(number) || math.Abs(number) > 1<<53 {
-		return 0, false
-	}
-	return int(number), true
-}
-
-func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
 // request is what a run is asked for, checked.
 type request struct {

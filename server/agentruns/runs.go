@@ -44,6 +44,15 @@ type runRecord struct {
 	InSession bool `json:"in_session,omitempty"`
 }
 
+// The states of a run.
+const (
+	statusQueued    = "queued"
+	statusRunning   = "running"
+	statusSucceeded = "succeeded"
+	statusFailed    = "failed"
+	statusCancelled = "cancelled"
+)
+
 func (r *runRecord) runFacts() runFacts {
 	return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local}
 }
@@ -240,4 +249,23 @@ func (c *call) cancelRun() error {
 		return err
 	}
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Status: found.runStatus()})
+}
+
+// runStatus returns the state of the run, as far as the turn says it.
+func (r *run) runStatus() string {
+	switch r.Status {
+	case service.Pending:
+		if r.StartedAt.IsZero() {
+			return statusQueued
+		}
+		return statusRunning
+	case service.Succeeded:
+		return statusSucceeded
+	case service.Failed:
+		return statusFailed
+	case service.Canceled:
+		return statusCancelled
+	default:
+		return statusRunning
+	}
 }

@@ -236,3 +236,48 @@ func spokenTexts(messages []model.Message) []inputMessage {
 	}
 	return list
 }
+
+// hideSecrets returns the metadata of a session with a spec: what may be read back of the
+// spec, and apart from it what may not, encrypted where there is a key.
+func (s *Surface) hideSecrets(sessionID string, spec fields) (json.RawMessage, error) {
+	own := map[string]any{ownKey: sessionRecord{Spec: redactSpec(spec)}}
+	if found := secretsOf(spec); len(found) > 0 {
+		plain, err := json.Marshal(found)
+		if err != nil {
+			return nil, err
+		}
+		if own[service.SecretMetadata], err = s.box.Seal(placeHeaders(sessionID), plain); err != nil {
+			return nil, err
+		}
+	}
+	return encodeMetadata(own)
+}
+
+// revealSpec returns the spec of a session with the headers of its tools. A session
+// that was kept before they were kept apart has them in its spec.
+func (s *Surface) revealSpec(found *session) (fields, error) {
+	var metadata fields
+	if err := json.Unmarshal(found.Metadata, &metadata); err != nil {
+		return nil, fmt.Errorf("read the metadata of session %s: %w", found.ID, err)
+	}
+	kept, has := metadata[service.SecretMetadata]
+	if !has {
+		for _, tool := range secretsOf(found.record.Spec) {
+			for _, headers := range tool {
+				if areHeadersHidden(headers) { // it was made of an export
+					return nil, newInvalid("the session does not have the headers of its tools any more; give tools with the message")
+				}
+			}
+		}
+		return found.record.Spec, nil
+	}
+	plain, err := s.box.Open(placeHeaders(found.ID), kept)
+	if err != nil {
+		return nil, fmt.Errorf("read the headers of session %s: %w", found.ID, err)
+	}
+	var all secrets
+	if err := json.Unmarshal(plain, &all); err != nil {
+		return nil, fmt.Errorf("read the headers of session %s: %w", found.ID, err)
+	}
+	return all.mergeInto(found.record.Spec)
+}

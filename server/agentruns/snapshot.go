@@ -6,36 +6,7 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/service"
 )
-
-// The states of a run.
-const (
-	statusQueued    = "queued"
-	statusRunning   = "running"
-	statusSucceeded = "succeeded"
-	statusFailed    = "failed"
-	statusCancelled = "cancelled"
-)
-
-// runStatus returns the state of the run, as far as the turn says it.
-func (r *run) runStatus() string {
-	switch r.Status {
-	case service.Pending:
-		if r.StartedAt.IsZero() {
-			return statusQueued
-		}
-		return statusRunning
-	case service.Succeeded:
-		return statusSucceeded
-	case service.Failed:
-		return statusFailed
-	case service.Canceled:
-		return statusCancelled
-	default:
-		return statusRunning
-	}
-}
 
 // runView is a run as it is read back.
 type runView struct {

@@ -92,57 +92,12 @@ const (
 	TokenPrefix = "mantyx_"
 )
 
-const (
-	workspacePath = "/api/v1/workspaces/{workspace}"
-	a2aPath       = "/api/a2a/{workspace}"
-)
-
-// Routes returns the routes of the protocol.
-func (s *Surface) Routes() []server.Route {
-	stream := s.newRoute("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).streamRun)
-	stream.Stream = true
-	// Its answer takes as long as the run.
-	send := s.newRoute("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend)
-	send.Stream = true
-	create := s.newRoute("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
-	message := s.newRoute("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage)
-	create.Begins, message.Begins, send.Begins = true, true, true
-	return []server.Route{
-		s.newRoute("GET "+workspacePath+"/models", settings.ScopeModelsRead, (*call).listModels),
-		create,
-		s.newRoute("GET "+workspacePath+"/agent-runs/{id}", settings.ScopeRunsRead, (*call).readRun),
-		stream,
-		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/tool-results", settings.ScopeRunsWrite, (*call).toolResult),
-		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
-		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelRun),
-		s.newRoute("POST "+workspacePath+"/agent-sessions", settings.ScopeSessionsWrite, (*call).createSession),
-		s.newRoute("GET "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsRead, (*call).readSession),
-		message,
-		s.newRoute("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession),
-		s.newRoute("GET /api/oauth/userinfo", ScopeIdentity, (*call).userInfo),
-		send,
-		s.newRoute("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
-		s.newRoute("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
-	}
-}
-
 // call is a request that is answered.
 type call struct {
 	*Surface
 	w      http.ResponseWriter
 	r      *http.Request
 	caller service.Caller
-}
-
-// newRoute returns a route whose handler answers by itself, or returns why not.
-func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
-	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-		c := &call{Surface: s, w: w, r: r, caller: caller}
-		if err := c.checkWorkspace(); err != nil {
-			return err
-		}
-		return answer(c)
-	})
 }
 
 // checkWorkspace reports a workspace in the path that is not the caller's: it is the
@@ -152,11 +107,6 @@ func (c *call) checkWorkspace() error {
 		return &requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: c.caller.Tenant}
 	}
 	return nil
-}
-
-// WriteFailure answers with an error of a handler, as clients of the protocol know it.
-func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	(&call{Surface: s, w: w, r: r}).writeError(err)
 }
 
 // newComposer returns what composes turns in the revision as it is now.

@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // The limits of what a client answers, in bytes.
@@ -17,12 +16,6 @@ const (
 	maxToolResult = 2 << 20
 	maxToolError  = 8 << 10
 )
-
-// toolAnswer is what a client says a call came to.
-type toolAnswer struct {
-	toolUseID string
-	clienttool.Answer
-}
 
 // readToolAnswer reads the body of a tool's result. Unless it is strict, one with
 // neither a result nor an error is a result that is empty.

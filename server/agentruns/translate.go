@@ -2,34 +2,14 @@ package agentruns
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-)
-
-// The types of the events of a run.
-const (
-	typeStarted            = "started"
-	typeAssistantDelta     = "assistant_delta"
-	typeThinkingDelta      = "thinking_delta"
-	typeAssistantMessage   = "assistant_message"
-	typeDeltasReset        = "deltas_reset"
-	typeToolCall           = "tool_call"
-	typeToolResult         = "tool_result"
-	typeLocalToolCall      = "local_tool_call"
-	typeLocalToolResultIn  = "local_tool_result_in"
-	typeInteraction        = "interaction_requested"
-	typeResolved           = "interaction_resolved"
-	typeLoopDetected       = "loop_detected"
-	typeToolBudgetExceeded = "tool_budget_exceeded"
-	typeResult             = "result"
-	typeError              = "error"
-	typeCancelled          = "cancelled"
 )
 
 // translator turns the log of a turn into the events of a run. It is a fold: the
@@ -75,13 +55,12 @@ type runFacts struct {
 	local map[string]string
 }
 
-// modelUsed names a model in the terminal events.
-type modelUsed struct {
-	ID              string `json:"id"`
-	Provider        string `json:"provider"`
-	VendorModelID   string `json:"vendorModelId"`
-	ReasoningEffort string `json:"reasoningEffort,omitempty"`
-}
+// kindLocal is the kind of a tool that the client runs itself.
+const kindLocal = "local"
+
+// subtypeLocalTimeout is what clients know the end of a run by that waited too
+// long for one of them.
+const subtypeLocalTimeout = "error_local_tool_timeout"
 
 func newTranslator(facts runFacts) *translator {
 	return &translator{facts: facts, model: facts.model}
@@ -334,44 +313,86 @@ func (t *translator) failurePayload(d *event.RunFinish, used usage) payload {
 	return e
 }
 
-// The classes of errors that clients know.
-const (
-	classTruncation       = "truncation"
-	classLocalTimeout     = "local_timeout"
-	classUpstreamDeadline = "upstream_deadline"
-	classUnknown          = "unknown"
-)
-
-// classes are the classes of errors by the code of the termination.
-var classes = map[string]string{
-	"rate_limited": "rate_limit", "overloaded": "overloaded", "provider": "server", "stream_interrupted": "server",
-	"all_models_unavailable": "server", "context_overflow": "context_window", "truncation": classTruncation,
-	"invalid_request": "invalid_request", "model_not_found": "invalid_request", "invalid_output": "invalid_request",
-	"content_filtered": "invalid_request", "unauthorized": "auth", "timeout": "timeout",
-	service.CodeInteractionTimeout: classLocalTimeout,
+// askPayloads returns the event that asks for what the run waits for: the client for
+// the result of a call, anyone with permission for an approval and the like.
+func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
+	if t.asked[d.ID] != nil {
+		return nil
+	}
+	setEntry(&t.asked, d.ID, d)
+	if !forClient(d.Action) {
+		return []payload{interactionOf(&d.Request, t.clientToolName(d.Tool))}
+	}
+	if d.Action != actionClientCall {
+		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
+	}
+	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
+	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
+	call.echo.clipFields()
+	return []payload{call}
 }
 
-var retryable = map[string]bool{"rate_limit": true, "overloaded": true, "server": true, "timeout": true, classUpstreamDeadline: true}
-
-// errorClass returns the class of the error that a turn ended by.
-func errorClass(why event.Termination) string {
-	if why.Type == event.BudgetExceeded && why.Code == "duration" {
-		return classUpstreamDeadline
+// answerPayloads returns the event that shows what was answered.
+func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
+	asked := t.asked[d.TargetID]
+	if asked == nil {
+		return nil
 	}
-	if class, ok := classes[why.Code]; ok {
-		return class
-	}
-	return classUnknown
-}
-
-// errorText describes a failure. Internal causes are not for clients.
-func errorText(class string, why *event.Termination) string {
+	again := t.resolved[d.TargetID]
+	setEntry(&t.resolved, d.TargetID, true)
 	switch {
-	case class == classUnknown && why.Type == event.BudgetExceeded:
-		return "The run needed more than its budget of " + why.Code
-	case class == classUnknown, why.Detail == "":
-		return "The run failed"
-	default:
-		return why.Detail
+	case !forClient(asked.Action) && again, forClient(asked.Action) && d.Action != "resume":
+		return nil
+	case !forClient(asked.Action):
+		return []payload{interactionResolved{InteractionID: asked.ID, ToolUseID: callOf(asked.Tool, asked.CallID), Action: d.Action, Result: d.Result}}
+	case asked.Action != actionClientCall:
+		setEntry(&t.answered, asked.CallID, true)
+		text := echoText(answerText(d.Result))
+		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}
 	}
+	var given struct {
+		Result string  `json:"result"`
+		Error  *string `json:"error"`
+	}
+	if json.Unmarshal(d.Result, &given) != nil {
+		return nil
+	}
+	setEntry(&t.answered, asked.CallID, true)
+	in := localToolResultIn{ToolUseID: asked.CallID}
+	if given.Error != nil {
+		text := echoText(*given.Error)
+		in.Error = &text
+	} else {
+		text := echoText(given.Result)
+		in.Result, in.Output = &text, &text
+	}
+	return []payload{in}
+}
+
+// timedOut describes what a run waited for too long: unless it waited only for an
+// approval or the like, the client is at fault.
+func (t *translator) timedOut() (text, subtype string) {
+	others := 0
+	for id, asked := range t.asked {
+		switch {
+		case t.resolved[id]:
+		case forClient(asked.Action):
+			return "Timed out waiting for local tool result", subtypeLocalTimeout
+		default:
+			others++
+		}
+	}
+	if others > 0 {
+		return "Timed out waiting for the answer to an interaction", ""
+	}
+	return "Timed out waiting for local tool result", subtypeLocalTimeout
+}
+
+// setEntry sets an entry of a map, which is made with the first one: most streams need none
+// of a translator's maps.
+func setEntry[V any](m *map[string]V, key string, value V) {
+	if *m == nil {
+		*m = make(map[string]V)
+	}
+	(*m)[key] = value
 }

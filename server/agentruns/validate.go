@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -14,33 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/spec"
 )
-
-// The codes of a request that is refused before there is a run.
-const (
-	codeInvalidRequest = "invalid_request"
-	codeInvalidModel   = "invalid_model"
-	codeInvalidPlugin  = "invalid_plugin"
-	codeForbidden      = "forbidden"
-)
-
-// requestError says why there is no run for a request.
-type requestError struct {
-	// Code is one of the codes above.
-	Code string
-	// Message is a sentence for people, which repeats no secrets.
-	Message string
-	// Hint is the remedy; it may be empty.
-	Hint string
-	// Candidates are what the request may have meant.
-	Candidates []string
-}
-
-// Error returns the message.
-func (e *requestError) Error() string { return e.Message }
-
-func newInvalid(format string, args ...any) error {
-	return &requestError{Code: codeInvalidRequest, Message: fmt.Sprintf(format, args...)}
-}
 
 // The limits of a spec.
 const (

@@ -1,0 +1,85 @@
+package agentruns
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// retryUnavailable is after how many seconds a client is told to ask again.
+const retryUnavailable = "1"
+
+// writeError answers with an error. What happened inside is only logged.
+func (c *call) writeError(err error) {
+	e := c.requestErrorOf(err)
+	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: withReason(e.Message, e.Hint), Candidates: e.Candidates}
+	if e.Code == codeWorkspace { // whose reason is the error, and whose hint clients use as it is
+		body.Error, body.Code, body.Message, body.Hint = e.Message, codeNotFound, "", e.Hint
+	}
+	if e.Code == codeUnavailable {
+		c.w.Header().Set("Retry-After", retryUnavailable)
+	}
+	writeError(c.w, statuses[e.Code], &body)
+}
+
+// withReason returns the hint of a refusal: the reason, followed by what to do about
+// it where that is known.
+func withReason(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
+}
+
+// requestErrorOf returns an error as callers see it. Internal causes are only logged.
+func (c *call) requestErrorOf(err error) *requestError {
+	if known, ok := errors.AsType[*requestError](err); ok {
+		return known
+	}
+	ctx := c.r.Context()
+	f := server.Classify(ctx, err)
+	f.Log(ctx, c.settings.Logger, err)
+	switch f.Class {
+	case server.ClassNoAgent: // and what is near to it may be none of the credential's
+		return noAgent(f.Details.ID)
+	case server.ClassKeyConflict:
+		return usedKey(c.r.Header.Get(idempotencyHeader))
+	case server.ClassWrongState:
+		if f.Details.Kind == "session" {
+			return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
+		}
+		return &requestError{Code: codeRunTerminal, Message: "the run has ended"}
+	case server.ClassAnswered:
+		return &requestError{Code: codeAnswered, Message: "the question has another answer already"}
+	}
+	if _, ok := statuses[f.Code]; ok {
+		return &requestError{Code: f.Code, Message: f.Message}
+	}
+	return &requestError{Code: codeInvalidRequest, Message: f.Message}
+}
+
+// WriteError answers in place of a handler, as clients of the protocol know it.
+func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
+	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: e.Message, Required: e.Scope}
+	switch {
+	case e.Status == http.StatusUnauthorized && len(r.Header.Values("Authorization"))+len(r.Header.Values("X-Api-Key")) == 0:
+		body.Error, body.Code = "Unauthorized", codeUnauthorized
+	case e.Status == http.StatusUnauthorized:
+		body.Error, body.Code, body.Message = "Invalid API key or OAuth access token", codeUnauthorized, ""
+	case e.Code == codeScope:
+		body.Message = ""
+	}
+	writeError(w, e.Status, &body)
+}
+
+// WriteFailure answers with an error of a handler, as clients of the protocol know it.
+func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
+	(&call{Surface: s, w: w, r: r}).writeError(err)
+}
+
+func writeError(w http.ResponseWriter, status int, body *errorBody) {
+	if err := server.WriteJSON(w, status, body); err != nil {
+		w.WriteHeader(status) // not reached: these are texts
+	}
+}
