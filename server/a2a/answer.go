@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -89,4 +90,9 @@ func (s messageContent) answerForms(schema json.RawMessage) []json.RawMessage {
 		return []json.RawMessage{s.data}
 	}
 	return interaction.AnswerForms(s.text, schema)
+}
+
+// questionText returns what a person is asked.
+func questionText(i *service.Interaction) string {
+	return cmp.Or(i.Request.Message, "an answer is needed to go on with "+i.Request.Tool)
 }

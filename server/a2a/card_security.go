@@ -2,17 +2,6 @@ package a2a
 
 import "github.com/a2aproject/a2a-go/v2/a2a"
 
-// Credentials are what callers may show, as cards say it.
-type Credentials struct {
-	// Keys is set when API keys are accepted.
-	Keys bool
-	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
-	Issuer string
-	// TokenURL is where a client gets an access token for its id and secret; empty
-	// is nowhere.
-	TokenURL string
-}
-
 // acceptedCredentials returns what callers may show now.
 func (s *Server) acceptedCredentials() Credentials {
 	switch {

@@ -3,15 +3,10 @@ package a2a
 import (
 	"context"
 	"errors"
-	"iter"
-	"net/url"
-	"strconv"
-	"sync/atomic"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -25,40 +20,6 @@ type handler struct {
 }
 
 var _ a2asrv.RequestHandler = (*handler)(nil)
-
-// envelope is what a transport knows of a request.
-type envelope struct {
-	agent string
-	// spoken is the version of the protocol that the endpoint speaks, and asked
-	// the one that the request names.
-	spoken, asked version
-	// extended is set when the caller activated the extension.
-	extended bool
-	// query is that of a request over HTTP+JSON.
-	query url.Values
-	// outage is set when the request fails for now.
-	outage atomic.Bool
-	// rest receives the function that sends a stream after its first event; nil when
-	// the SDK sends all of it.
-	rest *atomic.Pointer[follower]
-}
-
-type envelopeKey struct{}
-
-func withEnvelope(ctx context.Context, e *envelope) context.Context {
-	return context.WithValue(ctx, envelopeKey{}, e)
-}
-
-// handOverStream leaves the rest of a stream to the endpoint, and reports whether it takes it.
-func handOverStream(ctx context.Context, f *follower) bool {
-	e, ok := ctx.Value(envelopeKey{}).(*envelope)
-	if !ok || e.rest == nil {
-		return false
-	}
-	f.contexts = nil // it has the one that it needs
-	e.rest.Store(f)
-	return true
-}
 
 // call is a request that was let in: it sees what belongs to its caller and was
 // made for its agent, and nothing else.
@@ -93,14 +54,6 @@ func (h *handler) admitRequest(ctx context.Context) (*call, error) {
 	return &call{handler: h, agent: e.agent, caller: principal.Caller, extended: e.extended}, nil
 }
 
-func wrongVersion(asked, spoken version) error {
-	text := "version " + clip.Text(string(asked)) + " of the protocol is not spoken here; it is " + string(spoken)
-	if asked == "" {
-		text = "the request names no version of the protocol (A2A-Version); it is " + string(spoken) + " here"
-	}
-	return a2a.NewError(a2a.ErrVersionNotSupported, text)
-}
-
 // getTurn returns the turn of a task.
 func (c *call) getTurn(ctx context.Context, id a2a.TaskID) (*service.Turn, error) {
 	if id == "" {
@@ -111,235 +64,6 @@ func (c *call) getTurn(ctx context.Context, id a2a.TaskID) (*service.Turn, error
 		return nil, unknownTask(id)
 	}
 	return t, err
-}
-
-// GetTask returns a task with its history and artifacts.
-func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.Task, err error) {
-	defer h.server.guardMethod(ctx, "GetTask", &err)
-	c, err := h.admitRequest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkHistory(req.HistoryLength); err != nil {
-		return nil, err
-	}
-	turn, err := c.getTurn(ctx, req.ID)
-	if err != nil {
-		return nil, err
-	}
-	return c.toTask(ctx, turn, fullView(req.HistoryLength))
-}
-
-// CancelTask ends a task at once, wherever it is worked on. One that was
-// cancelled already is returned as it is.
-func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
-	defer h.server.guardMethod(ctx, "CancelTask", &err)
-	c, err := h.admitRequest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	turn, err := c.getTurn(ctx, req.ID)
-	if err != nil {
-		return nil, err
-	}
-	if turn.Status.Live() {
-		if turn, err = c.service.CancelTurn(ctx, c.caller, turn.ID, "its caller cancelled it"); err != nil {
-			return nil, err
-		}
-	}
-	if turn.Status != service.Canceled {
-		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
-	}
-	return c.toTask(ctx, turn, fullView(nil))
-}
-
-// SendMessage begins a task, or answers what one asks, and returns it once it
-// has ended, asks for something, or the time to wait is over.
-func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (_ a2a.SendMessageResult, err error) {
-	defer h.server.guardMethod(ctx, "SendMessage", &err)
-	c, err := h.admitRequest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	turn, err := c.sendMessage(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	config := configOf(req)
-	if !config.ReturnImmediately {
-		if turn, err = c.waitSettled(ctx, turn); err != nil {
-			return nil, err
-		}
-	}
-	if c.wantsMessage(req) {
-		m, err := c.replyMessage(context.WithoutCancel(ctx), turn)
-		if err != nil {
-			return nil, err
-		}
-		if m != nil {
-			return m, nil
-		}
-	}
-	return c.toTask(context.WithoutCancel(ctx), turn, fullView(config.HistoryLength))
-}
-
-// SendStreamingMessage does what SendMessage does, and shows what happens. The
-// stream ends when the task has ended or asks its caller for something.
-func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return h.streamEvents(ctx, "SendStreamingMessage", func(c *call) iter.Seq2[a2a.Event, error] {
-		return func(yield func(a2a.Event, error) bool) {
-			turn, err := c.sendMessage(ctx, req)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if c.wantsMessage(req) {
-				c.streamReply(ctx, turn, configOf(req).HistoryLength)(yield)
-				return
-			}
-			c.followTask(ctx, turn, configOf(req).HistoryLength, true)(yield)
-		}
-	})
-}
-
-// SubscribeToTask shows a live task as it is, and then what happens, up to its
-// end.
-func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return h.streamEvents(ctx, "SubscribeToTask", func(c *call) iter.Seq2[a2a.Event, error] {
-		return func(yield func(a2a.Event, error) bool) {
-			turn, err := c.getTurn(ctx, req.ID)
-			if err == nil && !turn.Status.Live() {
-				err = newUnsupported("the task has ended: get it instead")
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			c.followTask(ctx, turn, nil, false)(yield)
-		}
-	})
-}
-
-// streamEvents lets a request in and shows its events, and its errors as callers see
-// them.
-func (h *handler) streamEvents(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
-	if one, ok := ctx.Value(oneEventKey{}).(*oneEvent); ok {
-		return one.yieldEvent
-	}
-	return func(yield func(a2a.Event, error) bool) {
-		if err := h.eachEvent(ctx, method, events, yield); err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-// eachEvent hands on the events until there is an error, which it returns.
-func (h *handler) eachEvent(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error], yield func(a2a.Event, error) bool) (err error) {
-	defer h.server.guardMethod(ctx, method, &err)
-	c, err := h.admitRequest(ctx)
-	if err != nil {
-		return err
-	}
-	for ev, err := range events(c) {
-		if err != nil {
-			return err
-		}
-		if !yield(ev, nil) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// GetTaskPushConfig returns a push configuration of a task.
-func (h *handler) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (_ *a2a.PushConfig, err error) {
-	defer h.server.guardMethod(ctx, "GetTaskPushConfig", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	return h.push.getConfig(ctx, c.caller, turn.ID, req.ID)
-}
-
-// ListTaskPushConfigs returns the push configurations of a task.
-func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (_ *a2a.ListTaskPushConfigResponse, err error) {
-	defer h.server.guardMethod(ctx, "ListTaskPushConfigs", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	size, token, err := pageOf(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	list, err := h.push.listConfigs(ctx, c.caller, turn.ID, size, token)
-	if err == nil && list.Configs == nil {
-		list.Configs = []*a2a.PushConfig{} // never null
-	}
-	return list, err
-}
-
-// pageOf returns which push configurations are asked for. The SDK does not read the
-// query. In version 0.3 there is no way to the next page, so that it is not read either.
-func pageOf(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (size int, token string, err error) {
-	e, ok := ctx.Value(envelopeKey{}).(*envelope)
-	if !ok || e.query == nil || e.spoken == v03 {
-		return req.PageSize, req.PageToken, nil
-	}
-	if text := e.query.Get("pageSize"); text != "" {
-		if size, err = strconv.Atoi(text); err != nil {
-			return 0, "", newInvalidParams("pageSize is no number")
-		}
-	}
-	return size, e.query.Get("pageToken"), nil
-}
-
-// CreateTaskPushConfig makes a task tell somebody what becomes of it.
-func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (_ *a2a.PushConfig, err error) {
-	defer h.server.guardMethod(ctx, "CreateTaskPushConfig", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	info, err := c.infoOf(ctx, turn)
-	if err != nil {
-		return nil, err
-	}
-	return h.push.createConfig(ctx, c.caller, info, req, false)
-}
-
-// DeleteTaskPushConfig deletes a push configuration of a task.
-func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) (err error) {
-	defer h.server.guardMethod(ctx, "DeleteTaskPushConfig", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
-	if err != nil {
-		return err
-	}
-	return h.push.deleteConfig(ctx, c.caller, turn.ID, req.ID)
-}
-
-// GetExtendedAgentCard returns the card that is made for the principal.
-func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (_ *a2a.AgentCard, err error) {
-	defer h.server.guardMethod(ctx, "GetExtendedAgentCard", &err)
-	c, err := h.admitRequest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return h.server.extendedCard(c)
-}
-
-// admitPushRequest lets in a request that is about the push configurations of a task. A server
-// without push notifications refuses it whether or not the task exists.
-func (h *handler) admitPushRequest(ctx context.Context, id a2a.TaskID) (*call, *service.Turn, error) {
-	c, err := h.admitRequest(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if h.push.sender == nil {
-		return nil, nil, errNoPush
-	}
-	turn, err := c.getTurn(ctx, id)
-	return c, turn, err
 }
 
 func configOf(req *a2a.SendMessageRequest) *a2a.SendMessageConfig {

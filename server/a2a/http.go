@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 
@@ -22,76 +21,6 @@ import (
 
 // maxNesting is how deep the JSON of a request may be nested.
 const maxNesting = 64
-
-// Routes returns the routes of the surface: the cards, which everybody may see,
-// and for each agent the endpoints of the protocol.
-func (s *Server) Routes() []server.Route {
-	const at = "/a2a/{agent}"
-	routes := []server.Route{
-		{Pattern: "GET /.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.rootCard)},
-		{Pattern: "GET /.well-known/agents.json", Public: true, Handler: http.HandlerFunc(s.serveList)},
-		{Pattern: "GET " + at + "/.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.agentCard)},
-	}
-	rpc := &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}
-	routes = append(routes, s.bindingRoutes(at, rpc, &endpoint{server: s, handler: s.rest, spoken: v10})...)
-	if s.settings.V03 {
-		rpc := &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}
-		routes = append(routes, s.bindingRoutes(at+"/v0.3", rpc, &endpoint{server: s, handler: s.oldREST, spoken: v03})...)
-	}
-	return routes
-}
-
-// bindingRoutes returns the routes of JSON-RPC at an address and of HTTP+JSON below it.
-// Clients that join addresses may add a slash to the first, which means the same.
-func (s *Server) bindingRoutes(at string, rpc, rest *endpoint) []server.Route {
-	post, below := s.newRoute("POST "+at, rpc), s.newRoute(at+"/{path...}", rest)
-	only := s.postOnly(at) // else the router would redirect
-	below.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.PathValue("path") != "":
-			rest.ServeHTTP(w, r)
-		case r.Method == http.MethodPost:
-			rpc.ServeHTTP(w, r)
-		default:
-			only.Handler.ServeHTTP(w, r)
-		}
-	})
-	return []server.Route{post, below, only}
-}
-
-// newRoute returns a route that may be a stream: in JSON-RPC the body tells.
-func (s *Server) newRoute(pattern string, e *endpoint) server.Route {
-	return server.Route{Pattern: pattern, Handler: e, Scope: s.settings.Scope, Stream: true}
-}
-
-// postOnly answers requests to an address of JSON-RPC that use another method.
-func (s *Server) postOnly(pattern string) server.Route {
-	return server.Route{Pattern: pattern, Scope: s.settings.Scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", http.MethodPost)
-		writeProblem(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "requests are made with POST; the card is at .well-known/agent-card.json")
-	})}
-}
-
-func (s *Server) rootCard(w http.ResponseWriter, r *http.Request) {
-	s.serveCard(w, r, s.defaultAgent())
-}
-
-func (s *Server) agentCard(w http.ResponseWriter, r *http.Request) {
-	s.serveCard(w, r, r.PathValue("agent"))
-}
-
-// endpoint prepares requests for a handler of the SDK, and puts right what that
-// answers.
-type endpoint struct {
-	server  *Server
-	handler http.Handler
-	spoken  version
-	// rpc tells JSON-RPC from HTTP+JSON.
-	rpc bool
-	// old receives the requests that name no version, which stands for 0.3; nil if 0.3
-	// is off.
-	old http.Handler
-}
 
 // ServeHTTP answers a request.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -212,60 +141,6 @@ func wrapConfig(body []byte) []byte {
 		return body
 	}
 	return wrapped
-}
-
-// askedVersion returns the version that a request names, as major and minor.
-func askedVersion(r *http.Request) version {
-	text := r.Header.Get(a2a.SvcParamVersion)
-	if text == "" {
-		text = queryValue(r.URL.RawQuery, a2a.SvcParamVersion)
-	}
-	return majorMinor(text)
-}
-
-// queryValue returns a value of a query, whose keys are not told apart by case.
-func queryValue(raw, key string) string {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return ""
-	}
-	for name := range values {
-		if strings.EqualFold(name, key) {
-			return values.Get(name)
-		}
-	}
-	return ""
-}
-
-// majorMinor drops the patch level of a version, which does not matter.
-func majorMinor(text string) version {
-	text = strings.TrimSpace(text)
-	major, rest, ok := strings.Cut(text, ".")
-	if !ok {
-		return version(text)
-	}
-	minor, _, _ := strings.Cut(rest, ".")
-	return version(major + "." + minor)
-}
-
-// splitExtensions splits the header that names extensions into one value for each, and
-// reports whether ours is among them.
-func splitExtensions(h http.Header) (ours bool) {
-	for _, key := range []string{a2a.SvcParamExtensions, "X-" + a2a.SvcParamExtensions} {
-		var list []string
-		for _, line := range h.Values(key) {
-			for uri := range strings.SplitSeq(line, ",") {
-				if uri = strings.TrimSpace(uri); uri != "" {
-					list = append(list, uri)
-					ours = ours || uri == a2awire.Extension
-				}
-			}
-		}
-		if len(list) > 0 {
-			h[http.CanonicalHeaderKey(key)] = list
-		}
-	}
-	return ours
 }
 
 // readBody reads the body of a request, if it may be read.

@@ -74,9 +74,6 @@ type PushSender struct {
 
 var _ webhook.Sender = (*PushSender)(nil)
 
-// public allows public addresses alone.
-var public netguard.Guard
-
 // NewPushSender returns a sender. The error is one of the settings.
 func NewPushSender(s PushSettings) (*PushSender, error) {
 	guard, err := netguard.New(s.AllowPrivate...)

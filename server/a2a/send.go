@@ -241,8 +241,3 @@ func pendingInteractions(all []*service.Interaction) []*service.Interaction {
 	}
 	return open
 }
-
-// questionText returns what a person is asked.
-func questionText(i *service.Interaction) string {
-	return cmp.Or(i.Request.Message, "an answer is needed to go on with "+i.Request.Tool)
-}

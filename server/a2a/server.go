@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/server"
@@ -115,6 +114,17 @@ var (
 	errNoAuth    = errors.New("gRPC needs an authenticator of its own")
 )
 
+// Credentials are what callers may show, as cards say it.
+type Credentials struct {
+	// Keys is set when API keys are accepted.
+	Keys bool
+	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
+	Issuer string
+	// TokenURL is where a client gets an access token for its id and secret; empty
+	// is nowhere.
+	TokenURL string
+}
+
 // New returns the surface. It fails if the settings are invalid.
 func New(s Settings) (*Server, error) {
 	if s.Service == nil {
@@ -194,11 +204,3 @@ func (s *Server) defaultAgent() string {
 	}
 	return only
 }
-
-// version is a version of the protocol.
-type version = a2a.ProtocolVersion
-
-const (
-	v10 = a2a.Version
-	v03 = a2av0.Version
-)

@@ -300,3 +300,24 @@ var statusesOf = map[a2a.TaskState][]service.Status{
 	a2a.TaskStateFailed:        {service.Failed},
 	a2a.TaskStateRejected:      {service.Failed},
 }
+
+// trimHistory drops the oldest messages of a task until it fits into one event, and
+// returns its size.
+func trimHistory(task *a2a.Task) int {
+	for {
+		size := wireSize(task)
+		if size <= maxChunk || len(task.History) == 0 {
+			return size
+		}
+		task.History = task.History[1:]
+	}
+}
+
+// wireSize returns how large the JSON of a value is, in bytes.
+func wireSize(value any) int {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return 0
+	}
+	return len(data)
+}

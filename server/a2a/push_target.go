@@ -4,11 +4,26 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/service"
 )
 
 var errPushSealed = errors.New("the push configuration cannot be read: it was made with another encryption key")
+
+// pushTarget is what is kept of a configuration.
+type pushTarget struct {
+	URL string `json:"url"`
+	// Token and Credentials are shown to the receiver.
+	Token       string `json:"token,omitempty"`
+	Scheme      string `json:"scheme,omitempty"`
+	Credentials string `json:"credentials,omitempty"`
+	// Version is that of the protocol that the configuration was made over, Agent
+	// whose task it is, and Context what its caller calls the context.
+	Version version `json:"version"`
+	Agent   string  `json:"agent"`
+	Context string  `json:"context,omitempty"`
+}
 
 // sealTarget returns a target as it is kept with a webhook.
 func (s *PushSender) sealTarget(turnID, id string, t *pushTarget) (json.RawMessage, error) {
@@ -31,4 +46,12 @@ func (s *PushSender) openTarget(h *service.Webhook) (*pushTarget, error) {
 		return nil, errPushSealed
 	}
 	return t, nil
+}
+
+func targetOf(config *a2a.PushConfig, e *envelope) *pushTarget {
+	t := &pushTarget{URL: config.URL, Token: config.Token, Version: e.spoken, Agent: e.agent}
+	if config.Auth != nil {
+		t.Scheme, t.Credentials = config.Auth.Scheme, config.Auth.Credentials
+	}
+	return t
 }

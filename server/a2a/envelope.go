@@ -1,0 +1,55 @@
+package a2a
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// envelope is what a transport knows of a request.
+type envelope struct {
+	agent string
+	// spoken is the version of the protocol that the endpoint speaks, and asked
+	// the one that the request names.
+	spoken, asked version
+	// extended is set when the caller activated the extension.
+	extended bool
+	// query is that of a request over HTTP+JSON.
+	query url.Values
+	// outage is set when the request fails for now.
+	outage atomic.Bool
+	// rest receives the function that sends a stream after its first event; nil when
+	// the SDK sends all of it.
+	rest *atomic.Pointer[follower]
+}
+
+type envelopeKey struct{}
+
+func withEnvelope(ctx context.Context, e *envelope) context.Context {
+	return context.WithValue(ctx, envelopeKey{}, e)
+}
+
+// splitExtensions splits the header that names extensions into one value for each, and
+// reports whether ours is among them.
+func splitExtensions(h http.Header) (ours bool) {
+	for _, key := range []string{a2a.SvcParamExtensions, "X-" + a2a.SvcParamExtensions} {
+		var list []string
+		for _, line := range h.Values(key) {
+			for uri := range strings.SplitSeq(line, ",") {
+				if uri = strings.TrimSpace(uri); uri != "" {
+					list = append(list, uri)
+					ours = ours || uri == a2awire.Extension
+				}
+			}
+		}
+		if len(list) > 0 {
+			h[http.CanonicalHeaderKey(key)] = list
+		}
+	}
+	return ours
+}
