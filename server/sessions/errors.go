@@ -1,17 +1,10 @@
 package sessions
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
-	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // requestError is a request that is refused.
@@ -43,56 +36,6 @@ func failedPrecondition(format string, args ...any) *requestError {
 type errorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code,omitempty"`
-}
-
-// WriteError answers with an error of the router. A request without a credential gets
-// the words that clients look for.
-func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
-	message := e.Message
-	if e.Status == http.StatusUnauthorized && !strings.Contains(w.Header().Get("WWW-Authenticate"), "error=") {
-		message = "missing authorization"
-	}
-	_ = server.WriteJSON(w, e.Status, errorBody{message, e.Code}) // a client that is gone needs no answer
-}
-
-// WriteFailure answers with an error of a handler.
-func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	refused, ok := errors.AsType[*requestError](err)
-	if !ok {
-		f := server.Classify(r.Context(), err)
-		f.Log(r.Context(), s.settings.Logger, err)
-		refused = &requestError{f.Status, f.Code, f.Message}
-		if f.Retry {
-			w.Header().Set("Retry-After", "1")
-		}
-		if unresolved := (*resolve.Error)(nil); f.Class == server.ClassUnresolvable && errors.As(err, &unresolved) {
-			refused = &requestError{http.StatusServiceUnavailable, "unavailable", "the agent of the provider cannot be run now"}
-		}
-	}
-	_ = server.WriteJSON(w, refused.status, errorBody{refused.message, cmp.Or(refused.code, "internal")}) // as above
-}
-
-// nameError returns a failure of a record under the name that the path gave it.
-func nameError(err error, kind, id string) error {
-	if errors.Is(err, service.ErrNotFound) {
-		return notFound(kind, id)
-	}
-	return err
-}
-
-// answerError returns why an answer is refused, as callers see it.
-func answerError(err error) error {
-	var wrong *interaction.AnswerError
-	switch {
-	case errors.As(err, &wrong) && !wrong.Conflict:
-		return badRequest("the resolution cannot be used: %s", wrong.Problem)
-	case errors.As(err, &wrong), errors.As(err, new(*service.ConflictError)):
-		return &requestError{http.StatusConflict, "already_resolved", "the interaction was resolved in another way"}
-	case errors.Is(err, service.ErrNotFound):
-		return errNoInteraction
-	default:
-		return err
-	}
 }
 
 // errNoInteraction has the text that clients look for.
