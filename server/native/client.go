@@ -293,3 +293,40 @@ func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 }
+
+// connectionError returns the error of a connection that broke.
+func (c *Client) connectionError(r *request, err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // which would name the query, too
+	}
+	return &brokenError{method: r.method, url: c.shownURL(r), err: err}
+}
+
+// shownURL returns the URL of a request without its query.
+func (c *Client) shownURL(r *request) string {
+	u := c.urlOf(r)
+	u.RawQuery = ""
+	return u.String()
+}
+
+// answerError returns the error of an answer that makes no sense.
+func (c *Client) answerError(r *request, resp *http.Response, problem string) error {
+	return &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, Message: problem}
+}
+
+// errorFromAnswer returns the error that a server answered with.
+func (c *Client) errorFromAnswer(r *request, resp *http.Response, mediaType string) error {
+	e := &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if err == nil && mediaType == "application/json" {
+		decodeError(data, e)
+	}
+	switch {
+	case e.Code != "":
+	case resp.StatusCode < http.StatusBadRequest:
+		e.Message = "the server sends elsewhere, where this client does not go"
+	default:
+		e.Message = describeStranger(mediaType, data)
+	}
+	return e
+}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 
@@ -60,39 +59,10 @@ var description []byte
 // OpenAPI describes the protocol.
 func (*Surface) OpenAPI() []byte { return description }
 
-// Routes returns the routes of the protocol.
-func (s *Surface) Routes() []server.Route {
-	events := s.newRoute("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).serveEvents)
-	events.Stream = true
-	create := s.newRoute("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn)
-	create.Begins = true
-	return []server.Route{
-		s.newRoute("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
-		s.newRoute("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
-		s.newRoute("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession),
-		s.newRoute("GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
-		s.newRoute("GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, (*call).exportSession),
-		s.newRoute("GET "+Prefix+"/turns", settings.ScopeRunsRead, (*call).listTurns),
-		create,
-		s.newRoute("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
-		s.newRoute("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
-		events,
-	}
-}
-
 // call is a request that is answered, and for whom.
 type call struct {
 	*Surface
 	Local
 	w http.ResponseWriter
 	r *http.Request
-}
-
-// newRoute returns a route whose handler answers by itself, or returns why not.
-func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
-	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-		return answer(&call{Surface: s, Local: Local{Service: s.settings.Service, Caller: caller}, w: w, r: r})
-	})
 }
