@@ -65,6 +65,9 @@ var (
 	chunkEnd  = []byte("\r\n")
 )
 
+// ErrClientGone means that the client of a stream has disconnected.
+var ErrClientGone = errors.New("the client is gone")
+
 // Header returns an empty header: the real one was sent, and changes have no
 // effect.
 func (*eventConn) Header() http.Header { return http.Header{} }

@@ -3,21 +3,12 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"iter"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
-)
-
-// maxBatch is how many bytes of a stream are gathered before they are sent, while
-// more events are available. Buffers that grew beyond maxKept are not reused.
-const (
-	maxBatch = 64 << 10
-	maxKept  = 4 * maxBatch
 )
 
 // The size limits of one event of a stream, in bytes. The last event of a run may
@@ -31,14 +22,8 @@ const (
 // DefaultKeepAlive is the interval of keep-alive comments on an idle stream.
 const DefaultKeepAlive = 15 * time.Second
 
-// ErrClientGone means that the client of a stream has disconnected.
-var ErrClientGone = errors.New("the client is gone")
-
 // keepAlive is the comment that keeps an idle stream open.
 var keepAlive = []byte(": keep-alive\n\n")
-
-// batches are the buffers of streams; an idle stream has no buffer.
-var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // EventStream is a response of server-sent events. One goroutine uses it.
 //
@@ -160,14 +145,6 @@ func (s *EventStream) sendBatch(records []event.Record, write func(*bytes.Buffer
 		return nil
 	}
 	return s.writeAndFlush(b.Bytes())
-}
-
-// releaseBuffer returns a buffer to the pool.
-func releaseBuffer(b *bytes.Buffer) {
-	if b.Cap() <= maxKept {
-		b.Reset()
-		batches.Put(b)
-	}
 }
 
 // Write sends the bytes that write adds to a buffer. The error is that of write, or

@@ -7,15 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/agentruntime/agentruntime/internal/clip"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
-
-// maxLoggedPath is the size in bytes at which a path is cut off in the log: longer
-// than those of the routes with ids of usual length.
-const maxLoggedPath = 512
 
 // exchange is the state of a request while it is answered.
 type exchange struct {
@@ -100,36 +92,4 @@ func ClientOf(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	return host
-}
-
-// logRequest logs a request, without its query and headers, which may contain
-// secrets.
-func (rt *router) logRequest(r *http.Request, x *exchange, w *response) {
-	level := zapcore.InfoLevel
-	if x.mounted != nil && x.mounted.Quiet && w.status < http.StatusBadRequest {
-		level = zapcore.DebugLevel
-	}
-	entry := rt.server.settings.Logger.Check(level, "request")
-	if entry == nil {
-		return
-	}
-	keyID := x.keyID
-	if x.principal != nil {
-		keyID = x.principal.KeyID
-	}
-	fields := []zap.Field{
-		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.At(maxLoggedPath, r.URL.Path)),
-		zap.Int("status", cmp.Or(w.status, http.StatusOK)), zap.Int64("bytes", w.bytes),
-		zap.Duration("duration", rt.server.settings.Clock().Sub(x.began)), zap.String("client", ClientOf(r)),
-	}
-	if keyID != "" {
-		fields = append(fields, zap.String("key_id", keyID))
-	}
-	if x.problem != "" {
-		fields = append(fields, zap.String("problem", x.problem))
-	}
-	if x.aborted || w.err != nil {
-		fields = append(fields, zap.Bool("cut_short", true))
-	}
-	entry.Write(fields...)
 }

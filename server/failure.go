@@ -114,6 +114,17 @@ type Failure struct {
 	Details Details
 }
 
+var (
+	// ErrUnauthenticated means that a server without credentials was to listen on
+	// an address that other machines can reach.
+	ErrUnauthenticated = errors.New("without keys the server may only listen on loopback")
+	// ErrDraining is the cancellation cause of the contexts of streams when the
+	// server shuts down.
+	ErrDraining = errors.New("the server is shutting down")
+	// ErrCutShort means that requests did not end in time, and were canceled.
+	ErrCutShort = errors.New("requests were cut short")
+)
+
 // Classify converts an error of the service to a Failure. ctx is the context of the
 // request.
 func Classify(ctx context.Context, err error) *Failure {

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -99,4 +102,16 @@ func (l *limiter) forgetIdle() {
 		}
 	}
 	l.room = max(maxIdle, 2*len(l.keys))
+}
+
+// formatSeconds formats a duration in whole seconds, rounded up.
+func formatSeconds(d time.Duration) string {
+	return fmt.Sprint(int64((d + time.Second - 1) / time.Second))
+}
+
+// SetRetryAfter sets Retry-After for an error of Enter.
+func SetRetryAfter(w http.ResponseWriter, err error) {
+	if limited, ok := errors.AsType[*RateError](err); ok {
+		w.Header().Set("Retry-After", formatSeconds(limited.RetryAfter))
+	}
 }

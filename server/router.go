@@ -1,15 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // router finds the route of a request, and authorizes the request.
@@ -32,6 +35,10 @@ type mounted struct {
 	// failures writes errors of handlers, or is nil.
 	failures FailureWriter
 }
+
+// maxLoggedPath is the size in bytes at which a path is cut off in the log: longer
+// than those of the routes with ids of usual length.
+const maxLoggedPath = 512
 
 func newRouter(s *Server, m *metrics) *router {
 	return &router{
@@ -310,14 +317,34 @@ func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *ex
 	}
 }
 
-// SetRetryAfter sets Retry-After for an error of Enter.
-func SetRetryAfter(w http.ResponseWriter, err error) {
-	if limited, ok := errors.AsType[*RateError](err); ok {
-		w.Header().Set("Retry-After", formatSeconds(limited.RetryAfter))
+// logRequest logs a request, without its query and headers, which may contain
+// secrets.
+func (rt *router) logRequest(r *http.Request, x *exchange, w *response) {
+	level := zapcore.InfoLevel
+	if x.mounted != nil && x.mounted.Quiet && w.status < http.StatusBadRequest {
+		level = zapcore.DebugLevel
 	}
-}
-
-// formatSeconds formats a duration in whole seconds, rounded up.
-func formatSeconds(d time.Duration) string {
-	return fmt.Sprint(int64((d + time.Second - 1) / time.Second))
+	entry := rt.server.settings.Logger.Check(level, "request")
+	if entry == nil {
+		return
+	}
+	keyID := x.keyID
+	if x.principal != nil {
+		keyID = x.principal.KeyID
+	}
+	fields := []zap.Field{
+		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.At(maxLoggedPath, r.URL.Path)),
+		zap.Int("status", cmp.Or(w.status, http.StatusOK)), zap.Int64("bytes", w.bytes),
+		zap.Duration("duration", rt.server.settings.Clock().Sub(x.began)), zap.String("client", ClientOf(r)),
+	}
+	if keyID != "" {
+		fields = append(fields, zap.String("key_id", keyID))
+	}
+	if x.problem != "" {
+		fields = append(fields, zap.String("problem", x.problem))
+	}
+	if x.aborted || w.err != nil {
+		fields = append(fields, zap.Bool("cut_short", true))
+	}
+	entry.Write(fields...)
 }

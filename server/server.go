@@ -14,17 +14,6 @@ import (
 	"go.uber.org/zap"
 )
 
-var (
-	// ErrUnauthenticated means that a server without credentials was to listen on
-	// an address that other machines can reach.
-	ErrUnauthenticated = errors.New("without keys the server may only listen on loopback")
-	// ErrDraining is the cancellation cause of the contexts of streams when the
-	// server shuts down.
-	ErrDraining = errors.New("the server is shutting down")
-	// ErrCutShort means that requests did not end in time, and were canceled.
-	ErrCutShort = errors.New("requests were cut short")
-)
-
 // Server answers HTTP requests. Its life cycle is New, Listen, Mount for each
 // surface, Serve until its context ends, Shutdown; BeginDrain may be called before
 // the end. Slow steps between Listen and Serve go between BeginStartup and
