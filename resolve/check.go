@@ -19,27 +19,124 @@ import (
 // Check dry-runs a revision: it validates every record, resolves every agent,
 // and looks at the whole. It returns all that it finds, and the errors among it
 // joined, each of its own type. It fits registry.NewStore.
+//
+// Of a draft that was made from a revision which Check has found right it resolves
+// only the agents that depend on something that has changed. If that finds an
+// error, it begins again with everything, so that nothing is left out.
 func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
+	if list, ok, err := checkChanges(ctx, rev); ok || err != nil {
+		return list, err
+	}
 	c := &check{index: indexOf(rev)}
 	c.checkRecords()
 	c.failAll(c.found)
 	c.checkBundles()
 	c.checkSources()
-	templates, err := c.resolveAll(ctx)
+	ids := c.set.AgentIDs()
+	made, err := c.resolveAll(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range templates {
+	all := newTally()
+	for i, t := range made {
 		c.errs = append(c.errs, t.errs...)
-		c.rest = append(c.rest, t.warnings...)
+		all.put(ids[i], t)
 	}
-	c.warnPools()
-	c.unclaimedDefaults(templates)
-	c.warnCycles()
-	c.noteUnusedAll(templates)
+	c.checkWhole(all, nil)
+	if len(c.errs) == 0 {
+		c.prove(all)
+	}
 	c.errs = oneAmbiguity(c.errs)
 	list := append(toDiagnostics(c.errs), c.rest...)
 	return list.Dedup(), errors.Join(dropRepeated(c.errs)...)
+}
+
+// checkChanges checks what a draft changes in the revision that it was made from,
+// and carries over the rest. It is not ok when that is impossible, or when
+// something is wrong.
+func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, ok bool, err error) {
+	base := provenBase(rev)
+	if base == nil {
+		return nil, false, nil
+	}
+	changed := compareSets(rev.Set(), base.set)
+	if changed == nil {
+		return nil, false, nil
+	}
+	before := base.proven.Load()
+	c := &check{index: base.nextIndex(rev, changed)}
+	c.checkChangedRecords(changed)
+	c.failAll(c.found)
+	c.checkBundles()
+	if changed.sourcesChanged {
+		c.checkSources()
+	}
+	ids, gone := changed.agentsToResolve(before)
+	if len(c.errs) > 0 || 2*len(ids) > c.set.Agents.Len()+smallCheck {
+		return nil, false, nil
+	}
+	made, err := c.resolveAll(ctx, ids)
+	if err != nil {
+		return nil, false, err
+	}
+	all := before.clone()
+	for _, id := range gone {
+		all.remove(id)
+	}
+	for i, t := range made {
+		if len(t.errs) > 0 {
+			return nil, false, nil
+		}
+		all.put(ids[i], t)
+	}
+	if !changed.sameCircles(before, ids, gone, made) {
+		before = nil
+	}
+	c.checkWhole(all, before)
+	c.prove(all)
+	rev.Derive(indexKey{}, func() any { return c.index })
+	return c.rest.Dedup(), true, nil
+}
+
+// smallCheck is how many agents may be resolved again, however many there are,
+// before it is as good to begin with everything.
+const smallCheck = 32
+
+// provenBase returns the index of the revision that a draft was made from, if a
+// dry run found nothing wrong with it.
+func provenBase(rev *registry.Revision) *index {
+	if rev.Base() == nil {
+		return nil
+	}
+	known, _ := rev.Base().Derived(indexKey{})
+	if x, ok := known.(*index); ok && x.proven.Load() != nil {
+		return x
+	}
+	return nil
+}
+
+// prove keeps what all agents resolve to, for turns and for the next revision.
+func (x *index) prove(all *tally) {
+	x.toolboxes.keepOnly(all.boxes)
+	x.proven.Store(all)
+}
+
+// checkWhole looks at all agents together. A tally before, if there is one, has
+// the same circles.
+func (c *check) checkWhole(all, before *tally) {
+	warning := inOrder(c.set, all.warning)
+	for _, t := range warning {
+		c.rest = append(c.rest, t.warnings...)
+	}
+	c.warnPools()
+	c.unclaimedDefaults(warning, all.claimed)
+	if before == nil {
+		c.warnCycles(all)
+	} else {
+		all.cycles = before.cycles
+	}
+	c.rest = append(c.rest, all.cycles...)
+	c.noteUnusedAll(all)
 }
 
 // check collects what a dry run finds.
@@ -97,12 +194,12 @@ func dropRepeated(errs []error) []error {
 
 // checkRecords validates what can be validated without resolving.
 func (c *check) checkRecords() {
-	checkIDs(c, c.set.Providers, "provider")
-	checkIDs(c, c.set.Models, "model")
-	checkIDs(c, c.set.Pools, "model pool")
-	checkIDs(c, c.set.Plugins, "plugin")
-	checkIDs(c, c.set.Backends, "backend")
-	checkIDs(c, c.set.Agents, "agent")
+	checkIDs(c, c.set.Providers, "provider", c.set.Providers.IDs())
+	checkIDs(c, c.set.Models, "model", c.set.Models.IDs())
+	checkIDs(c, c.set.Pools, "model pool", c.set.Pools.IDs())
+	checkIDs(c, c.set.Plugins, "plugin", c.set.Plugins.IDs())
+	checkIDs(c, c.set.Backends, "backend", c.set.Backends.IDs())
+	checkIDs(c, c.set.Agents, "agent", c.set.Agents.IDs())
 	for _, id := range c.set.Plugins.IDs() {
 		if strings.HasPrefix(id, core.Prefix) {
 			c.addError(diag.New(diag.InvalidID, c.set.Plugins.Path(id), "plugin id %q is reserved: %s begins the ids of the runtime's own plugins", id, core.Prefix))
@@ -111,12 +208,33 @@ func (c *check) checkRecords() {
 	if _, ok := c.set.Agents.Get(spec.EphemeralAgent); ok {
 		c.addError(diag.New(diag.InvalidID, c.set.Agents.Path(spec.EphemeralAgent), "agent id %q is reserved for agents that runs bring along", spec.EphemeralAgent))
 	}
+	c.checkModels()
+	c.checkPools()
+}
+
+// checkChangedRecords is checkRecords of what has changed, or depends on that.
+// Errors are found, but not in their order.
+func (c *check) checkChangedRecords(changed *changes) {
+	if changed.pluginsChanged || changed.providersChanged || changed.modelsChanged || changed.poolsChanged {
+		c.checkRecords()
+		return
+	}
+	checkIDs(c, c.set.Agents, "agent", changed.agents)
+	if slices.Contains(changed.agents, spec.EphemeralAgent) {
+		c.checkRecords()
+	}
+}
+
+func (c *check) checkModels() {
 	for id, m := range c.set.Models.All() {
 		c.failBelow(c.set.Models.Path(id), m.Validate())
 		if _, ok := c.set.Providers.Get(m.ProviderID); !ok && m.ProviderID != "" {
 			c.addError(c.providerNotFound(m, ""))
 		}
 	}
+}
+
+func (c *check) checkPools() {
 	for id, pool := range c.set.Pools.All() {
 		c.failBelow(c.set.Pools.Path(id), pool.Validate())
 		for i, member := range pool.Members {
@@ -134,8 +252,8 @@ func (c *check) failBelow(path string, list diag.List) {
 	}
 }
 
-func checkIDs[T any](c *check, r *registry.Registry[T], kind string) {
-	for _, id := range r.IDs() {
+func checkIDs[T any](c *check, r *registry.Registry[T], kind string, ids []string) {
+	for _, id := range ids {
 		c.failAll(spec.CheckID(r.Path(id), kind, id))
 	}
 }
@@ -182,47 +300,42 @@ func (c *check) sourceOptions(path string, factory backend.Discoverer, endpoint 
 	c.failBelow(path, found)
 }
 
-// resolveAll makes the templates of all agents, on all processors, in the order of
-// the agents.
-func (x *index) resolveAll(ctx context.Context) ([]*template, error) {
-	ids := x.set.AgentIDs()
-	templates := make([]*template, len(ids))
+// resolveAll makes the templates of agents, on all processors.
+func (x *index) resolveAll(ctx context.Context, ids []string) ([]*template, error) {
+	made := make([]*template, len(ids))
 	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(ids)) {
-		workers.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(ids) || ctx.Err() != nil {
-					return
-				}
-				templates[i] = x.templateOf(ids[i])
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(ids) || ctx.Err() != nil {
+				return
 			}
-		})
+			made[i] = x.resolveAgent(ids[i], nil)
+		}
 	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) - 1 {
+		workers.Go(work)
+	}
+	work()
 	workers.Wait()
-	return templates, ctx.Err()
+	return made, ctx.Err()
 }
 
 // unclaimedDefaults warns of sections of the defaults that no agent's plugins
 // claim. One that some agent claims is no mistake for the others, unless it
 // guards: then each agent without its plugin has reported it.
-func (c *check) unclaimedDefaults(templates []*template) {
+func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 	if c.set.Defaults == nil {
 		return
 	}
-	claimed := make(map[string]bool)
-	for _, t := range templates {
-		for _, key := range t.claimed {
-			claimed[key] = true
-		}
-	}
-	for _, t := range templates {
+	told := make(map[string]bool)
+	for _, t := range agents {
 		for _, key := range t.unclaimed {
 			rel := diag.Key("sections", key)
-			if t.origin[rel] && !claimed[key] {
-				claimed[key] = true
-				c.rest = append(c.rest, t.readerOf(key).hint(
+			if _, ok := claimed.Get(key); !ok && t.origin[rel] && !told[key] {
+				told[key] = true
+				c.rest = append(c.rest, t.within(c.index).readerOf(key).hint(
 					diag.New(diag.UnclaimedSection, t.pathOf(rel), "no plugin of any agent claims section %q", key)))
 			}
 		}
@@ -230,46 +343,27 @@ func (c *check) unclaimedDefaults(templates []*template) {
 }
 
 // noteUnusedAll notes definitions that nothing uses.
-func (c *check) noteUnusedAll(templates []*template) {
-	u := usage{models: used{ids: map[string]bool{}}, providers: used{ids: map[string]bool{}}, plugins: used{ids: map[string]bool{}}, tools: used{ids: map[string]bool{}}}
+func (c *check) noteUnusedAll(all *tally) {
+	u := usage{
+		models: newUsed(all.models, all.anyModel), providers: newUsed(new(counts), 0),
+		plugins: newUsed(all.plugins, 0), tools: newUsed(all.tools, all.anyTool),
+	}
 	for _, pool := range c.set.Pools.All() {
 		for i := range pool.Members {
-			u.models.ids[pool.Members[i].ModelID] = true
+			u.models.also[pool.Members[i].ModelID] = true
 		}
 	}
 	for _, m := range c.set.Models.All() {
-		u.providers.ids[m.ProviderID] = true
-	}
-	counted := make(map[*toolbox]bool)
-	for _, t := range templates {
-		u.models.ids[t.agent.ModelID] = true
-		if p := t.agent.ContextPolicy; p != nil {
-			u.models.ids[p.SummaryModelID] = true
-		}
-		for _, id := range slices.Concat(t.agent.PluginIDs, t.agent.ActiveHookFilter) {
-			u.plugins.ids[id] = true // what the filter alone names is warned of there
-		}
-		for _, id := range t.wanted {
-			u.tools.ids[id] = true
-		}
-		u.tools.any = u.tools.any || t.unreadable || t.toolless
-		u.models.any = u.models.any || t.agent.Local() && t.agent.ModelID == ""
-		if t.seen == nil || counted[t.seen] {
-			continue
-		}
-		counted[t.seen] = true
-		for _, entry := range t.seen.entries {
-			u.tools.ids[entry.ID] = true
-		}
+		u.providers.also[m.ProviderID] = true
 	}
 	u.addMeant(c.errs)
 	for _, id := range c.toolIDs {
 		if c.global[id] == nil {
-			u.tools.ids[id] = true // it is broken, which is what to say of it
+			u.tools.also[id] = true // it is broken, which is what to say of it
 		}
 	}
 	for id := range c.set.Available {
-		u.plugins.ids[id] = true
+		u.plugins.also[id] = true
 	}
 	u.noteKinds(c)
 }
@@ -280,26 +374,37 @@ type usage struct {
 	models, providers, plugins, tools used
 }
 
-// used are the definitions of a kind that are used; with any, all may be.
+// used are the definitions of a kind that are used: by agents, and also by others.
+// With any, all may be.
 type used struct {
-	ids map[string]bool
-	any bool
+	counted *counts
+	also    map[string]bool
+	any     bool
+}
+
+func newUsed(counted *counts, whichever int) used {
+	return used{counted: counted, also: make(map[string]bool), any: whichever > 0}
+}
+
+func (u *used) has(id string) bool {
+	_, counted := u.counted.Get(id)
+	return counted || u.also[id]
 }
 
 // noteKinds notes what is not used.
 func (u *usage) noteKinds(c *check) {
 	if !u.providers.any {
-		noteUnused(c, c.set.Providers, u.providers.ids)
+		noteUnused(c, c.set.Providers, &u.providers)
 	}
 	if !u.models.any {
-		noteUnused(c, c.set.Models, u.models.ids)
-		noteUnused(c, c.set.Pools, u.models.ids)
+		noteUnused(c, c.set.Models, &u.models)
+		noteUnused(c, c.set.Pools, &u.models)
 	}
 	if !u.tools.any {
-		noteUnused(c, c.set.Tools, u.tools.ids)
+		noteUnused(c, c.set.Tools, &u.tools)
 	}
 	if !u.plugins.any {
-		noteUnused(c, c.set.Plugins, u.plugins.ids)
+		noteUnused(c, c.set.Plugins, &u.plugins)
 	}
 }
 
@@ -309,13 +414,13 @@ func (u *usage) addMeant(errs []error) {
 	for _, err := range errs {
 		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
 		case *ModelNotFoundError:
-			u.models.ids[e.Nearest] = true
+			u.models.also[e.Nearest] = true
 			u.models.any = u.models.any || e.Nearest == ""
 		case *ProviderNotFoundError:
-			u.providers.ids[e.Nearest] = true
+			u.providers.also[e.Nearest] = true
 			u.providers.any = u.providers.any || e.Nearest == ""
 		case *PluginNotFoundError:
-			u.plugins.ids[e.Nearest] = true
+			u.plugins.also[e.Nearest] = true
 			u.plugins.any = u.plugins.any || e.Nearest == ""
 		}
 	}
@@ -323,10 +428,10 @@ func (u *usage) addMeant(errs []error) {
 
 // noteUnused notes what stands in a configuration and is not used. A bundle is
 // used when any of its members is.
-func noteUnused[T any](c *check, r *registry.Registry[T], used map[string]bool) {
+func noteUnused[T any](c *check, r *registry.Registry[T], used *used) {
 	told := make(map[string]bool)
 	for _, id := range r.IDs() {
-		if used[id] {
+		if used.has(id) {
 			told[r.Owner(id)] = true
 		}
 	}

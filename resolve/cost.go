@@ -14,8 +14,8 @@ import (
 // another currency. It is empty when every call has a price in the currency of the
 // limit; an empty currency is that of the prices, which must then be one. What a
 // remote agent costs is its own to report.
-func (x *index) unmeasuredCosts(agent *spec.Agent, currency string) []string {
-	c := costs{index: x, currency: currency, seen: map[string]bool{}}
+func (x *index) unmeasuredCosts(t *template, agent *spec.Agent, currency string) []string {
+	c := costs{index: x, asking: t, currency: currency, seen: map[string]bool{}}
 	c.checkAgent(agent)
 	return c.reasons
 }
@@ -23,6 +23,8 @@ func (x *index) unmeasuredCosts(agent *spec.Agent, currency string) []string {
 // costs collects what cannot be measured.
 type costs struct {
 	*index
+	// asking is the template that depends on what is found; nil for a turn.
+	asking   *template
 	currency string
 	seen     map[string]bool
 	reasons  []string
@@ -43,7 +45,11 @@ func (c *costs) checkAgent(agent *spec.Agent) {
 		c.checkModel(agent.ContextPolicy.SummaryModelID, of)
 	}
 	for _, id := range slices.Concat(agent.Delegates, agent.Handoffs) {
-		if next, ok := c.set.Agent(id); ok {
+		next, ok := c.set.Agent(id)
+		if c.asking != nil {
+			c.asking.dependOnAgent(onRecord, id, next)
+		}
+		if ok {
 			effective, _ := c.set.Defaults.Apply(next)
 			c.checkAgent(effective)
 		}
@@ -52,6 +58,7 @@ func (c *costs) checkAgent(agent *spec.Agent) {
 
 // checkModel looks at a model, or at the members of a pool.
 func (c *costs) checkModel(id, of string) {
+	c.dependOn(id)
 	if pool, ok := c.set.Pools.Get(id); ok {
 		for i := range pool.Members {
 			c.checkPrice(pool.Members[i].ModelID, of)
@@ -61,7 +68,14 @@ func (c *costs) checkModel(id, of string) {
 	c.checkPrice(id, of)
 }
 
+func (c *costs) dependOn(modelID string) {
+	if c.asking != nil {
+		c.asking.dependOn(onModel, modelID)
+	}
+}
+
 func (c *costs) checkPrice(id, of string) {
+	c.dependOn(id)
 	m, ok := c.set.Models.Get(id)
 	if !ok || c.seen["model "+id] {
 		return // that it is missing is an error of its own
@@ -89,7 +103,7 @@ func (t *template) warnUnmeasuredCost() {
 		}
 		return
 	}
-	if reasons := t.index.unmeasuredCosts(t.agent, b.Currency); len(reasons) > 0 {
+	if reasons := t.index.unmeasuredCosts(t, t.agent, b.Currency); len(reasons) > 0 {
 		t.addWarning(diag.New(diag.NoEffect, t.pathOf("budgets.max_cost"), "max_cost cannot be measured: %s", strings.Join(reasons, "; ")).
 			WithHint("give the models pricing in one currency, or limit max_tokens"))
 	}
@@ -97,7 +111,7 @@ func (t *template) warnUnmeasuredCost() {
 
 // checkCostLimit rejects a cost limit of a turn that could not be measured: the
 // caller relies on it.
-func (t *template) checkCostLimit(v *variant) error {
+func (t *template) checkCostLimit(x *index, v *variant) error {
 	asked, own := v.agent.Budgets, t.agent.Budgets
 	if asked == nil || asked.MaxCost == nil {
 		return nil
@@ -105,7 +119,7 @@ func (t *template) checkCostLimit(v *variant) error {
 	if own != nil && own.MaxCost != nil && *own.MaxCost == *asked.MaxCost && own.Currency == asked.Currency {
 		return nil // the agent's own, which publishing has warned of
 	}
-	reasons := t.index.unmeasuredCosts(v.agent, asked.Currency)
+	reasons := x.unmeasuredCosts(nil, v.agent, asked.Currency)
 	if len(reasons) == 0 {
 		return nil
 	}

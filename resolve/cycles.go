@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
 )
 
 // DefaultDepth is how deep delegates may be nested when the runtime is not told
@@ -14,11 +15,12 @@ const DefaultDepth = 8
 
 // warnCycles warns of agents that can call each other in a circle, once for each
 // circle, at the delegate that closes it.
-func (c *check) warnCycles() {
-	f := &cycleFinder{check: c, state: make(map[string]visit)}
-	for _, id := range c.set.Agents.IDs() {
-		f.searchFrom(id)
+func (c *check) warnCycles(all *tally) {
+	f := &cycleFinder{set: c.set, callers: all.callers, state: make(map[string]visit)}
+	for _, t := range inOrder(c.set, all.callers) {
+		f.searchFrom(t.agent.ID)
 	}
+	all.cycles = f.found
 }
 
 // visit is the state of an agent in the search.
@@ -33,9 +35,12 @@ const (
 // cycleFinder searches the graph of delegates depth first. The search keeps its
 // own stack, because a chain of agents may be long.
 type cycleFinder struct {
-	*check
-	state map[string]visit
-	path  []frame
+	set *registry.Set
+	// callers are the agents that call others. The rest are in no circle.
+	callers *templates
+	state   map[string]visit
+	path    []frame
+	found   diag.List
 }
 
 // frame is one agent on the current path and the delegates still to follow.
@@ -74,7 +79,7 @@ func (f *cycleFinder) searchFrom(root string) {
 func (f *cycleFinder) pushFrame(id string) {
 	f.state[id] = onPath
 	fr := frame{id: id}
-	if t := f.templateOf(id); t != nil {
+	if t, ok := f.callers.Get(id); ok {
 		for _, called := range t.calls {
 			if target, found := f.set.Agent(called); found {
 				fr.delegates = append(fr.delegates, target.ID)
@@ -91,12 +96,12 @@ func (f *cycleFinder) reportCycle(from, to string) {
 		names = append(names, fr.id)
 	}
 	names = append(names, to)
-	t := f.templateOf(from)
+	t, _ := f.callers.Get(from)
 	at := slices.IndexFunc(t.agent.Delegates, func(id string) bool {
 		target, ok := f.set.Agent(id)
 		return ok && target.ID == to
 	})
-	f.rest = append(f.rest, diag.New(diag.DelegateCycle, t.pathOf(diag.Index("delegates", at)),
+	f.found = append(f.found, diag.New(diag.DelegateCycle, t.pathOf(diag.Index("delegates", at)),
 		"agents can call each other in a circle: %s", formatCircle(names)).
 		WithHint("at run time a call back into the chain is refused, and so is one deeper than %d levels", DefaultDepth).
 		ForAgent(from))

@@ -40,8 +40,8 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 	if !e.Agent.Local() {
 		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
 	}
-	t := &template{brought: e.Tools, passing: true}
-	return indexOf(rev).runStages(t, e.Agent, nil).newPlan(opts)
+	x, t := indexOf(rev), &template{brought: e.Tools, passing: true}
+	return x.runStages(t, e.Agent, nil).newPlan(x, opts)
 }
 
 // addBrought adds the tools that the turn brought along. They hide the global ones

@@ -10,11 +10,14 @@ import (
 func Kept(rev *registry.Revision) int {
 	x := indexOf(rev)
 	n := 0
-	for _, m := range []*sync.Map{&x.templates, &x.agentTools, &x.pools, &x.breakers, &x.suggested} {
+	for _, m := range []*sync.Map{&x.templates, x.kept.agentTools, x.kept.pools, x.kept.breakers, &x.suggested} {
 		m.Range(func(any, any) bool { n++; return true })
 	}
-	for _, boxes := range x.toolboxes.all {
+	for _, boxes := range x.toolboxes.own {
 		n += len(boxes)
+	}
+	if y := x.proven.Load(); y != nil {
+		n += y.templates.Len() + y.boxes.Len()
 	}
 	return n
 }

@@ -23,6 +23,7 @@ type sectionReader struct {
 // readerOf finds the plugin that would read a section: one that is registered,
 // one that the configuration could declare, or that of the key nearest to it.
 func (t *template) readerOf(key string) sectionReader {
+	t.anyPlugin = true
 	if c, ok := t.index.claimOf(key); ok {
 		return sectionReader{t.isGuard(&c), func(d diag.Diagnostic) diag.Diagnostic {
 			return d.WithHint("plugin %q claims it: add it to plugin_ids", c.plugin)
@@ -88,6 +89,7 @@ func (x *index) sectionKeys() []string {
 
 // guardsKey reports whether a section that something may read guards.
 func (t *template) guardsKey(key string) bool {
+	t.anyPlugin = true
 	if c, ok := t.index.claimOf(key); ok {
 		return t.isGuard(&c)
 	}

@@ -16,37 +16,53 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // index is what resolving computes once per revision: compiled tools and
-// section schemas, pools, and a template for each agent.
+// section schemas, pools, and a template for each agent. What did not change since
+// the revision before is carried over from its index.
 type index struct {
 	rev *registry.Revision
 	set *registry.Set
 
-	// tools are the global tools that are sound, in registration order, and
-	// global the same by id.
-	tools  []*toolset.Entry
-	global map[string]*toolset.Entry
-	// toolIDs are the ids of all global tools, sorted, unsound ones included:
-	// what names one of them is no mistake.
-	toolIDs []string
-	claims  map[string][]claim
+	*compiledTools
+	claims map[string][]claim
 	// pipeline claims the sections that resolving itself reads.
 	pipeline []claim
 	// found is what is wrong with tools and plugins by themselves.
 	found diag.List
 
+	// proven is all agents, once a dry run has found no errors. Until then, and
+	// for other names of agents, templates are made when they are asked for.
+	proven    atomic.Pointer[tally]
 	templates sync.Map // agent id → *slot
-	// agentTools are the tools that lead to other agents.
-	agentTools sync.Map // toolset.Source → *agentTool
-	pools      sync.Map // poolKey → *model.Pool
-	breakers   sync.Map // model id → *model.Breaker
-	suggested  sync.Map // what was looked for → nearest id
+	kept      *kept
+	suggested sync.Map // what was looked for → nearest id
 	// suggestions counts the elements of suggested.
 	suggestions atomic.Int64
 	toolboxes   *toolboxes
+}
+
+// compiledTools are the global tools of a revision.
+type compiledTools struct {
+	// tools are those that are sound, in registration order, and global the same
+	// by id.
+	tools  []*toolset.Entry
+	global map[string]*toolset.Entry
+	// toolIDs are the ids of all, sorted, unsound ones included: what names one of
+	// them is no mistake.
+	toolIDs []string
+}
+
+// kept is what agents share. Revisions share it as long as nothing in it changes.
+type kept struct {
+	// agentTools are the tools that lead to other agents.
+	agentTools *sync.Map // toolset.Source → *agentTool
+	pools      *sync.Map // poolKey → *model.Pool
+	breakers   *sync.Map // model id → *model.Breaker
 }
 
 // claim is a section that a plugin claims, with its schema compiled. The
@@ -81,35 +97,133 @@ func indexOf(rev *registry.Revision) *index {
 }
 
 func newIndex(rev *registry.Revision) *index {
-	set := rev.Set()
 	x := &index{
-		rev: rev, set: set, claims: make(map[string][]claim), toolboxes: newToolboxes(),
-		tools:  make([]*toolset.Entry, 0, set.Tools.Len()),
-		global: make(map[string]*toolset.Entry, set.Tools.Len()),
+		rev: rev, set: rev.Set(), pipeline: pipelineClaims(), toolboxes: newToolboxes(nil),
+		kept: &kept{new(sync.Map), new(sync.Map), new(sync.Map)},
 	}
-	for id, tool := range set.Tools.All() {
-		source := toolset.Source{Kind: toolset.SourceGlobal}
-		if owner := set.Tools.Owner(id); owner != id {
-			source.Name = owner
-		}
-		entry, list := toolset.Compile(id, tool, source)
-		for _, d := range list {
-			d.Path = diag.Join(set.Tools.Path(id), d.Path)
-			x.found = append(x.found, d)
-		}
-		if entry != nil {
-			x.tools = append(x.tools, entry)
-			x.global[id] = entry
-		}
-	}
-	x.toolIDs = slices.Sorted(slices.Values(set.Tools.IDs()))
-	for id, plugin := range set.Plugins.All() {
-		x.claims[id] = x.compileClaims(id, plugin)
-	}
-	for _, section := range Sections() {
-		x.pipeline = append(x.pipeline, x.compileSection(section.Key, "", section))
-	}
+	x.compileTools(nil, nil)
+	x.compilePlugins(nil, nil)
 	return x
+}
+
+// nextIndex returns the index of a draft, with what did not change since the
+// revision that it was made from.
+func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
+	next := &index{
+		rev: rev, set: rev.Set(), pipeline: x.pipeline, compiledTools: x.compiledTools, claims: x.claims,
+		toolboxes: newToolboxes(x.proven.Load().boxes), kept: x.keptAfter(c),
+	}
+	if len(c.tools) > 0 {
+		next.compileTools(x.compiledTools, c.ids[onTool])
+	}
+	if c.pluginsChanged {
+		next.compilePlugins(x.claims, c.ids[onPlugin])
+	}
+	return next
+}
+
+// keptAfter returns what agents share that changes leave as it is.
+func (x *index) keptAfter(c *changes) *kept {
+	next := *x.kept
+	if len(c.ids[onAgent]) > 0 || c.sourcesChanged {
+		next.agentTools = copyKept(next.agentTools, func(source toolset.Source) bool {
+			agent, ok := c.set.Agent(source.Name)
+			return ok && agent.Registry == "" && !c.ids[onAgent][source.Name] && !c.ids[onAgent][agent.ID]
+		})
+	}
+	if !c.modelsChanged && !c.poolsChanged && !c.providersChanged {
+		return &next
+	}
+	same := func(modelID string) bool {
+		m, ok := c.set.Models.Get(modelID)
+		return ok && !c.ids[onModel][modelID] && !c.ids[onProvider][m.ProviderID]
+	}
+	next.breakers = copyKept(next.breakers, same)
+	next.pools = copyKept(next.pools, func(key poolKey) bool {
+		pool, ok := c.set.Pools.Get(key.id)
+		return ok && !c.ids[onModel][key.id] &&
+			!slices.ContainsFunc(pool.Members, func(m spec.PoolMember) bool { return !same(m.ModelID) })
+	})
+	return &next
+}
+
+// copyKept copies the elements whose keys say so.
+func copyKept[K any](from *sync.Map, keep func(K) bool) *sync.Map {
+	to := new(sync.Map)
+	from.Range(func(key, value any) bool {
+		if keep(key.(K)) { //nolint:forcetypeassert // a map has keys of one type
+			to.Store(key, value)
+		}
+		return true
+	})
+	return to
+}
+
+// compileTools compiles the global tools, but for those that did not change since
+// others were compiled, if any were.
+func (x *index) compileTools(known *compiledTools, changed map[string]bool) {
+	all := x.set.Tools
+	x.compiledTools = &compiledTools{
+		tools:   make([]*toolset.Entry, 0, all.Len()),
+		global:  make(map[string]*toolset.Entry, all.Len()),
+		toolIDs: slices.Sorted(slices.Values(all.IDs())),
+	}
+	for id, tool := range all.All() {
+		if known == nil || changed[id] {
+			x.compileTool(id, tool)
+		} else if entry := known.global[id]; entry != nil {
+			x.addTool(entry)
+		}
+	}
+}
+
+func (x *index) compileTool(id string, tool tools.Tool) {
+	source := toolset.Source{Kind: toolset.SourceGlobal}
+	if owner := x.set.Tools.Owner(id); owner != id {
+		source.Name = owner
+	}
+	entry, list := toolset.Compile(id, tool, source)
+	for _, d := range list {
+		d.Path = diag.Join(x.set.Tools.Path(id), d.Path)
+		x.found = append(x.found, d)
+	}
+	if entry != nil {
+		x.addTool(entry)
+	}
+}
+
+func (x *index) addTool(entry *toolset.Entry) {
+	x.tools = append(x.tools, entry)
+	x.global[entry.ID] = entry
+}
+
+// compilePlugins compiles the sections of all plugins, but for those that did not
+// change since others were compiled, if any were.
+func (x *index) compilePlugins(known map[string][]claim, changed map[string]bool) {
+	x.claims = make(map[string][]claim, x.set.Plugins.Len())
+	for id, plugin := range x.set.Plugins.All() {
+		if known == nil || changed[id] {
+			x.claims[id] = x.compileClaims(id, plugin)
+		} else {
+			x.claims[id] = known[id]
+		}
+	}
+}
+
+// pipelineClaims compiles the sections that resolving itself reads, once for all
+// revisions.
+var pipelineClaims = sync.OnceValue(func() []claim {
+	x := new(index)
+	var claims []claim
+	for _, section := range Sections() {
+		claims = append(claims, x.compileSection(section.Key, "", section))
+	}
+	return claims
+})
+
+// isPipelineKey reports whether resolving itself reads a section.
+func isPipelineKey(key string) bool {
+	return key == RetryKey || key == compactionKey || key == KnowledgeCutoffKey
 }
 
 // compileClaims compiles the sections of a plugin.
@@ -152,6 +266,11 @@ func callGuarded(what string, call func()) (err error) {
 // templateOf returns what resolving the agent comes to; nil when there is no such
 // agent.
 func (x *index) templateOf(id string) *template {
+	if y := x.proven.Load(); y != nil {
+		if t, ok := y.templates.Get(id); ok {
+			return t
+		}
+	}
 	found, ok := x.templates.Load(id)
 	if !ok {
 		if _, ok := x.set.Agent(id); !ok {
@@ -174,22 +293,22 @@ type poolKey struct {
 // sharedPool returns the one pool of the revision for a key. One that is not kept,
 // for an agent that will not come again, is shared only if it is there already.
 func (x *index) sharedPool(key poolKey, keep bool, make func() *model.Pool) *model.Pool {
-	if p, ok := x.pools.Load(key); ok {
+	if p, ok := x.kept.pools.Load(key); ok {
 		return p.(*model.Pool) //nolint:forcetypeassert // only pools are stored
 	}
 	if !keep {
 		return make()
 	}
-	p, _ := x.pools.LoadOrStore(key, make())
+	p, _ := x.kept.pools.LoadOrStore(key, make())
 	return p.(*model.Pool) //nolint:forcetypeassert // as above
 }
 
 // breakerOf returns the one circuit breaker of the revision for a model.
 func (x *index) breakerOf(modelID string) *model.Breaker {
-	if b, ok := x.breakers.Load(modelID); ok {
+	if b, ok := x.kept.breakers.Load(modelID); ok {
 		return b.(*model.Breaker) //nolint:forcetypeassert // only breakers are stored
 	}
-	b, _ := x.breakers.LoadOrStore(modelID, model.NewBreaker(modelID))
+	b, _ := x.kept.breakers.LoadOrStore(modelID, model.NewBreaker(modelID))
 	return b.(*model.Breaker) //nolint:forcetypeassert // as above
 }
 

@@ -148,6 +148,7 @@ func (t *template) poolProviders() map[string]string {
 // findServed finds the model or pool that is named at a path.
 func (t *template) findServed(id, path string) (s served) {
 	set := t.index.set
+	t.dependOn(onModel, id)
 	m, isModel := set.Models.Get(id)
 	pool, isPool := set.Pools.Get(id)
 	switch {
@@ -187,6 +188,7 @@ func (t *template) executorOf(m *spec.Model) model.Executor {
 	if t.trace.isOn() {
 		t.trace.addChoice("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
 	}
+	t.dependOn(onProvider, m.ProviderID)
 	exec, ok := t.index.set.Providers.Get(m.ProviderID)
 	if !ok {
 		if m.ProviderID != "" {
@@ -269,6 +271,7 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 	models := make([]*spec.Model, 0, len(pool.Members))
 	for i := range pool.Members {
 		member := &pool.Members[i]
+		t.dependOn(onModel, member.ModelID)
 		m, ok := t.index.set.Models.Get(member.ModelID)
 		if !ok {
 			if member.ModelID != "" {

@@ -151,9 +151,11 @@ func (m *merger) isAbsent(id string, ids []string, catalog *toolset.Filter) bool
 	if m.broken || m.passing {
 		return false // a plugin or the turn may bring it
 	}
+	m.dependOn(onTool, id)
 	if _, registered := slices.BinarySearch(ids, id); registered {
 		return m.isHidden(catalog, id)
 	}
+	m.anyTool = true
 	return !m.index.set.Expected(id)
 }
 

@@ -61,7 +61,7 @@ type variant struct {
 
 // newVariant returns the template's own, or one with overrides, which are checked
 // as if the agent said so.
-func (t *template) newVariant(o *Overrides) (variant, error) {
+func (t *template) newVariant(x *index, o *Overrides) (variant, error) {
 	if o.Empty() {
 		return variant{t.agent, t.loaded, t.form}, nil
 	}
@@ -78,7 +78,7 @@ func (t *template) newVariant(o *Overrides) (variant, error) {
 		}
 		v.form = form
 	}
-	if err := t.checkCostLimit(&v); err != nil {
+	if err := t.checkCostLimit(x, &v); err != nil {
 		e.Errs = append(e.Errs, err)
 	}
 	if len(e.Errs) > 0 {

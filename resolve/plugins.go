@@ -41,6 +41,7 @@ func (t *template) loadPlugins() {
 func (t *template) findPlugins() {
 	for i, id := range t.agent.PluginIDs {
 		path := t.pathOf(diag.Index("plugin_ids", i))
+		t.dependOn(onPlugin, id)
 		plugin, ok := t.index.set.Plugins.Get(id)
 		switch {
 		case !ok:

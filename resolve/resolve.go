@@ -62,23 +62,23 @@ func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts O
 	if t == nil {
 		return nil, x.unknownAgent(agentID)
 	}
-	return t.newPlan(opts)
+	return t.newPlan(x, opts)
 }
 
-// newPlan instantiates the template for one turn.
-func (t *template) newPlan(opts Options) (*Plan, error) {
+// newPlan instantiates the template for one turn in a revision.
+func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if opts.LocalOnly && !t.agent.Local() {
 		return nil, &RemoteNotLocalError{Agent: t.agent.ID, Path: t.pathOf("endpoint")}
 	}
 	if err := t.joinedError(); err != nil {
 		return nil, err
 	}
-	v, err := t.newVariant(&opts.Overrides)
+	v, err := t.newVariant(x, &opts.Overrides)
 	if err != nil {
 		return nil, err
 	}
 	plan := &Plan{
-		Revision: t.index.rev, Agent: v.agent, Remote: t.remote,
+		Revision: x.rev, Agent: v.agent, Remote: t.remote,
 		Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings,
 	}
 	if t.remote != nil {
@@ -94,7 +94,7 @@ func (t *template) newPlan(opts Options) (*Plan, error) {
 	}
 	plan.Local = &backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
-		ModelID: t.agent.ModelID, Provider: t.servedBy(), Providers: t.providers, Pricing: t.prices, Output: v.form,
+		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,
 	}
 	return plan, nil

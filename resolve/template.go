@@ -10,12 +10,16 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// template is the part of a resolved agent that depends on the revision alone: everything but the plugins' registration, which each resolve repeats. It
-// is made once, by the goroutine that resolves the agent first, and read-only
-// from then on.
+// template is the part of a resolved agent that depends on the revision alone:
+// everything but the plugins' registration, which each resolve repeats. It is made
+// once, by the goroutine that resolves the agent first, and read-only from then on.
+// The next revision has it, too, unless what the agent depends on has changed.
 type template struct {
-	index  *index
-	trace  *Trace
+	// index and trace are there while the stages run. Later the template may
+	// belong to other revisions, too, which must not keep the first one.
+	index *index
+	trace *Trace
+	dependencies
 	agent  *spec.Agent
 	origin spec.Origin
 	base   string
@@ -35,7 +39,9 @@ type template struct {
 	// summaryAt is where that model was named, below the agent.
 	summaryAt string
 
-	// providers are those of the members of its pool, by the ids of the models.
+	// provider serves the agent's model, and providers the members of its pool, by
+	// the ids of the models.
+	provider  string
 	providers map[string]string
 	// prices are what its models cost, and outputLimit how many tokens an answer
 	// may have.
@@ -63,7 +69,9 @@ type template struct {
 	// Set by the third stage. The agent sees some tools, and its model is offered
 	// some of those; choices are recorded for Explain only.
 	seen, offered *toolbox
-	choices       []ToolChoice
+	// counted is the toolbox of the global tools that the agent uses.
+	counted *toolbox
+	choices []ToolChoice
 	// calls are the agents that the offered tools call.
 	calls []string
 }
@@ -101,14 +109,21 @@ func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *temp
 		t.reportIgnored()
 	} else {
 		t.prices, t.outputLimit = t.modelPrices(), t.maxOutput(t.agent)
-		t.providers = t.poolProviders()
+		t.provider, t.providers = t.servedBy(), t.poolProviders()
 		t.compileOutput()
 		t.loadPlugins()
 		t.collectTools()
 	}
 	t.errs = dropRepeated(t.errs)
-	t.trace = nil
+	t.index, t.trace = nil, nil
 	return t
+}
+
+// within returns the template as it is while the stages run in a revision.
+func (t *template) within(x *index) *template {
+	own := *t
+	own.index = x
+	return &own
 }
 
 // validateAgent checks the agent's record by itself.

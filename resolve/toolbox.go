@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/internal/persist"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
@@ -12,7 +13,9 @@ import (
 // agent that has them runs.
 type toolbox struct {
 	entries []*toolset.Entry
-	set     func() *toolset.Set
+	// sum is the hash of the entries of one that is shared.
+	sum uint64
+	set func() *toolset.Set
 }
 
 func newToolbox(entries []*toolset.Entry) *toolbox {
@@ -20,33 +23,52 @@ func newToolbox(entries []*toolset.Entry) *toolbox {
 }
 
 // toolboxes keeps the toolboxes of a revision, so that agents with the same
-// tools share one.
+// tools share one: those carried over, and its own.
 type toolboxes struct {
-	seed maphash.Seed
-	mu   sync.Mutex
-	all  map[uint64][]*toolbox
+	carried *persist.Map[uint64, []boxUse]
+	mu      sync.Mutex
+	own     map[uint64][]*toolbox
 }
 
-func newToolboxes() *toolboxes {
-	return &toolboxes{seed: maphash.MakeSeed(), all: make(map[uint64][]*toolbox)}
+// newToolboxes returns toolboxes that begin with those of another revision.
+func newToolboxes(carried *persist.Map[uint64, []boxUse]) *toolboxes {
+	return &toolboxes{carried: carried, own: make(map[uint64][]*toolbox)}
 }
+
+// keepOnly makes the toolboxes those that agents have.
+func (b *toolboxes) keepOnly(used *persist.Map[uint64, []boxUse]) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.carried, b.own = used, make(map[uint64][]*toolbox)
+}
+
+var toolboxSeed = maphash.MakeSeed()
 
 // shareToolbox returns the toolbox of some entries, in their order.
 func (b *toolboxes) shareToolbox(entries []*toolset.Entry) *toolbox {
 	var h maphash.Hash
-	h.SetSeed(b.seed)
+	h.SetSeed(toolboxSeed)
 	for _, entry := range entries {
 		maphash.WriteComparable(&h, entry)
 	}
 	sum := h.Sum64()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, box := range b.all[sum] {
+	if b.carried != nil {
+		uses, _ := b.carried.Get(sum)
+		for _, use := range uses {
+			if slices.Equal(use.entries, entries) {
+				return use.toolbox
+			}
+		}
+	}
+	for _, box := range b.own[sum] {
 		if slices.Equal(box.entries, entries) {
 			return box
 		}
 	}
 	box := newToolbox(slices.Clone(entries))
-	b.all[sum] = append(b.all[sum], box)
+	box.sum = sum
+	b.own[sum] = append(b.own[sum], box)
 	return box
 }

@@ -37,7 +37,7 @@ func (t *template) collectTools() {
 	m := t.mergeTools()
 	catalog, list := toolset.CompileFilter(t.agent)
 	t.failAll(list)
-	t.unreadable = len(list) > 0
+	t.catalog, t.unreadable = catalog, len(list) > 0
 	m.filterTools(catalog)
 	m.checkGates()
 	m.warnAll(catalog)
@@ -86,6 +86,7 @@ func (m *merger) addDelegate(i int, id string) {
 	path := m.pathOf(diag.Index("delegates", i))
 	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
 	agent, ok := m.index.set.Agent(id)
+	m.dependOnAgent(onAgent, id, agent)
 	if !ok && !m.index.set.Undiscovered(id) {
 		m.lost = append(m.lost, agenttool.DelegateID(id))
 		m.addError(m.index.agentNotFound(id, m.agent.ID, path))
@@ -109,6 +110,7 @@ func (m *merger) addDelegate(i int, id string) {
 func (m *merger) addHandOff(i int, id string) {
 	path := m.pathOf(diag.Index("handoffs", i))
 	agent, ok := m.index.set.Agent(id)
+	m.dependOnAgent(onAgent, id, agent)
 	switch {
 	case !ok:
 		m.lost = append(m.lost, agenttool.HandOffID(id))
@@ -139,6 +141,7 @@ func (m *merger) addPluginTool(p execution.PluginTool) {
 // claimID reports whether no tool has an id yet; if one has, that is an error.
 func (m *merger) claimID(id string, source toolset.Source, path string) bool {
 	first, taken := m.own[id]
+	m.dependOn(onTool, id)
 	if !taken {
 		first, taken = m.index.global[id]
 	}
@@ -206,12 +209,12 @@ func (x *index) describeAgent(id string, agent *spec.Agent) string {
 }
 
 func (x *index) agentTool(source toolset.Source, id string, tool func() tools.Tool) *agentTool {
-	if known, ok := x.agentTools.Load(source); ok {
+	if known, ok := x.kept.agentTools.Load(source); ok {
 		return known.(*agentTool) //nolint:forcetypeassert // only these are stored
 	}
 	made := new(agentTool)
 	made.entry, made.found = toolset.Compile(id, tool(), source)
-	known, _ := x.agentTools.LoadOrStore(source, made)
+	known, _ := x.kept.agentTools.LoadOrStore(source, made)
 	return known.(*agentTool) //nolint:forcetypeassert // as above
 }
 
@@ -236,6 +239,7 @@ func (m *merger) filterTools(catalog *toolset.Filter) {
 		}
 	}
 	t.seen = m.toolboxOf(seen)
+	t.counted = m.countedToolbox(seen)
 	t.offered = t.seen
 	if denied != nil {
 		offered := slices.DeleteFunc(slices.Clone(seen), func(e *toolset.Entry) bool { return slices.Contains(denied, e) })
@@ -275,10 +279,26 @@ func (m *merger) checkGates() {
 // agent's own, and those of a turn the turn's, so there is nobody to share them
 // with.
 func (m *merger) toolboxOf(entries []*toolset.Entry) *toolbox {
-	if m.passing || m.env != nil && len(m.env.Tools()) > 0 {
+	if m.passing || m.hasPluginTools() {
 		return newToolbox(entries)
 	}
 	return m.index.toolboxes.shareToolbox(entries)
+}
+
+func (m *merger) hasPluginTools() bool { return m.env != nil && len(m.env.Tools()) > 0 }
+
+// countedToolbox returns the toolbox by which it is counted that the agent uses
+// global tools.
+func (m *merger) countedToolbox(seen []*toolset.Entry) *toolbox {
+	switch {
+	case m.passing:
+		return nil
+	case m.hasPluginTools():
+		return m.index.toolboxes.shareToolbox(slices.DeleteFunc(slices.Clone(seen), func(e *toolset.Entry) bool {
+			return e.Source.Kind == toolset.SourcePlugin
+		}))
+	}
+	return m.seen
 }
 
 // verdictOn returns the gates' verdict on a tool.

@@ -30,6 +30,7 @@ func (m *merger) warnAll(catalog *toolset.Filter) {
 	t.reportUnclaimed()
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
 	t.toolless = len(t.seen.entries) == 0 && len(ids) > 0 && !t.wantsNoTools() && !slices.ContainsFunc(ids, visible)
+	t.anyTool = t.anyTool || t.toolless
 	if t.toolless && !explained {
 		t.addWarning(diag.New(diag.NoTools, t.pathOf(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
 	}
@@ -66,6 +67,7 @@ func (m *merger) toolIDs() []string {
 // whether one of them was to allow something.
 func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bool) {
 	patterns, literals := catalog.Unmatched(ids)
+	t.anyTool = t.anyTool || len(patterns)+len(literals) > 0
 	for _, d := range patterns {
 		if d.Entry != "" && !permissionShaped(d.Entry) && !t.index.set.Expected(d.Entry) {
 			w := diag.New(diag.UnmatchedPattern, t.entryPath(d), "pattern %q matches no registered tool", d.Entry)
@@ -96,7 +98,12 @@ func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows 
 // warnToolBudgets warns of budgets of tools that do not exist.
 func (t *template) warnToolBudgets(ids []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.agent.ToolBudgets)) {
-		if _, ok := slices.BinarySearch(ids, name); ok || t.index.set.Expected(name) {
+		t.dependOn(onTool, name)
+		if _, ok := slices.BinarySearch(ids, name); ok {
+			continue
+		}
+		t.anyTool = true
+		if t.index.set.Expected(name) {
 			continue
 		}
 		w := diag.New(diag.UnmatchedTool, t.pathOf(diag.Key("tool_budgets", name)), "%q names no registered tool", name).AtKey()
@@ -175,6 +182,10 @@ func (t *template) warnPermissionRules(ids []string, catalog *toolset.Filter) {
 	for i, rule := range section.Rules {
 		name, literal := ruleTool(rule.Tool)
 		_, registered := slices.BinarySearch(ids, name)
+		if literal {
+			t.dependOn(onTool, name)
+			t.anyTool = t.anyTool || !registered
+		}
 		if !literal || seen[name] || registered && !t.isHidden(catalog, name) || !registered && (t.broken || t.index.set.Expected(name)) {
 			continue
 		}
@@ -211,6 +222,7 @@ func (t *template) warnHookFilter() {
 		if slices.Contains(loaded, id) || slices.Contains(t.agent.PluginIDs, id) {
 			continue
 		}
+		t.dependOn(onPlugin, id)
 		w := diag.New(diag.UnknownHookFilter, t.pathOf(diag.Index("active_hook_filter", i)), "plugin %q is not loaded by this agent", id)
 		if near, ok := nearest.Of(id, loaded); ok {
 			w = w.WithHint("did you mean %q?", near)

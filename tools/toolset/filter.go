@@ -139,6 +139,14 @@ func decideByFields(literalField, patternField Field, l *literals, patterns []pa
 	return Decision{}, false
 }
 
+// Concerns reports whether an entry matches the tool with an id, or the catalog
+// allows every tool: whether there is such a tool makes a difference to the agent.
+func (c *Filter) Concerns(id string) bool {
+	matches := func(p pattern.Pattern) bool { return p.Match(id) }
+	return c.allowAll || c.allowed.indexOf(id) >= 0 || c.excluded.indexOf(id) >= 0 ||
+		slices.ContainsFunc(c.allowedPatterns, matches) || slices.ContainsFunc(c.excludedPatterns, matches)
+}
+
 // Unmatched returns the entries that match none of the ids, which must be
 // sorted: patterns, then literals.
 func (c *Filter) Unmatched(ids []string) (patterns, literal []Decision) {

@@ -1,0 +1,227 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// dependencies are what resolving an agent looked at besides its own record and
+// the defaults. While all of it stays as it is, resolving the agent again comes to
+// the same template.
+type dependencies struct {
+	named []dependency
+	// catalog decides which global tools concern the agent.
+	catalog *toolset.Filter
+	// anyTool, anyPlugin and anySource are set if more was looked at than the
+	// entries named: a pattern matched nothing, say, or a hint was searched for.
+	anyTool, anyPlugin, anySource bool
+}
+
+// dependency is one entry that was looked for, be it that it is not there.
+type dependency struct {
+	kind dependencyKind
+	id   string
+}
+
+type dependencyKind uint8
+
+const (
+	onModel dependencyKind = iota // a model or a pool
+	onProvider
+	onPlugin
+	onTool   // whether a global tool has the id
+	onAgent  // what other agents are told of an agent
+	onRecord // everything that an agent's record says
+	dependencyKinds
+)
+
+// dependOn records that an entry was looked for. An agent that passes is not
+// carried over, so nobody asks.
+func (t *template) dependOn(kind dependencyKind, id string) {
+	if t.passing {
+		return
+	}
+	if t.named == nil {
+		t.named = make([]dependency, 0, 4)
+	}
+	const few = 16 // from there on a repetition costs less than looking for it
+	if d := (dependency{kind, id}); len(t.named) > few || !slices.Contains(t.named, d) {
+		t.named = append(t.named, d)
+	}
+}
+
+// dependOnAgent records that another agent was looked for, and found unless it is
+// nil.
+func (t *template) dependOnAgent(kind dependencyKind, id string, found *spec.Agent) {
+	t.dependOn(kind, id)
+	if found == nil || found.Registry != "" {
+		t.anySource = true
+	} else if found.ID != id {
+		t.dependOn(kind, found.ID)
+	}
+}
+
+// changes are how the set of a draft differs from that of the revision which it was
+// made from.
+type changes struct {
+	set, old *registry.Set
+	// agents are the declared agents whose records differ.
+	agents []string
+	// ids are the entries of each kind that differ, and tools those of the kind
+	// onTool.
+	ids                                           [dependencyKinds]map[string]bool
+	tools                                         []string
+	toolsChanged, pluginsChanged, sourcesChanged  bool
+	modelsChanged, poolsChanged, providersChanged bool
+}
+
+// compareSets returns how a set differs from an older one; nil when everything has
+// to be resolved again.
+func compareSets(set, old *registry.Set) *changes {
+	if set.Defaults != old.Defaults || !sameUndeclared(set, old) || len(set.Backends.Changed(old.Backends)) > 0 {
+		return nil
+	}
+	c := &changes{set: set, old: old, agents: set.Agents.Changed(old.Agents)}
+	models, pools := set.Models.Changed(old.Models), set.Pools.Changed(old.Pools)
+	providers, plugins := set.Providers.Changed(old.Providers), set.Plugins.Changed(old.Plugins)
+	c.tools = set.Tools.Changed(old.Tools)
+	bundles, sources := set.Bundles.Changed(old.Bundles), set.Sources.Changed(old.Sources)
+	if len(c.tools) > 0 && (4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools)) {
+		return nil
+	}
+	c.modelsChanged, c.poolsChanged, c.providersChanged = len(models) > 0, len(pools) > 0, len(providers) > 0
+	c.pluginsChanged = len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins)
+	c.toolsChanged = len(c.tools) > 0 || len(bundles) > 0
+	c.sourcesChanged = len(sources) > 0 || !set.Sources.SameOrder(old.Sources)
+	c.ids[onModel] = setOf(slices.Concat(models, pools))
+	c.ids[onProvider], c.ids[onPlugin] = setOf(providers), setOf(plugins)
+	c.ids[onTool], c.ids[onRecord] = setOf(c.tools), setOf(c.agents)
+	c.ids[onAgent] = setOf(slices.DeleteFunc(slices.Clone(c.agents), c.looksTheSame))
+	return c
+}
+
+func setOf(ids []string) map[string]bool {
+	if len(ids) == 0 {
+		return nil
+	}
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+func sameUndeclared(set, old *registry.Set) bool {
+	if len(set.Undeclared) != len(old.Undeclared) {
+		return false
+	}
+	for kind, sections := range set.Undeclared {
+		if known, ok := old.Undeclared[kind]; !ok || !slices.Equal(sections, known) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameToolOrder reports whether the tools that did not change are in the same order
+// as before.
+func sameToolOrder(set, old *registry.Set, changed []string) bool {
+	unchanged := func(r *registry.Set) []string {
+		return slices.DeleteFunc(slices.Clone(r.Tools.IDs()), func(id string) bool {
+			_, found := slices.BinarySearch(changed, id)
+			return found
+		})
+	}
+	return slices.Equal(unchanged(set), unchanged(old))
+}
+
+// looksTheSame reports whether a declared agent that has changed is still the same
+// to the agents that may call it.
+func (c *changes) looksTheSame(id string) bool {
+	now, ok := c.set.Agents.Get(id)
+	before, was := c.old.Agents.Get(id)
+	if !ok || !was || !now.Local() || !before.Local() {
+		return false
+	}
+	now, _ = c.set.Defaults.Apply(now)
+	before, _ = c.old.Defaults.Apply(before)
+	return now.DisplayDescription() == before.DisplayDescription()
+}
+
+// spread reports whether agents that did not change may resolve differently.
+func (c *changes) spread() bool {
+	return c.toolsChanged || c.pluginsChanged || c.sourcesChanged ||
+		c.modelsChanged || c.poolsChanged || c.providersChanged || len(c.ids[onAgent]) > 0
+}
+
+// affect reports whether an agent that did not change itself may resolve
+// differently.
+func (c *changes) affect(d *dependencies) bool {
+	if c.toolsChanged && d.anyTool || c.pluginsChanged && d.anyPlugin || c.sourcesChanged && d.anySource {
+		return true
+	}
+	for _, on := range d.named {
+		if c.ids[on.kind][on.id] {
+			return true
+		}
+	}
+	return d.catalog != nil && slices.ContainsFunc(c.tools, d.catalog.Concerns)
+}
+
+// agentsToResolve returns the agents that have to be resolved, in order, and those
+// that are gone.
+func (c *changes) agentsToResolve(before *tally) (ids, gone []string) {
+	again := make(map[string]bool)
+	for _, id := range c.agents {
+		if _, ok := c.set.Agents.Get(id); ok {
+			again[id] = true
+		} else {
+			gone = append(gone, id)
+		}
+	}
+	if c.sourcesChanged {
+		gone = append(gone, remoteIDs(c.old)...)
+		for _, id := range remoteIDs(c.set) {
+			again[id] = true
+		}
+	}
+	among := before.costly
+	if c.spread() {
+		among = before.templates
+	}
+	for id, t := range among.All() {
+		if c.affect(&t.dependencies) {
+			again[id] = true
+		}
+	}
+	for _, id := range gone {
+		if _, ok := c.set.Agent(id); !ok {
+			delete(again, id)
+		}
+	}
+	return slices.Sorted(maps.Keys(again)), gone
+}
+
+// remoteIDs returns the ids of the agents of all sources.
+func remoteIDs(set *registry.Set) []string {
+	return set.AgentIDs()[set.Agents.Len():]
+}
+
+// sameCircles reports whether agents can call each other as before: those that
+// were resolved again, or are gone, make no difference.
+func (c *changes) sameCircles(before *tally, ids, gone []string, made []*template) bool {
+	if len(gone) > 0 || len(c.ids[onAgent]) > 0 || c.sourcesChanged || !c.set.Agents.SameOrder(c.old.Agents) {
+		return false
+	}
+	for i, t := range made {
+		old, ok := before.templates.Get(ids[i])
+		if !ok || !slices.Equal(t.calls, old.calls) || len(t.calls) > 0 && !slices.Equal(t.agent.Delegates, old.agent.Delegates) {
+			return false
+		}
+	}
+	return true
+}
