@@ -38,11 +38,14 @@ func crowd(tb testing.TB, agents int) *runtime.AgentRuntime {
 func crowdAgent(i int, prompt string) spec.Agent {
 	a := spec.Agent{ID: fmt.Sprintf("agent%05d", i), ModelID: "default", SystemPrompt: spec.Prompt(prompt)}
 	if i%2 == 1 {
-		a.AllowedToolPatterns = spec.Names{fmt.Sprintf("tool_%d*", i%2), "agent_run_*"}
+		a.AllowedToolPatterns = spec.Names{fmt.Sprintf("tool_%d*", i%2)}
 		a.ExcludedTools = spec.Names{"tool_107"}
 	}
 	if i%5 == 1 {
 		a.Delegates = []string{"agent00000"}
+		if i%2 == 1 {
+			a.AllowedToolPatterns = append(a.AllowedToolPatterns, "agent_run_*")
+		}
 	}
 	return a
 }

@@ -65,6 +65,11 @@ func (t *template) dependOnAgent(kind dependencyKind, id string, found *spec.Age
 	}
 }
 
+// dependsOnA reports whether an entry of a kind was looked for.
+func (d *dependencies) dependsOnA(kind dependencyKind) bool {
+	return slices.ContainsFunc(d.named, func(one dependency) bool { return one.kind == kind })
+}
+
 // changes are how the set of a draft differs from that of the revision which it was
 // made from.
 type changes struct {
@@ -77,6 +82,8 @@ type changes struct {
 	tools                                         []string
 	toolsChanged, pluginsChanged, sourcesChanged  bool
 	modelsChanged, poolsChanged, providersChanged bool
+	// rolesChanged is set if an agent is new, gone, or runs elsewhere than before.
+	rolesChanged bool
 }
 
 // compareSets returns how a set differs from an older one; nil when everything has
@@ -100,6 +107,7 @@ func compareSets(set, old *registry.Set) *changes {
 	c.ids[onModel] = setOf(slices.Concat(models, pools))
 	c.ids[onProvider], c.ids[onPlugin] = setOf(providers), setOf(plugins)
 	c.ids[onTool], c.ids[onRecord] = setOf(c.tools), setOf(c.agents)
+	c.rolesChanged = c.sourcesChanged || slices.ContainsFunc(c.agents, c.changesRole)
 	c.ids[onAgent] = setOf(slices.DeleteFunc(slices.Clone(c.agents), c.looksTheSame))
 	return c
 }
@@ -139,23 +147,38 @@ func sameToolOrder(set, old *registry.Set, changed []string) bool {
 	return slices.Equal(unchanged(set), unchanged(old))
 }
 
+// changesRole reports whether a declared agent that has changed is new, gone, or runs
+// elsewhere than before.
+func (c *changes) changesRole(id string) bool {
+	now, ok := c.set.Agents.Get(id)
+	before, was := c.old.Agents.Get(id)
+	return !ok || !was || !now.Local() || !before.Local()
+}
+
 // looksTheSame reports whether a declared agent that has changed is still the same
 // to the agents that may call it.
 func (c *changes) looksTheSame(id string) bool {
-	now, ok := c.set.Agents.Get(id)
-	before, was := c.old.Agents.Get(id)
-	if !ok || !was || !now.Local() || !before.Local() {
+	if c.changesRole(id) {
 		return false
 	}
+	now, _ := c.set.Agents.Get(id)
+	before, _ := c.old.Agents.Get(id)
 	now, _ = c.set.Defaults.Apply(now)
 	before, _ = c.old.Defaults.Apply(before)
 	return now.DisplayDescription() == before.DisplayDescription()
 }
 
-// spread reports whether agents that did not change may resolve differently.
-func (c *changes) spread() bool {
-	return c.toolsChanged || c.pluginsChanged || c.sourcesChanged ||
-		c.modelsChanged || c.poolsChanged || c.providersChanged || len(c.ids[onAgent]) > 0
+// suspects returns the agents that may resolve differently although they did not change
+// themselves.
+func (c *changes) suspects(before *tally) []*templates {
+	switch {
+	case c.toolsChanged || c.pluginsChanged || c.sourcesChanged || c.modelsChanged || c.poolsChanged || c.providersChanged:
+		return []*templates{before.templates}
+	case len(c.ids[onAgent]) > 0:
+		return []*templates{before.naming, before.costly}
+	default:
+		return []*templates{before.costly}
+	}
 }
 
 // affect reports whether an agent that did not change itself may resolve
@@ -189,13 +212,11 @@ func (c *changes) agentsToResolve(before *tally) (ids, gone []string) {
 			again[id] = true
 		}
 	}
-	among := before.costly
-	if c.spread() {
-		among = before.templates
-	}
-	for id, t := range among.All() {
-		if c.affect(&t.dependencies) {
-			again[id] = true
+	for _, among := range c.suspects(before) {
+		for id, t := range among.All() {
+			if c.affect(&t.dependencies) {
+				again[id] = true
+			}
 		}
 	}
 	for _, id := range gone {
@@ -214,7 +235,7 @@ func remoteIDs(set *registry.Set) []string {
 // sameCircles reports whether agents can call each other as before: those that
 // were resolved again, or are gone, make no difference.
 func (c *changes) sameCircles(before *tally, ids, gone []string, made []*template) bool {
-	if len(gone) > 0 || len(c.ids[onAgent]) > 0 || c.sourcesChanged || !c.set.Agents.SameOrder(c.old.Agents) {
+	if len(gone) > 0 || c.rolesChanged || !c.set.Agents.SameOrder(c.old.Agents) {
 		return false
 	}
 	for i, t := range made {

@@ -14,8 +14,9 @@ import (
 type tally struct {
 	templates *templates
 	// warning are the agents with something to report, callers those that call
-	// others, and costly those whose limit of cost looks at other agents.
-	warning, callers, costly *templates
+	// others, naming those that name others, and costly those whose limit of cost
+	// looks at other agents.
+	warning, callers, naming, costly *templates
 	// models, plugins, tools and claimed count the uses of each id.
 	models, plugins, tools, claimed *counts
 	// anyModel and anyTool count the agents that may mean any.
@@ -39,7 +40,7 @@ type boxUse struct {
 
 func newTally() *tally {
 	return &tally{
-		templates: new(templates), warning: new(templates), callers: new(templates), costly: new(templates),
+		templates: new(templates), warning: new(templates), callers: new(templates), naming: new(templates), costly: new(templates),
 		models: new(counts), plugins: new(counts), tools: new(counts), claimed: new(counts),
 		boxes: new(persist.Map[uint64, []boxUse]),
 	}
@@ -47,7 +48,7 @@ func newTally() *tally {
 
 func (y *tally) clone() *tally {
 	own := *y
-	for _, m := range []**templates{&own.templates, &own.warning, &own.callers, &own.costly} {
+	for _, m := range []**templates{&own.templates, &own.warning, &own.callers, &own.naming, &own.costly} {
 		*m = (*m).Clone()
 	}
 	for _, m := range []**counts{&own.models, &own.plugins, &own.tools, &own.claimed} {
@@ -75,9 +76,8 @@ func (y *tally) put(id string, t *template) {
 	}
 	list(y.warning, func(t *template) bool { return len(t.warnings)+len(t.unclaimed) > 0 })
 	list(y.callers, func(t *template) bool { return len(t.calls) > 0 })
-	list(y.costly, func(t *template) bool {
-		return slices.ContainsFunc(t.named, func(d dependency) bool { return d.kind == onRecord })
-	})
+	list(y.naming, func(t *template) bool { return t.dependsOnA(onAgent) })
+	list(y.costly, func(t *template) bool { return t.dependsOnA(onRecord) })
 }
 
 // remove removes an agent, if it is there.
@@ -87,7 +87,7 @@ func (y *tally) remove(id string) {
 		return
 	}
 	y.countUses(t, -1)
-	for _, m := range []*templates{y.templates, y.warning, y.callers, y.costly} {
+	for _, m := range []*templates{y.templates, y.warning, y.callers, y.naming, y.costly} {
 		m.Delete(id)
 	}
 }
