@@ -68,7 +68,7 @@ func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, 
 	c.checkChangedRecords(changed)
 	c.failAll(c.found)
 	c.checkBundles()
-	if changed.sourcesChanged {
+	if changed.has(partSources) {
 		c.checkSources()
 	}
 	ids, gone := changed.agentsToResolve(before)
@@ -215,7 +215,7 @@ func (c *check) checkRecords() {
 // checkChangedRecords is checkRecords of what has changed, or depends on that.
 // Errors are found, but not in their order.
 func (c *check) checkChangedRecords(changed *changes) {
-	if changed.pluginsChanged || changed.providersChanged || changed.modelsChanged || changed.poolsChanged {
+	if changed.has(partPlugins | partModels) {
 		c.checkRecords()
 		return
 	}

@@ -78,13 +78,33 @@ type changes struct {
 	agents []string
 	// ids are the entries of each kind that differ, and tools those of the kind
 	// onTool.
-	ids                                           [dependencyKinds]map[string]bool
-	tools                                         []string
-	toolsChanged, pluginsChanged, sourcesChanged  bool
-	modelsChanged, poolsChanged, providersChanged bool
-	// rolesChanged is set if an agent is new, gone, or runs elsewhere than before.
-	rolesChanged bool
+	ids   [dependencyKinds]map[string]bool
+	tools []string
+	// in are the parts of the set that differ.
+	in parts
 }
+
+// parts are parts of a set, as a sum of them.
+type parts uint8
+
+const (
+	partTools parts = 1 << iota
+	partPlugins
+	partSources
+	partModels // models, pools and providers
+	// partRoles is which agents there are, and which of them run elsewhere.
+	partRoles
+)
+
+// note adds a part if it differs.
+func (c *changes) note(part parts, differs bool) {
+	if differs {
+		c.in |= part
+	}
+}
+
+// has reports whether one of the parts differs.
+func (c *changes) has(any parts) bool { return c.in&any != 0 }
 
 // compareSets returns how a set differs from an older one; nil when everything has
 // to be resolved again.
@@ -100,14 +120,14 @@ func compareSets(set, old *registry.Set) *changes {
 	if len(c.tools) > 0 && (4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools)) {
 		return nil
 	}
-	c.modelsChanged, c.poolsChanged, c.providersChanged = len(models) > 0, len(pools) > 0, len(providers) > 0
-	c.pluginsChanged = len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins)
-	c.toolsChanged = len(c.tools) > 0 || len(bundles) > 0
-	c.sourcesChanged = len(sources) > 0 || !set.Sources.SameOrder(old.Sources)
+	c.note(partModels, len(models)+len(pools)+len(providers) > 0)
+	c.note(partPlugins, len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins))
+	c.note(partTools, len(c.tools)+len(bundles) > 0)
+	c.note(partSources, len(sources) > 0 || !set.Sources.SameOrder(old.Sources))
 	c.ids[onModel] = setOf(slices.Concat(models, pools))
 	c.ids[onProvider], c.ids[onPlugin] = setOf(providers), setOf(plugins)
 	c.ids[onTool], c.ids[onRecord] = setOf(c.tools), setOf(c.agents)
-	c.rolesChanged = c.sourcesChanged || slices.ContainsFunc(c.agents, c.changesRole)
+	c.note(partRoles, c.has(partSources) || slices.ContainsFunc(c.agents, c.changesRole))
 	c.ids[onAgent] = setOf(slices.DeleteFunc(slices.Clone(c.agents), c.looksTheSame))
 	return c
 }
@@ -172,7 +192,7 @@ func (c *changes) looksTheSame(id string) bool {
 // themselves.
 func (c *changes) suspects(before *tally) []*templates {
 	switch {
-	case c.toolsChanged || c.pluginsChanged || c.sourcesChanged || c.modelsChanged || c.poolsChanged || c.providersChanged:
+	case c.has(partTools | partPlugins | partSources | partModels):
 		return []*templates{before.templates}
 	case len(c.ids[onAgent]) > 0:
 		return []*templates{before.naming, before.costly}
@@ -184,7 +204,7 @@ func (c *changes) suspects(before *tally) []*templates {
 // affect reports whether an agent that did not change itself may resolve
 // differently.
 func (c *changes) affect(d *dependencies) bool {
-	if c.toolsChanged && d.anyTool || c.pluginsChanged && d.anyPlugin || c.sourcesChanged && d.anySource {
+	if c.has(partTools) && d.anyTool || c.has(partPlugins) && d.anyPlugin || c.has(partSources) && d.anySource {
 		return true
 	}
 	for _, on := range d.named {
@@ -206,7 +226,7 @@ func (c *changes) agentsToResolve(before *tally) (ids, gone []string) {
 			gone = append(gone, id)
 		}
 	}
-	if c.sourcesChanged {
+	if c.has(partSources) {
 		gone = append(gone, remoteIDs(c.old)...)
 		for _, id := range remoteIDs(c.set) {
 			again[id] = true
@@ -235,7 +255,7 @@ func remoteIDs(set *registry.Set) []string {
 // sameCircles reports whether agents can call each other as before: those that
 // were resolved again, or are gone, make no difference.
 func (c *changes) sameCircles(before *tally, ids, gone []string, made []*template) bool {
-	if len(gone) > 0 || c.rolesChanged || !c.set.Agents.SameOrder(c.old.Agents) {
+	if len(gone) > 0 || c.has(partRoles) || !c.set.Agents.SameOrder(c.old.Agents) {
 		return false
 	}
 	for i, t := range made {

@@ -116,7 +116,7 @@ func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 	if len(c.tools) > 0 {
 		next.compileTools(x.compiledTools, c.ids[onTool])
 	}
-	if c.pluginsChanged {
+	if c.has(partPlugins) {
 		next.compilePlugins(x.claims, c.ids[onPlugin])
 	}
 	return next
@@ -125,13 +125,13 @@ func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 // keptAfter returns what agents share that changes leave as it is.
 func (x *index) keptAfter(c *changes) *kept {
 	next := *x.kept
-	if len(c.ids[onAgent]) > 0 || c.sourcesChanged {
+	if len(c.ids[onAgent]) > 0 || c.has(partSources) {
 		next.agentTools = copyKept(next.agentTools, func(source toolset.Source) bool {
 			agent, ok := c.set.Agent(source.Name)
 			return ok && agent.Registry == "" && !c.ids[onAgent][source.Name] && !c.ids[onAgent][agent.ID]
 		})
 	}
-	if !c.modelsChanged && !c.poolsChanged && !c.providersChanged {
+	if !c.has(partModels) {
 		return &next
 	}
 	same := func(modelID string) bool {
