@@ -13,12 +13,12 @@ import (
 
 // Driver returns the driver.
 func Driver() app.StoreDriver {
-	return app.StoreDriver{Name: settings.StoreMemory, Migrate: migrate, Open: open}
+	return app.StoreDriver{Name: settings.StoreMemory, Migrate: migrateNothing, Open: openMemory}
 }
 
-// migrate does nothing: a store in memory is always new.
-func migrate(context.Context, store.Settings) ([]string, error) { return nil, nil }
+// migrateNothing does nothing: a store in memory is always new.
+func migrateNothing(context.Context, store.Settings) ([]string, error) { return nil, nil }
 
-func open(_ context.Context, s store.Settings) (*app.Engine, error) {
+func openMemory(_ context.Context, s store.Settings) (*app.Engine, error) {
 	return &app.Engine{Store: memory.New(s), NewDispatcher: local.NewDispatcher}, nil
 }

@@ -18,18 +18,18 @@ import (
 
 // Driver returns the driver.
 func Driver() app.StoreDriver {
-	return app.StoreDriver{Name: settings.StorePostgres, Shared: true, Migrate: migrate, Open: open, OpenReadOnly: connect}
+	return app.StoreDriver{Name: settings.StorePostgres, Shared: true, Migrate: migrateDatabase, Open: openDatabase, OpenReadOnly: connectDatabase}
 }
 
-func open(ctx context.Context, s store.Settings) (*app.Engine, error) {
-	if _, err := migrate(ctx, s); err != nil {
+func openDatabase(ctx context.Context, s store.Settings) (*app.Engine, error) {
+	if _, err := migrateDatabase(ctx, s); err != nil {
 		return nil, err
 	}
-	return connect(ctx, s)
+	return connectDatabase(ctx, s)
 }
 
-// connect opens a database as it is.
-func connect(ctx context.Context, s store.Settings) (*app.Engine, error) {
+// connectDatabase opens a database as it is.
+func connectDatabase(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	st, err := postgres.Open(ctx, s)
 	if err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func connect(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	}}, nil
 }
 
-// migrate brings the tables of the records up to date, and then those of the queue.
-func migrate(ctx context.Context, s store.Settings) ([]string, error) {
+// migrateDatabase brings the tables of the records up to date, and then those of the queue.
+func migrateDatabase(ctx context.Context, s store.Settings) ([]string, error) {
 	records, err := postgres.Migrate(ctx, s)
 	if err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 
 // Driver returns the driver.
 func Driver() app.StoreDriver {
-	return app.StoreDriver{Name: settings.StoreSQLite, Migrate: sqlite.Migrate, Open: open, OpenReadOnly: openReadOnly}
+	return app.StoreDriver{Name: settings.StoreSQLite, Migrate: sqlite.Migrate, Open: openFile, OpenReadOnly: openFileReadOnly}
 }
 
-func open(ctx context.Context, s store.Settings) (*app.Engine, error) {
+func openFile(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	st, err := sqlite.Open(ctx, s)
 	if err != nil {
 		return nil, err
@@ -24,9 +24,9 @@ func open(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	return &app.Engine{Store: st, NewDispatcher: local.NewDispatcher}, nil
 }
 
-// openReadOnly opens a file that another process may be working on. Nothing rings
+// openFileReadOnly opens a file that another process may be working on. Nothing rings
 // then, so anyone who follows a turn polls.
-func openReadOnly(ctx context.Context, s store.Settings) (*app.Engine, error) {
+func openFileReadOnly(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	st, err := sqlite.OpenReadOnly(ctx, s)
 	if err != nil {
 		return nil, err
