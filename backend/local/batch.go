@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -90,39 +89,6 @@ func (b *batch) runCalls(ctx context.Context) error {
 	}
 	b.awaitCalls()
 	return err
-}
-
-// note is what a running call tells the turn. Exactly one kind of it is set.
-type note struct {
-	index int
-	// result is what the call came to.
-	result *tools.Result
-	// ended is why the context of an abandoned call ended.
-	ended error
-	// data is an event to emit.
-	data event.Data
-	// delegated is what a delegate came to.
-	delegated *tools.DelegateResult
-	// handOff asks for another agent; the answer is an error if it cannot take
-	// over.
-	handOff *handOffRequest
-	// keep has it kept what the call goes on from.
-	keep *keepRequest
-	// session reports that the call changed the session.
-	session bool
-}
-
-// keepRequest is a call's wish that something is kept.
-type keepRequest struct {
-	ctx    context.Context //nolint:containedctx // that of the delegate which asks
-	state  json.RawMessage
-	answer chan error
-}
-
-// handOffRequest is a tool's wish that another agent takes over.
-type handOffRequest struct {
-	agent  string
-	answer chan error
 }
 
 // startCall runs a call on a goroutine of its own.

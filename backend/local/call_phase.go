@@ -1,11 +1,5 @@
 package local
 
-import (
-	"fmt"
-
-	"github.com/agentruntime/agentruntime/event"
-)
-
 // callPhase is how far a tool call of a step has come. Each change of it is a
 // callMove; one that the phase does not have is a fault of the loop and panics,
 // which fails the turn: a call is rather lost than made twice.
@@ -113,22 +107,4 @@ func (p callPhase) afterMove(m callMove) (callPhase, bool) {
 	default:
 		return p, false
 	}
-}
-
-// applyMove changes the phase of a call.
-func (c *call) applyMove(m callMove) {
-	next, ok := c.phase.afterMove(m)
-	if !ok {
-		panic(fmt.Sprintf("tool call %q is %s and cannot %s", c.ID, c.phase, m))
-	}
-	c.phase = next
-}
-
-// outcomeSoFar returns the outcome of a call as states and journals have it; ""
-// while it is not known.
-func (c *call) outcomeSoFar() event.CallOutcome {
-	if c.phase == callWaiting {
-		return event.CallSuspended
-	}
-	return c.outcome
 }

@@ -2,10 +2,8 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
@@ -15,62 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/toolset"
 )
-
-// call is one tool call of a step.
-type call struct {
-	*model.ToolCall
-	entry *toolset.Entry
-	phase callPhase
-	// result and outcome are those of a call that has a result; skipped is set if a
-	// guard provided it.
-	result  tools.Result
-	outcome event.CallOutcome
-	skipped bool
-	begun   time.Time
-	// cancel ends the context of a call that is executed.
-	cancel context.CancelFunc
-	// span observes the call.
-	span telemetry.ToolSpan
-	// journal is the place of the call's entry in the turn's journal.
-	journal int
-	// left holds the effects of the call besides its result; nil if it has none.
-	left *backend.Aftermath
-
-	waiting
-}
-
-// waiting is what a call has that waits, or has waited, for something outside.
-type waiting struct {
-	interactions []*backend.Interaction
-	answers      []interaction.Answer
-	// resume is what the tool needs to go on, and resumed what it is given.
-	resume  json.RawMessage
-	resumed *tools.Resumed
-	// edited is set if a person changed the arguments.
-	edited bool
-}
-
-// ensureAftermath returns the call's aftermath, to be added to.
-func (c *call) ensureAftermath() *backend.Aftermath {
-	if c.left == nil {
-		c.left = new(backend.Aftermath)
-	}
-	return c.left
-}
-
-// callsOf returns the calls that an answer asks for.
-func callsOf(answer *model.Message) []call {
-	asked := answer.ToolCalls()
-	calls := make([]call, len(asked))
-	for i, c := range asked {
-		calls[i].ToolCall = c
-	}
-	return calls
-}
 
 // runCalls judges the calls of an answer as a whole, and works on those that it
 // is not over with.
@@ -264,18 +208,6 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 	return stepResult{}, nil
 }
 
-// showToHooks shows a call, and the answer it resumes with, to the hooks.
-func (t *turn) showToHooks(c *call) {
-	p := &t.engine.Context
-	p.Call, p.InteractionAnswer, p.Interaction = c.ToolCall, nil, nil
-	if len(c.answers) > 0 {
-		p.InteractionAnswer = &c.answers[0]
-		if request := c.interactionByID(p.InteractionAnswer.Target); request != nil {
-			p.Interaction = &request.Request
-		}
-	}
-}
-
 func (t *turn) unknownTool(name string) string {
 	text := fmt.Sprintf("there is no tool %q", clip.Text(name))
 	names := make([]string, 0, len(t.env.Offered))
@@ -287,84 +219,6 @@ func (t *turn) unknownTool(name string) string {
 	}
 	return text
 }
-
-// settleCall gives a call its result, which is readable, and shows it.
-func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
-	artifact := t.keepWhole(c, &result)
-	c.applyMove(moveSettle)
-	c.outcome, c.result = outcome, result
-	if c.edited && !result.IsError {
-		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
-	}
-	done := &event.ToolCallDone{
-		ID: c.ID, Name: c.Name, MessageID: t.resultsID(), Outcome: outcome,
-		Result: eventResult(result.Content, result.IsError), Artifact: artifact,
-	}
-	if !c.begun.IsZero() {
-		done.DurationMS = time.Since(c.begun).Milliseconds()
-	}
-	t.host.Emit(done)
-}
-
-// eventResult returns a result as events carry it.
-func eventResult(parts []model.Part, isError bool) event.ToolResult {
-	content := make([]event.Content, len(parts))
-	for i := range parts {
-		content[i] = event.Content{Type: string(parts[i].Type), Text: parts[i].Text}
-		if b := parts[i].Blob; b != nil {
-			content[i].MediaType, content[i].Data, content[i].URI, content[i].Name = b.MediaType, b.Data, b.URI, b.Name
-		}
-	}
-	return event.ToolResult{Content: content, IsError: isError}
-}
-
-// keepResults adds the results of the step's calls to the conversation, in the
-// order of the calls. A call that has none, because the turn ended before, was
-// interrupted: a conversation in which a call has no result cannot go on.
-func (t *turn) keepResults() {
-	if len(t.calls) == 0 {
-		return
-	}
-	results := make([]model.ToolResult, len(t.calls))
-	parts := make([]model.Part, len(t.calls))
-	for i := range t.calls {
-		c := &t.calls[i]
-		if !c.phase.hasResult() {
-			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
-		}
-		results[i] = c.resultMessage()
-		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
-	}
-	t.countFailures()
-	t.transcript = append(t.transcript, model.Message{ID: t.resultsID(), Role: model.RoleTool, Parts: parts})
-	t.calls = nil
-}
-
-// countFailures counts the step among those in a row in which every call
-// failed. What a guard answered is neither a success nor a failure.
-func (t *turn) countFailures() {
-	failed := false
-	for i := range t.calls {
-		switch c := &t.calls[i]; {
-		case c.skipped:
-		case c.outcome == event.CallSucceeded:
-			t.stats.FailedSteps = 0
-			return
-		default:
-			failed = true
-		}
-	}
-	if failed {
-		t.stats.FailedSteps++
-	}
-}
-
-// resultMessage returns the call's result as the conversation keeps it.
-func (c *call) resultMessage() model.ToolResult {
-	return model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
-}
-
-const interruptedText = "[Tool execution was interrupted]"
 
 // blockedTermination is how a turn ends that a gate ended.
 func blockedTermination(d *plugins.Decision) event.Termination {

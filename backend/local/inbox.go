@@ -1,6 +1,13 @@
 package local
 
-import "sync"
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
+)
 
 // maxNotes is how many notes wait for the turn. A call that has more to tell waits.
 const maxNotes = 8
@@ -16,6 +23,39 @@ type inbox struct {
 	// nobody asked for it.
 	closed bool
 	over   chan struct{}
+}
+
+// note is what a running call tells the turn. Exactly one kind of it is set.
+type note struct {
+	index int
+	// result is what the call came to.
+	result *tools.Result
+	// ended is why the context of an abandoned call ended.
+	ended error
+	// data is an event to emit.
+	data event.Data
+	// delegated is what a delegate came to.
+	delegated *tools.DelegateResult
+	// handOff asks for another agent; the answer is an error if it cannot take
+	// over.
+	handOff *handOffRequest
+	// keep has it kept what the call goes on from.
+	keep *keepRequest
+	// session reports that the call changed the session.
+	session bool
+}
+
+// keepRequest is a call's wish that something is kept.
+type keepRequest struct {
+	ctx    context.Context //nolint:containedctx // that of the delegate which asks
+	state  json.RawMessage
+	answer chan error
+}
+
+// handOffRequest is a tool's wish that another agent takes over.
+type handOffRequest struct {
+	agent  string
+	answer chan error
 }
 
 // sendNote gives the turn a note, unless nobody listens.

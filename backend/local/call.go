@@ -1,0 +1,128 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// call is one tool call of a step.
+type call struct {
+	*model.ToolCall
+	entry *toolset.Entry
+	phase callPhase
+	// result and outcome are those of a call that has a result; skipped is set if a
+	// guard provided it.
+	result  tools.Result
+	outcome event.CallOutcome
+	skipped bool
+	begun   time.Time
+	// cancel ends the context of a call that is executed.
+	cancel context.CancelFunc
+	// span observes the call.
+	span telemetry.ToolSpan
+	// journal is the place of the call's entry in the turn's journal.
+	journal int
+	// left holds the effects of the call besides its result; nil if it has none.
+	left *backend.Aftermath
+
+	waiting
+}
+
+// waiting is what a call has that waits, or has waited, for something outside.
+type waiting struct {
+	interactions []*backend.Interaction
+	answers      []interaction.Answer
+	// resume is what the tool needs to go on, and resumed what it is given.
+	resume  json.RawMessage
+	resumed *tools.Resumed
+	// edited is set if a person changed the arguments.
+	edited bool
+}
+
+// ensureAftermath returns the call's aftermath, to be added to.
+func (c *call) ensureAftermath() *backend.Aftermath {
+	if c.left == nil {
+		c.left = new(backend.Aftermath)
+	}
+	return c.left
+}
+
+// callsOf returns the calls that an answer asks for.
+func callsOf(answer *model.Message) []call {
+	asked := answer.ToolCalls()
+	calls := make([]call, len(asked))
+	for i, c := range asked {
+		calls[i].ToolCall = c
+	}
+	return calls
+}
+
+// applyMove changes the phase of a call.
+func (c *call) applyMove(m callMove) {
+	next, ok := c.phase.afterMove(m)
+	if !ok {
+		panic(fmt.Sprintf("tool call %q is %s and cannot %s", c.ID, c.phase, m))
+	}
+	c.phase = next
+}
+
+// outcomeSoFar returns the outcome of a call as states and journals have it; ""
+// while it is not known.
+func (c *call) outcomeSoFar() event.CallOutcome {
+	if c.phase == callWaiting {
+		return event.CallSuspended
+	}
+	return c.outcome
+}
+
+// resultMessage returns the call's result as the conversation keeps it.
+func (c *call) resultMessage() model.ToolResult {
+	return model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
+}
+
+// interactionByID returns the call's interaction with an id, or nil.
+func (c *call) interactionByID(id string) *backend.Interaction {
+	for _, request := range c.interactions {
+		if request.ID == id {
+			return request
+		}
+	}
+	return nil
+}
+
+// passAnswers hands the answers to the tool, if the interaction is one of its own.
+func (c *call) passAnswers(request *backend.Interaction) {
+	if request != nil && request.Mode == interaction.PassDecisionToTool {
+		c.resumed = &tools.Resumed{Answers: c.toolAnswers(), State: c.resume}
+	}
+}
+
+// editArguments gives the call other arguments than the model asked for, which the
+// conversation keeps.
+func (c *call) editArguments(arguments json.RawMessage) {
+	edited := *c.ToolCall
+	edited.Arguments = arguments
+	c.ToolCall, c.edited = &edited, true
+}
+
+// toolAnswers returns the answers for a tool that waited.
+func (c *call) toolAnswers() []interaction.Answer {
+	list := make([]interaction.Answer, 0, len(c.answers))
+	for _, r := range c.answers {
+		if request := c.interactionByID(r.Target); request != nil {
+			r.Target = request.Question
+		}
+		list = append(list, r)
+	}
+	return list
+}

@@ -1,0 +1,94 @@
+package local
+
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+const interruptedText = "[Tool execution was interrupted]"
+
+// settleCall gives a call its result, which is readable, and shows it.
+func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
+	artifact := t.keepWhole(c, &result)
+	c.applyMove(moveSettle)
+	c.outcome, c.result = outcome, result
+	if c.edited && !result.IsError {
+		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
+	}
+	done := &event.ToolCallDone{
+		ID: c.ID, Name: c.Name, MessageID: t.resultsID(), Outcome: outcome,
+		Result: eventResult(result.Content, result.IsError), Artifact: artifact,
+	}
+	if !c.begun.IsZero() {
+		done.DurationMS = time.Since(c.begun).Milliseconds()
+	}
+	t.host.Emit(done)
+}
+
+// showToHooks shows a call, and the answer it resumes with, to the hooks.
+func (t *turn) showToHooks(c *call) {
+	p := &t.engine.Context
+	p.Call, p.InteractionAnswer, p.Interaction = c.ToolCall, nil, nil
+	if len(c.answers) > 0 {
+		p.InteractionAnswer = &c.answers[0]
+		if request := c.interactionByID(p.InteractionAnswer.Target); request != nil {
+			p.Interaction = &request.Request
+		}
+	}
+}
+
+// eventResult returns a result as events carry it.
+func eventResult(parts []model.Part, isError bool) event.ToolResult {
+	content := make([]event.Content, len(parts))
+	for i := range parts {
+		content[i] = event.Content{Type: string(parts[i].Type), Text: parts[i].Text}
+		if b := parts[i].Blob; b != nil {
+			content[i].MediaType, content[i].Data, content[i].URI, content[i].Name = b.MediaType, b.Data, b.URI, b.Name
+		}
+	}
+	return event.ToolResult{Content: content, IsError: isError}
+}
+
+// keepResults adds the results of the step's calls to the conversation, in the
+// order of the calls. A call that has none, because the turn ended before, was
+// interrupted: a conversation in which a call has no result cannot go on.
+func (t *turn) keepResults() {
+	if len(t.calls) == 0 {
+		return
+	}
+	results := make([]model.ToolResult, len(t.calls))
+	parts := make([]model.Part, len(t.calls))
+	for i := range t.calls {
+		c := &t.calls[i]
+		if !c.phase.hasResult() {
+			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
+		}
+		results[i] = c.resultMessage()
+		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
+	}
+	t.countFailures()
+	t.transcript = append(t.transcript, model.Message{ID: t.resultsID(), Role: model.RoleTool, Parts: parts})
+	t.calls = nil
+}
+
+// countFailures counts the step among those in a row in which every call
+// failed. What a guard answered is neither a success nor a failure.
+func (t *turn) countFailures() {
+	failed := false
+	for i := range t.calls {
+		switch c := &t.calls[i]; {
+		case c.skipped:
+		case c.outcome == event.CallSucceeded:
+			t.stats.FailedSteps = 0
+			return
+		default:
+			failed = true
+		}
+	}
+	if failed {
+		t.stats.FailedSteps++
+	}
+}

@@ -1,0 +1,224 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/telemetry"
+)
+
+// turn is one turn on the loop. It belongs to the goroutine that runs Execute.
+type turn struct {
+	job   *backend.Job
+	host  backend.Host
+	meter *backend.Meter
+	// form is that of the final answer, whichever agent gives it; nil for any.
+	form *backend.OutputForm
+	speaker
+	stats plugins.Stats
+	conversation
+	inference
+	// calls are those of the step's answer until their results are kept.
+	calls []call
+	// inStep is set while a step is not over.
+	inStep bool
+	// deadLetters are those of the agents that had the conversation before.
+	deadLetters []execution.DeadLetter
+	// stop is the end that a plugin asked for outside of AfterInference.
+	stop *event.Termination
+	// span observes the turn; nil when nobody does.
+	span *telemetry.TurnSpan
+	// watch ends the turn when a plugin takes too long.
+	watch watch
+
+	// kept is what a State carries besides.
+	kept
+}
+
+// speaker is who has the conversation.
+type speaker struct {
+	// agent is the one that has it, and env what it runs with.
+	agent  *spec.Agent
+	env    *backend.Environment
+	engine *execution.Engine
+}
+
+// conversation is what has been said.
+type conversation struct {
+	// transcript is the system prompt, if there is one, the conversation, and
+	// what the turn adds, from first on. Requests are parts of it.
+	transcript []model.Message
+	prompt     int
+	first      int
+	// ids are those of the current step's messages.
+	ids messageIDs
+}
+
+// inference is the model call of a step.
+type inference struct {
+	// answer is reused for every model call; takeIn is take, made once. over is
+	// closed when the context of the call ends.
+	answer  model.Answer
+	takeIn  func(model.Event, error) bool
+	failure error
+	over    <-chan struct{}
+	// deltas are the text deltas allocated last; those within its length are in use.
+	deltas []event.TextDelta
+	// call observes the model call.
+	call telemetry.ModelSpan
+	// plan is what the plugins made of the step's request.
+	plan plugins.RequestPlan
+}
+
+// kept is the part of a turn's state that a State carries as it is.
+type kept struct {
+	response      string
+	reason        model.FinishReason
+	notes         []model.Message
+	withoutTools  bool
+	continuations int
+	repairs       int
+	handOff       string
+	journal       []backend.JournalEntry
+	resolved      map[string]interaction.Answer
+}
+
+// room is how many messages a turn's transcript has space for beyond the
+// conversation: enough for most turns, so that it is not copied again.
+const room = 6
+
+// lifecycle is a method of the engine that runs one of the phases at the ends.
+type lifecycle func(ctx context.Context) error
+
+// messageIDs are those of the messages that a step adds.
+type messageIDs struct {
+	step            int
+	answer, results string
+}
+
+// beginTranscript makes a transcript with room for a number of messages, and the agent's
+// prompt.
+func (t *turn) beginTranscript(messages int) {
+	t.transcript, t.prompt = make([]model.Message, 0, 1+messages), 0
+	if t.agent.SystemPrompt != "" {
+		t.transcript = append(t.transcript, model.System(string(t.agent.SystemPrompt)))
+		t.prompt = 1
+	}
+}
+
+// syncHookView gives the engine what its hooks see.
+func (t *turn) syncHookView() {
+	c := &t.engine.Context
+	c.TurnID, c.SessionID, c.Agent, c.Stats = t.job.TurnID, t.job.SessionID, t.agent, &t.stats
+	c.Session = t.host.Session()
+	t.engine.Emit, t.engine.Spend = t.host.Emit, t.countSpent
+}
+
+// enterAgent runs the first phases of the agent that has the conversation.
+func (t *turn) enterAgent(ctx context.Context) error {
+	if err := t.runHooks(ctx, plugins.Activate, t.engine.Activate); err != nil {
+		return err
+	}
+	return t.runHooks(ctx, plugins.RunStart, t.engine.Start)
+}
+
+// runPhase runs the hooks of a phase on the current conversation. A hook that fails
+// because the turn's context ended does not fail the turn: the turn ends with the
+// context's own error.
+func (t *turn) runPhase(ctx context.Context, phase plugins.Phase) error {
+	if t.engine.Idle(phase) {
+		return nil
+	}
+	return t.runHooks(ctx, phase, func(ctx context.Context) error { return t.engine.Run(ctx, phase) })
+}
+
+// runHooks has the engine run a phase.
+func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle) error {
+	if t.engine.Idle(phase) {
+		return run(ctx) // it notes that the phase is over
+	}
+	t.engine.Context.Messages = t.transcript[t.prompt:]
+	t.watch.beginPhase(phase)
+	err := run(ctx)
+	t.watch.stop()
+	t.host.FlushSession()
+	if stop := t.engine.StopRequest(); t.stop == nil {
+		t.stop = stop
+	}
+	if to := t.engine.HandOffRequest(); to != "" && t.handOff == "" {
+		t.handOff = to
+	}
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return backend.Ended(ctx)
+	}
+	return err
+}
+
+// showState shows what the plugins remember, if that changed.
+func (t *turn) showState() {
+	if snapshot := t.engine.Snapshot(); snapshot != nil {
+		t.host.Emit(&event.StateSnapshot{Snapshot: snapshot})
+	}
+}
+
+// countSpent counts what a model call used and cost. A budget counts every price as if
+// it were in its own currency, so that it lets no more through; what the turn is
+// said to have cost is of one currency.
+func (t *turn) countSpent(usage model.Usage, modelID string) {
+	price := t.env.Pricing[modelID]
+	cost := backend.Price(price, usage)
+	t.meter.Spend(usage, cost)
+	if price == nil {
+		return
+	}
+	if t.stats.Currency == "" {
+		t.stats.Currency = price.CurrencyCode()
+	}
+	if t.stats.Currency == price.CurrencyCode() {
+		t.stats.Cost += cost
+	}
+}
+
+// deactivatePlugins runs the hooks of Deactivate.
+func (t *turn) deactivatePlugins(ctx context.Context) error {
+	t.engine.Deactivate(ctx)
+	return nil
+}
+
+// answerID returns the id of the answer of the current step.
+func (t *turn) answerID() string {
+	t.beginIDs()
+	if t.ids.answer == "" {
+		t.ids.answer = t.messageID("m")
+	}
+	return t.ids.answer
+}
+
+// resultsID returns the id of the message with the results of the current step.
+func (t *turn) resultsID() string {
+	t.beginIDs()
+	if t.ids.results == "" {
+		t.ids.results = t.messageID("t")
+	}
+	return t.ids.results
+}
+
+// beginIDs forgets the ids of an earlier step.
+func (t *turn) beginIDs() {
+	if t.ids.step != t.stats.Steps {
+		t.ids = messageIDs{step: t.stats.Steps}
+	}
+}
+
+// messageID returns the id of the message that a step adds.
+func (t *turn) messageID(kind string) string {
+	return t.job.TurnID + "/" + kind + strconv.Itoa(t.stats.Steps)
+}
