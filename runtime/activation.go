@@ -168,3 +168,34 @@ func (a *Activation) Artifacts() []tools.Artifact { return a.host.session.Artifa
 // TakeArtifacts returns the artifacts, with their data, that the turn made since
 // the last call.
 func (a *Activation) TakeArtifacts() []*tools.Artifact { return a.host.session.takeMade() }
+
+// startSpan starts the turn's span.
+func (h *host) startSpan(ctx context.Context) (context.Context, *telemetry.TurnSpan) {
+	if h.runtime.observer == nil {
+		return telemetry.WithTurn(ctx, h.turnID), nil
+	}
+	turn := telemetry.Turn{
+		AgentID: h.agent, Description: h.job.Agent.Description, TurnID: h.turnID, SessionID: h.sessionID,
+		Revision: h.revision.Number(), Tenant: h.tenant, Resumed: h.job.State != nil,
+	}
+	if h.parent != nil {
+		turn.ParentTurnID = h.parent.turnID
+	}
+	if env := h.job.Local; env != nil {
+		turn.Provider = env.Provider
+		if !env.Pool {
+			turn.Model = env.Upstream
+		}
+	}
+	return h.runtime.observer.StartTurn(ctx, turn)
+}
+
+// stopWaiting ends a turn whose backend still waits for an answer although the
+// context has ended, and returns why it ends.
+func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
+	if res.State.Remote != nil {
+		h.abandonTasks(ctx, []*backend.State{res.State})
+	}
+	res.State, res.Interactions = nil, nil
+	return backend.Ended(ctx)
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
@@ -15,37 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
-
-// DelegationError reports that a delegate was not started.
-type DelegationError struct {
-	// Agent is the agent that should have been called.
-	Agent string
-	// Chain lists the agents whose turns led there, the root first, without those
-	// of other runtimes.
-	Chain []string
-	// Depth is the limit that was reached, or 0 if the agent is already part of the
-	// chain.
-	Depth int
-}
-
-// Error names the agent and the chain.
-func (e *DelegationError) Error() string {
-	chain := strings.Join(e.Chain, " → ")
-	if e.Depth > 0 {
-		if chain == "" {
-			chain = "it was called by another runtime"
-		}
-		return fmt.Sprintf("agent %s was not called: delegates may be nested %d deep (%s)", e.Agent, e.Depth, chain)
-	}
-	return fmt.Sprintf("agent %s was not called: it is waiting for this call itself (%s → %s)", e.Agent, chain, e.Agent)
-}
-
-// suspendedDelegate is what a call needs to resume a delegate that waits.
-type suspendedDelegate struct {
-	TurnID    string         `json:"turn_id"`
-	SessionID string         `json:"session_id"`
-	State     *backend.State `json:"state"`
-}
 
 // actionDelegate is the action of a delegate's interaction that has none of its
 // own.

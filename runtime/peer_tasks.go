@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +15,13 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 )
+
+// suspendedDelegate is what a call needs to resume a delegate that waits.
+type suspendedDelegate struct {
+	TurnID    string         `json:"turn_id"`
+	SessionID string         `json:"session_id"`
+	State     *backend.State `json:"state"`
+}
 
 // Abandon ends what a suspended or stopped turn left running at peers: the turn
 // itself, if its agent is remote, and delegates that wait there. It is for callers
@@ -82,51 +87,6 @@ func delegateAtPeer(resume json.RawMessage) []*backend.State {
 		return nil
 	}
 	return PeerTasks(waiting.State)
-}
-
-// delegates are the delegates of a turn that wait at peers. Only their calls would
-// resume them: when the turn ends first, their tasks have to be ended.
-type delegates struct {
-	mu      sync.Mutex
-	waiting map[string][]*backend.State // by call
-}
-
-// restoreFrom adds the delegates that the calls of a state wait for.
-func (d *delegates) restoreFrom(state *backend.State) {
-	for i := range state.Calls {
-		if c := &state.Calls[i]; c.Result == nil {
-			d.setWaiting(c.ID, delegateAtPeer(c.Resume))
-		}
-	}
-}
-
-// setWaiting replaces what a call waits for at peers; no states remove the call.
-func (d *delegates) setWaiting(callID string, states []*backend.State) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(states) == 0 {
-		delete(d.waiting, callID)
-		return
-	}
-	if d.waiting == nil {
-		d.waiting = make(map[string][]*backend.State)
-	}
-	d.waiting[callID] = states
-}
-
-// takeAll removes and returns everything that is waited for.
-func (d *delegates) takeAll() []*backend.State {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.waiting) == 0 { // the usual case
-		return nil
-	}
-	var all []*backend.State
-	for _, id := range slices.Sorted(maps.Keys(d.waiting)) {
-		all = append(all, d.waiting[id]...)
-	}
-	d.waiting = nil
-	return all
 }
 
 // abandonDelegates ends the delegates that wait at peers for a turn that has ended.

@@ -10,24 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 )
-
-// ancestry describes the turns that led to a delegated turn.
-type ancestry struct {
-	turnID, callID string
-	// chain lists the agents above, the root first, and depth is the number of
-	// agents in other runtimes that led to the root.
-	chain   []string
-	depth   int
-	ceiling []plugins.CeilingGate
-	meter   *backend.Meter
-	// session is that of the root turn, which owns the artifacts of its delegates.
-	session *sessionState
-}
 
 // prepareTurn resolves what a turn needs. It fails if the turn cannot begin.
 func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {

@@ -147,16 +147,6 @@ func (t *Turn) runUntilEnd(ctx context.Context) {
 	}
 }
 
-// stopWaiting ends a turn whose backend still waits for an answer although the
-// context has ended, and returns why it ends.
-func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
-	if res.State.Remote != nil {
-		h.abandonTasks(ctx, []*backend.State{res.State})
-	}
-	res.State, res.Interactions = nil, nil
-	return backend.Ended(ctx)
-}
-
 // awaitAnswer waits until one of the interactions of a state has an answer, or ctx
 // ends. If ctx ends, the backend runs once more with the ended context, to close
 // the step and let the plugins finish.

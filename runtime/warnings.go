@@ -25,25 +25,3 @@ func LogWarnings(logger *zap.Logger, list diag.List) {
 		logger.Warn("configuration warning", fields...)
 	}
 }
-
-// reportWarnings reports the warnings that the previous revision did not have.
-func (r *AgentRuntime) reportWarnings(before, now diag.List) {
-	known := make(map[diag.Identity]bool, len(before))
-	for i := range before {
-		known[before[i].Identity()] = true
-	}
-	var fresh diag.List
-	for i := range now {
-		if now[i].Severity == diag.Warning && !known[now[i].Identity()] {
-			fresh = append(fresh, now[i])
-		}
-	}
-	if fresh == nil {
-		return
-	}
-	if r.tellWarnings != nil {
-		r.tellWarnings(fresh)
-		return
-	}
-	LogWarnings(r.logger, fresh)
-}

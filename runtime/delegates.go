@@ -1,0 +1,54 @@
+package runtime
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/backend"
+)
+
+// delegates are the delegates of a turn that wait at peers. Only their calls would
+// resume them: when the turn ends first, their tasks have to be ended.
+type delegates struct {
+	mu      sync.Mutex
+	waiting map[string][]*backend.State // by call
+}
+
+// restoreFrom adds the delegates that the calls of a state wait for.
+func (d *delegates) restoreFrom(state *backend.State) {
+	for i := range state.Calls {
+		if c := &state.Calls[i]; c.Result == nil {
+			d.setWaiting(c.ID, delegateAtPeer(c.Resume))
+		}
+	}
+}
+
+// setWaiting replaces what a call waits for at peers; no states remove the call.
+func (d *delegates) setWaiting(callID string, states []*backend.State) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(states) == 0 {
+		delete(d.waiting, callID)
+		return
+	}
+	if d.waiting == nil {
+		d.waiting = make(map[string][]*backend.State)
+	}
+	d.waiting[callID] = states
+}
+
+// takeAll removes and returns everything that is waited for.
+func (d *delegates) takeAll() []*backend.State {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) == 0 { // the usual case
+		return nil
+	}
+	var all []*backend.State
+	for _, id := range slices.Sorted(maps.Keys(d.waiting)) {
+		all = append(all, d.waiting[id]...)
+	}
+	d.waiting = nil
+	return all
+}
