@@ -2,10 +2,12 @@ package resolve_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
@@ -82,5 +84,30 @@ func TestLongChainsOfDelegates(t *testing.T) {
 	want := "agents can call each other in a circle: a0 → a1 → a2 → a3 → a4 → a5 → … 9993 more … → a9999 → a0"
 	if len(list) != 1 || list[0].Message != want || list[0].Path != "agents.a9999.delegates[0]" {
 		t.Errorf("a closed one: %v", list)
+	}
+}
+
+func TestAnEditMovesTheWarningOfACircle(t *testing.T) {
+	t.Parallel()
+	store := registry.NewStore(resolve.Check)
+	warned := func(edits ...draft) string {
+		rev, err := store.Publish(t.Context(), func(d *registry.Draft) error {
+			for _, edit := range edits {
+				edit(d)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(places(rev.Diagnostics()), ", ")
+	}
+	to := func(id string) func(*spec.Agent) { return func(a *spec.Agent) { a.Delegates = []string{id} } }
+	inherits := func(d *registry.Draft) { d.Defaults = &spec.Defaults{Agent: spec.Agent{Delegates: []string{"a"}}} }
+	if got := warned(base, inherits, agent("a", to("b")), agent("b")); got != "delegate-cycle defaults.delegates[0]" {
+		t.Errorf("inherited: %s", got)
+	}
+	if got := warned(agent("b", to("a"))); got != "delegate-cycle agents.b.delegates[0]" {
+		t.Errorf("in the agent's own record: %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/toolset"
@@ -260,9 +261,16 @@ func (c *changes) sameCircles(before *tally, ids, gone []string, made []*templat
 	}
 	for i, t := range made {
 		old, ok := before.templates.Get(ids[i])
-		if !ok || !slices.Equal(t.calls, old.calls) || len(t.calls) > 0 && !slices.Equal(t.agent.Delegates, old.agent.Delegates) {
+		if !ok || !slices.Equal(t.calls, old.calls) || len(t.calls) > 0 && !sameDelegates(t, old) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameDelegates reports whether the delegates of an agent are in the same places of
+// a configuration as before.
+func sameDelegates(t, old *template) bool {
+	at := diag.Index("delegates", 0)
+	return t.pathOf(at) == old.pathOf(at) && slices.Equal(t.agent.Delegates, old.agent.Delegates)
 }
