@@ -27,6 +27,19 @@ type repetition struct {
 	body json.RawMessage
 }
 
+// readSpec returns the body of a request that makes something of a kind, with
+// warnings for its unknown fields, and whether the request is repeated.
+func (c *call) readSpec(kind string) (body fields, warnings []warning, again repetition, err error) {
+	if body, err = c.readBody(); err != nil {
+		return nil, nil, repetition{}, err
+	}
+	if warnings, err = body.unknownFields(); err != nil {
+		return nil, nil, repetition{}, err
+	}
+	again, err = c.readRepetition(kind, body)
+	return body, warnings, again, err
+}
+
 // readRepetition returns what the request says of being repeated. Keys belong to the
 // owner of what is made; those of the kinds of requests are told apart.
 func (c *call) readRepetition(kind string, body fields) (repetition, error) {

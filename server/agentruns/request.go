@@ -55,6 +55,16 @@ func specOf(f fields) fields {
 	return f.selectFields(identityFields, runFields, []string{fieldMetadata})
 }
 
+// metadataOf returns the metadata of a spec as answers show it: an empty object if
+// there is no metadata.
+func metadataOf(spec fields) (fields, error) {
+	metadata, err := spec.readObject(fieldMetadata)
+	if metadata == nil {
+		metadata = fields{}
+	}
+	return metadata, err
+}
+
 // withMessage returns what a message of a session asks for: what the message says
 // takes the place of what the session says, but metadata, of which it adds to the
 // session's. Who the agent is, the session says alone.

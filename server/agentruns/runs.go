@@ -108,15 +108,7 @@ type runRef struct {
 
 // createRun begins a run.
 func (c *call) createRun() error {
-	f, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	warnings, err := f.unknownFields()
-	if err != nil {
-		return err
-	}
-	again, err := c.readRepetition("run", f)
+	f, warnings, again, err := c.readSpec("run")
 	if err != nil {
 		return err
 	}

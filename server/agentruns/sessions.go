@@ -35,15 +35,7 @@ type session struct {
 // createSession makes a session. What it says must be able to run as it is, but
 // for the input.
 func (c *call) createSession() error {
-	f, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	warnings, err := f.unknownFields()
-	if err != nil {
-		return err
-	}
-	again, err := c.readRepetition("session", f)
+	f, warnings, again, err := c.readSpec("session")
 	if err != nil {
 		return err
 	}
@@ -88,19 +80,11 @@ func (c *call) getSession(ctx context.Context) (*session, error) {
 
 // sendMessage begins a run in a session. It waits for those before it.
 func (c *call) sendMessage() error {
-	message, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	warnings, err := message.unknownFields()
+	message, warnings, again, err := c.readSpec("message")
 	if err != nil {
 		return err
 	}
 	warnings = append(warnings, message.warnIdle("the session decides it", identityFields...)...)
-	again, err := c.readRepetition("message", message)
-	if err != nil {
-		return err
-	}
 	found, err := c.getSession(c.r.Context())
 	if err != nil {
 		return err
@@ -182,12 +166,9 @@ func (c *call) readSession() error {
 	if err != nil {
 		return err
 	}
-	metadata, err := found.record.Spec.readObject(fieldMetadata)
+	metadata, err := metadataOf(found.record.Spec)
 	if err != nil {
 		return err
-	}
-	if metadata == nil {
-		metadata = fields{}
 	}
 	view := sessionView{
 		ID: found.ID, Name: nameOf(found.record.Spec), Status: "active", CreatedAt: moment(found.CreatedAt), LastUsedAt: moment(found.LastTurnAt),

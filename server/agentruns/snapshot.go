@@ -43,12 +43,9 @@ func (c *call) readRun() error {
 	if err != nil {
 		return err
 	}
-	metadata, err := found.record.Spec.readObject(fieldMetadata)
+	metadata, err := metadataOf(found.record.Spec)
 	if err != nil {
 		return err
-	}
-	if metadata == nil {
-		metadata = fields{}
 	}
 	view := runView{
 		ID: found.ID, RunID: found.ID, Status: found.runStatus(), Spec: found.record.Spec, AgentSpec: found.record.Spec, Metadata: metadata,
