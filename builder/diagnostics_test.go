@@ -393,6 +393,28 @@ func rows() []row {
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidSchema }),
 		},
 		{
+			name: "invalid-schema: variables",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent(func(a *spec.Agent) {
+					a.Variables = []byte(`{"type":"object","properties":{"name":3}}`)
+				}))
+			},
+			want: found(diag.InvalidSchema, "a", "agents.a.variables",
+				`variables is not a valid JSON Schema: properties.name: it is a number, but must be a boolean or object`, ""),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidSchema }),
+		},
+		{
+			name: "undeclared-variable",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent(func(a *spec.Agent) {
+					a.SystemPrompt, a.Variables = "For ${turn.nmae}.", []byte(`{"properties":{"name":{"type":"string"}}}`)
+				}))
+			},
+			want: found(diag.UndeclaredVariable, "a", "agents.a.system_prompt",
+				`the prompt uses ${turn.nmae}, which variables does not declare`, `did you mean "name"?`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UndeclaredVariable }),
+		},
+		{
 			name: "env-build: Register fails",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithPlugin("guard", plugin{register: func(*plugins.Registrar) error { return errRegister }}).

@@ -24,6 +24,7 @@ type runOptions struct {
 	// logFormat is that of what plugins and tools log.
 	logFormat *choice
 	files     *fileArguments
+	variables variableFlags
 	quiet     bool
 	session   session
 }
@@ -80,6 +81,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	o.format = formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
 	cmd.Flags().StringVar(&o.session.id, "session", "", "go on with the session with this `id` of the store, which is made when there is none")
+	cmd.Flags().Var(&o.variables, "var", "give the turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show the answer, questions and warnings only, as text")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
@@ -109,6 +111,9 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		}
 	}
 	prompt := promptAmong(args[1:], p.in)
+	if prompt.variables, err = o.variables.encode(); err != nil {
+		return err
+	}
 	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err
@@ -149,7 +154,9 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	if err := q.ask(ctx, a); err != nil {
 		return ignoreNoPrompt(err)
 	}
-	result, err := await(ctx, rt, runtime.Prompt(l.agent, q.text), out, a)
+	asked := runtime.Prompt(l.agent, q.text)
+	asked.Variables = q.variables
+	result, err := await(ctx, rt, asked, out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
 			return failed(l.refuse(l.file.Complete(found, nil), p.err))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,9 @@ var errNoPrompt = errors.New("nothing was asked")
 
 // prompt is what a run begins with: a text, or what somebody types.
 type prompt struct {
-	text string
+	// variables are what the turn is given for the prompt of the agent.
+	variables json.RawMessage
+	text      string
 	// typed is set when there is a terminal to ask at, and read when the text came from
 	// standard input.
 	typed, read bool

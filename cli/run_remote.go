@@ -37,6 +37,9 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 		if err := prompt.load(ctx, p.in); err != nil {
 			return p.misuse(err)
 		}
+		if prompt.variables, err = o.variables.encode(); err != nil {
+			return p.misuse(err)
+		}
 		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt}, out, a)
 	})
 }
@@ -118,7 +121,7 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 	}
 	t := &remoteTurn{place: at, id: r.id, agent: r.agent, done: make(chan struct{})}
 	_, err = at.CreateTurn(ctx, native.CreateTurn{
-		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, OnBusy: r.busy,
+		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, Variables: r.prompt.variables, OnBusy: r.busy,
 	})
 	if err != nil && ctx.Err() != nil {
 		t.Cancel(ctx.Err())

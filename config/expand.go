@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // expander replaces references in texts:
@@ -20,6 +21,7 @@ import (
 //	${NAME:-default}  the same, or default when NAME is not set or empty
 //	${file:path}      the contents of a file, without the newlines at its end
 //	$$                a single $
+//	${turn.NAME}      in the prompt of an agent alone: stays, for the turn
 //
 // A $ in front of anything else is just that. What a reference is replaced by
 // is not looked at again, and a default cannot contain references. A name is
@@ -30,6 +32,9 @@ type expander struct {
 	// left is how many bytes may still be put into texts, unread how many may
 	// still be read from files.
 	left, unread int
+	// template is set while a prompt is expanded: ${turn.NAME} stays a reference, and all
+	// else is quoted.
+	template bool
 }
 
 type included struct {
@@ -60,6 +65,7 @@ func (e *expander) expand(text, dir string) expansion {
 	}
 	var x expansion
 	var out strings.Builder
+	var prompt spec.Prompt // what comes before out
 	for {
 		i := strings.IndexByte(text, '$')
 		if i < 0 || i+1 == len(text) {
@@ -76,6 +82,13 @@ func (e *expander) expand(text, dir string) expansion {
 			if end < 0 {
 				x.err = fmt.Errorf("the reference %q lacks its closing }", clip.Text(text))
 				return x
+			}
+			name, ofTurn := strings.CutPrefix(text[2:end], "turn.")
+			if ofTurn && e.template && spec.IsVariableName(name) {
+				prompt = (prompt + spec.QuotePrompt(out.String())).WithReference(name)
+				out.Reset()
+				text = text[end+1:]
+				continue
 			}
 			value, err := e.expandReference(text[2:end], dir, &x)
 			if err != nil {
@@ -94,12 +107,20 @@ func (e *expander) expand(text, dir string) expansion {
 		}
 	}
 	out.WriteString(text)
-	x.text = out.String()
+	if x.text = out.String(); e.template {
+		x.text = string(prompt + spec.QuotePrompt(x.text))
+	}
 	return x
 }
 
 // expandReference returns what a reference, given without its braces, stands for.
 func (e *expander) expandReference(ref, dir string, x *expansion) (string, error) {
+	if name, ok := strings.CutPrefix(ref, "turn."); ok {
+		if e.template {
+			return "", fmt.Errorf("%q is not a valid variable name; write ${turn.NAME}, and $$ for a plain $", clip.Text(name))
+		}
+		return "", fmt.Errorf("${turn.%s} can stand in the system_prompt of an agent only; write $$ for a plain $", clip.Text(name))
+	}
 	if path, ok := strings.CutPrefix(ref, "file:"); ok {
 		value, err := e.includeFile(path, dir)
 		if err != nil {
@@ -110,7 +131,7 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 		return value, nil
 	}
 	name, fallback, optional := strings.Cut(ref, ":-")
-	if !validName(name) {
+	if !spec.IsVariableName(name) {
 		if m := bracedSpelling.FindStringSubmatch(ref); m != nil {
 			x.meant = m[1]
 		}
@@ -130,17 +151,6 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 		x.unset = append(x.unset, name)
 		return "", nil
 	}
-}
-
-func validName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', '0' <= c && c <= '9' && i > 0:
-		default:
-			return false
-		}
-	}
-	return name != ""
 }
 
 // includeFile returns the text of a file. Its contents never appear in the error.

@@ -22,7 +22,9 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 			d.reportMismatch(f, n, p, "a text or {file: path}")
 			return
 		}
+		d.expander.template = p != nil && p.key == "system_prompt"
 		d.decodeText(f, n, v, p)
+		d.expander.template = false
 		return
 	}
 	var from promptFile

@@ -302,7 +302,7 @@ func (d *decoder) decodeAgents() {
 	if value != nil {
 		p := (*place)(nil).fieldPlace("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](d, "", value, p)
-		d.addValidationFindings(start, p, value, append(withoutPath(defaults.Validate(), "model_id"), checkForm(defaults.OutputSchema)...))
+		d.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
 		d.file.Defaults = &defaults
 		for key := range value.pairs {
 			inherited[key.text] = true
@@ -339,11 +339,12 @@ func checkForm(output *spec.OutputSchema) diag.List {
 	return check.Within("output_schema", spec.CheckShorthand("schema", output.Schema))
 }
 
-// withoutPath returns the diagnostics of other paths.
-func withoutPath(list diag.List, path string) diag.List {
+// withoutAgents returns the diagnostics of the defaults that do not depend on what the
+// agents say: an agent may name the model, and declare the variables of the prompt.
+func withoutAgents(list diag.List) diag.List {
 	out := list[:0:0]
 	for _, one := range list {
-		if one.Path != path {
+		if one.Path != "model_id" && one.Code != diag.UndeclaredVariable {
 			out = append(out, one)
 		}
 	}

@@ -180,7 +180,7 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"a pool needs at least one member", "every member is", "is a member twice", "listed twice",
 		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
-		"must be more than", "JSON Schema written as an object", "is not a JSON Schema keyword",
+		"must be more than", "JSON Schema written as an object", "variables must be a JSON Schema", "is not a JSON Schema keyword",
 		"dsn is", "dsn must be the path", "dsn says", "lease is", "time_zone cannot be", "cron \"", "prompt is empty",
 		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "allow_unauthenticated is set",
 		"is not a valid origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
@@ -198,5 +198,5 @@ func saysTheRecord(d diag.Diagnostic) bool {
 	if len(segments) > 0 && segments[0].Key == "server" && d.Code == diag.InvalidID {
 		return true
 	}
-	return d.Code == diag.InvalidEndpoint || d.Code == diag.AgentNotFound || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".session") || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".name")
+	return d.Code == diag.UndeclaredVariable || d.Code == diag.InvalidEndpoint || d.Code == diag.AgentNotFound || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".session") || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".name")
 }

@@ -98,6 +98,9 @@ const (
 	// WidenedAccess is reported for a patch that lets an agent do more than it may
 	// without the patch, and does not say allow_widening.
 	WidenedAccess Code = "widened-access"
+	// UndeclaredVariable is reported for a prompt that uses a variable of the turn
+	// which its agent does not declare.
+	UndeclaredVariable Code = "undeclared-variable"
 	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known
 	// code, gives no reason, is about an error, or silences nothing.
 	InvalidIgnore Code = "invalid-ignore"
@@ -132,7 +135,7 @@ var codes = []Info{
 	{RemoteNotLocal, Error, "A local resolve, or a hand-off, was asked of an endpoint-backed agent."},
 	{ToolIDConflict, Error, "Two sources give one tool id."},
 	{InvalidPattern, Error, "A glob does not compile."},
-	{InvalidSchema, Error, "A tool's parameters, a plugin's section schema or the form of an answer is not a valid JSON Schema, or names fields where its keywords belong."},
+	{InvalidSchema, Error, "A tool's parameters, a plugin's section schema, the form of an answer or the variables of an agent are not a valid JSON Schema, or names fields where its keywords belong."},
 	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
 	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
 	{UnmatchedTool, Warning, "A catalog literal or a tool budget names no registered tool."},
@@ -152,6 +155,7 @@ var codes = []Info{
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
 	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
 	{WidenedAccess, Error, "A patch lets an agent do more than it may without the patch, and does not say `allow_widening: true`."},
+	{UndeclaredVariable, Error, "A prompt uses a ${turn.NAME} that its agent does not declare under variables."},
 	{InvalidIgnore, Warning, "A comment `# runtime: ignore` has an unknown code or no reason, is about an error, or silences nothing."},
 }
 

@@ -174,6 +174,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		field{"loop_detection", jsonText(a.LoopDetection)},
 		field{"tool_budgets", jsonText(a.ToolBudgets)},
 		field{"output_schema", jsonText(a.OutputSchema)},
+		field{"variables", compactJSON(a.Variables)},
 		field{"a2a", jsonText(a.A2A)},
 		field{"max_handoffs", strconv.Itoa(a.HandoffLimit())},
 		field{"active_hook_filter", strings.Join(a.ActiveHookFilter, ", ")},

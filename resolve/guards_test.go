@@ -218,7 +218,7 @@ func TestPluginsThatClaimOneSectionReadItEachInItsOwnWay(t *testing.T) {
 var local = map[string]diag.Severity{
 	"id": "", "description": "", "endpoint": "", "registry": "",
 	"model_id": diag.Warning, "system_prompt": diag.Warning, "reasoning_effort": diag.Warning, "tool_execution": diag.Warning,
-	"active_hook_filter": diag.Warning, "context_policy": diag.Warning, "a2a": diag.Warning,
+	"variables": diag.Warning, "active_hook_filter": diag.Warning, "context_policy": diag.Warning, "a2a": diag.Warning,
 	"max_rounds": diag.Error, "on_max_rounds": diag.Error, "max_continuation_retries": diag.Error, "on_truncation": diag.Error,
 	"stop_conditions": diag.Error, "plugin_ids": diag.Error, "allowed_tools": diag.Error, "allowed_tool_patterns": diag.Error,
 	"excluded_tools": diag.Error, "excluded_tool_patterns": diag.Error, "budgets": diag.Error, "loop_detection": diag.Error,
@@ -231,7 +231,7 @@ var local = map[string]diag.Severity{
 func TestFieldsThatHaveNoEffectAtAnEndpoint(t *testing.T) {
 	t.Parallel()
 	whole := reflect.ValueOf(spec.Agent{
-		ID: "far", Description: "Far away.", Registry: "", ModelID: "gone", SystemPrompt: "Be brief.",
+		ID: "far", Description: "Far away.", Registry: "", ModelID: "gone", SystemPrompt: "Be brief.", Variables: []byte(`{}`),
 		MaxRounds: new(0), OnMaxRounds: spec.MaxRoundsFails, MaxContinuationRetries: new(0), OnTruncation: spec.TruncationFails,
 		StopConditions:  []spec.StopCondition{{Type: spec.StopTokenBudget, MaxTotal: 5}},
 		ReasoningEffort: &spec.Effort{Level: "low"}, ToolExecution: spec.Sequential, PluginIDs: []string{"gone"}, ActiveHookFilter: []string{"gone"},

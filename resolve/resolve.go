@@ -26,6 +26,9 @@ type Options struct {
 	LocalOnly bool
 	// Overrides take the place of what the agent says, for one turn.
 	Overrides Overrides
+	// Variables are what the turn brings for the agent's prompt. With nil the prompt
+	// keeps its references, and nothing is checked.
+	Variables *Variables
 }
 
 // Plan is the outcome of resolving an agent in a revision. Exactly one of Local
@@ -52,7 +55,7 @@ type Plan struct {
 // Resolve returns the plan of an agent. It is pure: the same agent of the same
 // revision comes to the same plan, with an execution environment of its own.
 // The error is an *AgentNotFoundError, a *RemoteNotLocalError, or an *Error that
-// joins all that is wrong; there is no partial plan.
+// joins all that is wrong, or a *VariablesError; there is no partial plan.
 func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts Options) (*Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("resolve agent %s: %w", agentID, err)
@@ -77,8 +80,12 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	agent, err := t.fillPrompt(v.agent, opts.Variables)
+	if err != nil {
+		return nil, err
+	}
 	plan := &Plan{
-		Revision: x.rev, Agent: v.agent, Remote: t.remote,
+		Revision: x.rev, Agent: agent, Remote: t.remote,
 		Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings,
 	}
 	if t.remote != nil {

@@ -49,6 +49,8 @@ type template struct {
 	outputLimit int
 	// form is that of the final answer; nil for any.
 	form *backend.OutputForm
+	// declares are the variables that a turn may bring; nil for none.
+	declares *variables
 
 	// Set by the second stage.
 	loaded   []execution.Loaded
@@ -111,6 +113,7 @@ func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *temp
 		t.prices, t.outputLimit = t.modelPrices(), t.maxOutput(t.agent)
 		t.provider, t.providers = t.servedBy(), t.poolProviders()
 		t.compileOutput()
+		t.compileVariables()
 		t.loadPlugins()
 		t.collectTools()
 	}

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,8 @@ type host struct {
 	identity
 	speaker
 	parent *ancestry
+	// variables are what the turn brought for the prompts of its agents.
+	variables json.RawMessage
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
@@ -85,7 +88,7 @@ var _ backend.Host = (*host)(nil)
 
 func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
-		runtime: r, revision: plan.Revision, parent: parent, journal: req.Journal,
+		runtime: r, revision: plan.Revision, parent: parent, variables: req.Variables, journal: req.Journal,
 		session:  newSessionState(req, state, parent, r.newID),
 		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant}, speaker: speaker{agent: plan.Agent.ID},
 		emission: emission{sink: sink},
@@ -217,7 +220,9 @@ func (h *host) emitLast(data event.Data) (err error) {
 // HandOff resolves the agent that takes over the conversation. It must run on the
 // local loop, which has the conversation.
 func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
-	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{LocalOnly: true})
+	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{
+		LocalOnly: true, Variables: &resolve.Variables{Values: h.variables, Inherited: true},
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -32,7 +32,7 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	case len(req.Answers) > 0:
 		return nil, &interaction.UnknownError{Target: req.Answers[0].Target}
 	}
-	plan, err := r.resolveAgent(ctx, rev, agentID, req)
+	plan, err := r.resolveAgent(ctx, rev, agentID, req, parent != nil || state != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,10 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	return h, nil
 }
 
-// resolveAgent resolves the agent, and measures how long that takes.
-func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request) (*resolve.Plan, error) {
-	opts := resolve.Options{Overrides: req.Overrides}
+// resolveAgent resolves the agent, and measures how long that takes. later is set if the
+// agent may be another one than that of the turn's request.
+func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request, later bool) (*resolve.Plan, error) {
+	opts := resolve.Options{Overrides: req.Overrides, Variables: &resolve.Variables{Values: req.Variables, Inherited: later}}
 	find := func() (*resolve.Plan, error) {
 		if req.Ephemeral != nil && agentID == req.Ephemeral.Agent.ID {
 			return resolve.ResolveEphemeral(ctx, rev, req.Ephemeral, opts)
@@ -164,7 +165,7 @@ func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.R
 // CheckRequest reports why a turn cannot begin with a request in the current
 // revision. It ignores the input.
 func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
-	plan, err := r.resolveAgent(ctx, r.registry.Current(), req.AgentID, req)
+	plan, err := r.resolveAgent(ctx, r.registry.Current(), req.AgentID, req, false)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,10 @@ type Request struct {
 	// and the form of its answer.
 	Params    model.Params
 	Overrides resolve.Overrides
+	// Variables is a JSON object of what the prompts of the turn's agents refer to as
+	// ${turn.NAME}. The agent declares what it may contain; delegates, and agents that
+	// take over, get of it what they declare.
+	Variables json.RawMessage
 	// Ephemeral is an agent that the request itself defines. Its id is AgentID.
 	Ephemeral *resolve.Ephemeral
 	// Depth is the number of turns, in other runtimes, that led to this one.

@@ -60,6 +60,9 @@ type CreateTurn struct {
 	// when it must have ended: the rest of both when it is made.
 	Limits   *spec.Budgets `json:"limits,omitempty"`
 	Deadline time.Time     `json:"deadline,omitzero"`
+	// Variables is a JSON object of what the prompts of the turn's agents refer to as
+	// ${turn.NAME}. They are stored with the turn, and neither shown nor logged.
+	Variables json.RawMessage `json:"variables,omitempty"`
 	// Depth is how many turns, in other runtimes, led to this one. The error is a
 	// *DelegationError where that is more than delegates may be nested.
 	Depth int `json:"depth,omitempty"`

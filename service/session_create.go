@@ -3,9 +3,11 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/store"
@@ -110,7 +112,11 @@ func (s *Service) checkAgent(ctx context.Context, caller Caller, agentID string)
 	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
 		return err
 	}
-	return hideNearest(caller, s.settings.Runtime.CheckRequest(ctx, &runtime.Request{AgentID: agentID}))
+	err := s.settings.Runtime.CheckRequest(ctx, &runtime.Request{AgentID: agentID})
+	if _, ok := errors.AsType[*resolve.VariablesError](err); ok {
+		return nil // turns bring them
+	}
+	return hideNearest(caller, err)
 }
 
 // ImportSession makes a session of the caller out of an export. Without an id in

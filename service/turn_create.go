@@ -118,7 +118,7 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn)
 		return overrides, err
 	}
 	asked := &runtime.Request{
-		AgentID: agent, Params: req.Params, Overrides: overrides, Depth: req.Depth, History: req.Before,
+		AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: req.Before,
 		Persistence: runtime.Persistence{Checkpoint: keepNothing},
 	}
 	if req.Ephemeral != nil {
@@ -127,6 +127,9 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn)
 	err = s.settings.Runtime.CheckRequest(ctx, asked)
 	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
 		return overrides, &InvalidError{"budgets.max_cost", "it cannot be measured: " + strings.Join(cost.Reasons, "; ")}
+	}
+	if variables, ok := errors.AsType[*resolve.VariablesError](err); ok {
+		return overrides, &InvalidError{"variables", strings.Join(variables.Problems, "; ")}
 	}
 	return overrides, err
 }

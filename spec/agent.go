@@ -82,7 +82,9 @@ type Agent struct {
 	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it." remote:"read"`
 
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored"`
-	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}." remote:"ignored"`
+	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} stands for a variable of the turn." remote:"ignored"`
+
+	Variables json.RawMessage `json:"variables,omitempty" doc:"What a turn may bring for the prompt: a JSON Schema of type object. ${turn.NAME} in system_prompt stands for the variable NAME." remote:"ignored"`
 
 	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited." remote:"guard"`
 	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools." remote:"guard"`
@@ -209,6 +211,7 @@ func (a *Agent) Validate() diag.List {
 	list = append(list, check.NotNegative("max_rounds", a.MaxRounds)...)
 	list = append(list, check.NotNegative("max_continuation_retries", a.MaxContinuationRetries)...)
 	list = append(list, a.validateChoices()...)
+	list = append(list, a.validateVariables()...)
 	for i := range a.StopConditions {
 		list = append(list, check.Within(diag.Index("stop_conditions", i), a.StopConditions[i].Validate())...)
 	}

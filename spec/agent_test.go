@@ -68,6 +68,7 @@ func whole() *spec.Agent {
 		ID: "a", Description: "Answers.", ModelID: "m", SystemPrompt: "You are helpful.",
 		MaxRounds: new(3), OnMaxRounds: spec.MaxRoundsFinalizes, MaxContinuationRetries: new(1), OnTruncation: spec.TruncationFails,
 		StopConditions:  []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
+		Variables:       []byte(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 		ReasoningEffort: &spec.Effort{Budget: 5}, ToolExecution: spec.Sequential,
 		PluginIDs: []string{"permission"}, ActiveHookFilter: []string{"permission"},
 		AllowedTools: spec.Names{"x"}, AllowedToolPatterns: spec.Names{"y*"}, ExcludedTools: spec.Names{"z"}, ExcludedToolPatterns: spec.Names{"w"},

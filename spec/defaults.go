@@ -43,6 +43,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inheritField(m, "description", &m.agent.Description, d.Description, a.Description != "")
 	inheritField(m, "model_id", &m.agent.ModelID, d.ModelID, a.ModelID != "")
 	inheritField(m, "system_prompt", &m.agent.SystemPrompt, d.SystemPrompt, a.SystemPrompt != "")
+	inheritList(m, "variables", &m.agent.Variables, d.Variables, a.Variables != nil)
 	inheritField(m, "max_rounds", &m.agent.MaxRounds, d.MaxRounds, a.MaxRounds != nil)
 	inheritField(m, "max_continuation_retries", &m.agent.MaxContinuationRetries, d.MaxContinuationRetries, a.MaxContinuationRetries != nil)
 	inheritField(m, "on_max_rounds", &m.agent.OnMaxRounds, d.OnMaxRounds, a.OnMaxRounds != "")

@@ -35,6 +35,7 @@ func inherited() map[string][2]func(*spec.Agent) {
 		"budgets":                  {func(a *spec.Agent) { a.Budgets = &spec.Budgets{MaxTokens: new(9)} }, func(a *spec.Agent) { a.Budgets = &spec.Budgets{} }},
 		"loop_detection":           {func(a *spec.Agent) { a.LoopDetection = &spec.LoopDetection{} }, func(a *spec.Agent) { a.LoopDetection = &spec.LoopDetection{Enabled: new(false)} }},
 		"tool_budgets":             {func(a *spec.Agent) { a.ToolBudgets = map[string]spec.ToolBudget{"x": {MaxCalls: 1}} }, func(a *spec.Agent) { a.ToolBudgets = map[string]spec.ToolBudget{} }},
+		"variables":                {func(a *spec.Agent) { a.Variables = []byte(`{}`) }, func(a *spec.Agent) { a.Variables = []byte(`{"type":"object"}`) }},
 		"output_schema":            {func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Name: "d"} }, func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Name: "own"} }},
 		"handoffs":                 {func(a *spec.Agent) { a.Handoffs = []string{"d"} }, func(a *spec.Agent) { a.Handoffs = []string{} }},
 		"a2a":                      {func(a *spec.Agent) { a.A2A = &spec.AgentA2A{Reply: spec.ReplyMessage} }, func(a *spec.Agent) { a.A2A = &spec.AgentA2A{} }},

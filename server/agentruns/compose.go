@@ -129,12 +129,12 @@ func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosen
 func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	if declared != nil {
 		agent := declared.Clone()
-		agent.SystemPrompt = cmp.Or(agent.SystemPrompt, spec.Prompt(r.systemPrompt))
+		agent.SystemPrompt = cmp.Or(agent.SystemPrompt, spec.QuotePrompt(r.systemPrompt))
 		return agent
 	}
 	off := spec.EffortPercent(0)
 	agent, _ := c.set.Defaults.Apply(&spec.Agent{
-		ID: ephemeralAgent, Description: r.name, SystemPrompt: spec.Prompt(r.systemPrompt), ReasoningEffort: &off,
+		ID: ephemeralAgent, Description: r.name, SystemPrompt: spec.QuotePrompt(r.systemPrompt), ReasoningEffort: &off,
 		MaxContinuationRetries: new(int),     // clients are told of an answer that was cut off
 		AllowedTools:           spec.Names{}, // of the registry's tools it has those that it names
 	})

@@ -74,8 +74,10 @@ type CreateTurn struct {
 	AgentID string `json:"agent_id,omitempty"`
 	// Input is what the turn works on: at least one message, of a user or the
 	// system.
-	Input    []model.Message `json:"input"`
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Input []model.Message `json:"input"`
+	// Variables are what the prompts of the turn's agents refer to as ${turn.NAME}.
+	Variables json.RawMessage `json:"variables,omitempty"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
 	// SnapshotID makes the turn go on from an earlier snapshot of the session, and
 	// FromStart from nothing.
 	SnapshotID string `json:"snapshot_id,omitempty"`
@@ -93,7 +95,7 @@ type CreateTurn struct {
 
 func (c *CreateTurn) toRequest() service.CreateTurn {
 	return service.CreateTurn{
-		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
+		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Variables: c.Variables, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
 		OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
 	}
 }

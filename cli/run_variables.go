@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// variableFlags are the variables that a turn is given by --var.
+type variableFlags struct{ values map[string]json.RawMessage }
+
+// String returns the names of the variables: their values are not to be shown.
+func (v *variableFlags) String() string {
+	names := make([]string, 0, len(v.values))
+	for name := range v.values {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return strings.Join(names, ",")
+}
+
+// Type names the value in the help.
+func (v *variableFlags) Type() string { return "variable" }
+
+// Set adds NAME=TEXT or NAME:=JSON. The value never appears in the error.
+func (v *variableFlags) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return fmt.Errorf("it must be NAME=TEXT or NAME:=JSON")
+	}
+	name, isJSON := strings.CutSuffix(name, ":")
+	if !spec.IsVariableName(name) {
+		return fmt.Errorf("%q is not a valid variable name", name)
+	}
+	if _, twice := v.values[name]; twice {
+		return fmt.Errorf("%s is given twice", name)
+	}
+	raw := json.RawMessage(value)
+	if !isJSON {
+		var err error
+		if raw, err = json.Marshal(value); err != nil {
+			return fmt.Errorf("%s is not a text", name)
+		}
+	} else if !json.Valid(raw) {
+		return fmt.Errorf("%s is not JSON", name)
+	}
+	if v.values == nil {
+		v.values = map[string]json.RawMessage{}
+	}
+	v.values[name] = raw
+	return nil
+}
+
+// encode returns the variables as a JSON object, or nothing.
+func (v *variableFlags) encode() (json.RawMessage, error) {
+	if len(v.values) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(v.values)
+}

@@ -1,0 +1,187 @@
+package resolve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// maxVariables bounds the variables of a turn as JSON, in bytes.
+const maxVariables = 256 << 10
+
+// Variables are what a turn brings for the prompts of its agents. They are data: they
+// never change what an agent may do, and are never logged.
+type Variables struct {
+	// Values is a JSON object of variables by name; empty has none.
+	Values json.RawMessage
+	// Inherited is set if the turn was asked of another agent: a variable that this one
+	// does not declare is then left out. Otherwise it is an error.
+	Inherited bool
+}
+
+// VariablesError reports that the variables of a turn are not those that its agent
+// declares.
+type VariablesError struct {
+	Agent string
+	// Problems describe what is wrong, without the values.
+	Problems []string
+}
+
+// Error names the agent and what is wrong.
+func (e *VariablesError) Error() string {
+	return fmt.Sprintf("the variables of the turn do not fit agent %s: %s", e.Agent, strings.Join(e.Problems, "; "))
+}
+
+// variables are what an agent declares, compiled.
+type variables struct {
+	spec.Variables
+	schema *schema.Schema
+}
+
+// compileVariables compiles the schema of the agent's variables.
+func (t *template) compileVariables() {
+	if len(t.agent.Variables) == 0 {
+		return
+	}
+	compiled, err := schema.Compile(t.agent.Variables)
+	if err != nil {
+		t.addError(diag.New(diag.InvalidSchema, t.pathOf("variables"), "variables is not a valid JSON Schema: %v", err).ForAgent(t.agent.ID))
+		return
+	}
+	t.declares = &variables{t.agent.DeclaredVariables(), compiled}
+}
+
+// fillPrompt returns the agent with the variables of a turn in its prompt. The error is
+// a *VariablesError. Without variables, nil, the prompt is left as it is.
+func (t *template) fillPrompt(agent *spec.Agent, brought *Variables) (*spec.Agent, error) {
+	if brought == nil {
+		return agent, nil
+	}
+	values, err := t.checkVariables(brought)
+	if err != nil || !agent.SystemPrompt.HasReferences() {
+		return agent, err
+	}
+	filled := *agent
+	filled.SystemPrompt = spec.Prompt(agent.SystemPrompt.Fill(func(name string) string { return t.declares.textOf(name, values) }))
+	return &filled, nil
+}
+
+// checkVariables returns the variables of a turn by name if they are those that the
+// agent declares.
+func (t *template) checkVariables(brought *Variables) (map[string]json.RawMessage, error) {
+	e := &VariablesError{Agent: t.agent.ID}
+	values := map[string]json.RawMessage{}
+	if len(brought.Values) > 0 {
+		switch raw := bytes.TrimSpace(brought.Values); {
+		case len(raw) > maxVariables:
+			e.Problems = append(e.Problems, fmt.Sprintf("they have %d bytes; at most %d are allowed", len(raw), maxVariables))
+		case len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &values) != nil:
+			e.Problems = append(e.Problems, "they must be a JSON object")
+		}
+		if len(e.Problems) > 0 {
+			return nil, e
+		}
+	}
+	var names []string
+	if t.declares != nil {
+		names = t.declares.Names()
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if !brought.Inherited {
+			e.Problems = append(e.Problems, unknownVariable(name, names))
+		}
+		delete(values, name)
+	}
+	if t.declares != nil {
+		e.Problems = append(e.Problems, t.declares.check(values)...)
+	}
+	if len(e.Problems) > 0 {
+		return nil, e
+	}
+	return values, nil
+}
+
+func unknownVariable(name string, names []string) string {
+	text := fmt.Sprintf("%q is not declared", clip.Text(name))
+	if near, ok := nearest.Of(name, names); ok {
+		text += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return text
+}
+
+// check returns what is wrong with declared variables. It shows what is declared, never
+// a value.
+func (v *variables) check(values map[string]json.RawMessage) []string {
+	var problems []string
+	for _, name := range v.Required {
+		if _, ok := values[name]; !ok {
+			problems = append(problems, fmt.Sprintf("%q is missing", clip.Text(name)))
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		return []string{"they are not JSON"}
+	}
+	found, err := v.schema.ValidateJSON(data)
+	if err != nil {
+		return []string{"they are not JSON"}
+	}
+	seen := map[string]bool{}
+	for _, violation := range found {
+		name := ""
+		if len(violation.Path) > 0 {
+			name = violation.Path[0]
+		}
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if declared, ok := v.Properties[name]; ok {
+			problems = append(problems, fmt.Sprintf("%q does not fit %s", clip.Text(name), clip.Text(compactJSON(declared))))
+		} else {
+			problems = append(problems, "together they do not fit the schema that the agent declares")
+		}
+	}
+	return problems
+}
+
+// textOf returns a variable as it stands in a prompt: a text as it is, anything else as
+// JSON, and the default of the schema, or nothing, for one that the turn does not bring.
+func (v *variables) textOf(name string, values map[string]json.RawMessage) string {
+	if v == nil {
+		return ""
+	}
+	value, ok := values[name]
+	if !ok {
+		var declared struct {
+			Default json.RawMessage `json:"default"`
+		}
+		if json.Unmarshal(v.Properties[name], &declared) != nil {
+			return ""
+		}
+		value = declared.Default
+	}
+	var text string
+	if len(value) == 0 {
+		return ""
+	}
+	if json.Unmarshal(value, &text) == nil && value[0] == '"' {
+		return text
+	}
+	return compactJSON(value)
+}
