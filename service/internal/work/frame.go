@@ -8,6 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
+const (
+	// frameSize is the limit in bytes of an event that gathers text deltas.
+	frameSize = 4 << 10
+	// maxDelta is how many bytes an event of one delta may have that is larger than
+	// that: surfaces write them up to twice, of up to six bytes of JSON each, in
+	// frames of at most 1 MiB.
+	maxDelta = 64 << 10
+)
+
 // frame joins the deltas that follow on each other and belong together, so that
 // a log does not have an event for each token.
 type frame struct {

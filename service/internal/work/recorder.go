@@ -13,25 +13,6 @@ import (
 	"go.uber.org/zap"
 )
 
-const (
-	// deltaDelay is the time between two commits of text deltas, which are
-	// collected meanwhile, and frameSize the limit in bytes of one delta event. The
-	// first deltas after a pause do not wait.
-	deltaDelay = 30 * time.Millisecond
-	frameSize  = 4 << 10
-	// maxDelta is how many bytes an event of one delta may have that is larger than
-	// that: surfaces write them up to twice, of up to six bytes of JSON each, in
-	// frames of at most 1 MiB.
-	maxDelta = 64 << 10
-	// stateDelay is how long other events are gathered.
-	stateDelay = 5 * time.Millisecond
-	// maxBuffer is how many bytes of events may wait for the store; a turn that
-	// has more waits itself.
-	maxBuffer = 4 << 20
-	// commitTime bounds a commit.
-	commitTime = 15 * time.Second
-)
-
 // recorder keeps what happens in a turn: it gathers the events that the turn
 // emits, and commits them, in order and one commit at a time, together with the
 // turn's state where a step ends. What is committed is shown to those who follow

@@ -9,6 +9,9 @@ import (
 	"go.uber.org/zap"
 )
 
+// commitTime bounds a commit.
+const commitTime = 15 * time.Second
+
 // firstWait and longestWait lie between two tries to commit to a store that takes
 // no writes.
 const (

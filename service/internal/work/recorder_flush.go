@@ -5,6 +5,14 @@ import (
 	"time"
 )
 
+const (
+	// deltaDelay is the time between two commits of text deltas, which are
+	// collected meanwhile. The first deltas after a pause do not wait.
+	deltaDelay = 30 * time.Millisecond
+	// stateDelay is how long other events are gathered.
+	stateDelay = 5 * time.Millisecond
+)
+
 // flushing is what becomes of the events that wait. However long a commit takes,
 // no goroutine queues up to commit later events: the one that commits
 // does so at its end.

@@ -7,6 +7,10 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
+// maxBuffer is how many bytes of events may wait for the store; a turn that has more
+// waits itself.
+const maxBuffer = 4 << 20
+
 // queue is what waits to be committed. It belongs to a recorder, whose mutex
 // guards it.
 type queue struct {
