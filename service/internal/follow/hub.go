@@ -41,15 +41,6 @@ func pageAfter(records []event.Record) int {
 	return min(max(1, pageBytes*len(records)/max(1, sizeOf(records))), eventPage)
 }
 
-// sizeOf returns how much data events have, in bytes.
-func sizeOf(records []event.Record) int {
-	size := 0
-	for i := range records {
-		size += len(records[i].Data)
-	}
-	return size
-}
-
 // Hub hands the events of turns to those who follow them: from the worker when
 // it is in this process, else from the store, which is read once for all. It is
 // safe for concurrent use.

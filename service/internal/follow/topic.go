@@ -219,3 +219,12 @@ func waitFor(ctx, service context.Context, news <-chan struct{}) error {
 		return context.Cause(service)
 	}
 }
+
+// sizeOf returns how much data events have, in bytes.
+func sizeOf(records []event.Record) int {
+	size := 0
+	for i := range records {
+		size += len(records[i].Data)
+	}
+	return size
+}
