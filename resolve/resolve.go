@@ -26,9 +26,8 @@ type Options struct {
 	LocalOnly bool
 	// Overrides take the place of what the agent says, for one turn.
 	Overrides Overrides
-	// Variables are what the turn brings for the agent's prompt. With nil the prompt
-	// keeps its references, and nothing is checked.
-	Variables *Variables
+	// Variables are what the turn brings for the agent's prompt.
+	Variables Variables
 }
 
 // Plan is the outcome of resolving an agent in a revision. Exactly one of Local
@@ -80,7 +79,7 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := t.fillPrompt(v.agent, opts.Variables)
+	agent, err := t.fillPrompt(v.agent, &opts.Variables)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ const maxVariables = 256 << 10
 // Variables are what a turn brings for the prompts of its agents. They are data: they
 // never change what an agent may do, and are never logged.
 type Variables struct {
+	// Fill is set for a turn. Otherwise the prompt keeps its references, and nothing is
+	// checked.
+	Fill bool
 	// Values is a JSON object of variables by name; empty has none.
 	Values json.RawMessage
 	// Inherited is set if the turn was asked of another agent: a variable that this one
@@ -61,14 +64,20 @@ func (t *template) compileVariables() {
 }
 
 // fillPrompt returns the agent with the variables of a turn in its prompt. The error is
-// a *VariablesError. Without variables, nil, the prompt is left as it is.
+// a *VariablesError.
 func (t *template) fillPrompt(agent *spec.Agent, brought *Variables) (*spec.Agent, error) {
-	if brought == nil {
+	if !brought.Fill {
 		return agent, nil
 	}
-	values, err := t.checkVariables(brought)
-	if err != nil || !agent.SystemPrompt.HasReferences() {
-		return agent, err
+	var values map[string]json.RawMessage
+	if t.declares != nil || len(brought.Values) > 0 {
+		var err error
+		if values, err = t.checkVariables(brought); err != nil {
+			return nil, err
+		}
+	}
+	if !agent.SystemPrompt.HasReferences() {
+		return agent, nil
 	}
 	filled := *agent
 	filled.SystemPrompt = spec.Prompt(agent.SystemPrompt.Fill(func(name string) string { return t.declares.textOf(name, values) }))

@@ -221,7 +221,7 @@ func (h *host) emitLast(data event.Data) (err error) {
 // local loop, which has the conversation.
 func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
 	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{
-		LocalOnly: true, Variables: &resolve.Variables{Values: h.variables, Inherited: true},
+		LocalOnly: true, Variables: resolve.Variables{Fill: true, Values: h.variables, Inherited: true},
 	})
 	if err != nil {
 		return nil, nil, err
