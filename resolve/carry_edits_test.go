@@ -73,7 +73,7 @@ func (e *editor) publish(store *registry.Store, edit func(*registry.Draft)) {
 	var content *registry.Set
 	rev, err := store.Publish(context.Background(), func(d *registry.Draft) error {
 		edit(d)
-		content = d.Set.Clone()
+		content = d.Clone()
 		return nil
 	})
 	anew, anewErr := registry.NewStore(resolve.Check).Publish(context.Background(), func(d *registry.Draft) error {
