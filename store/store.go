@@ -196,6 +196,9 @@ type Work interface {
 	State(ctx context.Context, turnID string) ([]byte, error)
 	// Journal returns the tool calls of a turn, in the order in which they began.
 	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
+	// LiveRevisions returns the hashes of the revisions in which live turns began, each
+	// once, in any order.
+	LiveRevisions(ctx context.Context) ([]string, error)
 	// Reap makes the turns pending whose leases have ended, counts a strike
 	// against each, and queues what is due and has room. A store whose queue is
 	// not in its own process also queues what was admitted long ago and nobody

@@ -53,6 +53,9 @@ type Turn struct {
 	SnapshotID       string
 	ParentSnapshotID string
 	FromStart        bool
+	// Revision is the hash of the revision that the turn began in: the one that its
+	// first claim named. It is empty before.
+	Revision string
 
 	// NotBefore is when the turn is due; zero is at once. StartedAt is zero
 	// before its first claim, FinishedAt while it is live.
@@ -142,7 +145,10 @@ type Claim struct {
 	Worker string
 	// Lease is how long the turn is the worker's without a heartbeat.
 	Lease time.Duration
-	Now   time.Time
+	// Revision is the hash of the revision that the worker begins turns in. A turn
+	// that has one already keeps its own.
+	Revision string
+	Now      time.Time
 }
 
 // Claimed is a turn with all that is needed to run it.

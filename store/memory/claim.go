@@ -2,7 +2,10 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -50,6 +53,7 @@ func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	}
 	t.setStatus(store.Running, now)
 	t.Worker, t.Fence = c.Worker, t.Fence+1
+	t.Revision = cmp.Or(t.Revision, c.Revision)
 	t.holdLease(c.Lease)
 	return m.claimedTurn(t, s), nil
 }
@@ -90,4 +94,18 @@ func (m *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 		return nil
 	})
 	return lost, err
+}
+
+// LiveRevisions returns the revisions in which live turns began.
+func (m *Store) LiveRevisions(ctx context.Context) ([]string, error) {
+	live := make(map[string]bool)
+	err := m.withLock(ctx, func() error {
+		for _, t := range m.live {
+			if t.Revision != "" {
+				live[t.Revision] = true
+			}
+		}
+		return nil
+	})
+	return slices.Collect(maps.Keys(live)), err
 }

@@ -39,7 +39,7 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 		interactions []db.Interaction
 	)
 	queueRows(&p, &sessions, db.LockSessionOfTurn, c.TurnID)
-	queueRows(&p, &turns, db.ClaimTurn, c.Worker, c.Lease, instant.Time(c.Now), c.TurnID)
+	queueRows(&p, &turns, db.ClaimTurn, c.Worker, c.Lease, instant.Time(c.Now), c.Revision, c.TurnID)
 	queueRows(&p, &snapshots, db.ParentSnapshot, c.TurnID)
 	queueColumn(&p, &state, db.GetState, c.TurnID)
 	queueColumn(&p, &own, db.MessagesOf, c.TurnID)
@@ -142,4 +142,10 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 		}
 	}
 	return lost, nil
+}
+
+// LiveRevisions returns the revisions in which live turns began.
+func (s *Store) LiveRevisions(ctx context.Context) ([]string, error) {
+	found, err := s.queries.LiveRevisions(ctx)
+	return found, wrapError("read the revisions of", "live turns", err)
 }

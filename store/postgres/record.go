@@ -33,7 +33,7 @@ func turnOf(r *db.Turn) *store.Turn {
 		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt), ChangedAt: time.Time(r.ChangedAt), NotBefore: time.Time(r.NotBefore),
 		StartedAt: time.Time(r.StartedAt), FinishedAt: time.Time(r.FinishedAt),
 		Worker: r.Worker, Fence: r.Fence, LeaseUntil: time.Time(r.LeaseUntil), HeartbeatAt: time.Time(r.HeartbeatAt),
-		Admitted: r.Admitted, Strikes: r.Strikes, Seq: uint64(r.Seq), Steps: r.Steps,
+		Admitted: r.Admitted, Strikes: r.Strikes, Seq: uint64(r.Seq), Steps: r.Steps, Revision: r.Revision,
 	}
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,7 +53,7 @@ func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.C
 	}
 	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
 		Worker: t.Worker, Fence: t.Fence, LeaseUntil: toMicros(t.LeaseUntil), HeartbeatAt: toMicros(t.HeartbeatAt), StartedAt: toMicros(t.StartedAt),
-		ParentSnapshotID: t.ParentSnapshotID, At: toMicros(t.UpdatedAt), Made: row.Made,
+		ParentSnapshotID: t.ParentSnapshotID, Revision: t.Revision, At: toMicros(t.UpdatedAt), Made: row.Made,
 	})
 }
 
@@ -93,6 +94,7 @@ func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
 			t.ParentSnapshotID = session.Tip
 		}
 	}
+	t.Revision = cmp.Or(t.Revision, c.Revision)
 	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
 	t.UpdatedAt, t.ChangedAt = now, now
 	// Leases go by the clock of the store, as in Heartbeat and Reap.

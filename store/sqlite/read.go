@@ -68,3 +68,9 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 		})
 	}), nil
 }
+
+// LiveRevisions returns the revisions in which live turns began.
+func (s *Store) LiveRevisions(ctx context.Context) ([]string, error) {
+	found, err := s.queries.LiveRevisions(ctx)
+	return found, wrapError("read the revisions of", "live turns", err)
+}

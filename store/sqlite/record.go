@@ -39,7 +39,7 @@ func turnOf(r *db.Turn) *store.Turn {
 		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), ChangedAt: fromMicros(r.ChangedAt), NotBefore: fromMicros(r.NotBefore),
 		StartedAt: fromMicros(r.StartedAt), FinishedAt: fromMicros(r.FinishedAt),
 		Worker: r.Worker, Fence: r.Fence, LeaseUntil: fromMicros(r.LeaseUntil), HeartbeatAt: fromMicros(r.HeartbeatAt),
-		Admitted: r.Admitted, Strikes: int(r.Strikes), Seq: uint64(r.Seq), Steps: int(r.Steps),
+		Admitted: r.Admitted, Strikes: int(r.Strikes), Seq: uint64(r.Seq), Steps: int(r.Steps), Revision: r.Revision,
 	}
 }
 

@@ -32,12 +32,12 @@ func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 
 const turnColumns = `SELECT made, id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
 	created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps,
-	messages, pruned, request, result, metadata, changed_at FROM turns`
+	messages, pruned, request, result, metadata, changed_at, revision FROM turns`
 
 func turnFields(r *db.Turn) []any {
 	return []any{
 		&r.Made, &r.ID, &r.SessionID, &r.Tenant, &r.Subject, &r.AgentID, &r.Status, &r.Background, &r.SnapshotID, &r.ParentSnapshotID, &r.FromStart,
 		&r.CreatedAt, &r.UpdatedAt, &r.NotBefore, &r.StartedAt, &r.FinishedAt, &r.Worker, &r.Fence, &r.LeaseUntil, &r.HeartbeatAt, &r.Admitted,
-		&r.Strikes, &r.Seq, &r.Steps, &r.Messages, &r.Pruned, &r.Request, &r.Result, &r.Metadata, &r.ChangedAt,
+		&r.Strikes, &r.Seq, &r.Steps, &r.Messages, &r.Pruned, &r.Request, &r.Result, &r.Metadata, &r.ChangedAt, &r.Revision,
 	}
 }

@@ -12,6 +12,7 @@ var claimTests = []test{
 	{name: "EachClaimRaisesTheFence", run: eachClaimRaisesTheFence},
 	{name: "OnlyAPendingTurnIsClaimed", run: onlyAPendingTurnIsClaimed},
 	{name: "ATurnGoesOnFromTheTipOfItsFirstClaim", run: aTurnGoesOnFromTheTipOfItsFirstClaim},
+	{name: "ATurnKeepsTheRevisionOfItsFirstClaim", run: aTurnKeepsTheRevisionOfItsFirstClaim},
 	{name: "ATurnMayGoOnFromAnotherSnapshot", run: aTurnMayGoOnFromAnotherSnapshot},
 	{name: "ATurnMayGoOnFromNothing", run: aTurnMayGoOnFromNothing},
 	{name: "ATurnThatBeginsHasNothingButItsInput", run: aTurnThatBeginsHasNothingButItsInput},
@@ -175,4 +176,24 @@ func aTurnThatGoesOnHasAllItHad(f *fixture) {
 	answered := f.questionOf(&c.Turn, "q2")
 	answered.State, answered.Answer, answered.AnsweredBy, answered.AnsweredAt = store.InteractionAnswered, json.RawMessage(`{"answer":"yes"}`), "ann", f.now
 	wantEqual(f, "its interactions", c.Interactions, []*store.Interaction{f.questionOf(&c.Turn, "q1"), answered})
+}
+
+func aTurnKeepsTheRevisionOfItsFirstClaim(f *fixture) {
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	wantEqual(f, "the revision before the first claim", f.getTurn("t").Revision, "")
+	for _, current := range []string{"first", "second"} {
+		c := f.claimOf("t")
+		c.Revision = current
+		claimed, err := f.Claim(f.Context(), c)
+		wantOK(f, err)
+		wantEqual(f, "the revision that Claim returns", claimed.Turn.Revision, "first")
+		wantEqual(f, "the revision that is kept", f.getTurn("t").Revision, "first")
+		page, err := f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything})
+		wantOK(f, err)
+		wantEqual(f, "the revision in the list", page.Turns[0].Revision, "first")
+		yield := f.commitOf(claimed)
+		yield.Yield = true
+		f.commitTurn(yield)
+	}
 }

@@ -33,7 +33,8 @@ UPDATE turns t SET status = 'running', worker = @worker, fence = t.fence + 1,
     parent_snapshot_id = CASE
         WHEN t.started_at IS NULL AND t.parent_snapshot_id = '' AND NOT t.from_start THEN s.tip
         ELSE t.parent_snapshot_id END,
-    started_at = COALESCE(t.started_at, @now), updated_at = @now, changed_at = @now
+    started_at = COALESCE(t.started_at, @now), revision = CASE t.revision WHEN '' THEN @revision ELSE t.revision END,
+    updated_at = @now, changed_at = @now
 FROM sessions s
 WHERE t.id = @id AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
     AND NOT EXISTS (
@@ -83,3 +84,7 @@ WHERE status = 'pending' AND (admitted OR not_before > @now) AND id > @after ORD
 -- name: SessionAgents :many
 -- SessionAgents returns the agents that turns of a session were made for.
 SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;
+
+-- name: LiveRevisions :many
+-- LiveRevisions returns the revisions in which live turns began.
+SELECT DISTINCT revision FROM turns WHERE status IN ('pending', 'running', 'waiting') AND revision <> '';

@@ -21,7 +21,7 @@ SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 
 
 -- name: ClaimTurn :exec
 UPDATE turns SET status = 'running', admitted = 1, worker = @worker, fence = @fence, lease_until = @lease_until,
-    heartbeat_at = @heartbeat_at, started_at = @started_at, parent_snapshot_id = @parent_snapshot_id, updated_at = @at, changed_at = @at
+    heartbeat_at = @heartbeat_at, started_at = @started_at, parent_snapshot_id = @parent_snapshot_id, revision = @revision, updated_at = @at, changed_at = @at
 WHERE made = @made;
 
 -- name: GetState :one
@@ -48,3 +48,7 @@ UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE ma
 -- name: SessionAgents :many
 -- SessionAgents returns the agents that turns of a session were made for.
 SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;
+
+-- name: LiveRevisions :many
+-- LiveRevisions returns the revisions in which live turns began.
+SELECT DISTINCT revision FROM turns WHERE finished_at = 0 AND revision <> '';

@@ -148,6 +148,7 @@ type Turn struct {
 	LastCommit       string
 	Pruned           bool
 	ChangedAt        instant.Time
+	Revision         string
 }
 
 type TurnState struct {

@@ -378,7 +378,7 @@ func (q *Queries) TurnExists(ctx context.Context, id string) (bool, error) {
 }
 
 const TurnOfKey = `-- name: TurnOfKey :one
-SELECT t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned, t.changed_at FROM turns t JOIN idempotency_keys k ON k.id = t.id WHERE k.scope = $1 AND k.key = $2
+SELECT t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned, t.changed_at, t.revision FROM turns t JOIN idempotency_keys k ON k.id = t.id WHERE k.scope = $1 AND k.key = $2
 `
 
 type TurnOfKeyParams struct {
@@ -421,6 +421,7 @@ func (q *Queries) TurnOfKey(ctx context.Context, arg TurnOfKeyParams) (Turn, err
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }

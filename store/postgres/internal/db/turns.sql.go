@@ -18,21 +18,23 @@ UPDATE turns t SET status = 'running', worker = $1, fence = t.fence + 1,
     parent_snapshot_id = CASE
         WHEN t.started_at IS NULL AND t.parent_snapshot_id = '' AND NOT t.from_start THEN s.tip
         ELSE t.parent_snapshot_id END,
-    started_at = COALESCE(t.started_at, $3), updated_at = $3, changed_at = $3
+    started_at = COALESCE(t.started_at, $3), revision = CASE t.revision WHEN '' THEN $4 ELSE t.revision END,
+    updated_at = $3, changed_at = $3
 FROM sessions s
-WHERE t.id = $4 AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
+WHERE t.id = $5 AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
     AND NOT EXISTS (
         SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.id <> t.id
             AND o.started_at IS NOT NULL AND o.status IN ('pending', 'running', 'waiting')
     )
-RETURNING t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned, t.changed_at
+RETURNING t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned, t.changed_at, t.revision
 `
 
 type ClaimTurnParams struct {
-	Worker string
-	Lease  time.Duration
-	Now    instant.Time
-	ID     string
+	Worker   string
+	Lease    time.Duration
+	Now      instant.Time
+	Revision string
+	ID       string
 }
 
 // ClaimTurn has no row for a turn that cannot be claimed now.
@@ -41,6 +43,7 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) (Turn, err
 		arg.Worker,
 		arg.Lease,
 		arg.Now,
+		arg.Revision,
 		arg.ID,
 	)
 	var i Turn
@@ -76,6 +79,7 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) (Turn, err
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -84,7 +88,7 @@ const EndTurn = `-- name: EndTurn :one
 UPDATE turns SET status = $1, result = $2, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
     admitted = false, finished_at = $3, updated_at = $3, changed_at = $3
 WHERE id = $4
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision
 `
 
 type EndTurnParams struct {
@@ -134,6 +138,7 @@ func (q *Queries) EndTurn(ctx context.Context, arg EndTurnParams) (Turn, error) 
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -150,7 +155,7 @@ func (q *Queries) GetState(ctx context.Context, turnID string) ([]byte, error) {
 }
 
 const GetTurn = `-- name: GetTurn :one
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at FROM turns WHERE id = $1
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision FROM turns WHERE id = $1
 `
 
 func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
@@ -188,6 +193,7 @@ func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -240,7 +246,7 @@ const InsertTurn = `-- name: InsertTurn :one
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
     snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages)
 VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $12, $13, $14, $15)
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision
 `
 
 type InsertTurnParams struct {
@@ -312,12 +318,38 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (Turn, e
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }
 
+const LiveRevisions = `-- name: LiveRevisions :many
+SELECT DISTINCT revision FROM turns WHERE status IN ('pending', 'running', 'waiting') AND revision <> ''
+`
+
+// LiveRevisions returns the revisions in which live turns began.
+func (q *Queries) LiveRevisions(ctx context.Context) ([]string, error) {
+	rows, err := q.db.Query(ctx, LiveRevisions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var revision string
+		if err := rows.Scan(&revision); err != nil {
+			return nil, err
+		}
+		items = append(items, revision)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LockTurn = `-- name: LockTurn :one
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at FROM turns WHERE id = $1 FOR NO KEY UPDATE
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision FROM turns WHERE id = $1 FOR NO KEY UPDATE
 `
 
 func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
@@ -355,6 +387,7 @@ func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -470,7 +503,7 @@ func (q *Queries) RequeueTurns(ctx context.Context, arg RequeueTurnsParams) ([]s
 }
 
 const SelectTurns = `-- name: SelectTurns :many
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at FROM turns
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision FROM turns
 `
 
 // SelectTurns is the beginning of the queries whose conditions vary.
@@ -515,6 +548,7 @@ func (q *Queries) SelectTurns(ctx context.Context) ([]Turn, error) {
 			&i.LastCommit,
 			&i.Pruned,
 			&i.ChangedAt,
+			&i.Revision,
 		); err != nil {
 			return nil, err
 		}
@@ -552,7 +586,7 @@ func (q *Queries) SessionAgents(ctx context.Context, sessionID string) ([]string
 }
 
 const SetBackground = `-- name: SetBackground :one
-UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
+UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision
 `
 
 type SetBackgroundParams struct {
@@ -596,6 +630,7 @@ func (q *Queries) SetBackground(ctx context.Context, arg SetBackgroundParams) (T
 		&i.LastCommit,
 		&i.Pruned,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }

@@ -141,6 +141,7 @@ type Turn struct {
 	Result           []byte
 	Metadata         []byte
 	ChangedAt        int64
+	Revision         string
 }
 
 type TurnState struct {

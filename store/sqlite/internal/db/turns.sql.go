@@ -11,8 +11,8 @@ import (
 
 const claimTurn = `-- name: ClaimTurn :exec
 UPDATE turns SET status = 'running', admitted = 1, worker = ?1, fence = ?2, lease_until = ?3,
-    heartbeat_at = ?4, started_at = ?5, parent_snapshot_id = ?6, updated_at = ?7, changed_at = ?7
-WHERE made = ?8
+    heartbeat_at = ?4, started_at = ?5, parent_snapshot_id = ?6, revision = ?7, updated_at = ?8, changed_at = ?8
+WHERE made = ?9
 `
 
 type ClaimTurnParams struct {
@@ -22,6 +22,7 @@ type ClaimTurnParams struct {
 	HeartbeatAt      int64
 	StartedAt        int64
 	ParentSnapshotID string
+	Revision         string
 	At               int64
 	Made             int64
 }
@@ -34,6 +35,7 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) error {
 		arg.HeartbeatAt,
 		arg.StartedAt,
 		arg.ParentSnapshotID,
+		arg.Revision,
 		arg.At,
 		arg.Made,
 	)
@@ -83,7 +85,7 @@ func (q *Queries) GetState(ctx context.Context, turnID string) ([]byte, error) {
 }
 
 const getTurn = `-- name: GetTurn :one
-SELECT made, id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned, request, result, metadata, changed_at FROM turns WHERE id = ?
+SELECT made, id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned, request, result, metadata, changed_at, revision FROM turns WHERE id = ?
 `
 
 func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
@@ -120,6 +122,7 @@ func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
 		&i.Result,
 		&i.Metadata,
 		&i.ChangedAt,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -197,6 +200,34 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 		arg.ChangedAt,
 	)
 	return err
+}
+
+const liveRevisions = `-- name: LiveRevisions :many
+SELECT DISTINCT revision FROM turns WHERE finished_at = 0 AND revision <> ''
+`
+
+// LiveRevisions returns the revisions in which live turns began.
+func (q *Queries) LiveRevisions(ctx context.Context) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, liveRevisions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var revision string
+		if err := rows.Scan(&revision); err != nil {
+			return nil, err
+		}
+		items = append(items, revision)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const liveTurn = `-- name: LiveTurn :one
