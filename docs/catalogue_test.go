@@ -23,7 +23,7 @@ func allEvents() []event.Data {
 		new(event.StreamReset), new(event.ModelRetry), new(event.InteractionRequest), new(event.RunWaiting),
 		new(event.ContextTrimmed), new(event.ContextCompacted),
 		new(event.LoopDetected), new(event.ToolBudgetExceeded), new(event.ToolCallsOmitted), new(event.HandOff),
-		new(event.CustomPatch), new(event.Artifact),
+		new(event.CustomPatch), new(event.Artifact), new(event.RevisionChanged),
 	}
 }
 

@@ -34,6 +34,7 @@ const (
 	TypeToolBudgetExceeded  Type = "tool_budget_exceeded"
 	TypeToolCallsOmitted    Type = "tool_calls_omitted"
 	TypeHandOff             Type = "hand_off"
+	TypeRevisionChanged     Type = "revision_changed"
 	TypeCustomPatch         Type = "custom_patch"
 	TypeArtifact            Type = "artifact"
 )
@@ -49,6 +50,16 @@ type RunStart struct {
 	// Resumed is set if the turn goes on where it was stopped or suspended.
 	Resumed bool `json:"resumed,omitempty"`
 }
+
+// RevisionChanged reports that a turn goes on in another revision than the one it
+// ran in before. Both are named by the hash of their content.
+type RevisionChanged struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Type returns TypeRevisionChanged.
+func (*RevisionChanged) Type() Type { return TypeRevisionChanged }
 
 // RunFinish ends a turn; exactly one does.
 type RunFinish struct {

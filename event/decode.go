@@ -34,6 +34,7 @@ var constructors = map[Type]func() Data{
 	TypeToolBudgetExceeded:  func() Data { return new(ToolBudgetExceeded) },
 	TypeToolCallsOmitted:    func() Data { return new(ToolCallsOmitted) },
 	TypeHandOff:             func() Data { return new(HandOff) },
+	TypeRevisionChanged:     func() Data { return new(RevisionChanged) },
 	TypeCustomPatch:         func() Data { return new(CustomPatch) },
 	TypeArtifact:            func() Data { return new(Artifact) },
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const kindsOfEvents = 29
+const kindsOfEvents = 30
 
 // all has one event of every kind, and more of those with optional fields.
 func all() []event.Data {
@@ -65,6 +65,7 @@ func all() []event.Data {
 		&event.Artifact{ID: "a2"},
 		&event.ToolCallsOmitted{Omitted: 72, MaxCalls: 128, Message: "72 more calls were not made"},
 		&event.RunWaiting{Interactions: []string{"c1", "perm_c2"}},
+		&event.RevisionChanged{From: "1f0c", To: "9ab2"},
 	}
 }
 
