@@ -30,6 +30,9 @@ type State struct {
 	// Agent is the id of the agent that has the conversation.
 	Agent string        `json:"agent"`
 	Stats plugins.Stats `json:"stats"`
+	// Revision is the one that the turn ran in last; zero for a delegate, which runs in
+	// that of its root turn.
+	Revision StateRevision `json:"revision,omitzero"`
 	// Budgets and Output are those that the turn began with. They also apply after
 	// a handoff.
 	Budgets *spec.Budgets      `json:"budgets,omitempty"`
@@ -71,6 +74,13 @@ type State struct {
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
 
 	SessionState
+}
+
+// StateRevision names a revision by its number, in the process that the turn ran in,
+// and by the hash of its content.
+type StateRevision struct {
+	Number uint64 `json:"number"`
+	Hash   string `json:"hash"`
 }
 
 // SessionState is the session as a turn has changed it so far.

@@ -27,6 +27,18 @@ func (g *generation) addUser() bool {
 	return true
 }
 
+// addAnotherUser adds a user unless all have gone and no new one may come. It reports
+// whether it did.
+func (g *generation) addAnotherUser() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil && g.users == 0 {
+		return false
+	}
+	g.users++
+	return true
+}
+
 // removeUser takes a user away.
 func (g *generation) removeUser() {
 	g.mu.Lock()
@@ -62,8 +74,13 @@ func (s *Store) Acquire() *Revision {
 	}
 }
 
-// Release ends the use of the revision's components that began with Acquire. It is
-// called once for each Acquire, and does not wait.
+// Retain acquires a revision that the caller has acquired already, or one that is
+// current. It reports whether it could: the components of a revision that another one
+// replaced are closed once nobody uses them.
+func (r *Revision) Retain() bool { return r.generation.addAnotherUser() }
+
+// Release ends the use of the revision's components that began with Acquire or Retain.
+// It is called once for each of them, and does not wait.
 func (r *Revision) Release() { r.generation.removeUser() }
 
 // retireRevision closes the components of a revision that are not in the current one, as

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -50,8 +51,8 @@ type Activation struct {
 	err    error
 }
 
-// Prepare resolves what a turn needs in the current revision, and keeps it until
-// Close. It fails if the request cannot begin.
+// Prepare resolves what a turn needs in the revision of the request, and keeps that
+// until Close. It fails if the request cannot begin.
 func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sink) (*Activation, error) {
 	a, err := r.newActivation(ctx, req, sink)
 	if err != nil {
@@ -62,7 +63,12 @@ func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sin
 
 // newActivation is Prepare without the allocation.
 func (r *AgentRuntime) newActivation(ctx context.Context, req *Request, sink event.Sink) (Activation, error) {
-	rev := r.registry.Acquire()
+	rev := req.Revision
+	if rev == nil {
+		rev = r.registry.Acquire()
+	} else if !rev.Retain() {
+		return Activation{}, fmt.Errorf("resolve agent %s: %w", req.AgentID, ErrRevisionClosed)
+	}
 	h, err := r.prepareTurn(ctx, rev, req, sink, nil)
 	if err != nil {
 		rev.Release()
@@ -70,6 +76,9 @@ func (r *AgentRuntime) newActivation(ctx context.Context, req *Request, sink eve
 	}
 	return Activation{host: h, revision: rev}, nil
 }
+
+// Revision returns the revision that the turn resolved in; nil after Close.
+func (a *Activation) Revision() *registry.Revision { return a.revision }
 
 // Close releases the revision that the turn resolved in. It may be called more than
 // once.

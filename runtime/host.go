@@ -28,6 +28,9 @@ type host struct {
 	parent *ancestry
 	// variables are what the turn brought for the prompts of its agents.
 	variables json.RawMessage
+	// before is the hash of the revision that the turn ran in before; empty for a turn
+	// that begins, and for a delegate.
+	before string
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
@@ -106,6 +109,12 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.
 		h.env = plan.Local.Env
 	}
 	h.depth = req.Depth
+	if parent == nil {
+		h.before = req.BegunIn
+		if state != nil && state.Revision.Hash != "" {
+			h.before = state.Revision.Hash
+		}
+	}
 	if parent != nil {
 		h.depth = parent.depth
 	}
@@ -164,6 +173,9 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 // completeState adds what the loop does not know to a state.
 func (h *host) completeState(state *backend.State) {
 	state.Seq = h.seq.Load()
+	if h.parent == nil {
+		state.Revision = backend.StateRevision{Number: h.revision.Number(), Hash: h.revision.Hash()}
+	}
 	state.SessionState = h.session.handOut()
 }
 
@@ -174,6 +186,10 @@ func (h *host) emitStart() {
 		opening.ParentTurnID, opening.ParentCallID = h.parent.turnID, h.parent.callID
 	}
 	h.emit(opening)
+	if h.before != "" && h.before != h.revision.Hash() {
+		h.emit(&event.RevisionChanged{From: h.before, To: h.revision.Hash()})
+		h.before = "" // a turn that is resumed here has not changed it again
+	}
 }
 
 // continueFrom prepares the turn to continue from a state.

@@ -28,6 +28,8 @@ type suspendedDelegate struct {
 // of Run that will not resume the turn; in all other cases such tasks are ended
 // automatically. Ending a task twice is harmless. The errors name the agents whose
 // tasks may still run.
+//
+// The agents are those of the current revision.
 func (r *AgentRuntime) Abandon(ctx context.Context, state *backend.State) error {
 	if state == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -49,6 +50,9 @@ type Request struct {
 	// State continues a turn that was stopped or suspended, with its original
 	// input, history and turn id. The agent is that of the state.
 	State *backend.State
+	// Revision is the one to resolve in; nil is the current one. Whoever names one has
+	// acquired it. The activation acquires it as well, until Close.
+	Revision *registry.Revision
 	// Answers answer what the turn waits for.
 	Answers []interaction.Answer
 
@@ -60,6 +64,9 @@ type Request struct {
 // Persistence stores a turn while it runs, so that another process can continue it.
 // The zero value stores nothing.
 type Persistence struct {
+	// BegunIn is the hash of the revision that the turn began in, for a turn that
+	// continues without a State; empty if it begins.
+	BegunIn string
 	// Checkpoint, if set, receives the turn's state after each step that does not
 	// end it. If it returns backend.ErrYield, the turn stops there without having
 	// ended; any other error fails it.

@@ -13,6 +13,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
@@ -82,6 +83,14 @@ func New(s Settings) *AgentRuntime {
 
 // Revision returns the current revision.
 func (r *AgentRuntime) Revision() *registry.Revision { return r.registry.Current() }
+
+// AcquireRevision returns the current revision, whose components are not closed before
+// its Release is called.
+func (r *AgentRuntime) AcquireRevision() *registry.Revision { return r.registry.Acquire() }
+
+// ErrRevisionClosed reports that a turn was to resolve in a revision whose components
+// are closed already.
+var ErrRevisionClosed = errors.New("the components of the revision are closed")
 
 // Diagnostics returns the warnings and notes of the current revision's dry run.
 func (r *AgentRuntime) Diagnostics() diag.List { return r.registry.Current().Diagnostics() }
