@@ -30,6 +30,10 @@ func nameNotFound(err error, kind, id string) error {
 	return err
 }
 
+// ErrRevisionGone reports that a revision is neither in memory nor in the store, or
+// cannot be made any more.
+var ErrRevisionGone = work.ErrRevisionGone
+
 // InvalidError reports an invalid request.
 type InvalidError struct {
 	// Field is the part of the request that is wrong.
@@ -49,6 +53,8 @@ const (
 	// CodeUnresolved is a turn whose agent did not resolve any more when it was
 	// to go on.
 	CodeUnresolved = work.CodeUnresolved
+	// CodeRevisionGone is a turn whose revision was gone when it was to go on.
+	CodeRevisionGone = work.CodeRevisionGone
 	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
 	// an artifact with a NUL.
 	CodeInvalidText = work.CodeInvalidText

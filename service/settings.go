@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -29,6 +30,12 @@ type Settings struct {
 	// follows every two seconds.
 	Dispatcher dispatch.Dispatcher
 	Bell       dispatch.Bell
+	// Revisions finds the revisions that turns began in and that this process does not
+	// have in memory; nil finds none. Revision decides in which revision turns go on,
+	// and OnRevisionGone what becomes of one whose revision is not found.
+	Revisions      Revisions
+	Revision       RevisionPolicy
+	OnRevisionGone GonePolicy
 	// Worker names this process among those that use the store; empty makes a
 	// new name.
 	Worker string
@@ -71,6 +78,32 @@ type Settings struct {
 
 	_ struct{} // keyed literals only
 }
+
+// Revisions finds revisions by the hash of their content. It is used by many goroutines
+// at once.
+type Revisions = work.Revisions
+
+// RevisionPolicy decides in which revision a turn goes on that was stopped, or waited.
+type RevisionPolicy string
+
+// The policies. The empty one is RevisionPinned.
+const (
+	// RevisionPinned lets a turn go on in the revision that it began in.
+	RevisionPinned RevisionPolicy = "pin"
+	// RevisionLatest lets it go on in the current one.
+	RevisionLatest RevisionPolicy = "latest"
+)
+
+// GonePolicy decides what becomes of a pinned turn whose revision is gone.
+type GonePolicy string
+
+// The policies. The empty one is GoneFails.
+const (
+	// GoneFails ends the turn as failed, with CodeRevisionGone.
+	GoneFails GonePolicy = "fail"
+	// GoneLatest lets it go on in the current revision.
+	GoneLatest GonePolicy = "latest"
+)
 
 // TimeoutPolicy decides what becomes of a turn whose interaction was not answered
 // in time.

@@ -23,6 +23,8 @@ const (
 	// CodeUnresolved is a turn whose agent did not resolve any more when it was
 	// to go on.
 	CodeUnresolved = "unresolved"
+	// CodeRevisionGone is a turn whose revision was gone when it was to go on.
+	CodeRevisionGone = "revision_gone"
 	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
 	// an artifact with a NUL.
 	CodeInvalidText = "invalid_text"
@@ -53,12 +55,16 @@ type Order struct {
 }
 
 // Settings is what a Pool is made of. All fields are required but Runtime, without
-// which the pool claims nothing.
+// which the pool claims nothing, Revisions and Policy.
 type Settings struct {
 	Runtime *runtime.AgentRuntime
 	Store   store.Work
-	Queue   store.Queue
-	Feed    feed
+	// Revisions finds revisions that are not in memory; nil finds none. Policy decides
+	// in which ones turns go on.
+	Revisions Revisions
+	Policy    Policy
+	Queue     store.Queue
+	Feed      feed
 	// Read returns what a claimed turn asks for; with an error it cannot be read.
 	Read func(claimed *store.Claimed, conversation [][]byte) (*Order, error)
 	// End ends a turn from outside.
@@ -79,6 +85,8 @@ type Settings struct {
 type Pool struct {
 	settings Settings
 	draining atomic.Bool
+	// kept are the revisions in which turns wait.
+	kept keptRevisions
 	// isolated is a semaphore of one: held while a turn runs whose next crash would
 	// be its last.
 	isolated chan struct{}
@@ -115,6 +123,7 @@ func (p *Pool) Close() {
 	p.Drain()
 	p.cancel(errClosed)
 	p.tasks.Wait()
+	p.kept.close()
 }
 
 // Heard handles news about a turn, from this or another process. It reports whether

@@ -17,6 +17,7 @@ import (
 // their workers could not give a sign of life either, and are waiting to.
 func (p *Pool) Sweep(ctx context.Context) {
 	p.sendHeartbeat(ctx)
+	p.dropRevisions(ctx)
 	if time.Now().Before(p.truce) {
 		return
 	}

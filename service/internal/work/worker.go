@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/store"
@@ -25,6 +26,8 @@ type worker struct {
 	turn    *store.Turn
 	claimed *store.Claimed
 	log     *recorder
+	// current is the revision in which the turn begins, unless it has begun already.
+	current *registry.Revision
 	// order is what the turn asks for, once it was read.
 	order *Order
 	// stop ends the context that the turn runs under.
@@ -61,7 +64,9 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	claimed, err := p.claimTurn(ctx, turnID)
+	current := p.settings.Runtime.AcquireRevision()
+	defer current.Release()
+	claimed, err := p.claimTurn(ctx, turnID, current.Hash())
 	if err != nil {
 		if !isDeclined(err) {
 			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
@@ -72,7 +77,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
-	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, stop: stop}
+	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, current: current, stop: stop}
 	w.log = newRecorder(ctx, p, w.turn, w.stopLost)
 	defer p.registerWorker(w)()
 	defer w.log.close()
@@ -107,12 +112,12 @@ func isDeclined(err error) bool {
 
 // claimTurn claims a turn. A store that cannot be reached is asked again: the job
 // would be lost otherwise.
-func (p *Pool) claimTurn(ctx context.Context, turnID string) (*store.Claimed, error) {
+func (p *Pool) claimTurn(ctx context.Context, turnID, revision string) (*store.Claimed, error) {
 	var claimed *store.Claimed
 	again := backoff.WithContext(backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
 	err := backoff.Retry(func() (err error) {
-		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Now: p.now()})
+		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: revision, Now: p.now()})
 		if err != nil && isDeclined(err) {
 			return backoff.Permanent(err)
 		}
@@ -180,6 +185,12 @@ func (w *worker) runTurn(ctx context.Context) error {
 	if err != nil {
 		return w.endUnstarted(ctx, &unresolvedError{err})
 	}
+	rev, err := w.acquireRevision(ctx)
+	if err != nil {
+		return w.endUnstarted(ctx, err)
+	}
+	defer rev.Release()
+	w.order.Request.Revision = rev
 	a, err := w.pool.settings.Runtime.Prepare(ctx, w.order.Request, w.log)
 	if err != nil {
 		return w.endUnstarted(ctx, &unresolvedError{err})
@@ -205,6 +216,7 @@ func (w *worker) runActivation(ctx context.Context, a *runtime.Activation) error
 	case runtime.Yielded:
 		return w.log.commitEnd(ctx, ending{state: a.Leave(nil).State, yield: true})
 	case runtime.Suspended:
+		w.pool.kept.keep(a.Revision())
 		out := a.Suspend()
 		return w.log.commitEnd(ctx, ending{state: out.State, interactions: out.Interactions})
 	case runtime.Lost:
@@ -266,6 +278,8 @@ func (w *worker) endUnstarted(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, new(*unreadableError)):
 		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+	case cause == nil && errors.As(err, new(*goneError)):
+		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodeRevisionGone, Detail: err.Error()})
 	case cause == nil && errors.As(err, new(*unresolvedError)):
 		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
 	case cause == nil:
@@ -339,14 +353,16 @@ func (w *worker) newSnapshot(a *runtime.Activation, out *runtime.Result) (*store
 // failTurn ends a turn that cannot be run, and what an earlier worker began for it at
 // peers.
 func (w *worker) failTurn(ctx context.Context, why event.Termination) error {
-	result, err := json.Marshal(event.Outcome{Termination: why})
+	out := w.progress()
+	out.Termination = why
+	result, err := json.Marshal(&out)
 	if err != nil {
 		return err
 	}
-	w.log.replaceLast(&event.RunFinish{Status: why.Status(), Termination: why})
+	w.log.replaceLast(out.RunFinish())
 	w.logFailure(why.Code, zap.String("detail", why.Detail))
 	left := w.pool.peerTasks(ctx, w.turn.ID)
-	if err := w.log.commitEnd(ctx, ending{status: store.Failed, result: result}); err != nil {
+	if err := w.log.commitEnd(ctx, ending{status: store.Failed, result: result, steps: out.Steps}); err != nil {
 		return err
 	}
 	w.pool.Abandon(w.turn.ID, left)

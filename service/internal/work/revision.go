@@ -1,0 +1,190 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/registry"
+	"go.uber.org/zap"
+)
+
+// Revisions finds the revisions that this process does not have any more, or never had.
+type Revisions interface {
+	// Acquire returns the revision with a hash, whose components are not closed before
+	// its Release is called. The error is ErrRevisionGone, or says what cannot be had,
+	// for a revision that this process cannot make; any other error is tried again.
+	Acquire(ctx context.Context, hash string) (*registry.Revision, error)
+}
+
+// ErrRevisionGone reports that a revision is neither in memory nor in the store, or
+// cannot be made any more.
+var ErrRevisionGone = errors.New("the revision is gone")
+
+// Policy decides in which revision turns go on.
+type Policy struct {
+	// Latest lets turns go on in the current revision. Otherwise they go on in the one
+	// they ran in before.
+	Latest bool
+	// LatestIfGone lets a turn go on in the current revision if the one that it ran in
+	// before is gone. Otherwise the turn fails.
+	LatestIfGone bool
+}
+
+// revisionInterval is how often a process looks which revisions are still needed.
+const revisionInterval = 10 * time.Second
+
+// keptRevisions are those in which turns of this process wait.
+type keptRevisions struct {
+	mu     sync.Mutex
+	byHash map[string]*registry.Revision
+	closed bool
+	// checked is when it was last looked which ones are needed. Used by the goroutine
+	// that sweeps.
+	checked time.Time
+}
+
+// keep holds a revision until no live turn needs it. The caller has acquired it.
+func (k *keptRevisions) keep(rev *registry.Revision) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.byHash[rev.Hash()]; ok || k.closed || !rev.Retain() {
+		return
+	}
+	if k.byHash == nil {
+		k.byHash = make(map[string]*registry.Revision)
+	}
+	k.byHash[rev.Hash()] = rev
+}
+
+// acquire returns a revision that is kept, or nil.
+func (k *keptRevisions) acquire(hash string) *registry.Revision {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if rev, ok := k.byHash[hash]; ok && rev.Retain() {
+		return rev
+	}
+	return nil
+}
+
+// hasOther reports whether a revision other than the given one is kept.
+func (k *keptRevisions) hasOther(hash string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for kept := range k.byHash {
+		if kept != hash {
+			return true
+		}
+	}
+	return false
+}
+
+// dropExcept releases all revisions but those with the given hashes.
+func (k *keptRevisions) dropExcept(needed []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for hash, rev := range k.byHash {
+		if !slices.Contains(needed, hash) {
+			delete(k.byHash, hash)
+			rev.Release()
+		}
+	}
+}
+
+// close releases all, and keeps no more.
+func (k *keptRevisions) close() {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.dropExcept(nil)
+}
+
+// dropRevisions releases the revisions in which no turn waits any more.
+func (p *Pool) dropRevisions(ctx context.Context) {
+	if time.Since(p.kept.checked) < revisionInterval || p.settings.Runtime == nil {
+		return
+	}
+	current := p.settings.Runtime.Revision().Hash()
+	if !p.kept.hasOther(current) {
+		return
+	}
+	p.kept.checked = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, p.settings.Lease)
+	defer cancel()
+	needed, err := p.settings.Store.LiveRevisions(ctx)
+	if err != nil {
+		p.logError(ctx, "reading the revisions of live turns failed", err)
+		return
+	}
+	p.kept.dropExcept(append(needed, current))
+}
+
+// goneError reports that the revision in which a turn ran is gone.
+type goneError struct {
+	hash string
+	err  error
+}
+
+func (e *goneError) Error() string {
+	return fmt.Sprintf("the turn cannot go on in the revision %.12s that it began in: %v", e.hash, e.err)
+}
+
+// acquireRevision returns the revision that the turn goes on in, acquired, and notes
+// in the request in which one it ran before.
+func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error) {
+	req, policy := w.order.Request, w.pool.settings.Policy
+	before := w.turn.Revision
+	if req.State != nil && req.State.Revision.Hash != "" {
+		before = req.State.Revision.Hash
+	}
+	req.BegunIn = before
+	if before == "" || before == w.current.Hash() || policy.Latest {
+		w.current.Retain()
+		return w.current, nil
+	}
+	rev, err := w.pool.findRevision(ctx, before)
+	switch {
+	case err == nil || !errors.Is(err, ErrRevisionGone):
+		return rev, err
+	case policy.LatestIfGone:
+		w.pool.settings.Logger.Warn("revision gone; turn goes on in the current one", zap.String("turn_id", w.turn.ID),
+			zap.String("revision", before), zap.Error(err))
+		w.current.Retain()
+		return w.current, nil
+	default:
+		return nil, &goneError{hash: before, err: err}
+	}
+}
+
+// findRevision acquires a revision that is not current.
+func (p *Pool) findRevision(ctx context.Context, hash string) (*registry.Revision, error) {
+	if rev := p.kept.acquire(hash); rev != nil {
+		return rev, nil
+	}
+	if p.settings.Revisions == nil {
+		return nil, ErrRevisionGone
+	}
+	return p.settings.Revisions.Acquire(ctx, hash)
+}
+
+// progress returns what a claimed turn that cannot go on has come to.
+func (w *worker) progress() event.Outcome {
+	state := new(backend.State)
+	if len(w.claimed.State) == 0 || json.Unmarshal(w.claimed.State, state) != nil {
+		return event.Outcome{}
+	}
+	o := event.Outcome{
+		Agent: state.Agent, Revision: state.Revision.Number, Response: state.Response, FinishReason: state.FinishReason,
+		Steps: state.Stats.Steps, Usage: state.Stats.Usage,
+	}
+	if state.Stats.Currency != "" {
+		o.Cost = &event.Cost{Amount: state.Stats.Cost, Currency: state.Stats.Currency}
+	}
+	return o
+}
