@@ -233,7 +233,7 @@ func TestSchemaAndLoaderAgree(t *testing.T) {
 		{"version: 1\nstore: {retention: {turns: 1h}}\n", false},
 		{"version: 1\nstore: {retention: {keys: 24}}\n", false},
 		{"version: 1\nstore: sqlite\n", false},
-		{"version: 1\nturns: {concurrency: 1, per_tenant: 0, lease: 1s, strikes: 1, interaction_timeout: 0s, on_interaction_timeout: fail, indeterminate: ask, grace: 0s}\n", true},
+		{"version: 1\nturns: {concurrency: 1, per_tenant: 0, lease: 1s, strikes: 1, interaction_timeout: 0s, on_interaction_timeout: fail, indeterminate: ask, revision: latest, on_revision_gone: fail, grace: 0s}\n", true},
 		{"version: 1\nturns: {concurrency: 0}\n", false},
 		{"version: 1\nturns: {per_tenant: -1}\n", false},
 		{"version: 1\nturns: {on_interaction_timeout: ask}\n", false},

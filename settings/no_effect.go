@@ -71,6 +71,8 @@ func (s *Store) warnNoEffect() diag.List {
 // warnNoEffect returns warnings of what is to happen and never does.
 func (t *Turns) warnNoEffect() diag.List {
 	var list diag.List
+	warnIneffective(&list, t.OnRevisionGone != "" && t.Revision == revisionLatest, "on_revision_gone",
+		"on_revision_gone never applies: with the revision latest no turn needs an earlier one")
 	warnIneffective(&list, t.OnInteractionTimeout != "" && t.InteractionTimeout == 0, "on_interaction_timeout",
 		"on_interaction_timeout never applies: interaction_timeout is 0, which is for ever")
 	return list

@@ -83,8 +83,9 @@ var judged = map[string]map[string]settingCase{
 	},
 	"turns": {
 		"concurrency": always, "per_tenant": always, "lease": always, "strikes": always, "interaction_timeout": always,
+		"on_revision_gone":       {`{"on_revision_gone":"latest","revision":"latest"}`, `{"on_revision_gone":"latest"}`},
 		"on_interaction_timeout": {`{"on_interaction_timeout":"fail"}`, `{"on_interaction_timeout":"fail","interaction_timeout":"1s"}`},
-		"indeterminate":          always, "grace": always,
+		"indeterminate":          always, "grace": always, "revision": always,
 	},
 }
 

@@ -28,6 +28,14 @@ const (
 	IndeterminateAsk   = "ask"
 )
 
+// In which revision a turn goes on, and what becomes of it if that is gone.
+const (
+	revisionPinned = "pin"
+	revisionLatest = "latest"
+	goneFails      = "fail"
+	goneLatest     = "latest"
+)
+
 // Turns configures how a process works on turns that are kept in a store. Absent
 // fields have the defaults named in their descriptions.
 type Turns struct {
@@ -38,6 +46,8 @@ type Turns struct {
 	InteractionTimeout   spec.Duration  `json:"interaction_timeout,omitempty" default:"0s" doc:"How long a turn waits for a person; 0 is for ever. A turn that waits keeps its session busy."`
 	OnInteractionTimeout string         `json:"on_interaction_timeout,omitempty" enum:"cancel|fail" default:"cancel" doc:"What becomes of a turn whose person did not answer in time: with cancel the call is refused and the turn goes on, with fail the turn ends."`
 	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What becomes of a call of a tool with the effect once that was under way when the process died: error tells the model that its outcome is unknown, ask asks a person. It is never repeated."`
+	Revision             string         `json:"revision,omitempty" enum:"pin|latest" default:"pin" doc:"In which revision of the configuration a turn goes on that was interrupted or waited: with pin in the one that it began in, with latest in the current one."`
+	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"fail" doc:"What becomes of a pinned turn whose revision is gone: with fail the turn ends, with latest it goes on in the current revision."`
 	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is told to end waits for the steps under way. What is not done by then is cut short and run again."`
 }
 
@@ -86,6 +96,8 @@ func (t *Turns) Validate() diag.List {
 	list = append(list, check.NotNegativeSpan("interaction_timeout", &t.InteractionTimeout)...)
 	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, timeoutCancels, timeoutFails)...)
 	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
+	list = append(list, check.OneOf("revision", t.Revision, revisionPinned, revisionLatest)...)
+	list = append(list, check.OneOf("on_revision_gone", t.OnRevisionGone, goneFails, goneLatest)...)
 	list = append(list, check.NotNegativeSpan("grace", t.Grace)...)
 	return append(list, t.warnNoEffect()...)
 }
