@@ -161,8 +161,9 @@ func TestAnotherProcessGoesOnWithAPinnedTurn(t *testing.T) {
 		prompt string
 	}{
 		"found":                   {found: true, status: store.Succeeded, prompt: "old"},
-		"gone":                    {status: store.Failed},
+		"gone":                    {status: store.Succeeded, prompt: "new"},
 		"gone, goes on in latest": {gone: service.GoneLatest, status: store.Succeeded, prompt: "new"},
+		"gone, fails":             {gone: service.GoneFails, status: store.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept := newMemory(t)

@@ -97,7 +97,7 @@ const (
 // GonePolicy decides what becomes of a pinned turn whose revision is gone.
 type GonePolicy string
 
-// The policies. The empty one is GoneFails.
+// The policies. The empty one is GoneLatest.
 const (
 	// GoneFails ends the turn as failed, with CodeRevisionGone.
 	GoneFails GonePolicy = "fail"
