@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc vet lint unit race plain docs bench gate weigh fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc vet lint unit race plain docs bench bench-all flames gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -72,8 +72,23 @@ sqlc: ## generate the code of the queries in store/ anew
 docs: ## the commands and configurations in the documentation
 	go test ./docs/...
 
-bench: ## all benchmarks, with allocations
+# A loop runs in the same process in turns with what is measured; COUNT repetitions
+# give the medians and the spread of the rest.
+COUNT ?= 5
+COMPARED := Turn|TurnGuarded|TurnTraced|ConcurrentTurns|HTTPTurn|Resolve|ResolveEphemeral|Delegate|A2AStream|Publish|DurableTurn
+
+bench: ## what a turn costs beside a hand-written loop: the tables of the documentation
+	@mkdir -p build
+	go test -run '^$$' -bench '^Benchmark($(COMPARED))$$' -benchtime 0.3s -count $(COUNT) -benchmem -timeout 60m ./bench ./resolve \
+		| go run ./bench/internal/table
+
+bench-all: ## all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
+
+flames: ## draw the flame graphs of the documentation
+	@bench/flame turn '^BenchmarkTurn$$/^deltas=1$$' 'A turn: two model calls, one tool call' 'bench\.floor|bench\.loopSubject'
+	@bench/flame kept-turn '^BenchmarkDurableTurn$$/^sqlite$$' 'A turn that SQLite keeps, 64 at a time' '^$$'
+	@bench/flame http-run '^BenchmarkWholeRuns$$' 'A run over HTTP, 32 at a time, kept in SQLite' '^$$'
 
 gate: ## the allocations of the hot paths, which are exact
 	go test -count=1 -run 'TestAllocations' ./bench

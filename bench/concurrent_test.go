@@ -75,11 +75,9 @@ func benchmarkConcurrentTurns(b *testing.B, n int) {
 		wall, used = measure(loop)
 		loops[i] = cost{wall: wall.Seconds() * 1000, cpu: float64(used.Microseconds()) / float64(n)}
 	}
-	wall := func(c cost) float64 { return c.wall }
-	used := func(c cost) float64 { return c.cpu }
-	b.ReportMetric(medianOf(turns, wall), "ms/turns")
-	b.ReportMetric(medianOf(loops, wall), "ms/loops")
-	b.ReportMetric(medianOf(turns, used), "cpu-µs/turn")
-	b.ReportMetric(medianOf(loops, used), "cpu-µs/loop")
-	b.ReportMetric(medianOf(turns, wall)/medianOf(loops, wall), "x/loop")
+	reportRatio(b, turns, loops)
+	b.ReportMetric(medianOf(turns, wallTime), "ms/turns")
+	b.ReportMetric(medianOf(loops, wallTime), "ms/loops")
+	b.ReportMetric(medianOf(turns, cpuTime), "cpu-µs/turn")
+	b.ReportMetric(medianOf(loops, cpuTime), "cpu-µs/loop")
 }

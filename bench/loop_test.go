@@ -30,22 +30,31 @@ type cost struct{ wall, cpu float64 }
 func compareWithLoop(b *testing.B, turn, loop subject) {
 	b.Helper()
 	turns, loops := make([]cost, compareRounds), make([]cost, compareRounds)
-	ratios := make([]float64, compareRounds)
 	measureRound(b, turn)
 	measureRound(b, loop) // these two only warm up
 	for i := range compareRounds {
 		turns[i], loops[i] = measureRound(b, turn), measureRound(b, loop)
+	}
+	reportRatio(b, turns, loops)
+	b.ReportMetric(medianOf(turns, wallTime)/1000, "µs/turn")
+	b.ReportMetric(medianOf(loops, wallTime)/1000, "µs/loop")
+	b.ReportMetric(medianOf(turns, cpuTime)/1000, "cpu-µs/turn")
+	b.ReportMetric(medianOf(loops, cpuTime)/1000, "cpu-µs/loop")
+}
+
+func wallTime(c cost) float64 { return c.wall }
+func cpuTime(c cost) float64  { return c.cpu }
+
+// reportRatio reports the ratio of the times, and its spread over the rounds.
+func reportRatio(b *testing.B, turns, loops []cost) {
+	b.Helper()
+	ratios := make([]float64, len(turns))
+	for i := range turns {
 		ratios[i] = turns[i].wall / loops[i].wall
 	}
-	wall := func(c cost) float64 { return c.wall }
-	cpu := func(c cost) float64 { return c.cpu }
 	slices.Sort(ratios)
-	b.ReportMetric(medianOf(turns, wall)/medianOf(loops, wall), "x/loop")
-	b.ReportMetric((ratios[compareRounds*3/4]-ratios[compareRounds/4])/2, "x/loop-spread")
-	b.ReportMetric(medianOf(turns, wall)/1000, "µs/turn")
-	b.ReportMetric(medianOf(loops, wall)/1000, "µs/loop")
-	b.ReportMetric(medianOf(turns, cpu)/1000, "cpu-µs/turn")
-	b.ReportMetric(medianOf(loops, cpu)/1000, "cpu-µs/loop")
+	b.ReportMetric(medianOf(turns, wallTime)/medianOf(loops, wallTime), "x/loop")
+	b.ReportMetric((ratios[len(ratios)*3/4]-ratios[len(ratios)/4])/2, "x/loop-spread")
 }
 
 // measureRound runs a subject once and returns its cost.

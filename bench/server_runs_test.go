@@ -75,6 +75,20 @@ func BenchmarkRunCreation(b *testing.B) {
 	})
 }
 
+// BenchmarkWholeRuns measures runs of two model calls, from the request to the last
+// event, 32 at a time.
+func BenchmarkWholeRuns(b *testing.B) {
+	const runs = 1600
+	s := serveRuns(b, onDisk(b, 128))
+	for b.Loop() {
+		o := s.order("whole")
+		o.Clients, o.Runs, o.Body = overheadClients, runs, twoCalls
+		_, end := runClients(b, o)
+		end()
+	}
+	b.ReportMetric(runs*float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
+
 // BenchmarkLiveStreams measures how long an event takes from the model to the
 // client: 500 runs say something 20 times a second, and each is streamed to one
 // client.
