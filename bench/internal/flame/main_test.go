@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func TestDraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	for d := xml.NewDecoder(strings.NewReader(out.String())); ; {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatalf("the graph is not XML: %v", err)
