@@ -19,18 +19,15 @@ import (
 
 // host serves one running turn.
 type host struct {
-	runtime  *AgentRuntime
-	revision *registry.Revision
-	where    backend.Backend
-	job      *backend.Job
+	runtime *AgentRuntime
+	where   backend.Backend
+	job     *backend.Job
+	binding
 	identity
 	speaker
 	parent *ancestry
 	// variables are what the turn brought for the prompts of its agents.
 	variables json.RawMessage
-	// before is the hash of the revision that the turn ran in before; empty for a turn
-	// that begins, and for a delegate.
-	before string
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
@@ -45,6 +42,14 @@ type host struct {
 	// context ends.
 	overdue time.Time
 	emission
+}
+
+// binding is the revision that a turn resolves in.
+type binding struct {
+	revision *registry.Revision
+	// before is the hash of the revision that the turn ran in before; empty for a turn
+	// that begins, and for a delegate.
+	before string
 }
 
 // identity holds a turn's ids and its owner.
@@ -91,7 +96,7 @@ var _ backend.Host = (*host)(nil)
 
 func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
-		runtime: r, revision: plan.Revision, parent: parent, variables: req.Variables, journal: req.Journal,
+		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, journal: req.Journal,
 		session:  newSessionState(req, state, parent, r.newID),
 		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant}, speaker: speaker{agent: plan.Agent.ID},
 		emission: emission{sink: sink},

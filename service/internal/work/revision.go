@@ -180,8 +180,7 @@ func (w *worker) progress() event.Outcome {
 		return event.Outcome{}
 	}
 	o := event.Outcome{
-		Agent: state.Agent, Revision: state.Revision.Number, Response: state.Response, FinishReason: state.FinishReason,
-		Steps: state.Stats.Steps, Usage: state.Stats.Usage,
+		Agent: state.Agent, Revision: state.Revision.Number, Steps: state.Stats.Steps, Usage: state.Stats.Usage,
 	}
 	if state.Stats.Currency != "" {
 		o.Cost = &event.Cost{Amount: state.Stats.Cost, Currency: state.Stats.Currency}
