@@ -18,7 +18,7 @@ var sought = map[string][]string{
 	"NewWebhook":     {"Scope.Owner.Tenant", "Scope.Owner.Subject", "Webhook.TurnID", "Webhook.SessionID", "Webhook.Owner.Tenant", "Webhook.Owner.Subject"},
 	"AdvanceWebhook": {"HeldWebhook.TurnID", "HeldWebhook.ID"},
 	// Of a new turn, the store chooses these.
-	"NewTurn": {"Turn.Status", "Turn.Worker"},
+	"NewTurn": {"Turn.Status", "Turn.Worker", "Turn.Revision"},
 }
 
 func TestEveryTextThatIsStoredIsChecked(t *testing.T) {
