@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,6 +31,8 @@ type Watched struct {
 	Idle time.Duration
 	// Breaker refuses calls while it is open, and counts them; nil for none.
 	Breaker *Breaker
+
+	silences silences
 }
 
 var _ Executor = (*Watched)(nil)
@@ -49,8 +52,10 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 			return
 		}
 		own, cancel := context.WithCancel(ctx)
-		s.startWatching(cancel)
-		defer s.stopWatching()
+		s.cancel = cancel
+		defer cancel()
+		w.silences.add(s)
+		defer w.silences.remove(s)
 		w.readStream(own, req, s)
 	}
 }
@@ -96,13 +101,12 @@ type watch struct {
 
 	idle   time.Duration
 	begun  time.Time
-	timer  *time.Timer
 	cancel context.CancelFunc
 	// deadline is when the stream will have been silent for too long, counted
-	// from begun, or one of the marks below. It moves with each event. Moving
-	// the timer each time would cost more; it looks at the deadline when it
-	// fires.
+	// from begun, or one of the marks below. It moves with each event.
 	deadline atomic.Int64
+	// next and previous are the streams beside it in a list of silences.
+	next, previous *watch
 }
 
 // What a deadline may be besides a time.
@@ -111,44 +115,104 @@ const (
 	waiting = -1
 	// silent is a stream that was cancelled because it was silent.
 	silent = -2
-	// stopped is a stream that is over.
-	stopped = -3
 )
 
-// startWatching begins to watch a stream, which cancel ends.
-func (s *watch) startWatching(cancel context.CancelFunc) {
-	s.begun, s.cancel = time.Now(), cancel
+// silences cancels the streams of an executor that are silent for too long. They
+// share one timer, which looks at their deadlines when it fires: moving it with each
+// event would cost more, and so would a timer for each stream.
+type silences struct {
+	mu sync.Mutex
+	// first is the stream that was added last.
+	first *watch
+	timer *time.Timer
+	// armed is set while the timer runs, and fires is when it does so.
+	armed bool
+	fires time.Time
+}
+
+// add begins to watch a stream.
+func (l *silences) add(s *watch) {
+	s.begun = time.Now()
 	s.deadline.Store(int64(s.idle))
-	// The timer is set only once s.timer can be seen by what it calls.
-	s.timer = time.AfterFunc(1<<63-1, s.checkDeadline)
-	s.timer.Reset(s.idle)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.next = l.first; s.next != nil {
+		s.next.previous = s
+	}
+	l.first = s
+	if end := s.begun.Add(s.idle); !l.armed || end.Before(l.fires) {
+		l.setTimer(end, s.idle)
+	}
 }
 
-func (s *watch) stopWatching() {
-	s.deadline.Store(stopped)
-	s.timer.Stop()
-	s.cancel()
+// remove ends the watch of a stream. The timer is left running: the next stream
+// probably begins before it fires.
+func (l *silences) remove(s *watch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.previous != nil {
+		s.previous.next = s.next
+	} else {
+		l.first = s.next
+	}
+	if s.next != nil {
+		s.next.previous = s.previous
+	}
+	s.next, s.previous = nil, nil
 }
 
-// checkDeadline is called when the timer fires. It cancels the stream, or sets the
-// timer anew when there was an event in the meantime.
-func (s *watch) checkDeadline() {
-	for {
-		at, left := s.deadline.Load(), s.idle
-		switch at {
-		case stopped, silent:
-			return
-		case waiting:
-		default:
-			left = time.Duration(at) - time.Since(s.begun)
+// setTimer makes the timer fire at a time, which is so long from now.
+func (l *silences) setTimer(at time.Time, left time.Duration) {
+	l.armed, l.fires = true, at
+	if l.timer == nil {
+		l.timer = time.AfterFunc(left, l.check)
+		return
+	}
+	l.timer.Reset(left)
+}
+
+// check is called when the timer fires. It cancels the streams that are silent, and
+// sets the timer anew as long as there are others.
+func (l *silences) check() {
+	var ended []context.CancelFunc
+	defer func() {
+		for _, cancel := range ended {
+			cancel()
 		}
-		if left > 0 {
-			s.timer.Reset(left)
-			return
+	}()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, next := time.Now(), time.Duration(-1)
+	for s := l.first; s != nil; s = s.next {
+		left, ok := s.timeLeft(now)
+		switch {
+		case !ok:
+			ended = append(ended, s.cancel)
+		case next < 0 || left < next:
+			next = left
+		}
+	}
+	if l.armed = next >= 0; l.armed {
+		l.setTimer(now.Add(next), next)
+	}
+}
+
+// timeLeft returns how long the stream may still be silent, and marks it as silent
+// when that is over.
+func (s *watch) timeLeft(now time.Time) (time.Duration, bool) {
+	for {
+		at := s.deadline.Load()
+		switch at {
+		case silent:
+			return s.idle, true // it was cancelled and has not ended yet
+		case waiting:
+			return s.idle, true
+		}
+		if left := time.Duration(at) - now.Sub(s.begun); left > 0 {
+			return left, true
 		}
 		if s.deadline.CompareAndSwap(at, silent) {
-			s.cancel()
-			return
+			return 0, false
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (h *host) runJob(ctx context.Context) (o outcome) {
 		o = outcome{err: p}
 	})
 	h.emitStart()
-	o.result, o.err = h.where.Execute(ctx, h.job, h.backendHost())
+	o.result, o.err = h.where.Execute(ctx, &h.job, h.backendHost())
 	if o.err != nil {
 		_ = o.err.Error() // an error with a nil pointer panics here, where it is recovered
 	}

@@ -21,7 +21,7 @@ import (
 type host struct {
 	runtime *AgentRuntime
 	where   backend.Backend
-	job     *backend.Job
+	job     backend.Job
 	binding
 	identity
 	speaker
@@ -31,7 +31,7 @@ type host struct {
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
-	session *sessionState
+	session sessionState
 	// journal records calls in the middle of a step; nil if nobody keeps it.
 	journal backend.Journaler
 	// watch receives what the turn waits for; nil if nobody answers.
@@ -97,10 +97,10 @@ var _ backend.Host = (*host)(nil)
 func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
 		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, journal: req.Journal,
-		session:  newSessionState(req, state, parent, r.newID),
 		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant}, speaker: speaker{agent: plan.Agent.ID},
 		emission: emission{sink: sink},
 	}
+	h.session.beginTurn(req, state, parent, r.newID)
 	if h.sink == nil {
 		h.sink = event.Discard
 	}
@@ -126,9 +126,10 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.
 	return h
 }
 
-// newJob returns the job for the backend.
-func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *backend.Job {
-	job := &backend.Job{
+// setJob sets the job for the backend.
+func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
+	job := &h.job
+	*job = backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
 		Session: req.Session, State: state, Indeterminate: req.Indeterminate,
@@ -153,7 +154,6 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 	if state != nil {
 		h.seq.Store(state.Seq)
 	}
-	return job
 }
 
 // budgetsOf returns the budgets of an agent. A cost limit without a currency gets
@@ -253,7 +253,7 @@ func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backe
 }
 
 // Session returns the session that the turn belongs to.
-func (h *host) Session() tools.Session { return h.session }
+func (h *host) Session() tools.Session { return &h.session }
 
 // FlushSession emits the changes of the session.
 func (h *host) FlushSession() {

@@ -45,7 +45,7 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	}
 	h := r.newHost(plan, req, state, sink, parent)
 	h.where = where
-	h.job = h.newJob(plan, req, state)
+	h.setJob(plan, req, state)
 	if state != nil {
 		h.delegates.restoreFrom(state)
 	}

@@ -74,9 +74,9 @@ type sessionChange struct {
 
 var _ tools.Session = (*sessionState)(nil)
 
-// newSessionState returns the session of a turn that begins or resumes.
-func newSessionState(req *Request, state *backend.State, parent *ancestry, newID func() string) *sessionState {
-	s := &sessionState{snapshotID: req.SnapshotID, parentID: req.ParentSnapshotID, newID: newID, view: req.ShowCustom}
+// beginTurn makes it the session of a turn that begins or resumes.
+func (s *sessionState) beginTurn(req *Request, state *backend.State, parent *ancestry, newID func() string) {
+	s.snapshotID, s.parentID, s.newID, s.view = req.SnapshotID, req.ParentSnapshotID, newID, req.ShowCustom
 	if parent != nil {
 		s.root = parent.session
 	}
@@ -91,7 +91,6 @@ func newSessionState(req *Request, state *backend.State, parent *ancestry, newID
 			s.changes = append(s.changes, sessionChange{custom: s.state.Custom})
 		}
 	}
-	return s
 }
 
 // rootSession returns the session that artifacts are stored in.

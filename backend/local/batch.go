@@ -96,22 +96,18 @@ func (b *batch) startCall(ctx context.Context, i int) {
 	c := b.calls[i]
 	c.applyMove(moveStart)
 	b.running++
-	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
-		ctx, c.cancel = context.WithTimeout(ctx, limit)
-	} else {
-		ctx, c.cancel = context.WithCancel(ctx)
-	}
-	ctx, c.span = b.span.StartTool(ctx, telemetry.ToolCall{
-		ID: c.ID, Name: c.Name, Effect: string(c.entry.Descriptor.EffectClass()), Source: string(c.entry.Source.Kind),
-		AgentID: b.agent.ID, Arguments: c.Arguments,
-	})
-	h := &callHost{Session: b.host.Session(), batch: b, index: i, ctx: ctx, entry: c.entry, cancel: c.cancel, call: tools.Call{
+	h := &callHost{Session: b.host.Session(), batch: b, index: i, entry: c.entry, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
 		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed,
 	}}
-	h.call.Host, h.call.Session = h, h
-	h.inTime = context.AfterFunc(ctx, h.beginPatience)
+	h.call.Host, h.call.Session, h.life.host = h, h, h
+	h.life.beginCall(ctx, c.begun, c.entry.Descriptor.Limit())
+	c.life = &h.life
+	h.ctx, c.span = b.span.StartTool(c.life, telemetry.ToolCall{
+		ID: c.ID, Name: c.Name, Effect: string(c.entry.Descriptor.EffectClass()), Source: string(c.entry.Source.Kind),
+		AgentID: b.agent.ID, Arguments: c.Arguments,
+	})
 	if aside := b.job.RunAside; aside != nil {
 		aside(h.run)
 	} else {
@@ -212,7 +208,7 @@ func (b *batch) close() {
 	b.closeInbox()
 	for _, c := range b.calls {
 		if c.phase == callRunning {
-			c.cancel()
+			c.life.cancel()
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -26,8 +25,8 @@ type call struct {
 	outcome event.CallOutcome
 	skipped bool
 	begun   time.Time
-	// cancel ends the context of a call that is executed.
-	cancel context.CancelFunc
+	// life is the context of a call that is executed.
+	life *callContext
 	// span observes the call.
 	span telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.

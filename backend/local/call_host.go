@@ -21,11 +21,12 @@ type callHost struct {
 	batch *batch
 	index int
 	call  tools.Call
-	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
 	entry *toolset.Entry
-	// cancel ends ctx, and inTime keeps the end of ctx from abandoning the call.
-	cancel context.CancelFunc
-	inTime func() bool
+	// life is the call's context, and ctx is life with the span of the call.
+	life callContext
+	ctx  context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
+	// result is what the tool returned.
+	result tools.Result
 	// over is set once the call has returned or was abandoned.
 	over atomic.Bool
 }
@@ -37,19 +38,17 @@ var (
 
 // run calls the tool. One that ends the goroutine with Goexit has a result, too.
 func (h *callHost) run() {
-	defer h.cancel()
-	var result tools.Result
 	returned := false
 	defer func() {
 		if !returned {
-			result = tools.ErrorResult("tool " + h.entry.ID + " ended without a result")
+			h.result = tools.ErrorResult("tool " + h.entry.ID + " ended without a result")
 		}
-		h.inTime()
+		h.life.finish(context.Canceled)
 		h.over.Store(true)
-		h.batch.sendNote(note{index: h.index, result: &result})
+		h.batch.sendNote(note{index: h.index, result: &h.result})
 	}()
 	pprof.SetGoroutineLabels(h.ctx) // the goroutine may have those of an earlier call
-	result = h.entry.Execute(h.ctx, &h.call)
+	h.result = h.entry.Execute(h.ctx, &h.call)
 	returned = true
 }
 

@@ -56,7 +56,7 @@ func (t *turn) judgeBatch(ctx context.Context) error {
 	}
 	t.watch.beginPhase(plugins.ToolGate)
 	d, err := t.engine.Batch(ctx, asked)
-	t.watch.stop()
+	t.watch.endPhase()
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 	t.showToHooks(c)
 	t.watch.beginPhase(plugins.ToolGate)
 	d := t.engine.Gate(ctx)
-	t.watch.stop()
+	t.watch.endPhase()
 	switch d.Kind {
 	case plugins.Allow:
 		c.applyMove(moveAllow)

@@ -19,6 +19,8 @@ type inbox struct {
 	// cond is signaled when a note arrives, when there is room again, and at the end.
 	cond  sync.Cond
 	notes []note
+	// first is the memory for the first notes: a call that only returns sends one.
+	first [1]note
 	// closed is set when nobody listens any more, and over is closed then; nil if
 	// nobody asked for it.
 	closed bool
@@ -66,6 +68,9 @@ func (b *inbox) sendNote(n note) {
 		b.cond.Wait()
 	}
 	if !b.closed {
+		if b.notes == nil {
+			b.notes = b.first[:0]
+		}
 		b.notes = append(b.notes, n)
 		b.cond.Broadcast()
 	}

@@ -15,14 +15,14 @@ import (
 
 // inferAnswer asks the model for the answer of a step. An answer that the output
 // limit cut off is continued as often as the agent allows.
-func (t *turn) inferAnswer(ctx context.Context) (*model.Message, error) {
+func (t *turn) inferAnswer(ctx context.Context) (model.Message, error) {
 	req, err := t.buildRequest()
 	if err != nil {
-		return nil, err
+		return model.Message{}, err
 	}
 	complete, err := t.callModel(ctx, req)
 	if err != nil {
-		return nil, err
+		return model.Message{}, err
 	}
 	answer := t.answer.Message()
 	t.tellOmitted()
@@ -35,7 +35,7 @@ func (t *turn) inferAnswer(ctx context.Context) (*model.Message, error) {
 		t.host.Emit(complete)
 		if complete, err = t.callModel(ctx, continuationRequest(req, &answer, note)); err != nil {
 			t.response = answer.Text() + t.answer.Text()
-			return nil, err
+			return model.Message{}, err
 		}
 		answer = joinAnswers(answer, t.answer.Message())
 		t.tellOmitted()
@@ -46,7 +46,7 @@ func (t *turn) inferAnswer(ctx context.Context) (*model.Message, error) {
 		}
 	}
 	t.host.Emit(complete)
-	return &answer, nil
+	return answer, nil
 }
 
 // tellOmitted reports the calls that an answer asked for beyond maxCalls: to the

@@ -34,7 +34,7 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	}
 	t.watch.beginPhase(plugins.BeforeInference)
 	messages, err := t.engine.Transform(req.Messages, req.Tools)
-	t.watch.stop()
+	t.watch.endPhase()
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,9 @@ func (t *turn) runInference(ctx context.Context) (stepResult, error) {
 
 // settleAnswer keeps an answer and does what it asks for. The answer is kept before
 // anything may end the turn, so a text that was shown is never lost.
-func (t *turn) settleAnswer(ctx context.Context, answer *model.Message) (stepResult, error) {
-	t.transcript = append(t.transcript, *answer)
+func (t *turn) settleAnswer(ctx context.Context, said model.Message) (stepResult, error) {
+	t.transcript = append(t.transcript, said)
+	answer := &t.transcript[len(t.transcript)-1]
 	t.reason = t.answer.Reason
 	if text := answer.Text(); text != "" {
 		t.response = text

@@ -148,7 +148,7 @@ func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle)
 	t.engine.Context.Messages = t.transcript[t.prompt:]
 	t.watch.beginPhase(phase)
 	err := run(ctx)
-	t.watch.stop()
+	t.watch.endPhase()
 	t.host.FlushSession()
 	if stop := t.engine.StopRequest(); t.stop == nil {
 		t.stop = stop
