@@ -87,9 +87,11 @@ func (d *delegation) routeTo(toolID string) (route []string) {
 // first, until visit returns true. It leaves out those that cannot be reached, and
 // those whose callers deny the tool to all their delegates. That a caller below
 // the root denies its delegates the tool that leads on is not looked at, so an
-// agent may be visited that no turn reaches, and none is left out that one does.
+// agent may be visited that no turn reaches, and none is left out that one does. The
+// root itself is visited where a delegate may hand the conversation to it: then its
+// own handoffs lead on, too.
 func (d *delegation) visitReachable(toolID string, visit func(route []string, e *Explanation) bool) {
-	visited := map[string]bool{d.root.Agent.ID: true}
+	visited := make(map[string]bool)
 	queue := [][]string{nil}
 	for len(queue) > 0 {
 		route := queue[0]
@@ -101,7 +103,7 @@ func (d *delegation) visitReachable(toolID string, visit func(route []string, e 
 				return
 			}
 		}
-		for _, id := range d.nextAgents(from, toolID) {
+		for _, id := range d.nextAgents(from, len(route) == 0, toolID) {
 			if !visited[id] {
 				visited[id] = true
 				queue = append(queue, append(slices.Clip(route), id))
@@ -111,16 +113,17 @@ func (d *delegation) visitReachable(toolID string, visit func(route []string, e 
 }
 
 // nextAgents returns the local agents that one may call, or hand the conversation to,
-// while it works for the root. The root's own handoffs are excluded: an agent that
-// takes over from it is not bound by its rules.
-func (d *delegation) nextAgents(from *Explanation, toolID string) (ids []string) {
+// while it works for the root, or which the root itself calls if it is first. The
+// root's own handoffs are excluded then: an agent that takes over from it is not bound
+// by its rules.
+func (d *delegation) nextAgents(from *Explanation, first bool, toolID string) (ids []string) {
 	for i := range from.Tools {
 		c := &from.Tools[i]
 		calls := c.Source.Kind == toolset.SourceDelegate
-		if !c.Offered() || !calls && (c.Source.Kind != toolset.SourceHandOff || from == d.root) {
+		if !c.Offered() || !calls && (c.Source.Kind != toolset.SourceHandOff || first) {
 			continue
 		}
-		if from != d.root && (deniesDelegates(d.root, c.ID) || calls && toolID != "" && deniesDelegates(from, toolID)) {
+		if !first && (deniesDelegates(d.root, c.ID) || calls && toolID != "" && deniesDelegates(from, toolID)) {
 			continue
 		}
 		if agent, ok := d.set.Agent(c.Source.Name); ok && agent.Local() && d.explained[agent.ID] != nil {

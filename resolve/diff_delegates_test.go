@@ -116,6 +116,25 @@ func TestDiffOfWhatDelegatesAreHeldTo(t *testing.T) {
 	}
 }
 
+func TestADelegateThatHandsBackToTheRootReachesItsHandoffs(t *testing.T) {
+	t.Parallel()
+	without := func(a *spec.Agent) { a.ExcludedTools = []string{"rm"} }
+	team := func(rules func(*spec.Agent)) *registry.Revision {
+		return revision(t, tool("rm"), plugin("permission", permission.New()),
+			agent("a", without, rules, func(a *spec.Agent) { a.Delegates, a.Handoffs = []string{"b"}, []string{"c"} }),
+			agent("b", without, func(a *spec.Agent) { a.Handoffs = []string{"a"} }), agent("c"))
+	}
+	found := diffOf(t, team(ruled("allow", rule{"rm", "deny"})), team(ruled("allow")))
+	for _, d := range found {
+		for _, c := range d.Changes {
+			if d.Agent == "a" && c.Subject == "rm" && c.Widened && slices.Equal(c.Through, []string{"b", "a", "c"}) {
+				return
+			}
+		}
+	}
+	t.Errorf("the lost rule is reported as %+v", found)
+}
+
 // callable returns the tools that may be called in a turn of an agent, by itself
 // or on its behalf, as the gates of the turns decide.
 func callable(t *testing.T, rev *registry.Revision, root string) map[string]bool {
