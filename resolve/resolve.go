@@ -83,12 +83,12 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{
+	plan := Plan{
 		Revision: x.rev, Agent: agent, Remote: t.remote,
 		Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings,
 	}
 	if t.remote != nil {
-		return plan, nil
+		return &plan, nil
 	}
 	env, err := t.instantiatePlugins(&v)
 	if err != nil {
@@ -98,12 +98,16 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.Local = &backend.Environment{
+	local := &struct {
+		plan Plan
+		env  backend.Environment
+	}{plan, backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
 		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,
-	}
-	return plan, nil
+	}}
+	local.plan.Local = &local.env
+	return &local.plan, nil
 }
 
 // instantiatePlugins registers the plugins for this turn. Those of the dry run do, if

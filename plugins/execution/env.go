@@ -101,13 +101,17 @@ func Build(agent *spec.Agent, loaded []Loaded, sections map[plugins.Claim]any) (
 		keys:    make([]keyRegistration, 0, 4),
 	}
 	var errs []error
-	r := registrar{env: env, agent: agent, sections: sections}
-	given := &plugins.Registrar{Registry: &r}
+	given := &struct {
+		plugins.Registrar
+		registrar registrar
+	}{registrar: registrar{env: env, agent: agent, sections: sections}}
+	r := &given.registrar
+	given.Registry = r
 	for i := range loaded {
 		l := &loaded[i]
 		r.owner, r.errs = l.ID, nil
 		r.active = l.Core || len(agent.ActiveHookFilter) == 0 || slices.Contains(agent.ActiveHookFilter, l.ID)
-		if err := registerPlugin(l.Plugin, given); err != nil {
+		if err := registerPlugin(l.Plugin, &given.Registrar); err != nil {
 			r.Fail(err)
 		}
 		for _, err := range r.errs {
