@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -77,14 +78,12 @@ type fieldSearch struct {
 }
 
 func (s *fieldSearch) searchValue(path string, raw []byte, t reflect.Type) {
-	for t.Kind() == reflect.Pointer && !decodesItself(t) {
-		t = t.Elem()
-	}
+	t = elementOf(t)
 	switch {
 	case decodesItself(t) || decodesItself(reflect.PointerTo(t)):
 	case t.Kind() == reflect.Slice:
 		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) != nil {
+		if !hasFields(t.Elem()) || json.Unmarshal(raw, &list) != nil {
 			return // the decoder reports the error
 		}
 		for i, element := range list {
@@ -102,17 +101,18 @@ func (s *fieldSearch) searchObject(path string, raw []byte, t reflect.Type) {
 	if json.Unmarshal(raw, &object) != nil {
 		return // the decoder reports the error
 	}
-	types := fieldTypes(t)
-	known := slices.Sorted(maps.Keys(types))
+	fields := fieldsOf(t)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		field := name
-		if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) }); s.fold && types[name] == nil && i >= 0 {
-			field = known[i]
+		if s.fold && fields.types[name] == nil {
+			if i := slices.IndexFunc(fields.names, func(k string) bool { return strings.EqualFold(k, name) }); i >= 0 {
+				field = fields.names[i]
+			}
 		}
-		if unknown := UnknownName(path, field, known); unknown != nil {
-			s.found = append(s.found, unknown)
-		} else {
-			s.searchValue(fieldPath(path, name), object[name], types[field])
+		if fields.types[field] == nil {
+			s.found = append(s.found, UnknownName(path, field, fields.names))
+		} else if hasFields(fields.types[field]) {
+			s.searchValue(fieldPath(path, name), object[name], fields.types[field])
 		}
 		if len(s.found) >= s.most {
 			return
@@ -120,17 +120,54 @@ func (s *fieldSearch) searchObject(path string, raw []byte, t reflect.Type) {
 	}
 }
 
-// fieldTypes returns the types of the fields of a struct by their names in JSON.
-func fieldTypes(t reflect.Type) map[string]reflect.Type {
-	types := make(map[string]reflect.Type)
+// fields are those of a struct that JSON has: their types by name, and the sorted
+// names.
+type fields struct {
+	types map[string]reflect.Type
+	names []string
+}
+
+// knownFields holds the *fields of each struct that was looked at.
+var knownFields sync.Map
+
+// fieldsOf returns the fields of a struct.
+func fieldsOf(t reflect.Type) *fields {
+	if known, ok := knownFields.Load(t); ok {
+		return known.(*fields) //nolint:forcetypeassert // only fieldsOf stores
+	}
+	f := &fields{types: make(map[string]reflect.Type)}
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if !field.IsExported() || name == "-" || field.Anonymous && name == "" {
 			continue
 		}
-		types[cmp.Or(name, field.Name)] = field.Type
+		f.types[cmp.Or(name, field.Name)] = field.Type
 	}
-	return types
+	f.names = slices.Sorted(maps.Keys(f.types))
+	knownFields.Store(t, f)
+	return f
+}
+
+// hasFields reports whether values of a type are, or hold, structs whose fields are
+// looked at.
+func hasFields(t reflect.Type) bool {
+	t = elementOf(t)
+	switch t.Kind() {
+	case reflect.Slice:
+		return !decodesItself(t) && !decodesItself(reflect.PointerTo(t)) && hasFields(t.Elem())
+	case reflect.Struct:
+		return !decodesItself(t) && !decodesItself(reflect.PointerTo(t))
+	default:
+		return false
+	}
+}
+
+// elementOf returns what a pointer points to, unless it decodes itself.
+func elementOf(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer && !decodesItself(t) {
+		t = t.Elem()
+	}
+	return t
 }
 
 var (
