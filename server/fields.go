@@ -101,23 +101,35 @@ func (s *fieldSearch) searchObject(path string, raw []byte, t reflect.Type) {
 	if json.Unmarshal(raw, &object) != nil {
 		return // the decoder reports the error
 	}
-	fields := fieldsOf(t)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		field := name
-		if s.fold && fields.types[name] == nil {
-			if i := slices.IndexFunc(fields.names, func(k string) bool { return strings.EqualFold(k, name) }); i >= 0 {
-				field = fields.names[i]
-			}
+	known := fieldsOf(t)
+	var names []string
+	for name := range object {
+		if field := s.fieldType(known, name); field == nil || hasFields(field) {
+			names = append(names, name)
 		}
-		if fields.types[field] == nil {
-			s.found = append(s.found, UnknownName(path, field, fields.names))
-		} else if hasFields(fields.types[field]) {
-			s.searchValue(fieldPath(path, name), object[name], fields.types[field])
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if field := s.fieldType(known, name); field != nil {
+			s.searchValue(fieldPath(path, name), object[name], field)
+		} else {
+			s.found = append(s.found, UnknownName(path, name, known.names))
 		}
 		if len(s.found) >= s.most {
 			return
 		}
 	}
+}
+
+// fieldType returns the type of a field, or nil if it is unknown.
+func (s *fieldSearch) fieldType(known *fields, name string) reflect.Type {
+	if field := known.types[name]; field != nil || !s.fold {
+		return field
+	}
+	if i := slices.IndexFunc(known.names, func(k string) bool { return strings.EqualFold(k, name) }); i >= 0 {
+		return known.types[known.names[i]]
+	}
+	return nil
 }
 
 // fields are those of a struct that JSON has: their types by name, and the sorted
