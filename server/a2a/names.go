@@ -3,6 +3,7 @@ package a2a
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,7 +47,7 @@ func restMessage(path string) protoreflect.MessageDescriptor {
 // jsonNames returns the body of a request of version 1.0 with the names that the SDK
 // knows.
 func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
-	if !bytes.ContainsRune(body, '_') {
+	if !hasSnakeCase(body) {
 		return body
 	}
 	if !e.rpc {
@@ -68,6 +69,17 @@ func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
 	return reencode(fields, body)
 }
 
+// hasSnakeCase reports whether a name such as context_id may be in a body. Values of
+// enums, such as ROLE_USER, are in capitals.
+func hasSnakeCase(body []byte) bool {
+	for i, c := range body {
+		if c == '_' && i+1 < len(body) && (body[i+1] < 'A' || body[i+1] > 'Z') {
+			return true
+		}
+	}
+	return false
+}
+
 // jsonFields returns a message with the JSON names of its fields. What is not of its
 // form stays as it is, and so does a field that is there in both forms.
 func jsonFields(data json.RawMessage, message protoreflect.MessageDescriptor) json.RawMessage {
@@ -75,24 +87,29 @@ func jsonFields(data json.RawMessage, message protoreflect.MessageDescriptor) js
 	if json.Unmarshal(data, &fields) != nil {
 		return data
 	}
-	named := make(map[string]json.RawMessage, len(fields))
-	changed := false
+	var named map[string]json.RawMessage // a copy, once a field changes
 	for name, value := range fields {
 		field := message.Fields().ByJSONName(name)
 		if field == nil {
 			if field = message.Fields().ByName(protoreflect.Name(name)); field == nil {
-				named[name] = value
 				continue
 			}
-			if _, both := fields[field.JSONName()]; !both {
-				name, changed = field.JSONName(), true
-			}
+		}
+		key := name
+		if _, both := fields[field.JSONName()]; !both {
+			key = field.JSONName()
 		}
 		inner := jsonValue(value, field)
-		changed = changed || !bytes.Equal(inner, value)
-		named[name] = inner
+		if key == name && bytes.Equal(inner, value) {
+			continue
+		}
+		if named == nil {
+			named = maps.Clone(fields)
+		}
+		delete(named, name)
+		named[key] = inner
 	}
-	if !changed {
+	if named == nil {
 		return data
 	}
 	return reencode(named, data)
