@@ -51,6 +51,7 @@ type Store interface {
 	Webhooks
 	WebhookWork
 	Revocations
+	Revisions
 	Pruning
 	Connection
 }
@@ -297,6 +298,9 @@ type Retention struct {
 	Events time.Duration
 	// Keys is how long the keys of requests are kept.
 	Keys time.Duration
+	// Revisions is how long a revision is kept that is not current and that no live
+	// turn began in.
+	Revisions time.Duration
 	// Limit is how many sessions, and how many turns, one call deletes from; 0
 	// means 1000.
 	Limit int
@@ -304,6 +308,6 @@ type Retention struct {
 
 // Pruned counts what Prune deleted.
 type Pruned struct {
-	// Sessions were deleted, Turns lost their events, Keys were forgotten.
-	Sessions, Turns, Keys int
+	// Sessions and Revisions were deleted, Turns lost their events, Keys were forgotten.
+	Sessions, Turns, Keys, Revisions int
 }

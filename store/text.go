@@ -145,6 +145,20 @@ func (a *AdvanceWebhook) CheckText() error { return checkTexts(string(a.State), 
 // CheckText returns ErrText for a revocation that no store keeps.
 func (r *Revocation) CheckText() error { return checkTexts(r.TokenID, r.ClientID) }
 
+// CheckText returns ErrText for a revision that no store keeps.
+func (p *PublishRevision) CheckText() error {
+	r := &p.Revision
+	return checkTexts(r.Tenant, r.Hash, r.Author, r.Note)
+}
+
+// CheckText returns ErrText for a build that no store keeps.
+func (b *RevisionBuild) CheckText() error { return checkTexts(b.Build, b.Tenant, b.Hash) }
+
+// CheckText returns ErrText for an attempt that no store keeps.
+func (a *RevisionAttempt) CheckText() error {
+	return checkTexts(a.Tenant, a.Hash, a.Expected, a.Author, a.Note, string(a.Outcome))
+}
+
 // firstError returns the first error that is one.
 func firstError(errs []error) error {
 	for _, err := range errs {

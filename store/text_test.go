@@ -18,7 +18,8 @@ var sought = map[string][]string{
 	"NewWebhook":     {"Scope.Owner.Tenant", "Scope.Owner.Subject", "Webhook.TurnID", "Webhook.SessionID", "Webhook.Owner.Tenant", "Webhook.Owner.Subject"},
 	"AdvanceWebhook": {"HeldWebhook.TurnID", "HeldWebhook.ID"},
 	// Of a new turn, the store chooses these.
-	"NewTurn": {"Turn.Status", "Turn.Worker", "Turn.Revision"},
+	"NewTurn":         {"Turn.Status", "Turn.Worker", "Turn.Revision"},
+	"PublishRevision": {"Revision.Parent", "Expected"},
 }
 
 func TestEveryTextThatIsStoredIsChecked(t *testing.T) {
@@ -26,6 +27,7 @@ func TestEveryTextThatIsStoredIsChecked(t *testing.T) {
 	for _, input := range []interface{ CheckText() error }{
 		new(store.NewSession), new(store.SessionPatch), new(store.NewTurn), new(store.EndTurn), new(store.Commit), new(store.Answer),
 		new(store.NewWebhook), new(store.AdvanceWebhook), new(store.Revocation),
+		new(store.PublishRevision), new(store.RevisionBuild), new(store.RevisionAttempt),
 	} {
 		kind := reflect.TypeOf(input).Elem()
 		fresh := func() reflect.Value {

@@ -35,6 +35,7 @@ type Store struct {
 	keys      map[string]*key
 	webhookTable
 	revocationTable
+	revisionTable
 }
 
 // turnTable has the turns.

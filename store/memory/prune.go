@@ -13,7 +13,7 @@ import (
 // Prune deletes what is too old.
 func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
 	err = m.withLock(ctx, func() error {
-		out, err = rules.Prune(ctx, r, rules.Pruner{Sessions: m.pruneSessions, Events: m.pruneEvents, Keys: m.pruneKeys})
+		out, err = rules.Prune(ctx, r, rules.Pruner{Sessions: m.pruneSessions, Events: m.pruneEvents, Keys: m.pruneKeys, Revisions: m.pruneRevisions})
 		return err
 	})
 	return out, err

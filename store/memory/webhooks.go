@@ -105,7 +105,7 @@ func (m *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 			}
 		}
 		slices.SortFunc(list, func(a, b *webhook) int { return cmp.Compare(b.order, a.order) })
-		list, out.Next = rules.CutPage(list, q.Page, func(h *webhook) store.Cursor { return rules.WebhookCursor(h.CreatedAt, int64(h.order)) })
+		list, out.Next = rules.CutPage(list, q.Page, func(h *webhook) store.Cursor { return rules.NumberCursor(h.CreatedAt, int64(h.order)) })
 		for _, h := range list {
 			out.Webhooks = append(out.Webhooks, copyWebhook(&h.Webhook))
 		}

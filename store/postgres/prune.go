@@ -15,7 +15,7 @@ import (
 // Prune deletes what is too old. Several replicas may do so at once: each takes
 // what no other one deletes.
 func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
-	return rules.Prune(ctx, r, rules.Pruner{Sessions: s.pruneSessions, Events: s.pruneEvents, Keys: s.pruneKeys})
+	return rules.Prune(ctx, r, rules.Pruner{Sessions: s.pruneSessions, Events: s.pruneEvents, Keys: s.pruneKeys, Revisions: s.pruneRevisions})
 }
 
 func (s *Store) pruneKeys(ctx context.Context, c rules.Cutoff) (int, error) {

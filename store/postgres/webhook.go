@@ -86,7 +86,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.
 	if err != nil {
 		return page, wrapError("list", "webhooks", err)
 	}
-	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(time.Time(r.CreatedAt), r.N) })
+	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.NumberCursor(time.Time(r.CreatedAt), r.N) })
 	page.Webhooks = sqlquery.Records(rows, webhookOf)
 	return page, nil
 }

@@ -12,7 +12,7 @@ import (
 // own, so that nobody waits for long; what was deleted before an error stays so
 // and is counted. In the end the file shrinks by what lies free in it.
 func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
-	out, err := rules.Prune(ctx, r, rules.Pruner{Sessions: s.pruneSessions, Events: s.pruneTurns, Keys: s.pruneKeys})
+	out, err := rules.Prune(ctx, r, rules.Pruner{Sessions: s.pruneSessions, Events: s.pruneTurns, Keys: s.pruneKeys, Revisions: s.pruneRevisions})
 	if err == nil {
 		err = wrapError("shrink", s.path, s.shrinkFile(ctx))
 	}

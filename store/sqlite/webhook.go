@@ -106,7 +106,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 	if err != nil {
 		return out, wrapError("list webhooks of turn", q.TurnID, err)
 	}
-	rows, out.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(fromMicros(r.CreatedAt), r.N) })
+	rows, out.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.NumberCursor(fromMicros(r.CreatedAt), r.N) })
 	out.Webhooks = sqlquery.Records(rows, webhookOf)
 	return out, nil
 }

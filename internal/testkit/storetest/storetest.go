@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Webhooks", webhookTests},
 		{"WebhookClaims", webhookClaimTests},
 		{"Revocations", revocationTests},
+		{"Revisions", revisionTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},
 		{"Texts", textTests},

@@ -27,9 +27,8 @@ func TurnCursor(q *store.TurnQuery) func(*store.Turn) store.Cursor {
 	return func(t *store.Turn) store.Cursor { return store.Cursor{Time: t.CreatedAt, ID: t.ID} }
 }
 
-// WebhookCursor returns where a webhook stands in lists, which are ordered by a
-// number.
-func WebhookCursor(created time.Time, number int64) store.Cursor {
+// NumberCursor returns the place of a record in lists that are ordered by a number.
+func NumberCursor(created time.Time, number int64) store.Cursor {
 	return store.Cursor{Time: created, ID: strconv.FormatInt(number, 10)}
 }
 

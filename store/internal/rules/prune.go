@@ -22,7 +22,7 @@ type Cutoff struct {
 
 // Pruner deletes what is too old, and returns how much that was.
 type Pruner struct {
-	Sessions, Events, Keys func(ctx context.Context, c Cutoff) (int, error)
+	Sessions, Events, Keys, Revisions func(ctx context.Context, c Cutoff) (int, error)
 }
 
 // Prune deletes what the retention says is too old. What was deleted before an
@@ -36,6 +36,7 @@ func Prune(ctx context.Context, r store.Retention, p Pruner) (done store.Pruned,
 		{r.Sessions, p.Sessions, &done.Sessions},
 		{r.Events, p.Events, &done.Turns},
 		{r.Keys, p.Keys, &done.Keys},
+		{r.Revisions, p.Revisions, &done.Revisions},
 	} {
 		if part.age <= 0 {
 			continue

@@ -73,6 +73,42 @@ type Message struct {
 	Body    []byte
 }
 
+type Revision struct {
+	Tenant    string
+	Number    int64
+	Hash      string
+	Parent    string
+	Author    string
+	Note      string
+	Findings  []byte
+	CreatedAt instant.Time
+}
+
+type RevisionAttempt struct {
+	N        int64
+	Tenant   string
+	Hash     string
+	Expected string
+	Author   string
+	Note     string
+	Outcome  string
+	Findings []byte
+	At       instant.Time
+}
+
+type RevisionBuild struct {
+	Build      string
+	Tenant     string
+	Hash       string
+	Components []byte
+	BuiltAt    instant.Time
+}
+
+type RevisionDocument struct {
+	Hash     string
+	Document []byte
+}
+
 type RevokedToken struct {
 	TokenID   string
 	N         int64

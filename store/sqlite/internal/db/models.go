@@ -67,6 +67,42 @@ type Message struct {
 	Body    []byte
 }
 
+type Revision struct {
+	Tenant    string
+	Number    int64
+	Hash      string
+	Parent    string
+	Author    string
+	Note      string
+	Findings  []byte
+	CreatedAt int64
+}
+
+type RevisionAttempt struct {
+	N        int64
+	Tenant   string
+	Hash     string
+	Expected string
+	Author   string
+	Note     string
+	Outcome  string
+	Findings []byte
+	At       int64
+}
+
+type RevisionBuild struct {
+	Build      string
+	Tenant     string
+	Hash       string
+	Components []byte
+	BuiltAt    int64
+}
+
+type RevisionDocument struct {
+	Hash     string
+	Document []byte
+}
+
 type RevokedToken struct {
 	N         int64
 	TokenID   string

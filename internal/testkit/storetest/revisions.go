@@ -1,0 +1,249 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var revisionTests = []test{
+	{name: "WhatIsPublishedIsCurrent", run: whatIsPublishedIsCurrent},
+	{name: "PublishingAgainChangesNothing", run: publishingAgainChangesNothing},
+	{name: "AnotherRevisionIsAConflict", run: anotherRevisionIsAConflict},
+	{name: "OneOfManyPublishersSucceeds", run: oneOfManyPublishersSucceeds},
+	{name: "ADocumentIsPublishedOnceMore", run: aDocumentIsPublishedOnceMore},
+	{name: "RevisionsAreListedInPages", run: revisionsAreListedInPages},
+	{name: "TenantsHaveRevisionsOfTheirOwn", run: tenantsHaveRevisionsOfTheirOwn},
+	{name: "ABuildLeadsToItsDocument", run: aBuildLeadsToItsDocument},
+	{name: "AttemptsAreRemembered", run: attemptsAreRemembered},
+	{name: "OldRevisionsAreDeleted", run: oldRevisionsAreDeleted},
+	{name: "TheRevisionOfALiveTurnIsKept", run: theRevisionOfALiveTurnIsKept},
+}
+
+func (f *fixture) revisionOf(tenant, hash string) store.Revision {
+	return store.Revision{
+		Tenant: tenant, Hash: hash, Document: []byte(`{"of":"` + hash + `"}`),
+		Author: "ann", Note: "why " + hash, Findings: []byte(`[]`), CreatedAt: f.now,
+	}
+}
+
+// publish publishes for a tenant, whatever is current.
+func (f *fixture) publish(tenant string, hashes ...string) (last *store.Revision) {
+	f.Helper()
+	for _, hash := range hashes {
+		var err error
+		last, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf(tenant, hash), Regardless: true})
+		wantOK(f, err)
+		f.now = f.now.Add(time.Minute)
+	}
+	return last
+}
+
+// currentHash returns the hash that both methods agree on.
+func (f *fixture) currentHash(tenant string) string {
+	f.Helper()
+	hash, err := f.CurrentHash(f.Context(), tenant)
+	wantOK(f, err)
+	r, err := f.CurrentRevision(f.Context(), tenant)
+	if hash == "" {
+		wantError(f, err, store.ErrNotFound)
+		return ""
+	}
+	wantOK(f, err)
+	wantEqual(f, "the current revision", r.Hash, hash)
+	return hash
+}
+
+func whatIsPublishedIsCurrent(f *fixture) {
+	wantEqual(f, "what is current at first", f.currentHash(""), "")
+	want := f.revisionOf("", "a")
+	got, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: want})
+	wantOK(f, err)
+	want.Number = 1
+	wantEqual(f, "the first", *got, want)
+	next := f.revisionOf("", "b")
+	got, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: next, Expected: "a"})
+	wantOK(f, err)
+	next.Number, next.Parent = 2, "a"
+	wantEqual(f, "the next", *got, next)
+	current, err := f.CurrentRevision(f.Context(), "")
+	wantOK(f, err)
+	wantEqual(f, "the current one", *current, next)
+	earlier, err := f.Revision(f.Context(), "", "a")
+	wantOK(f, err)
+	wantEqual(f, "the earlier one", *earlier, want)
+	_, err = f.Revision(f.Context(), "", "c")
+	wantError(f, err, store.ErrNotFound)
+}
+
+func publishingAgainChangesNothing(f *fixture) {
+	f.publish("", "a", "b")
+	again := f.revisionOf("", "b")
+	again.Author = "bob"
+	got, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: again, Expected: "a"})
+	wantOK(f, err)
+	wantEqual(f, "its number", got.Number, 2)
+	wantEqual(f, "its author", got.Author, "ann")
+}
+
+func anotherRevisionIsAConflict(f *fixture) {
+	f.publish("", "a", "b")
+	for _, expected := range []string{"", "a", "x"} {
+		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("", "c"), Expected: expected})
+		var conflict *store.RevisionConflictError
+		if !errors.As(err, &conflict) || conflict.Current == nil || conflict.Current.Hash != "b" || conflict.Expected != expected {
+			f.Errorf("with %q expected the error is %v", expected, err)
+		}
+	}
+	wantEqual(f, "what is current", f.currentHash(""), "b")
+	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("t", "c"), Expected: "b"})
+	var conflict *store.RevisionConflictError
+	if !errors.As(err, &conflict) || conflict.Current != nil {
+		f.Errorf("without any revision the error is %v", err)
+	}
+}
+
+func oneOfManyPublishersSucceeds(f *fixture) {
+	f.publish("", "base")
+	var published, conflicts atomic.Int32
+	var all sync.WaitGroup
+	for _, hash := range []string{"a", "b", "c", "d", "e", "f"} {
+		all.Go(func() {
+			_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("", hash), Expected: "base"})
+			switch {
+			case err == nil:
+				published.Add(1)
+			case errors.As(err, new(*store.RevisionConflictError)):
+				conflicts.Add(1)
+			default:
+				f.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	wantEqual(f, "how many published", published.Load(), 1)
+	wantEqual(f, "how many had a conflict", conflicts.Load(), 5)
+}
+
+func aDocumentIsPublishedOnceMore(f *fixture) {
+	f.publish("", "a", "b")
+	back := f.publish("", "a")
+	wantEqual(f, "its number", back.Number, 3)
+	wantEqual(f, "its parent", back.Parent, "b")
+	latest, err := f.Revision(f.Context(), "", "a")
+	wantOK(f, err)
+	wantEqual(f, "the latest with the hash", latest.Number, 3)
+}
+
+func revisionsAreListedInPages(f *fixture) {
+	f.publish("", "a", "b", "c", "d", "e")
+	f.publish("other", "x")
+	var got []string
+	page := store.Page{Limit: 2}
+	for {
+		list, err := f.Revisions(f.Context(), store.RevisionQuery{Page: page})
+		wantOK(f, err)
+		for _, r := range list.Revisions {
+			if r.Document != nil {
+				f.Errorf("the list has the document of %s", r.Hash)
+			}
+			got = append(got, r.Hash)
+		}
+		if page.After = list.Next; page.After == "" {
+			break
+		}
+	}
+	wantEqual(f, "the revisions", got, []string{"e", "d", "c", "b", "a"})
+	_, err := f.Revisions(f.Context(), store.RevisionQuery{Page: store.Page{After: "?"}})
+	wantError(f, err, store.ErrCursor)
+}
+
+func tenantsHaveRevisionsOfTheirOwn(f *fixture) {
+	f.publish("", "a")
+	f.publish("t", "a", "b")
+	wantEqual(f, "that of the base", f.currentHash(""), "a")
+	wantEqual(f, "that of the tenant", f.currentHash("t"), "b")
+	_, err := f.Revision(f.Context(), "", "b")
+	wantError(f, err, store.ErrNotFound)
+}
+
+func aBuildLeadsToItsDocument(f *fixture) {
+	f.publish("", "a", "b")
+	b := store.RevisionBuild{Build: "x", Hash: "a", Components: []byte(`{"tools":["t"]}`), BuiltAt: f.now}
+	wantOK(f, f.AddRevisionBuild(f.Context(), b))
+	got, r, err := f.BuiltRevision(f.Context(), "x")
+	wantOK(f, err)
+	wantEqual(f, "the build", *got, b)
+	wantEqual(f, "its document", string(r.Document), `{"of":"a"}`)
+	b.Hash = "b"
+	wantOK(f, f.AddRevisionBuild(f.Context(), b))
+	_, r, err = f.BuiltRevision(f.Context(), "x")
+	wantOK(f, err)
+	wantEqual(f, "the document that gives the same", r.Hash, "b")
+	b.Build, b.Hash = "y", "c"
+	wantError(f, f.AddRevisionBuild(f.Context(), b), store.ErrNotFound)
+	_, _, err = f.BuiltRevision(f.Context(), "y")
+	wantError(f, err, store.ErrNotFound)
+}
+
+func attemptsAreRemembered(f *fixture) {
+	for _, outcome := range []store.RevisionOutcome{store.RevisionPublished, store.RevisionRefused, store.RevisionConflicted} {
+		wantOK(f, f.AddRevisionAttempt(f.Context(), store.RevisionAttempt{
+			Hash: "a", Expected: "b", Author: "ann", Note: "why", Outcome: outcome, Findings: []byte(`[{}]`), At: f.now,
+		}))
+	}
+	wantOK(f, f.AddRevisionAttempt(f.Context(), store.RevisionAttempt{Tenant: "t", Outcome: store.RevisionRefused, At: f.now}))
+	first, err := f.RevisionAttempts(f.Context(), store.RevisionQuery{Page: store.Page{Limit: 2}})
+	wantOK(f, err)
+	rest, err := f.RevisionAttempts(f.Context(), store.RevisionQuery{Page: store.Page{Limit: 2, After: first.Next}})
+	wantOK(f, err)
+	var got []store.RevisionOutcome
+	for _, a := range append(first.Attempts, rest.Attempts...) {
+		got = append(got, a.Outcome)
+	}
+	wantEqual(f, "the outcomes", got, []store.RevisionOutcome{store.RevisionConflicted, store.RevisionRefused, store.RevisionPublished})
+	last := rest.Attempts[0]
+	last.Seq = 0
+	wantEqual(f, "the first attempt", last, store.RevisionAttempt{
+		Hash: "a", Expected: "b", Author: "ann", Note: "why", Outcome: store.RevisionPublished, Findings: []byte(`[{}]`), At: f.now,
+	})
+	wantEqual(f, "where the list ends", rest.Next, "")
+}
+
+func oldRevisionsAreDeleted(f *fixture) {
+	f.publish("", "a", "b", "a", "c")
+	f.publish("t", "z")
+	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of b", Hash: "b", BuiltAt: f.now}))
+	r := store.Retention{Now: f.now.Add(time.Hour - 2*time.Minute - time.Second), Revisions: time.Hour}
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Revisions: 3})
+	page, err := f.Revisions(f.Context(), store.RevisionQuery{})
+	wantOK(f, err)
+	wantEqual(f, "how many are left", len(page.Revisions), 1)
+	_, err = f.Revision(f.Context(), "", "b")
+	wantError(f, err, store.ErrNotFound)
+	_, _, err = f.BuiltRevision(f.Context(), "of b")
+	wantError(f, err, store.ErrNotFound)
+	r.Now = r.Now.Add(100 * time.Hour)
+	wantEqual(f, "what is deleted of current ones", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "the number of the next", f.publish("", "d").Number, 5)
+}
+
+func theRevisionOfALiveTurnIsKept(f *fixture) {
+	f.publish("", "a", "b", "c")
+	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Hash: "a", BuiltAt: f.now}))
+	f.createSessions("s")
+	f.createTurns("s", "t1")
+	claimed, err := f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: "of a", Now: f.now})
+	wantOK(f, err)
+	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Revisions: 1})
+	_, _, err = f.BuiltRevision(f.Context(), "of a")
+	wantOK(f, err)
+	f.finishTurn(claimed)
+	wantEqual(f, "what is deleted after its end", f.pruneStore(r), store.Pruned{Revisions: 1})
+	_, _, err = f.BuiltRevision(f.Context(), "of a")
+	wantError(f, err, store.ErrNotFound)
+}

@@ -1,0 +1,216 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+)
+
+// revisionTable has what was published.
+type revisionTable struct {
+	// published are the revisions of each tenant, the newest last.
+	published map[string][]*store.Revision
+	builds    map[string]store.RevisionBuild
+	attempts  []store.RevisionAttempt
+}
+
+// currentRevision returns the revision of a tenant that was published last, or nil.
+func (t *revisionTable) currentRevision(tenant string) *store.Revision {
+	list := t.published[tenant]
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
+}
+
+// findRevision returns the latest revision with a hash, or nil.
+func (t *revisionTable) findRevision(tenant, hash string) *store.Revision {
+	for _, r := range slices.Backward(t.published[tenant]) {
+		if r.Hash == hash {
+			return r
+		}
+	}
+	return nil
+}
+
+// PublishRevision makes a document current.
+func (m *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (published *store.Revision, err error) {
+	if err := p.CheckText(); err != nil {
+		return nil, err
+	}
+	err = m.withLock(ctx, func() error {
+		r, isNew, err := rules.NextRevision(p, m.currentRevision(p.Revision.Tenant))
+		if err != nil {
+			return err
+		}
+		r = copyRevision(r)
+		if isNew {
+			if m.published == nil {
+				m.published = make(map[string][]*store.Revision)
+			}
+			m.published[r.Tenant] = append(m.published[r.Tenant], r)
+		}
+		published = copyRevision(r)
+		return nil
+	})
+	return published, err
+}
+
+// CurrentRevision returns the revision that was published last.
+func (m *Store) CurrentRevision(ctx context.Context, tenant string) (found *store.Revision, err error) {
+	err = m.withLock(ctx, func() error {
+		if found = copyRevision(m.currentRevision(tenant)); found == nil {
+			return store.ErrNotFound
+		}
+		return nil
+	})
+	return found, err
+}
+
+// CurrentHash returns the hash of that revision.
+func (m *Store) CurrentHash(ctx context.Context, tenant string) (hash string, err error) {
+	err = m.withLock(ctx, func() error {
+		if r := m.currentRevision(tenant); r != nil {
+			hash = r.Hash
+		}
+		return nil
+	})
+	return hash, err
+}
+
+// Revision returns the latest revision with a hash.
+func (m *Store) Revision(ctx context.Context, tenant, hash string) (found *store.Revision, err error) {
+	err = m.withLock(ctx, func() error {
+		if found = copyRevision(m.findRevision(tenant, hash)); found == nil {
+			return store.ErrNotFound
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Revisions returns a page of revisions, the newest first.
+func (m *Store) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
+	below, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	err = m.withLock(ctx, func() error {
+		for _, r := range slices.Backward(m.published[q.Tenant]) {
+			if r.Number < uint64(below) && len(page.Revisions) <= q.Page.Size() {
+				r = copyRevision(r)
+				r.Document = nil
+				page.Revisions = append(page.Revisions, r)
+			}
+		}
+		return nil
+	})
+	page.Revisions, page.Next = rules.CutPage(page.Revisions, q.Page, func(r *store.Revision) store.Cursor {
+		return rules.NumberCursor(r.CreatedAt, int64(r.Number))
+	})
+	return page, err
+}
+
+// AddRevisionBuild stores a build.
+func (m *Store) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) error {
+	if err := b.CheckText(); err != nil {
+		return err
+	}
+	b.Components, b.BuiltAt = slices.Clone(b.Components), truncateTime(b.BuiltAt)
+	return m.withLock(ctx, func() error {
+		if m.findRevision(b.Tenant, b.Hash) == nil {
+			return store.ErrNotFound
+		}
+		if m.builds == nil {
+			m.builds = make(map[string]store.RevisionBuild)
+		}
+		m.builds[b.Build] = b
+		return nil
+	})
+}
+
+// BuiltRevision returns a build and its revision.
+func (m *Store) BuiltRevision(ctx context.Context, build string) (found *store.RevisionBuild, r *store.Revision, err error) {
+	err = m.withLock(ctx, func() error {
+		b, ok := m.builds[build]
+		if r = copyRevision(m.findRevision(b.Tenant, b.Hash)); !ok || r == nil {
+			return store.ErrNotFound
+		}
+		b.Components = slices.Clone(b.Components)
+		found = &b
+		return nil
+	})
+	return found, r, err
+}
+
+// AddRevisionAttempt stores an attempt.
+func (m *Store) AddRevisionAttempt(ctx context.Context, a store.RevisionAttempt) error {
+	if err := a.CheckText(); err != nil {
+		return err
+	}
+	a.Findings, a.At = slices.Clone(a.Findings), truncateTime(a.At)
+	return m.withLock(ctx, func() error {
+		a.Seq = uint64(len(m.attempts)) + 1
+		m.attempts = append(m.attempts, a)
+		return nil
+	})
+}
+
+// RevisionAttempts returns a page of attempts, the newest first.
+func (m *Store) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
+	below, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	err = m.withLock(ctx, func() error {
+		for _, a := range slices.Backward(m.attempts) {
+			if a.Tenant == q.Tenant && a.Seq < uint64(below) && len(page.Attempts) <= q.Page.Size() {
+				a.Findings = slices.Clone(a.Findings)
+				page.Attempts = append(page.Attempts, a)
+			}
+		}
+		return nil
+	})
+	page.Attempts, page.Next = rules.CutPage(page.Attempts, q.Page, func(a store.RevisionAttempt) store.Cursor {
+		return rules.NumberCursor(a.At, int64(a.Seq))
+	})
+	return page, err
+}
+
+// pruneRevisions deletes revisions that are not current, and that no live turn began in.
+func (m *Store) pruneRevisions(_ context.Context, c rules.Cutoff) (n int, err error) {
+	type document struct{ tenant, hash string }
+	live := make(map[document]bool)
+	for _, t := range m.live {
+		if b, ok := m.builds[t.Revision]; ok {
+			live[document{b.Tenant, b.Hash}] = true
+		}
+	}
+	for tenant, list := range m.published {
+		current := list[len(list)-1]
+		m.published[tenant] = slices.DeleteFunc(list, func(r *store.Revision) bool {
+			old := n < c.Limit && r != current && r.CreatedAt.Before(c.Before) && !live[document{tenant, r.Hash}]
+			if old {
+				n++
+			}
+			return old
+		})
+	}
+	for build, b := range m.builds {
+		if m.findRevision(b.Tenant, b.Hash) == nil {
+			delete(m.builds, build)
+		}
+	}
+	return n, nil
+}
+
+func copyRevision(r *store.Revision) *store.Revision {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Document, c.Findings = slices.Clone(r.Document), slices.Clone(r.Findings)
+	return &c
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Revision is one publication of a document, which declares agents, models, tools and
+// whatever else turns resolve to.
+type Revision struct {
+	// Tenant is the team or customer that sees it; empty is the base.
+	Tenant string
+	// Number counts the revisions of a tenant from 1. The store chooses it.
+	Number uint64
+	// Hash names the document, and Parent the one that was current before; Parent is
+	// empty for the first. A document that is published again has a new number and the
+	// same hash.
+	Hash, Parent string
+	// Document is canonical JSON, without secrets. Lists leave it out.
+	Document []byte
+	// Author published it, and Note says why.
+	Author, Note string
+	// Findings are the diagnostics of its dry run, as JSON; nil for none.
+	Findings []byte
+	// CreatedAt is when it was published.
+	CreatedAt time.Time
+}
+
+// PublishRevision makes a document current.
+type PublishRevision struct {
+	// Revision is what is published. Number and Parent are the store's to choose.
+	Revision Revision
+	// Expected is the hash that the caller found to be current; empty for none.
+	// Regardless publishes whatever is current.
+	Expected   string
+	Regardless bool
+}
+
+// RevisionConflictError reports that another revision is current than the one that was
+// expected.
+type RevisionConflictError struct {
+	Expected string
+	// Current is the other revision, without its document; nil if there is no revision.
+	Current *Revision
+}
+
+// Error names both revisions.
+func (e *RevisionConflictError) Error() string {
+	if e.Current == nil {
+		return fmt.Sprintf("revision %.12s was expected, and none is published", e.Expected)
+	}
+	if e.Expected == "" {
+		return fmt.Sprintf("no revision was expected, and revision %d (%.12s) is current", e.Current.Number, e.Current.Hash)
+	}
+	return fmt.Sprintf("revision %.12s was expected, and revision %d (%.12s) is current", e.Expected, e.Current.Number, e.Current.Hash)
+}
+
+// RevisionBuild records that a process has made a document into something that turns run
+// in. It finds the document of a turn, which names the build.
+type RevisionBuild struct {
+	// Build is the hash of what turns resolve in: Turn.Revision.
+	Build string
+	// Tenant and Hash name the document.
+	Tenant, Hash string
+	// Components are what the document does not declare and the program added, as JSON.
+	Components []byte
+	BuiltAt    time.Time
+}
+
+// RevisionOutcome is what became of an attempt to publish.
+type RevisionOutcome string
+
+// The outcomes.
+const (
+	// RevisionPublished made a revision current.
+	RevisionPublished RevisionOutcome = "published"
+	// RevisionUnchanged found it current.
+	RevisionUnchanged RevisionOutcome = "unchanged"
+	// RevisionConflicted found another one current than was expected.
+	RevisionConflicted RevisionOutcome = "conflict"
+	// RevisionRefused found something wrong with the document.
+	RevisionRefused RevisionOutcome = "refused"
+)
+
+// RevisionAttempt records that somebody wanted to publish.
+type RevisionAttempt struct {
+	// Seq is the place of the attempt in the order in which they were stored.
+	Seq    uint64
+	Tenant string
+	// Hash is that of the document, if it could be read, and Expected the one that was
+	// to be current.
+	Hash, Expected string
+	Author, Note   string
+	Outcome        RevisionOutcome
+	// Findings are the diagnostics, as JSON; nil for none.
+	Findings []byte
+	At       time.Time
+}
+
+// RevisionQuery selects revisions, or attempts, of a tenant.
+type RevisionQuery struct {
+	Tenant string
+	Page   Page
+}
+
+// RevisionPage is a part of the list of revisions.
+type RevisionPage struct {
+	Revisions []*Revision
+	// Next is the cursor of the next page; empty for the last.
+	Next string
+}
+
+// RevisionAttemptPage is a part of the list of attempts.
+type RevisionAttemptPage struct {
+	Attempts []RevisionAttempt
+	// Next is the cursor of the next page; empty for the last.
+	Next string
+}
+
+// Revisions is the part of a Store that keeps what was published.
+type Revisions interface {
+	// PublishRevision makes a document current, and returns its revision. A document
+	// that is current already is returned as it is, so a request may be repeated.
+	// The error is a *RevisionConflictError if another revision is current than the
+	// expected one.
+	PublishRevision(ctx context.Context, p *PublishRevision) (*Revision, error)
+	// CurrentRevision returns the revision that was published last. The error is
+	// ErrNotFound for a tenant without any.
+	CurrentRevision(ctx context.Context, tenant string) (*Revision, error)
+	// CurrentHash returns the hash of that revision; empty if there is none. It costs
+	// little: each process asks every second.
+	CurrentHash(ctx context.Context, tenant string) (string, error)
+	// Revision returns the latest revision with a hash. The error is ErrNotFound for
+	// one that the tenant does not have.
+	Revision(ctx context.Context, tenant, hash string) (*Revision, error)
+	// Revisions returns a page of the revisions of a tenant, the newest first, without
+	// their documents.
+	Revisions(ctx context.Context, q RevisionQuery) (RevisionPage, error)
+	// AddRevisionBuild stores a build. For one that is known it changes nothing. The
+	// error is ErrNotFound if there is no revision with its hash.
+	AddRevisionBuild(ctx context.Context, b RevisionBuild) error
+	// BuiltRevision returns a build, and the revision that it was made of. The error is
+	// ErrNotFound for an unknown one.
+	BuiltRevision(ctx context.Context, build string) (*RevisionBuild, *Revision, error)
+	// AddRevisionAttempt stores an attempt.
+	AddRevisionAttempt(ctx context.Context, a RevisionAttempt) error
+	// RevisionAttempts returns a page of the attempts of a tenant, the newest first.
+	RevisionAttempts(ctx context.Context, q RevisionQuery) (RevisionAttemptPage, error)
+}

@@ -1,0 +1,55 @@
+-- name: AddRevisionDocument :exec
+INSERT INTO revision_documents (hash, document) VALUES (@hash, @document) ON CONFLICT (hash) DO NOTHING;
+
+-- name: InsertRevision :exec
+INSERT INTO revisions (tenant, number, hash, parent, author, note, findings, created_at)
+VALUES (@tenant, @number, @hash, @parent, @author, @note, @findings, @created_at);
+
+-- name: CurrentRevision :one
+SELECT r.*, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.hash
+WHERE r.tenant = @tenant ORDER BY r.number DESC LIMIT 1;
+
+-- name: CurrentHash :one
+SELECT r.hash FROM revisions r WHERE r.tenant = @tenant ORDER BY r.number DESC LIMIT 1;
+
+-- name: RevisionByHash :one
+SELECT r.*, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.hash
+WHERE r.tenant = @tenant AND r.hash = @hash ORDER BY r.number DESC LIMIT 1;
+
+-- name: RevisionsOf :many
+SELECT * FROM revisions WHERE tenant = @tenant AND number < @below ORDER BY number DESC LIMIT @most;
+
+-- name: AddRevisionBuild :execrows
+INSERT INTO revision_builds (build, tenant, hash, components, built_at)
+SELECT @build, r.tenant, r.hash, @components, @built_at FROM revisions r WHERE r.tenant = @tenant AND r.hash = @hash LIMIT 1
+ON CONFLICT (build) DO UPDATE SET tenant = excluded.tenant, hash = excluded.hash, components = excluded.components, built_at = excluded.built_at;
+
+-- name: GetRevisionBuild :one
+SELECT * FROM revision_builds WHERE build = @build;
+
+-- name: AddRevisionAttempt :exec
+INSERT INTO revision_attempts (tenant, hash, expected, author, note, outcome, findings, at)
+VALUES (@tenant, @hash, @expected, @author, @note, @outcome, @findings, @at);
+
+-- name: RevisionAttempts :many
+SELECT * FROM revision_attempts WHERE tenant = @tenant AND n < @below ORDER BY n DESC LIMIT @most;
+
+-- name: OldRevisions :many
+SELECT r.tenant, r.number, r.hash FROM revisions r
+WHERE r.created_at < @before
+    AND EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
+    AND NOT EXISTS (
+        SELECT 1 FROM revision_builds b JOIN turns t ON t.revision = b.build AND t.revision <> '' AND t.finished_at = 0
+        WHERE b.hash = r.hash AND b.tenant = r.tenant
+    )
+ORDER BY r.created_at LIMIT @most;
+
+-- name: DeleteRevision :exec
+DELETE FROM revisions WHERE tenant = @tenant AND number = @number;
+
+-- name: DeleteBuildsOf :exec
+DELETE FROM revision_builds WHERE revision_builds.hash = @hash AND revision_builds.tenant = @tenant
+    AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.hash = @hash AND r.tenant = @tenant);
+
+-- name: DeleteRevisionDocument :exec
+DELETE FROM revision_documents WHERE revision_documents.hash = @hash AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.hash = @hash);

@@ -1,0 +1,192 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// PublishRevision makes a document current.
+func (s *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (*store.Revision, error) {
+	if err := p.CheckText(); err != nil {
+		return nil, err
+	}
+	var published *store.Revision
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		var current *store.Revision
+		row, err := tx.CurrentRevision(ctx, p.Revision.Tenant)
+		switch {
+		case err == nil:
+			current = revisionWithDocument(&row)
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		r, isNew, err := rules.NextRevision(p, current)
+		if published = r; err != nil || !isNew {
+			return err
+		}
+		if err := tx.AddRevisionDocument(ctx, db.AddRevisionDocumentParams{Hash: r.Hash, Document: r.Document}); err != nil {
+			return err
+		}
+		return tx.InsertRevision(ctx, db.InsertRevisionParams{
+			Tenant: r.Tenant, Number: int64(r.Number), Hash: r.Hash, Parent: r.Parent,
+			Author: r.Author, Note: r.Note, Findings: r.Findings, CreatedAt: toMicros(r.CreatedAt),
+		})
+	})
+	if err != nil {
+		return nil, wrapError("publish revision", p.Revision.Hash, err)
+	}
+	return published, nil
+}
+
+// CurrentRevision returns the revision that was published last.
+func (s *Store) CurrentRevision(ctx context.Context, tenant string) (*store.Revision, error) {
+	row, err := s.queries.CurrentRevision(ctx, tenant)
+	if err != nil {
+		return nil, wrapError("read", "the current revision", err)
+	}
+	return revisionWithDocument(&row), nil
+}
+
+// CurrentHash returns the hash of that revision.
+func (s *Store) CurrentHash(ctx context.Context, tenant string) (string, error) {
+	hash, err := s.queries.CurrentHash(ctx, tenant)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return hash, wrapError("read", "the current revision", err)
+}
+
+// Revision returns the latest revision with a hash.
+func (s *Store) Revision(ctx context.Context, tenant, hash string) (*store.Revision, error) {
+	row, err := s.queries.RevisionByHash(ctx, db.RevisionByHashParams{Tenant: tenant, Hash: hash})
+	if err != nil {
+		return nil, wrapError("read revision", hash, err)
+	}
+	found := db.CurrentRevisionRow(row)
+	return revisionWithDocument(&found), nil
+}
+
+// Revisions returns a page of revisions, the newest first.
+func (s *Store) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
+	below, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	rows, err := s.queries.RevisionsOf(ctx, db.RevisionsOfParams{Tenant: q.Tenant, Below: below, Most: int64(q.Page.Size() + 1)})
+	if err != nil {
+		return page, wrapError("list", "revisions", err)
+	}
+	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Revision) store.Cursor {
+		return rules.NumberCursor(fromMicros(r.CreatedAt), r.Number)
+	})
+	page.Revisions = sqlquery.Records(rows, revisionOf)
+	return page, nil
+}
+
+// AddRevisionBuild stores a build.
+func (s *Store) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) error {
+	if err := b.CheckText(); err != nil {
+		return err
+	}
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		n, err := tx.AddRevisionBuild(ctx, db.AddRevisionBuildParams{
+			Build: b.Build, Tenant: b.Tenant, Hash: b.Hash, Components: b.Components, BuiltAt: toMicros(b.BuiltAt),
+		})
+		if err == nil && n == 0 {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+	return wrapError("store build of revision", b.Hash, err)
+}
+
+// BuiltRevision returns a build and its revision.
+func (s *Store) BuiltRevision(ctx context.Context, build string) (*store.RevisionBuild, *store.Revision, error) {
+	row, err := s.queries.GetRevisionBuild(ctx, build)
+	if err != nil {
+		return nil, nil, wrapError("read build", build, err)
+	}
+	r, err := s.Revision(ctx, row.Tenant, row.Hash)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &store.RevisionBuild{
+		Build: row.Build, Tenant: row.Tenant, Hash: row.Hash, Components: row.Components, BuiltAt: fromMicros(row.BuiltAt),
+	}, r, nil
+}
+
+// AddRevisionAttempt stores an attempt.
+func (s *Store) AddRevisionAttempt(ctx context.Context, a store.RevisionAttempt) error {
+	if err := a.CheckText(); err != nil {
+		return err
+	}
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		return tx.AddRevisionAttempt(ctx, db.AddRevisionAttemptParams{
+			Tenant: a.Tenant, Hash: a.Hash, Expected: a.Expected, Author: a.Author, Note: a.Note,
+			Outcome: string(a.Outcome), Findings: a.Findings, At: toMicros(a.At),
+		})
+	})
+	return wrapError("store attempt to publish", a.Hash, err)
+}
+
+// RevisionAttempts returns a page of attempts, the newest first.
+func (s *Store) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
+	below, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	rows, err := s.queries.RevisionAttempts(ctx, db.RevisionAttemptsParams{Tenant: q.Tenant, Below: below, Most: int64(q.Page.Size() + 1)})
+	if err != nil {
+		return page, wrapError("list", "attempts to publish", err)
+	}
+	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.RevisionAttempt) store.Cursor { return rules.NumberCursor(fromMicros(r.At), r.N) })
+	for i := range rows {
+		r := &rows[i]
+		page.Attempts = append(page.Attempts, store.RevisionAttempt{
+			Seq: uint64(r.N), Tenant: r.Tenant, Hash: r.Hash, Expected: r.Expected, Author: r.Author, Note: r.Note,
+			Outcome: store.RevisionOutcome(r.Outcome), Findings: r.Findings, At: fromMicros(r.At),
+		})
+	}
+	return page, nil
+}
+
+// pruneRevisions deletes revisions that are not current, and that no live turn began in.
+func (s *Store) pruneRevisions(ctx context.Context, c rules.Cutoff) (n int, err error) {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		old, err := tx.OldRevisions(ctx, db.OldRevisionsParams{Before: toMicros(c.Before), Most: int64(c.Limit)})
+		n = len(old)
+		for _, r := range old {
+			if err == nil {
+				err = tx.DeleteRevision(ctx, db.DeleteRevisionParams{Tenant: r.Tenant, Number: r.Number})
+			}
+			if err == nil {
+				err = tx.DeleteBuildsOf(ctx, db.DeleteBuildsOfParams{Hash: r.Hash, Tenant: r.Tenant})
+			}
+			if err == nil {
+				err = tx.DeleteRevisionDocument(ctx, r.Hash)
+			}
+		}
+		return err
+	})
+	return n, wrapError("delete old revisions", s.path, err)
+}
+
+func revisionOf(r *db.Revision) *store.Revision {
+	return &store.Revision{
+		Tenant: r.Tenant, Number: uint64(r.Number), Hash: r.Hash, Parent: r.Parent,
+		Author: r.Author, Note: r.Note, Findings: r.Findings, CreatedAt: fromMicros(r.CreatedAt),
+	}
+}
+
+func revisionWithDocument(r *db.CurrentRevisionRow) *store.Revision {
+	return &store.Revision{
+		Tenant: r.Tenant, Number: uint64(r.Number), Hash: r.Hash, Parent: r.Parent, Document: r.Document,
+		Author: r.Author, Note: r.Note, Findings: r.Findings, CreatedAt: fromMicros(r.CreatedAt),
+	}
+}
