@@ -139,7 +139,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if err := a.mountSurfaces(ctx); err != nil {
 		return err
 	}
-	if a.schedules, err = schedule.NewRunner(schedule.Settings{Turns: a.service, Schedules: Schedules(s.File), Logger: settings.Logger}); err != nil {
+	if a.schedules, err = schedule.NewRunner(schedule.Settings{Turns: a.service, Schedules: schedulesOf(s.File), Logger: settings.Logger}); err != nil {
 		return err
 	}
 	if err := a.service.Start(ctx); err != nil {
@@ -280,8 +280,8 @@ func ServiceSettings(f *config.File) service.Settings {
 	return settings
 }
 
-// Schedules returns the schedules of a configuration.
-func Schedules(f *config.File) []schedule.Schedule {
+// schedulesOf returns the schedules of a configuration.
+func schedulesOf(f *config.File) []schedule.Schedule {
 	list := make([]schedule.Schedule, len(f.Schedules))
 	for i := range f.Schedules {
 		s := &f.Schedules[i]

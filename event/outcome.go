@@ -35,13 +35,3 @@ func (o *Outcome) RunFinish() *RunFinish {
 	}
 	return done
 }
-
-// Outcome returns what the event says of how a turn ended: all but the agent,
-// the revision and the snapshot.
-func (f *RunFinish) Outcome() Outcome {
-	o := Outcome{Termination: f.Termination, FinishReason: f.FinishReason, Steps: f.Steps, Usage: f.Usage, Cost: f.Cost}
-	if f.Result != nil {
-		o.Response = f.Result.Response
-	}
-	return o
-}

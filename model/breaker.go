@@ -48,9 +48,9 @@ type Breaker struct {
 // NewBreaker returns a closed breaker of the model with an id.
 func NewBreaker(modelID string) *Breaker { return &Breaker{model: modelID} }
 
-// Refusal returns the error with which a call would be refused now, or nil. A
+// refusal returns the error with which a call would be refused now, or nil. A
 // nil breaker refuses none.
-func (b *Breaker) Refusal() *Error {
+func (b *Breaker) refusal() *Error {
 	if b == nil {
 		return nil
 	}

@@ -97,7 +97,7 @@ func TestWhatCountsForABreaker(t *testing.T) {
 		for range 5 {
 			_ = callOf(exec)
 		}
-		if open := b.Refusal() != nil; open != slices.Contains(counts, class) {
+		if open := b.refusal() != nil; open != slices.Contains(counts, class) {
 			t.Errorf("%s: the breaker is open: %v", class, open)
 		}
 	}
@@ -107,12 +107,12 @@ func TestACallCountsOnceHoweverOftenItIsRepeated(t *testing.T) {
 	b, a := NewBreaker("m"), &answers{next: &Error{Class: Provider}}
 	exec := &Retrying{Executor: a, Policy: RetryPolicy{MaxRetries: 3}, Breaker: b}
 	for i := range 5 {
-		if b.Refusal() != nil {
+		if b.refusal() != nil {
 			t.Fatalf("the breaker is open after %d calls", i)
 		}
 		_ = callOf(exec)
 	}
-	if b.Refusal() == nil || a.asked != 20 {
+	if b.refusal() == nil || a.asked != 20 {
 		t.Errorf("the breaker is closed after %d attempts", a.asked)
 	}
 	if err := callOf(exec); !errors.Is(err, ErrCircuitOpen) || a.asked != 20 {
@@ -183,8 +183,8 @@ func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 				}
 				time.Sleep(breakerCooldown)
 				tt.probe(b)
-				if closed := b.until.IsZero(); closed != tt.closes || (b.Refusal() != nil) != tt.fails {
-					t.Errorf("the breaker is closed: %v, refuses: %v", closed, b.Refusal())
+				if closed := b.until.IsZero(); closed != tt.closes || (b.refusal() != nil) != tt.fails {
+					t.Errorf("the breaker is closed: %v, refuses: %v", closed, b.refusal())
 				}
 			})
 		})

@@ -221,7 +221,7 @@ func (p *Pool) objectionTo(i int, unread []*Error) *Error {
 	case unread != nil && unread[i] != nil:
 		return unread[i]
 	case p.policy.OnCircuitOpen:
-		return p.members[i].Breaker.Refusal()
+		return p.members[i].Breaker.refusal()
 	default:
 		return nil
 	}

@@ -46,10 +46,10 @@ func UnknownFields(body []byte, into any) []*UnknownFieldError {
 	return s.found
 }
 
-// CheckFields returns the first field of valid JSON that a value of the type of
+// checkFields returns the first field of valid JSON that a value of the type of
 // into does not have, as an *UnknownFieldError. Unlike UnknownFields it is
 // case-sensitive.
-func CheckFields(body []byte, into any) error {
+func checkFields(body []byte, into any) error {
 	s := &fieldSearch{most: 1}
 	if s.searchValue("", body, reflect.TypeOf(into)); len(s.found) > 0 {
 		return s.found[0]

@@ -114,7 +114,7 @@ func DecodeJSON(data []byte, into any, strict bool) error {
 		return badBody("it is not a JSON object")
 	}
 	if strict {
-		if unknown, ok := errors.AsType[*UnknownFieldError](CheckFields(data, into)); ok {
+		if unknown, ok := errors.AsType[*UnknownFieldError](checkFields(data, into)); ok {
 			return &service.InvalidError{Field: unknown.Path, Problem: unknown.Problem()}
 		}
 	}

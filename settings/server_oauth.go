@@ -85,9 +85,9 @@ func (s *Server) checkOAuth() diag.List {
 	return list
 }
 
-// JWTAlgorithms are the algorithms by which tokens may be signed: those of public
+// jwtAlgorithms are the algorithms by which tokens may be signed: those of public
 // keys.
-var JWTAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+var jwtAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
 // ServerJWT configures which tokens of an external issuer are accepted.
 type ServerJWT struct {
@@ -124,9 +124,9 @@ func (j *ServerJWT) Validate() diag.List {
 		}
 	}
 	for i, name := range j.Algorithms {
-		if !slices.Contains(JWTAlgorithms, name) {
+		if !slices.Contains(jwtAlgorithms, name) {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("algorithms", i), "%q is not a public-key algorithm", clip.Text(name)).
-				WithHint("choose %s", strings.Join(JWTAlgorithms, ", ")))
+				WithHint("choose %s", strings.Join(jwtAlgorithms, ", ")))
 		}
 	}
 	if j.Tenant != "" && j.TenantClaim != "" {

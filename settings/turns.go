@@ -12,7 +12,7 @@ import (
 const (
 	defaultConcurrency = 64
 	defaultTurnLease   = 5 * time.Second
-	DefaultStrikes     = 3
+	defaultStrikes     = 3
 	defaultGrace       = 30 * time.Second
 )
 
@@ -71,7 +71,7 @@ func (t *Turns) LeaseTime() time.Duration {
 // StrikeLimit returns how many processes may die over a turn.
 func (t *Turns) StrikeLimit() int {
 	if t.Strikes == nil {
-		return DefaultStrikes
+		return defaultStrikes
 	}
 	return *t.Strikes
 }

@@ -232,9 +232,6 @@ func (n *node[K, V]) all(yield func(K, V) bool) bool {
 	return true
 }
 
-// Same reports whether the map is an unchanged copy of another one.
-func (m *Map[K, V]) Same(other *Map[K, V]) bool { return m.root == other.root }
-
 // Diff calls differs with each key whose value is not the same in two maps, or is
 // in one of them only. What the maps share is not looked at.
 func Diff[K comparable, V any](a, b *Map[K, V], same func(V, V) bool, differs func(K)) {

@@ -35,7 +35,7 @@ type JWTSettings struct {
 	// Keys are the issuer's.
 	Keys KeySource
 	// Algorithms are those that a token may be signed with. They must be of
-	// public keys: settings.JWTAlgorithms.
+	// public keys: the algorithms of the setting jwt.algorithms.
 	Algorithms []string
 	// TenantClaim is the claim that names the tenant; when it is empty the tenant
 	// is Tenant.

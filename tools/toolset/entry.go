@@ -145,9 +145,9 @@ func compileParameters(d *tools.Descriptor) (*schema.Schema, error) {
 	return compiled, nil
 }
 
-// WithTool returns the entry for another instance of the same tool, as a
+// withTool returns the entry for another instance of the same tool, as a
 // plugin registers one at every resolve.
-func (e *Entry) WithTool(tool tools.Tool) *Entry {
+func (e *Entry) withTool(tool tools.Tool) *Entry {
 	c := *e
 	c.Tool = tool
 	return &c

@@ -58,7 +58,7 @@ func (s *Set) Instantiate(instance func(id string) tools.Tool) *Set {
 			continue
 		}
 		if tool := instance(e.ID); tool != nil {
-			c.entries[i] = e.WithTool(tool)
+			c.entries[i] = e.withTool(tool)
 		}
 	}
 	return c
