@@ -154,6 +154,10 @@ type File struct {
 	options    Options
 	included   map[string]included
 	unextended map[string]bool
+	// declared is the tree before agents were extended, and noted what decoding found out
+	// about its texts.
+	declared *node
+	noted    notedTexts
 }
 
 // Files returns the names of the files that the configuration consists of: those

@@ -195,6 +195,7 @@ func (d *decoder) mergeDocuments() *node {
 		}
 	}
 	d.applyPatches(&m)
+	d.file.declared = m.copyDeclared()
 	d.extendAgents(&m)
 	return m.root
 }

@@ -118,6 +118,7 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 }
 
 func (d *decoder) reportPlainSecret(n *node, p *place) {
+	d.file.noted.addPlainSecret(n, p)
 	d.addFinding(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }

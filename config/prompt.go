@@ -42,6 +42,7 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 		d.addDiagnostic(diag.InvalidValue, p.fieldPlace("file", key), value, "%v", err)
 		return
 	}
+	d.file.noted.addPrompt(value, text, p.key == "system_prompt")
 	v.SetString(text)
 }
 

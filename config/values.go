@@ -103,6 +103,9 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 		return "", false, false
 	}
 	d.checkPlainSecret(kind, n, p)
+	if kind != ordinary {
+		d.file.noted.addSecret(n)
+	}
 	if strings.IndexByte(n.text, '$') < 0 {
 		return n.text, true, true
 	}
@@ -140,6 +143,7 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 		return
 	}
 	if f.path {
+		d.file.noted.addPath(n)
 		text = relativeTo(d.file.documents[n.document].dir, text)
 	}
 	if f.read {

@@ -1,0 +1,283 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// notedTexts is what decoding found out about the texts of the files, for Document.
+type notedTexts struct {
+	// paths are paths of files, and secrets are texts that may hold secrets.
+	paths, secrets map[*node]bool
+	// prompts are the contents of the files that prompts name, by the name.
+	prompts map[*node]string
+	// plain are the places of the secrets that the files themselves contain.
+	plain map[*node]string
+}
+
+func (t *notedTexts) addPath(n *node) {
+	if t.paths == nil {
+		t.paths = make(map[*node]bool)
+	}
+	t.paths[n] = true
+}
+
+func (t *notedTexts) addSecret(n *node) {
+	if t.secrets == nil {
+		t.secrets = make(map[*node]bool)
+	}
+	t.secrets[n] = true
+}
+
+// addPrompt notes the content of a prompt's file, as a text of a configuration.
+func (t *notedTexts) addPrompt(name *node, content string, isTemplate bool) {
+	if t.prompts == nil {
+		t.prompts = make(map[*node]string)
+	}
+	if !isTemplate {
+		t.prompts[name] = escapeText(content)
+		return
+	}
+	const mark = "\x00"
+	filled := spec.Prompt(content).Fill(func(variable string) string { return mark + variable + mark })
+	var text strings.Builder
+	for i, part := range strings.Split(filled, mark) {
+		if i%2 == 0 {
+			text.WriteString(escapeText(part))
+		} else {
+			text.WriteString("${turn." + part + "}")
+		}
+	}
+	t.prompts[name] = text.String()
+}
+
+func (t *notedTexts) addPlainSecret(n *node, p *place) {
+	if t.plain == nil {
+		t.plain = make(map[*node]string)
+	}
+	t.plain[n] = p.path()
+}
+
+// escapeText returns a text that expands to the given one.
+func escapeText(text string) string { return strings.ReplaceAll(text, "$", "$$") }
+
+// copyDeclared returns a copy of the merged tree that extending agents does not change.
+func (m *merger) copyDeclared() *node {
+	root := *m.root
+	root.children = slices.Clone(root.children)
+	for i := 1; i < len(root.children); i += 2 {
+		value := *root.children[i]
+		value.children = slices.Clone(value.children)
+		root.children[i] = &value
+	}
+	return &root
+}
+
+// PlainSecretError reports that a document would contain a secret, because a file does.
+type PlainSecretError struct {
+	// Paths are the places of the secrets.
+	Paths []string
+}
+
+// Error names the first of the places.
+func (e *PlainSecretError) Error() string {
+	text := e.Paths[0]
+	if n := len(e.Paths) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text + " contains a secret in plain text: write ${NAME} and set the variable, or ${file:path}"
+}
+
+// declaredSections are the top-level keys that a document has, in their order: those
+// that say what turns resolve to.
+var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agents", "remote_agents", "defaults"}
+
+// Document returns what the files declare as one document of canonical JSON, which Parse
+// reads: their declarations merged, with patches applied. Settings, such as those of the
+// server, are not part of it. Variables stay references, and so do files that may hold
+// secrets; the contents of other files stand in their place. Relative paths start at
+// BaseDir. The error is a *PlainSecretError if the files contain a secret.
+func (f *File) Document() ([]byte, error) {
+	w := &documentWriter{file: f, base: f.BaseDir()}
+	w.out.WriteString(`{"version":1`)
+	for _, name := range declaredSections {
+		if _, section := f.declared.findField(name); section != nil && len(section.children) > 0 {
+			w.out.WriteByte(',')
+			w.writeText(name)
+			w.out.WriteByte(':')
+			if err := w.writeNode(section); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.out.WriteByte('}')
+	if len(w.plain) > 0 {
+		slices.Sort(w.plain)
+		return nil, &PlainSecretError{Paths: slices.Compact(w.plain)}
+	}
+	return w.out.Bytes(), nil
+}
+
+// BaseDir returns the directory where the relative paths of Document start: that of the
+// first file.
+func (f *File) BaseDir() string {
+	if len(f.documents) == 0 {
+		return ""
+	}
+	return f.documents[0].dir
+}
+
+// HashDocument returns the hash that names a document.
+func HashDocument(document []byte) string {
+	sum := sha256.Sum256(document)
+	return hex.EncodeToString(sum[:])
+}
+
+// documentWriter writes a tree as JSON with its references.
+type documentWriter struct {
+	jsonWriter
+
+	file  *File
+	base  string
+	plain []string
+}
+
+func (w *documentWriter) writeNode(n *node) error {
+	if at, ok := w.file.noted.plain[n]; ok {
+		w.plain = append(w.plain, at)
+	}
+	switch n.kind {
+	case mappingNode:
+		if content, ok := w.promptOf(n); ok {
+			w.writeText(content)
+			return nil
+		}
+		return w.writeFields(n)
+	case sequenceNode:
+		w.out.WriteByte('[')
+		for i, child := range n.children {
+			if i > 0 {
+				w.out.WriteByte(',')
+			}
+			if err := w.writeNode(child); err != nil {
+				return err
+			}
+		}
+		w.out.WriteByte(']')
+	case stringNode:
+		text, err := w.textOf(n)
+		if err != nil {
+			return err
+		}
+		w.writeText(text)
+	case nullNode:
+		w.out.WriteString("null")
+	case boolNode:
+		w.out.WriteString(lowerBool(n.text))
+	default:
+		v, err := parseNumber(n.text)
+		if err != nil {
+			return fmt.Errorf("write document: %w", err)
+		}
+		w.out.WriteString(v.json)
+	}
+	return nil
+}
+
+func (w *documentWriter) writeFields(n *node) error {
+	w.out.WriteByte('{')
+	first := true
+	for key, value := range n.pairs {
+		if !first {
+			w.out.WriteByte(',')
+		}
+		first = false
+		w.writeText(key.text)
+		w.out.WriteByte(':')
+		if err := w.writeNode(value); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// promptOf returns the content of the file that a prompt names.
+func (w *documentWriter) promptOf(n *node) (content string, ok bool) {
+	_, name := n.findField("file")
+	if name == nil || len(n.children) != 2 {
+		return "", false
+	}
+	content, ok = w.file.noted.prompts[name]
+	return content, ok
+}
+
+// textOf returns a text of a file as it is in the document.
+func (w *documentWriter) textOf(n *node) (string, error) {
+	dir := w.file.documents[n.document].dir
+	text := n.text
+	if w.file.noted.paths[n] && !strings.HasPrefix(text, "${") {
+		return w.rebase(dir, text)
+	}
+	const mark = "${file:"
+	var out strings.Builder
+	for {
+		at := indexReference(text, mark)
+		if at < 0 {
+			break
+		}
+		end := strings.IndexByte(text[at:], '}')
+		if end < 0 {
+			break
+		}
+		out.WriteString(text[:at])
+		path := text[at+len(mark) : at+end]
+		text = text[at+end+1:]
+		if w.file.noted.secrets[n] {
+			rebased, err := w.rebase(dir, path)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(mark + rebased + "}")
+			continue
+		}
+		read, ok := w.file.included[relativeTo(dir, path)]
+		if !ok || read.err != nil {
+			return "", fmt.Errorf("write document: the file %s was not read", path)
+		}
+		out.WriteString(escapeText(strings.TrimRight(read.text, "\r\n")))
+	}
+	return out.String() + text, nil
+}
+
+// indexReference returns where a reference begins, or -1: what stands after $$ is none.
+func indexReference(text, mark string) int {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '$':
+		case strings.HasPrefix(text[i:], "$$"):
+			i++
+		case strings.HasPrefix(text[i:], mark):
+			return i
+		}
+	}
+	return -1
+}
+
+// rebase returns a path that starts in a directory as one that starts at the base.
+func (w *documentWriter) rebase(dir, path string) (string, error) {
+	if path == "" || dir == w.base || filepath.IsAbs(path) {
+		return path, nil
+	}
+	rebased, err := filepath.Rel(w.base, filepath.Join(dir, path))
+	if err != nil {
+		return "", fmt.Errorf("write document: %w", err)
+	}
+	return filepath.ToSlash(rebased), nil
+}

@@ -1,0 +1,94 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/google/go-cmp/cmp"
+)
+
+// writeFiles writes files below a new directory.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func documentOf(t *testing.T, f *config.File) string {
+	t.Helper()
+	document, err := f.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(document)
+}
+
+// A document has the declarations of all files, with what is not secret in other files,
+// and with references to everything else.
+func TestADocumentKeepsReferences(t *testing.T) {
+	t.Setenv("MODEL", "m-1")
+	t.Setenv("KEY", "the-secret-of-the-vendor")
+	dir := writeFiles(t, map[string]string{
+		"base.yaml": `version: 1
+providers: {p: {type: vendor, api_key: "${KEY}"}}
+models: {m: {provider_id: p, upstream_model: "${MODEL}"}}
+agents:
+  a: {model_id: m, system_prompt: "Pay $$5. ${file:rules.md}", variables: {type: object, properties: {name: {type: string}}}}
+  b: {extends: a, system_prompt: {file: sub/prompt.md}}
+server: {listen: "none"}
+`,
+		"sub/over.yaml": "version: 1\npatches: {agents: {a: {max_rounds: 3}}}\ndefaults: {max_rounds: 0x10}\n",
+		"rules.md":      "Cost: $1\n",
+		"sub/prompt.md": "Hello ${turn.name}, $9",
+	})
+	paths := []string{filepath.Join(dir, "base.yaml"), filepath.Join(dir, "sub/over.yaml")}
+	f, found, err := config.Load(paths, config.Options{Kinds: testKinds()})
+	if err != nil || found.HasErrors() {
+		t.Fatal(err, found)
+	}
+	got := documentOf(t, f)
+	want := `{"version":1,"providers":{"p":{"type":"vendor","api_key":"${KEY}"}},"models":{"m":{"provider_id":"p","upstream_model":"${MODEL}"}},` +
+		`"agents":{"a":{"model_id":"m","system_prompt":"Pay $$5. Cost: $$1","variables":{"type":"object","properties":{"name":{"type":"string"}}},"max_rounds":3},` +
+		`"b":{"extends":"a","system_prompt":"Hello ${turn.name}, $$9"}},"defaults":{"max_rounds":16}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	again, found := config.Parse([]config.Source{{Name: filepath.Join(dir, "document"), Data: []byte(got)}}, config.Options{Kinds: testKinds()})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	if diff := cmp.Diff(got, documentOf(t, again)); diff != "" {
+		t.Error("the document of the document differs", diff)
+	}
+	if diff := cmp.Diff(f.Agents, again.Agents); diff != "" {
+		t.Error("the document declares other agents", diff)
+	}
+}
+
+func TestADocumentContainsNoSecret(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"c.yaml": "version: 1\nproviders: {p: {type: vendor, api_key: \"${file:sub/key}\"}, q: {type: vendor, api_key: plain-secret-1}}\n", "sub/key": "from-a-file",
+	})
+	f, _, err := config.Load([]string{filepath.Join(dir, "c.yaml")}, config.Options{Kinds: testKinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Document()
+	var plain *config.PlainSecretError
+	if !errors.As(err, &plain) || !cmp.Equal(plain.Paths, []string{"providers.q.api_key"}) || strings.Contains(err.Error(), "plain-secret") {
+		t.Errorf("the error is %v", err)
+	}
+}
