@@ -244,6 +244,13 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 	return rev, withoutAmbiguity(found).Dedup()
 }
 
+// BuildRevision returns what the builder collected as a revision of its own, which no
+// runtime has as the current one. It is not checked: what does not resolve in it fails
+// when a turn needs it.
+func (b *AgentRuntimeBuilder) BuildRevision(ctx context.Context) (*registry.Revision, error) {
+	return registry.NewStore(nil).PublishUnchecked(ctx, b.fillDraft)
+}
+
 // withoutAmbiguity leaves out that references are ambiguous: the id that is a
 // model's and a pool's was refused when the second of them was added.
 func withoutAmbiguity(list diag.List) diag.List {

@@ -83,6 +83,10 @@ func (r *Revision) Retain() bool { return r.generation.addAnotherUser() }
 // It is called once for each of them, and does not wait.
 func (r *Revision) Release() { r.generation.removeUser() }
 
+// EndAfterUsers lets nobody else acquire a revision that was never replaced, and has end
+// called once, when everybody has released it: maybe at once.
+func (r *Revision) EndAfterUsers(end func()) { r.generation.endAfterUsers(end) }
+
 // retireRevision closes the components of a revision that are not in the current one, as
 // soon as nobody uses them.
 func (s *Store) retireRevision(old *Revision) {

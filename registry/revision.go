@@ -73,6 +73,21 @@ func (r *Revision) Derive(key any, compute func() any) any {
 // digest is the hash of one entry.
 type digest [sha256.Size]byte
 
+// DeclaredHash returns the hash of what a configuration can declare: agents, models, pools
+// and defaults, and how components were declared. What was learned from servers and peers
+// does not enter it.
+func (s *Set) DeclaredHash() string {
+	h := sha256.New()
+	hashEntries(h, s.Agents, func(a *spec.Agent) any { return a })
+	hashEntries(h, s.Models, func(m *spec.Model) any { return m })
+	hashEntries(h, s.Pools, func(p *spec.Pool) any { return p })
+	for _, v := range []any{s.Defaults, s.Definitions} {
+		d := digestOf("", v)
+		h.Write(d[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // contentHash hashes the digests of all declarations in their order. An entry
 // keeps its digest, so that only new ones are encoded. Live components, of which
 // only the declaration can be hashed, enter by their id and what they declare.

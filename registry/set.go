@@ -40,6 +40,9 @@ type Set struct {
 	// components that describe themselves alike may still do different things.
 	// A component made in Go has none.
 	Definitions map[string]string
+	// Document names the document of a configuration that declares the set, as far as it
+	// does not come from Go; empty for none. It is no part of the content.
+	Document string
 }
 
 // Source is a peer whose agents are discovered.
@@ -186,6 +189,7 @@ func (s *Set) Clone() *Set {
 
 		Undeclared:  maps.Clone(s.Undeclared),
 		Definitions: maps.Clone(s.Definitions),
+		Document:    s.Document,
 	}
 	return c
 }
