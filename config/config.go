@@ -125,6 +125,8 @@ type File struct {
 	// Store is where sessions and turns are kept. Its driver, and its paths as
 	// seen from the working directory, are filled in.
 	Store settings.Store
+	// Revisions selects where the agents come from.
+	Revisions settings.Revisions
 	// Turns configures how a process works on them.
 	Turns settings.Turns
 	// Server configures how it answers HTTP requests.

@@ -27,6 +27,7 @@ type setting struct {
 // documentation.
 var processSettings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
+	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
 }
@@ -50,6 +51,7 @@ const (
 // decodeSettings decodes the records of the whole runtime.
 func (d *decoder) decodeSettings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
+	d.file.Revisions = decodeSetting(d, "revisions", (*settings.Revisions).Validate)
 	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
 	d.kinds.switchOffSurfaces(&d.file.Server)

@@ -47,7 +47,7 @@ type Turns struct {
 	OnInteractionTimeout string         `json:"on_interaction_timeout,omitempty" enum:"cancel|fail" default:"cancel" doc:"What becomes of a turn whose person did not answer in time: with cancel the call is refused and the turn goes on, with fail the turn ends."`
 	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What becomes of a call of a tool with the effect once that was under way when the process died: error tells the model that its outcome is unknown, ask asks a person. It is never repeated."`
 	Revision             string         `json:"revision,omitempty" enum:"pin|latest" default:"pin" doc:"In which revision of the configuration a turn goes on that was interrupted or waited: with pin in the one that it began in, with latest in the current one."`
-	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"latest" doc:"What becomes of a pinned turn whose revision is gone, because the process was started with another configuration: with latest it goes on in the current revision, with fail the turn ends."`
+	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"fail" doc:"What becomes of a pinned turn whose revision cannot be built any more, because something that it needs is gone: with fail the turn ends, with latest it goes on in the current revision."`
 	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is told to end waits for the steps under way. What is not done by then is cut short and run again."`
 }
 
