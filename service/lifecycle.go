@@ -62,7 +62,7 @@ func New(s Settings) *Service {
 			_, err := v.endTurn(ctx, Operator(), turnID, why)
 			return err
 		},
-		Revisions: s.Revisions, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.OnRevisionGone != GoneFails},
+		Revisions: s.Revisions, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.OnRevisionGone == GoneLatest || s.OnRevisionGone == "" && s.Revisions == nil},
 		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, Clock: s.Clock, Logger: s.Logger,
 	})
 	if s.Dispatcher != nil {
@@ -89,7 +89,7 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	s.started.Store(true)
 	s.tasks.Go(s.sweepPeriodically)
-	if r := s.settings.Retention; r.Sessions > 0 || r.Events > 0 || r.Keys > 0 {
+	if r := s.settings.Retention; r.Sessions > 0 || r.Events > 0 || r.Keys > 0 || r.Revisions > 0 {
 		s.tasks.Go(s.prunePeriodically)
 	}
 	s.courier.Start()
@@ -163,6 +163,9 @@ func (s *Service) sweepPeriodically() {
 // refreshTurns handles news about turns from other processes: followers read again,
 // and a worker whose turn was ended elsewhere stops.
 func (s *Service) refreshTurns(turnIDs []string) {
+	if s.settings.OnRing != nil {
+		s.settings.OnRing(turnIDs)
+	}
 	if turnIDs == nil {
 		s.hub.LookAll()
 		return

@@ -146,7 +146,9 @@ type shelf struct {
 	err       error
 }
 
-func (s shelf) Acquire(_ context.Context, hash string) (*registry.Revision, error) {
+func (s shelf) Record(context.Context, *registry.Revision) error { return nil }
+
+func (s shelf) Acquire(_ context.Context, hash, _ string) (*registry.Revision, error) {
 	if rev, ok := s.revisions[hash]; ok && rev.Retain() {
 		return rev, nil
 	}
@@ -161,7 +163,7 @@ func TestAnotherProcessGoesOnWithAPinnedTurn(t *testing.T) {
 		prompt string
 	}{
 		"found":                   {found: true, status: store.Succeeded, prompt: "old"},
-		"gone":                    {status: store.Succeeded, prompt: "new"},
+		"gone":                    {status: store.Failed},
 		"gone, goes on in latest": {gone: service.GoneLatest, status: store.Succeeded, prompt: "new"},
 		"gone, fails":             {gone: service.GoneFails, status: store.Failed},
 	} {

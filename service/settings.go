@@ -69,6 +69,8 @@ type Settings struct {
 	// events.
 	StateTransform StateTransform
 	EventTransform EventTransform
+	// OnRing is told what was rung for, as dispatch.Bell tells it; nil for nobody.
+	OnRing func(ids []string)
 	// Logger receives the service's log; nil drops it.
 	Logger *zap.Logger
 	// Clock tells the time; nil is time.Now. NewID makes ids; nil makes UUIDs of
@@ -97,7 +99,8 @@ const (
 // GonePolicy decides what becomes of a pinned turn whose revision is gone.
 type GonePolicy string
 
-// The policies. The empty one is GoneLatest.
+// The policies. The empty one is GoneFails, and without Settings.Revisions, which could
+// find one, GoneLatest.
 const (
 	// GoneFails ends the turn as failed, with CodeRevisionGone.
 	GoneFails GonePolicy = "fail"

@@ -18,9 +18,15 @@ import (
 // Revisions finds the revisions that this process does not have any more, or never had.
 type Revisions interface {
 	// Acquire returns the revision with a hash, whose components are not closed before
-	// its Release is called. The error is ErrRevisionGone, or says what cannot be had,
-	// for a revision that this process cannot make; any other error is tried again.
-	Acquire(ctx context.Context, hash string) (*registry.Revision, error)
+	// its Release is called. The error wraps ErrRevisionGone, and says what is missing,
+	// for a revision that this process cannot make, or in which an agent does not
+	// resolve any more; any other error is tried again. The agent is empty for one that
+	// a turn brings along.
+	Acquire(ctx context.Context, hash, agentID string) (*registry.Revision, error)
+	// Record keeps what turns that begin in a revision need to go on in it later, and in
+	// other processes. It is called before each turn begins, so what it costs for the revision
+	// of the call before is next to nothing.
+	Record(ctx context.Context, rev *registry.Revision) error
 }
 
 // ErrRevisionGone reports that a revision is neither in memory nor in the store, or
@@ -148,7 +154,11 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 		w.current.Retain()
 		return w.current, nil
 	}
-	rev, err := w.pool.findRevision(ctx, before)
+	agentID := w.turn.AgentID
+	if w.order.Request.Ephemeral != nil {
+		agentID = ""
+	}
+	rev, err := w.pool.findRevision(ctx, before, agentID)
 	switch {
 	case err == nil || !errors.Is(err, ErrRevisionGone):
 		return rev, err
@@ -163,14 +173,14 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 }
 
 // findRevision acquires a revision that is not current.
-func (p *Pool) findRevision(ctx context.Context, hash string) (*registry.Revision, error) {
+func (p *Pool) findRevision(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
 	if rev := p.kept.acquire(hash); rev != nil {
 		return rev, nil
 	}
 	if p.settings.Revisions == nil {
 		return nil, ErrRevisionGone
 	}
-	return p.settings.Revisions.Acquire(ctx, hash)
+	return p.settings.Revisions.Acquire(ctx, hash, agentID)
 }
 
 // progress returns what a claimed turn that cannot go on has come to.

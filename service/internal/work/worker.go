@@ -66,7 +66,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	}
 	current := p.settings.Runtime.AcquireRevision()
 	defer current.Release()
-	claimed, err := p.claimTurn(ctx, turnID, current.Hash())
+	claimed, err := p.claimTurn(ctx, turnID, current)
 	if err != nil {
 		if !isDeclined(err) {
 			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
@@ -112,12 +112,17 @@ func isDeclined(err error) bool {
 
 // claimTurn claims a turn. A store that cannot be reached is asked again: the job
 // would be lost otherwise.
-func (p *Pool) claimTurn(ctx context.Context, turnID, revision string) (*store.Claimed, error) {
+func (p *Pool) claimTurn(ctx context.Context, turnID string, current *registry.Revision) (*store.Claimed, error) {
 	var claimed *store.Claimed
 	again := backoff.WithContext(backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
 	err := backoff.Retry(func() (err error) {
-		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: revision, Now: p.now()})
+		if p.settings.Revisions != nil {
+			if err := p.settings.Revisions.Record(ctx, current); err != nil {
+				return err
+			}
+		}
+		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: current.Hash(), Now: p.now()})
 		if err != nil && isDeclined(err) {
 			return backoff.Permanent(err)
 		}
