@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
@@ -34,6 +36,9 @@ type Settings struct {
 	Components *Components
 	// Version is that of the program, which the description of the server names.
 	Version string
+	// NewBuilder returns a builder for what is published in the store, which knows what
+	// the program adds to configurations; nil adds nothing to Components.
+	NewBuilder func() *builder.AgentRuntimeBuilder
 	// MeterProvider takes what the server measures, and Metrics answers GET /metrics;
 	// nil for none.
 	MeterProvider metric.MeterProvider
@@ -46,6 +51,7 @@ type Settings struct {
 type openStore interface {
 	store.Connection
 	store.Revocations
+	store.Revisions
 }
 
 // App is what one configuration makes. Its life is New, Listen, Start, Serve, Shutdown;
@@ -56,6 +62,8 @@ type App struct {
 	runtime *runtime.AgentRuntime
 	service *service.Service
 	store   openStore
+	// fleet keeps the revisions; nil until Start.
+	fleet *fleet.Fleet
 	// schedules make turns when they are due; nil until Start.
 	schedules *schedule.Runner
 	// server answers requests; nil answers none.
@@ -126,7 +134,11 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if err != nil {
 		return err
 	}
+	if err := a.startFleet(ctx, engine.Bell); err != nil {
+		return err
+	}
 	settings := ServiceSettings(s.File)
+	settings.Revisions, settings.OnRing = a.fleet, a.fleet.Heard
 	settings.Runtime, settings.Logger = rt, s.Logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = engine.Store, queue, engine.Bell
 	if s.Components.TurnTools != nil {
@@ -157,6 +169,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 func (a *App) Serve(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	var followed sync.WaitGroup
+	followed.Go(func() { a.fleet.Follow(following) })
 	if a.settings.Components.StoreDriver(a.settings.File).Shared {
 		followed.Go(func() { a.credentials.followRevocations(following) })
 	}
@@ -258,6 +271,9 @@ func (a *App) Shutdown(ctx context.Context) error {
 	for _, sender := range a.senders {
 		sender.Close()
 	}
+	if a.fleet != nil {
+		a.fleet.Close()
+	}
 	if a.store != nil {
 		err = errors.Join(err, a.store.Close())
 	}
@@ -275,7 +291,7 @@ func ServiceSettings(f *config.File) service.Settings {
 		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: service.TimeoutPolicy(t.OnInteractionTimeout),
 		Revision: service.RevisionPolicy(t.Revision), OnRevisionGone: service.GonePolicy(t.OnRevisionGone),
 		EncryptionKey: f.Server.EncryptionBytes(),
-		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit()},
+		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit(), Revisions: f.Revisions.Retention.Std()},
 	}
 	return settings
 }

@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	}
 	a := New(Settings{
 		File: file, Components: &o.Components, Version: o.Version,
-		MeterProvider: o.MeterProvider, Metrics: o.Metrics, Logger: o.Logger,
+		MeterProvider: o.MeterProvider, Metrics: o.Metrics, Logger: o.Logger, NewBuilder: o.newBuilder,
 	})
 	a.release = rt.Close
 	if err = a.newServer(); err == nil {
@@ -128,6 +128,15 @@ func (o *Options) buildRuntime(ctx context.Context) (*config.File, *runtime.Agen
 		return nil, nil, errors.Join(err, b.Close())
 	}
 	return file, rt, nil
+}
+
+// newBuilder returns a builder that knows what the program makes itself.
+func (o *Options) newBuilder() *builder.AgentRuntimeBuilder {
+	b := o.Components.NewBuilder(o.Logger)
+	if o.Configure != nil {
+		o.Configure(b)
+	}
+	return b
 }
 
 // warnings logs what is probably not meant, each once, and nothing that comments in

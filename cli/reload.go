@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.opentelemetry.io/otel/attribute"
@@ -158,7 +159,7 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	if err != nil {
 		return 0, nil, err
 	}
-	rev, err := l.builder.Publish(ctx, k.runtime)
+	rev, err := k.publish(ctx, l)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -166,6 +167,20 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	swap()
 	k.telemetry.SetTenants(l.file.Tenants())
 	return rev.Number(), restart, nil
+}
+
+// publish makes what the files declare current, or nothing where the store decides what
+// the agents are.
+func (k *keeper) publish(ctx context.Context, l *loaded) (*registry.Revision, error) {
+	revisions := k.app.Fleet()
+	if revisions.FromStore() {
+		l.close()
+		return k.runtime.Revision(), nil
+	}
+	if err := revisions.RecordFile(ctx, l.file); err != nil {
+		return nil, err
+	}
+	return l.builder.Publish(ctx, k.runtime)
 }
 
 // reloadable are the settings of a server that count as soon as they are read,
@@ -184,6 +199,7 @@ func waiting(began, now *config.File) []string {
 		}
 	}
 	differ("store", began.Store, now.Store)
+	differ("revisions", began.Revisions, now.Revisions)
 	differ("turns", began.Turns, now.Turns)
 	differ("schedules", began.Schedules, now.Schedules)
 	asked := began.Server.Authenticated() && now.Server.Authenticated()

@@ -16,6 +16,7 @@ var layers = []string{
 	"cli",
 	"app",
 	"server",
+	"fleet",
 	"builder",
 	"service",
 	"dispatch",

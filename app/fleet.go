@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/fleet"
+	"go.uber.org/zap"
+)
+
+// Fleet returns what keeps revisions; nil before Start.
+func (a *App) Fleet() *fleet.Fleet { return a.fleet }
+
+// startFleet makes the store and the runtime agree about the current revision.
+func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
+	s := &a.settings
+	logger := s.Logger.Named("fleet")
+	settings := fleet.Settings{
+		Store: a.store, Runtime: a.runtime, NewBuilder: s.NewBuilder, Logger: logger, MeterProvider: s.MeterProvider,
+		Config: config.Options{Kinds: s.Components.ConfigKinds(), RequireVariables: true},
+		Dir:    s.File.BaseDir(), FromStore: s.File.Revisions.FromStore(),
+		Learn: func(ctx context.Context, b *builder.AgentRuntimeBuilder) {
+			Learn(ctx, b, StartupToolTime, func(e *builder.DiscoveryError) {
+				logger.Warn("discovering remote agents failed", zap.String("source", e.Source), zap.String("problem", s.File.Redact(e.Err.Error())))
+			})
+		},
+	}
+	if settings.NewBuilder == nil {
+		settings.NewBuilder = func() *builder.AgentRuntimeBuilder { return s.Components.NewBuilder(s.Logger) }
+	}
+	if bell != nil {
+		settings.Ring = func() { bell.Ring(fleet.BellID) }
+	}
+	var err error
+	if a.fleet, err = fleet.New(settings); err != nil {
+		return err
+	}
+	return a.fleet.Start(ctx, s.File)
+}

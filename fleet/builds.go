@@ -1,0 +1,256 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// maxBuilds is how many revisions besides the current one a process keeps ready for
+// turns that began in them.
+const maxBuilds = 8
+
+// builds are revisions that were built again from their documents.
+type builds struct {
+	mu sync.Mutex
+	// ready are the builds, the one that was used last at the end.
+	ready  []*rebuilt
+	closed bool
+	// closing are the goroutines that close what nobody uses any more.
+	closing sync.WaitGroup
+}
+
+// rebuilt is one revision that was built again.
+type rebuilt struct {
+	// build is the hash of the revision that it is to be.
+	build string
+	// rev is nil while it is made, for which ready is not closed yet, and if err says
+	// why it cannot be made.
+	ready chan struct{}
+	rev   *registry.Revision
+	err   error
+	// shared is set for a revision that the runtime has, or had, as the current one.
+	shared bool
+	// missing are what came from the program and is gone, without what the current
+	// revision of the runtime lacks as well.
+	missing components
+
+	mu sync.Mutex
+	// judged says of agents why turns of them cannot go on, or nil.
+	judged map[string]error
+}
+
+// Acquire returns the revision that a turn of an agent began in.
+func (f *Fleet) Acquire(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
+	r, err := f.rebuild(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if agentID != "" {
+		if err := r.judgeAgent(ctx, agentID); err != nil {
+			return nil, err
+		}
+	}
+	if !r.rev.Retain() { // it was dropped meanwhile
+		return f.Acquire(ctx, hash, agentID)
+	}
+	return r.rev, nil
+}
+
+// rebuild returns a build, which is made if it is not ready yet.
+func (f *Fleet) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
+	b := &f.builds
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil, errors.New("the fleet is closed")
+	}
+	at := slices.IndexFunc(b.ready, func(r *rebuilt) bool { return r.build == hash })
+	if at >= 0 {
+		r := b.ready[at]
+		b.ready = append(slices.Delete(b.ready, at, at+1), r)
+		b.mu.Unlock()
+		select {
+		case <-r.ready:
+			return r, r.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	r := &rebuilt{build: hash, ready: make(chan struct{}), judged: make(map[string]error)}
+	b.ready = append(b.ready, r)
+	b.mu.Unlock()
+	end, err := f.makeBuild(ctx, r)
+	r.err = err
+	close(r.ready)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil { // the next try may succeed: what is missing may be set up by then
+		b.dropBuild(r)
+		return nil, err
+	}
+	if !r.shared { // by the list, until it is dropped
+		r.rev.Retain()
+		r.rev.EndAfterUsers(func() { b.closing.Go(end) })
+	}
+	if b.closed {
+		r.rev.Release()
+		return nil, errors.New("the fleet is closed")
+	}
+	for len(b.ready) > maxBuilds {
+		oldest := slices.IndexFunc(b.ready, func(other *rebuilt) bool { return other != r && other.isReady() })
+		if oldest < 0 {
+			break
+		}
+		other := b.ready[oldest]
+		b.dropBuild(other)
+		other.rev.Release()
+	}
+	return r, nil
+}
+
+// isReady reports whether the revision was made.
+func (r *rebuilt) isReady() bool {
+	select {
+	case <-r.ready:
+		return r.err == nil
+	default:
+		return false
+	}
+}
+
+func (b *builds) dropBuild(r *rebuilt) {
+	b.ready = slices.DeleteFunc(b.ready, func(other *rebuilt) bool { return other == r })
+}
+
+// makeBuild builds a revision from its document. end closes its components.
+func (f *Fleet) makeBuild(ctx context.Context, r *rebuilt) (end func(), err error) {
+	record, revision, err := f.settings.Store.BuiltRevision(ctx, r.build)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("%w: the store does not have it", service.ErrRevisionGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var known components
+	if len(record.Components) > 0 {
+		if err := json.Unmarshal(record.Components, &known); err != nil {
+			return nil, fmt.Errorf("%w: read what the program added to revision %d: %w", service.ErrRevisionGone, revision.Number, err)
+		}
+	}
+	if current := f.settings.Runtime.AcquireRevision(); current.Set().Document == revision.Hash && len(known.missingFrom(current.Set()).Tools) == 0 {
+		r.rev, r.shared, r.missing = current, true, known.missingFrom(current.Set())
+		return nil, nil
+	} else {
+		current.Release()
+	}
+	made, err := f.build(ctx, revision.Document)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: revision %d cannot be built any more: %w", service.ErrRevisionGone, revision.Number, err)
+	}
+	set, err := made.builder.BuildRevision(ctx)
+	if err == nil {
+		if r.missing = known.missingFrom(set.Set()); len(r.missing.Tools) > 0 {
+			for _, id := range r.missing.Tools {
+				made.builder.WithTool(id, goneTool{})
+			}
+			set, err = made.builder.BuildRevision(ctx)
+		}
+	}
+	if err != nil {
+		_ = made.builder.Close() // what is not used has nothing to say
+		return nil, fmt.Errorf("%w: revision %d cannot be built any more: %w", service.ErrRevisionGone, revision.Number, err)
+	}
+	r.rev = set
+	f.settings.Logger.Info("revision built for turns that began in it", zap.Uint64("revision", revision.Number), zap.String("document", revision.Hash))
+	return func() {
+		if err := made.builder.Close(); err != nil {
+			f.settings.Logger.Warn("closing components of an earlier revision failed", zap.Uint64("revision", revision.Number), zap.Error(err))
+		}
+	}, nil
+}
+
+// judgeAgent returns why turns of an agent cannot go on: it, or an agent that it leads
+// to, does not resolve, or sees a tool that is gone.
+func (r *rebuilt) judgeAgent(ctx context.Context, agentID string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err, known := r.judged[agentID]
+	if !known {
+		if err = r.checkAgents(ctx, agentID); ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.judged[agentID] = err
+	}
+	return err
+}
+
+func (r *rebuilt) checkAgents(ctx context.Context, agentID string) error {
+	queue, seen := []string{agentID}, map[string]bool{agentID: true}
+	for len(queue) > 0 {
+		id := queue[0]
+		queue = queue[1:]
+		e, err := resolve.Explain(ctx, r.rev, id)
+		if err != nil {
+			return fmt.Errorf("%w: %w%s", service.ErrRevisionGone, err, r.describeMissing())
+		}
+		for i := range e.Tools {
+			if choice := &e.Tools[i]; choice.Offered() && slices.Contains(r.missing.Tools, choice.ID) {
+				return fmt.Errorf("%w: the program does not have the tool %q any more, which agent %q uses", service.ErrRevisionGone, choice.ID, id)
+			}
+		}
+		for _, next := range append(slices.Clone(e.Agent.Delegates), e.Agent.Handoffs...) {
+			_, known := r.rev.Set().Agent(next) // one of a peer that did not answer is not
+			if known && !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}
+
+// describeMissing names the plugins and providers that are gone.
+func (r *rebuilt) describeMissing() string {
+	var list []string
+	for _, id := range r.missing.Plugins {
+		list = append(list, fmt.Sprintf("plugin %q", id))
+	}
+	for _, id := range r.missing.Providers {
+		list = append(list, fmt.Sprintf("provider %q", id))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "; the program does not have any more: " + strings.Join(list, ", ")
+}
+
+// Close closes the revisions that were built again, as soon as nobody uses them, and
+// waits for that. It is called when no turn runs any more.
+func (f *Fleet) Close() {
+	b := &f.builds
+	b.mu.Lock()
+	b.closed = true
+	ready := b.ready
+	b.ready = nil
+	b.mu.Unlock()
+	for _, r := range ready {
+		if r.isReady() {
+			r.rev.Release()
+		}
+	}
+	b.closing.Wait()
+}

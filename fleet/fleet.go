@@ -1,0 +1,208 @@
+// Package fleet keeps the revisions of a configuration in the store, so that they
+// outlive a process and all replicas run the same one. It publishes documents, follows
+// what others publish, and builds the revisions again that turns began in.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+)
+
+// BellID is what a fleet rings for when it has published.
+const BellID = "revisions"
+
+// Settings is what a Fleet is made of. All fields are required but Learn, Ring,
+// MeterProvider, Logger and Clock.
+type Settings struct {
+	Store   store.Revisions
+	Runtime *runtime.AgentRuntime
+	// NewBuilder returns a builder that knows what comes from the program.
+	NewBuilder func() *builder.AgentRuntimeBuilder
+	// Learn asks servers for their tools, and peers for their agents.
+	Learn func(context.Context, *builder.AgentRuntimeBuilder)
+	// Config is how documents are read, and Dir where their relative paths start.
+	Config config.Options
+	Dir    string
+	// FromStore is set where the documents in the store decide what the runtime knows,
+	// and not the files of the process.
+	FromStore bool
+	// Ring tells other processes that there is a new revision.
+	Ring func()
+	// MeterProvider takes which revision the process runs; nil measures nothing.
+	MeterProvider metric.MeterProvider
+	Logger        *zap.Logger
+	Clock         func() time.Time
+
+	_ struct{} // keyed literals only
+}
+
+// Fleet is the part of a process that keeps revisions. It is safe for concurrent use.
+type Fleet struct {
+	settings Settings
+	// news has room for one: the follower looks for all there are.
+	news chan struct{}
+	// publishing is held while the runtime gets another revision.
+	publishing sync.Mutex
+
+	mu       sync.Mutex
+	running  Running
+	recorded string
+	// declared are the DeclaredHash of what documents were built to, by their hash.
+	declared map[string]string
+
+	builds builds
+}
+
+// Running describes which revision a process runs.
+type Running struct {
+	// Number and Hash are those of the revision; zero for one that is not in the store.
+	Number uint64
+	Hash   string
+	// Wanted is the hash of the revision that is current in the store, if it differs,
+	// and Problem why this process does not run it.
+	Wanted  string
+	Problem string
+}
+
+// New returns a fleet. It does nothing by itself. The error is one of the meters.
+func New(s Settings) (*Fleet, error) {
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	if s.Learn == nil {
+		s.Learn = func(context.Context, *builder.AgentRuntimeBuilder) {}
+	}
+	if s.Ring == nil {
+		s.Ring = func() {}
+	}
+	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string)}
+	return f, f.measure(s.MeterProvider)
+}
+
+// Running returns which revision the process runs.
+func (f *Fleet) Running() Running {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.running
+}
+
+// FromStore reports whether the documents in the store decide what the runtime knows.
+func (f *Fleet) FromStore() bool { return f.settings.FromStore }
+
+// Start makes the store and the runtime agree: where the store decides, the runtime gets
+// the current revision of the store, or the store its first one from the file; otherwise
+// the store keeps what the file declares. The runtime has been built from the file.
+func (f *Fleet) Start(ctx context.Context, file *config.File) error {
+	if !f.settings.FromStore {
+		return f.RecordFile(ctx, file)
+	}
+	current, err := f.settings.Store.CurrentRevision(ctx, "")
+	if errors.Is(err, store.ErrNotFound) {
+		return f.RecordFile(ctx, file)
+	}
+	if err != nil {
+		return err
+	}
+	return f.adopt(ctx, current)
+}
+
+// fileAuthor is who publishes what files declare.
+const fileAuthor = "file"
+
+// RecordFile stores what files declare as the current revision, so that turns that begin
+// in it can go on after a restart. It is called before the runtime gets it. Files with
+// secrets in them are not stored; that is logged.
+func (f *Fleet) RecordFile(ctx context.Context, file *config.File) error {
+	document, err := file.Document()
+	if err != nil {
+		f.setRunning(Running{})
+		f.settings.Logger.Warn("revision not stored; turns that wait cannot go on in it after a restart", zap.Error(err))
+		return nil
+	}
+	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
+		Revision: store.Revision{
+			Hash: config.HashDocument(document), Document: document, Author: fileAuthor, CreatedAt: f.settings.Clock(),
+		},
+		Regardless: true,
+	})
+	if err != nil {
+		return err
+	}
+	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
+	return nil
+}
+
+func (f *Fleet) setRunning(r Running) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running = r
+}
+
+// built is what a document was made into, before a runtime has it.
+type built struct {
+	file    *config.File
+	builder *builder.AgentRuntimeBuilder
+}
+
+// build makes what a document declares. The caller closes the builder, or hands what it
+// made to a runtime.
+func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
+	name := filepath.Join(f.settings.Dir, "document")
+	file, found := config.Parse([]config.Source{{Name: name, Data: document}}, f.settings.Config)
+	if found.HasErrors() {
+		return nil, &InvalidError{Findings: found}
+	}
+	b := &built{file: file, builder: f.settings.NewBuilder().WithConfig(file)}
+	f.settings.Learn(ctx, b.builder)
+	return b, nil
+}
+
+// Record stores which document a revision of the runtime was made of, so that turns that
+// begin in it find it.
+func (f *Fleet) Record(ctx context.Context, rev *registry.Revision) error {
+	build := rev.Hash()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.recorded == build {
+		return nil
+	}
+	if document := rev.Set().Document; document != "" && f.isDeclared(document, rev.Set()) {
+		components, err := encodeComponents(rev.Set())
+		if err == nil {
+			err = f.settings.Store.AddRevisionBuild(ctx, store.RevisionBuild{
+				Build: build, Hash: document, Components: components, BuiltAt: f.settings.Clock(),
+			})
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // the document could not be stored
+			return err
+		}
+	}
+	f.recorded = build
+	return nil
+}
+
+// isDeclared reports whether a set has what a document declares. A program can change
+// the revision by itself.
+func (f *Fleet) isDeclared(document string, set *registry.Set) bool {
+	declared := set.DeclaredHash()
+	known, ok := f.declared[document]
+	if !ok {
+		f.declared[document] = declared
+		return true
+	}
+	return known == declared
+}

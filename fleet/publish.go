@@ -1,0 +1,245 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// ErrFromFiles reports that the files of the process decide what the runtime knows, so
+// that nothing else can be published.
+var ErrFromFiles = errors.New("the configuration comes from files: change them, or set revisions.source to store")
+
+// InvalidError reports a document with errors.
+type InvalidError struct {
+	// Findings is all that was found, warnings and notes included.
+	Findings diag.List
+}
+
+// Error lists the errors.
+func (e *InvalidError) Error() string { return e.Findings.Err().Error() }
+
+// WidenedError reports a change that lets agents do more than they may, and was not to.
+type WidenedError struct {
+	Diff *resolve.DiffReport
+}
+
+// Error names the agents.
+func (e *WidenedError) Error() string {
+	text, sep := "the change widens access for ", ""
+	for i := range e.Diff.Agents {
+		if d := &e.Diff.Agents[i]; d.Widened() {
+			text, sep = text+sep+d.Agent, ", "
+		}
+	}
+	return text
+}
+
+// Change is a document that is to be published.
+type Change struct {
+	// Document declares all that turns are to resolve to.
+	Document []byte
+	// Expected is the hash of the revision that the document was made from; empty for
+	// the first.
+	Expected string
+	// Author publishes it, and Note says why.
+	Author, Note string
+	// DryRun publishes nothing, and RefuseWidened nothing that widens access.
+	DryRun, RefuseWidened bool
+}
+
+// Proof is what the dry run of a change found.
+type Proof struct {
+	// Hash is that of the document in its canonical form.
+	Hash string
+	// Findings are warnings and notes.
+	Findings diag.List
+	// Diff is what the change does to each agent.
+	Diff *resolve.DiffReport
+}
+
+// Published is what became of a change.
+type Published struct {
+	Proof
+
+	// Number is that of the revision; 0 for a dry run.
+	Number uint64
+	// Unchanged is set if the document was current already.
+	Unchanged bool
+}
+
+// Publish proves that every agent of a document resolves, judges what the change widens,
+// and makes the document current: first in the store and then in this process; others
+// follow. Every attempt but dry runs is recorded. The error is ErrFromFiles, an
+// *InvalidError, a *config.PlainSecretError, a *WidenedError or a
+// *store.RevisionConflictError.
+func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
+	if !f.settings.FromStore && !c.DryRun {
+		return nil, ErrFromFiles
+	}
+	f.publishing.Lock()
+	defer f.publishing.Unlock()
+	out, err := f.publish(ctx, c)
+	if !c.DryRun && ctx.Err() == nil {
+		err = errors.Join(err, f.addAttempt(ctx, c, out, err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
+	out := new(Published)
+	made, err := f.build(ctx, c.Document)
+	if err != nil {
+		return out, err
+	}
+	used := false
+	defer func() {
+		if !used {
+			_ = made.builder.Close() // what is not used has nothing to say
+		}
+	}()
+	document, err := made.file.Document()
+	if err != nil {
+		return out, err
+	}
+	out.Hash = config.HashDocument(document)
+	if out.Unchanged, err = f.checkExpected(ctx, c, out.Hash); err != nil {
+		return out, err
+	}
+	if err := f.prove(ctx, made, &out.Proof); err != nil {
+		return out, err
+	}
+	if c.RefuseWidened && out.Diff.Widened {
+		return out, &WidenedError{Diff: out.Diff}
+	}
+	if c.DryRun {
+		return out, nil
+	}
+	findings, err := encodeFindings(out.Findings)
+	if err != nil {
+		return out, err
+	}
+	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
+		Revision: store.Revision{
+			Hash: out.Hash, Document: document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
+		},
+		Expected: c.Expected,
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Number = published.Number
+	if f.Running().Hash != out.Hash {
+		// The store has it now: from here on this process follows, as others do.
+		if err := f.swap(ctx, made, published); err != nil {
+			f.fallBehind(published, err)
+			f.tellFollower()
+		} else {
+			used = true
+		}
+	}
+	f.settings.Ring()
+	return out, nil
+}
+
+// checkExpected refuses what another publisher has overtaken, before more work is done. It
+// reports whether the document is current already, as when a request is repeated.
+func (f *Fleet) checkExpected(ctx context.Context, c *Change, hash string) (isCurrent bool, err error) {
+	current, err := f.settings.Store.CurrentRevision(ctx, "")
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		if c.Expected == "" {
+			return false, nil
+		}
+		return false, &store.RevisionConflictError{Expected: c.Expected}
+	case err != nil:
+		return false, err
+	case current.Hash == hash:
+		return true, nil
+	case current.Hash != c.Expected:
+		current.Document = nil
+		return false, &store.RevisionConflictError{Expected: c.Expected, Current: current}
+	}
+	return false, nil
+}
+
+// prove resolves every agent, and compares each with what it is now.
+func (f *Fleet) prove(ctx context.Context, made *built, proof *Proof) error {
+	rev, list := made.builder.Check(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	proof.Findings = made.file.Complete(nil, list)
+	if proof.Findings.HasErrors() {
+		return &InvalidError{Findings: proof.Findings}
+	}
+	return f.compare(ctx, rev, proof)
+}
+
+func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proof) error {
+	current := f.settings.Runtime.AcquireRevision()
+	defer current.Release()
+	diffs, err := resolve.Diff(ctx, current, rev)
+	if err != nil {
+		return err
+	}
+	proof.Diff = resolve.NewDiffReport(diffs)
+	return nil
+}
+
+// swap makes what was built the current revision of the runtime, which owns it then.
+func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision) error {
+	rev, err := made.builder.Publish(ctx, f.settings.Runtime)
+	if err != nil {
+		return err
+	}
+	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
+	f.settings.Logger.Info("revision published", zap.Uint64("number", published.Number), zap.String("document", published.Hash),
+		zap.Uint64("revision", rev.Number()), zap.String("author", published.Author))
+	return nil
+}
+
+// addAttempt records what became of a change.
+func (f *Fleet) addAttempt(ctx context.Context, c *Change, out *Published, err error) error {
+	a := store.RevisionAttempt{
+		Hash: out.Hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Outcome: store.RevisionPublished, At: f.settings.Clock(),
+	}
+	findings := out.Findings
+	switch {
+	case err == nil && out.Unchanged:
+		a.Outcome = store.RevisionUnchanged
+	case errors.As(err, new(*store.RevisionConflictError)):
+		a.Outcome = store.RevisionConflicted
+	case err != nil:
+		a.Outcome = store.RevisionRefused
+		if invalid, ok := errors.AsType[*InvalidError](err); ok {
+			findings = invalid.Findings
+		}
+	}
+	var encodeErr error
+	if a.Findings, encodeErr = encodeFindings(findings); encodeErr != nil {
+		return encodeErr
+	}
+	if addErr := f.settings.Store.AddRevisionAttempt(ctx, a); addErr != nil {
+		return fmt.Errorf("record the attempt to publish: %w", addErr)
+	}
+	return nil
+}
+
+func encodeFindings(list diag.List) ([]byte, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(list)
+}
