@@ -43,12 +43,15 @@ type answerer struct {
 	// input is what is typed.
 	input *lineReader
 	// context says about a call what a configuration says of it; nil says nothing.
-	context func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
+	context explainCall
 	// session is the lifetime of a permission for the session, in words.
 	session string
 	// asked is signalled when the turn asked for something.
 	asked chan struct{}
 }
+
+// explainCall says about a call what a configuration says of it.
+type explainCall func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
 
 // newAnswerer returns what answers by a value of --approve; nil when that is
 // nobody. Who is asked needs the standard input, so promptRead, that the prompt

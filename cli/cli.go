@@ -108,7 +108,7 @@ that a store keeps, so that they outlive the process.`,
 	root.SetErr(p.err)
 	addVersionFlag(root, p)
 	root.AddCommand(
-		newValidate(p), newExplain(p), newDiff(p), newRun(p),
+		newValidate(p), newExplain(p), newDiff(p), newRun(p), newChat(p),
 		newServe(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newDoctor(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)

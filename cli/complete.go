@@ -54,8 +54,8 @@ func (c completer) completions() map[string][]values {
 	return map[string][]values{
 		"validate": {}, "serve": {}, "migrate": {}, "diff": {}, "init": {},
 		"sessions": {}, "turns": {}, "sessions import": {},
-		"explain": {c.agents}, "run": {c.agents}, "turns create": {c.agents},
-		"events": {c.turns}, "turns cancel": {c.turns}, "turns resolve": {c.turns, c.interactions},
+		"explain": {c.agents}, "run": {c.agents}, "chat": {c.agents}, "turns create": {c.agents},
+		"events": {c.turns}, "turns cancel": {c.turns}, "turns transcript": {c.turns}, "turns resolve": {c.turns, c.interactions},
 		"sessions export": {c.sessions},
 		"keys refresh":    {c.clients},
 	}

@@ -12,7 +12,7 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
-	{"work", "Run and serve agents:", []string{"run", "serve"}},
+	{"work", "Run and serve agents:", []string{"run", "chat", "serve"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
@@ -42,6 +42,9 @@ runtime doctor https://agents.example.com --header "Authorization: Bearer $TOKEN
 	"run": `runtime run config.yaml assistant "How many words has this question?"
 runtime run config.yaml assistant - < question.txt
 RUNTIME_API_KEY=$KEY runtime run --server http://localhost:8080 assistant "Hello" --approve ask`,
+	"chat": `runtime chat config.yaml
+runtime chat config.yaml assistant --resume
+RUNTIME_API_KEY=$KEY runtime chat --server http://localhost:8080 assistant`,
 	"serve": `runtime serve config.yaml
 runtime serve --listen :8080 --watch config.yaml`,
 
@@ -51,9 +54,10 @@ runtime sessions --server http://localhost:8080 --api-key-file key.txt`,
 	"sessions import": `runtime sessions import config.yaml --id my-session < session.json`,
 	"turns": `runtime turns config.yaml --status waiting
 runtime turns config.yaml --session my-session --format json`,
-	"turns create":  `runtime turns create config.yaml assistant "Read the report." --session my-session`,
-	"turns cancel":  `runtime turns cancel config.yaml 0199c3f2-7e57-7000-8000-000000000001 --reason "No longer needed"`,
-	"turns resolve": `runtime turns resolve config.yaml 0199c3f2-7e57-7000-8000-000000000001 call_1 --approve`,
+	"turns create":     `runtime turns create config.yaml assistant "Read the report." --session my-session`,
+	"turns cancel":     `runtime turns cancel config.yaml 0199c3f2-7e57-7000-8000-000000000001 --reason "No longer needed"`,
+	"turns resolve":    `runtime turns resolve config.yaml 0199c3f2-7e57-7000-8000-000000000001 call_1 --approve`,
+	"turns transcript": `runtime turns transcript config.yaml 0199c3f2-7e57-7000-8000-000000000001`,
 	"events": `runtime events config.yaml 0199c3f2-7e57-7000-8000-000000000001 --follow
 runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-000000000001 --format json`,
 	"migrate": `runtime migrate config.yaml`,

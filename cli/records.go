@@ -49,6 +49,10 @@ type place struct {
 	redact func(string) string
 	// name is what a command line calls the place.
 	name string
+	// workOn makes this process work on a turn; nil where another one does.
+	workOn func(turn string)
+	// keeps is set if the records outlive the command.
+	keeps bool
 }
 
 // target is what a command line says of the place: the files of a configuration

@@ -17,20 +17,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// transcript is what a server has said so far.
-type transcript struct {
+// sharedOutput is what a server has said so far.
+type sharedOutput struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (t *transcript) add(text string) {
+func (t *sharedOutput) add(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text.WriteString(text)
 }
 
 // String returns all of it.
-func (t *transcript) String() string {
+func (t *sharedOutput) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.text.String()

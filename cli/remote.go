@@ -94,7 +94,7 @@ func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) err
 		return fmt.Errorf("--server: %w", err)
 	}
 	defer client.Close()
-	err = do(&place{records: client, redact: redact, name: "--server " + r.server})
+	err = do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
 	if err == nil || errors.As(err, new(exit)) {
 		return err
 	}

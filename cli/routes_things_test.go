@@ -256,7 +256,7 @@ func (w *town) leaks(h *heard, asked string, made things) []string {
 }
 
 // Write adds to the log.
-func (t *transcript) Write(p []byte) (int, error) {
+func (t *sharedOutput) Write(p []byte) (int, error) {
 	t.add(string(p))
 	return len(p), nil
 }

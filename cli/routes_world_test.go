@@ -84,7 +84,7 @@ type town struct {
 	*served
 	issuer ed25519.PrivateKey
 	scopes []string
-	log    *transcript
+	log    *sharedOutput
 	// receiver receives notifications.
 	receiver string
 	secrets  []string
@@ -109,7 +109,7 @@ func newTown(t *testing.T, oldnew ...string) *town {
 	}
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
-	log := new(transcript)
+	log := new(sharedOutput)
 	logger := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(log), zap.DebugLevel))
 	w := &town{issuer: private, log: log, receiver: receiver.URL + "/hook", mux: http.NewServeMux()}
 	w.served = serveLogged(t, strings.NewReplacer(append(oldnew, "./keys.json", keys)...).Replace(everySurface), everyScript, logger)

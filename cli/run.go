@@ -146,9 +146,8 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 		}
 	}
 	if in.id != "" {
-		turn := newTurnID()
-		return p.withSession(ctx, l, rt, in, turn, logger, func(where *place) error {
-			return p.runStored(ctx, where, storedRun{id: turn, agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q}, out, a)
+		return p.withSession(ctx, l, rt, in, logger, func(where *place) error {
+			return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q}, out, a)
 		})
 	}
 	if err := q.ask(ctx, a); err != nil {

@@ -120,11 +120,14 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 		out.work("! session %s is new", session)
 	}
 	t := &remoteTurn{place: at, id: r.id, agent: r.agent, done: make(chan struct{})}
+	if at.workOn != nil {
+		at.workOn(t.id)
+	}
 	_, err = at.CreateTurn(ctx, native.CreateTurn{
 		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, Variables: r.prompt.variables, OnBusy: r.busy,
 	})
 	if err != nil && ctx.Err() != nil {
-		t.Cancel(ctx.Err())
+		t.Cancel(context.Cause(ctx))
 	}
 	return t, err
 }
@@ -239,7 +242,7 @@ func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.S
 			}
 		case <-cancelled:
 			cancelled = nil
-			t.Cancel(ctx.Err())
+			t.Cancel(context.Cause(ctx))
 			given = time.After(cancelTime)
 		case <-given:
 			return ctx.Err()

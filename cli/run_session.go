@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
@@ -27,15 +28,15 @@ type session struct {
 	tenant, subject string
 }
 
-// withSession calls do with the records of the store of a configuration and the
-// runtime that works there on the one turn with an id, and on no others.
-func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, turn string, logger *zap.Logger, do func(*place) error) error {
+// withSession calls do with the records of the store of a configuration, where this
+// process works on the turns that do names, one after the other, and on no others.
+func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, logger *zap.Logger, do func(*place) error) error {
 	driver := p.StoreDriver(l.file)
 	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}
-	d := &soloDispatcher{turn: turn, due: make(chan struct{}, 1), stopped: make(chan struct{}), idle: make(chan struct{})}
+	d := &soloDispatcher{due: make(chan struct{}, 1), stopped: make(chan struct{}), idle: make(chan struct{})}
 	if driver.Shared {
 		if d.shared, err = e.NewDispatcher(1, zap.NewNop()); err != nil {
 			return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
@@ -50,6 +51,7 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 		caller := service.Caller{Tenant: s.tenant, Subject: s.subject}
 		err = do(&place{
 			records: &native.Local{Service: turns, Caller: caller}, redact: l.file.Redact, name: strings.Join(l.names, " "),
+			workOn: d.workOn, keeps: driver.OpenReadOnly != nil,
 		})
 	}
 	turns.Close()
@@ -63,10 +65,11 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 // process may have had it, or its transaction was not over.
 const lookInterval = 200 * time.Millisecond
 
-// soloDispatcher brings one turn to this process. Jobs for others are for those that
-// serve the store.
+// soloDispatcher brings one turn at a time to this process. Jobs for others are for
+// those that serve the store.
 type soloDispatcher struct {
-	turn string
+	// turn is the id of the turn; nil before the first.
+	turn atomic.Pointer[string]
 	// shared enqueues jobs in a store that other processes serve, too; nil for a store
 	// of one process, which finds them again when it is served.
 	shared dispatch.Dispatcher
@@ -81,10 +84,13 @@ type soloDispatcher struct {
 
 var _ dispatch.Dispatcher = (*soloDispatcher)(nil)
 
+// workOn makes this process work on a turn, in place of the one before.
+func (d *soloDispatcher) workOn(turn string) { d.turn.Store(&turn) }
+
 // Enqueue adds a job for the turn.
 func (d *soloDispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) error {
 	for _, job := range jobs {
-		if job.TurnID == d.turn {
+		if turn := d.turn.Load(); turn != nil && job.TurnID == *turn {
 			select {
 			case d.due <- struct{}{}:
 			default:
@@ -112,7 +118,9 @@ func (d *soloDispatcher) Start(ctx context.Context, work dispatch.Handler) error
 			case <-d.due:
 			case <-look.C:
 			}
-			work(ctx, d.turn)
+			if turn := d.turn.Load(); turn != nil {
+				work(ctx, *turn)
+			}
 		}
 	}()
 	return nil

@@ -90,7 +90,7 @@ type daemon struct {
 	cmd *exec.Cmd
 	// said is what it wrote to standard error, and heard how much of it a script
 	// has waited for.
-	said  transcript
+	said  sharedOutput
 	heard int
 	ended chan struct{}
 	err   error

@@ -48,7 +48,7 @@ that cannot be read.`,
 	cmd.Flags().StringVar(&o.agent, "agent", "", "only turns of the agent with this id")
 	cmd.Flags().Var(&o.statuses, "status", "only turns in this state: pending, running, waiting, succeeded, failed, canceled; may be repeated")
 	pageFlags(cmd, &o.page)
-	cmd.AddCommand(newTurnsCreate(p, &at), newTurnsCancel(p, &at), newTurnsResolve(p, &at))
+	cmd.AddCommand(newTurnsCreate(p, &at), newTurnsCancel(p, &at), newTurnsResolve(p, &at), newTurnsTranscript(p, &at))
 	return cmd
 }
 

@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// chatOptions are the flags of chat.
+type chatOptions struct {
+	files     *fileArguments
+	verbose   bool
+	logFormat *choice
+	// resume is the session to go on with: its id, latestSession, or empty for a new one.
+	resume    string
+	owner     session
+	variables variableFlags
+}
+
+// latestSession is the value of --resume for the session with the latest activity.
+const latestSession = "latest"
+
+func newChat(p *program) *cobra.Command {
+	var at serverFlags
+	var o chatOptions
+	cmd := &cobra.Command{
+		Use:   "chat (FILE | -f FILE…) [AGENT]",
+		Short: "Talk with an agent",
+		Long: `chat holds a conversation with an agent: each line is a prompt, and what the agent
+says and does is shown as it comes. A line that ends in a backslash goes on in the
+next. /help lists the commands. AGENT may be left out where there is only one.
+
+Calls that need the consent of a person, and questions of the agent, are asked about.
+Ctrl-C cancels the turn that runs; where none does it ends the conversation, as
+Ctrl-D does.
+
+The session is kept in the store, and --resume goes on with it: with its id, or
+without one with the session that was active last. A SQLite file must not be served
+meanwhile: give --server then. The store memory forgets it with the end of the command.
+
+With --server URL, and no FILE, the agent is one of a server that runs. A key for the
+server is in the file of --api-key-file or in the variable RUNTIME_API_KEY.
+
+Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file that cannot be
+read, 130 cancelled.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at.server == "" {
+				return o.files.arguments(0, 1, 1)(cmd, args)
+			}
+			_, err := at.check(cmd, args, min(len(args), 1), append(slices.Clone(ownerFlagNames), "verbose", "file"))
+			if err == nil && len(args) == 0 && o.resume == "" {
+				err = usagef(cmd, "with --server an AGENT or --resume has to be given")
+			}
+			return err
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if at.server != "" {
+				return p.chatAt(withCaller(cmd.Context()), &at, strings.Join(args, ""), &o)
+			}
+			return p.chatHere(cmd.Context(), args, &o)
+		},
+	}
+	at.flags(cmd.Flags())
+	o.files = filesFlag(cmd)
+	cmd.Flags().StringVar(&o.resume, "resume", "", "go on with the session with this `ID`, or without an id with the one that was active last")
+	cmd.Flags().Lookup("resume").NoOptDefVal = latestSession
+	cmd.Flags().Var(&o.variables, "var", "give each turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
+	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	o.logFormat = logFormatFlag(cmd)
+	return cmd
+}
+
+// chatAt talks with an agent of a server.
+func (p *program) chatAt(ctx context.Context, at *serverFlags, agent string, o *chatOptions) error {
+	return p.reach(ctx, at, func(where *place) error { return p.converse(ctx, where, agent, o, nil) })
+}
+
+// chatHere talks with an agent of a configuration, in this process.
+func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) error {
+	log := newLogOutput(p.err, o.logFormat)
+	logger := newLogger(log, o.verbose)
+	names, args := o.files.split(args, 1)
+	l, err := p.load(names, true, logger)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	log.redact = l.file.Redact
+	if l.agent = strings.Join(args, ""); l.agent == "" && o.resume == "" {
+		if l.agent, err = onlyAgent(l); err != nil {
+			return p.misuse(err)
+		}
+	}
+	if l.agent != "" {
+		l.parts = []string{"store", "turns"}
+	}
+	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
+	if err != nil {
+		p.printErrorf("the conversation is not observed: %v", err)
+	}
+	l.builder.WithTelemetry(seen.telemetry)
+	err = p.chatWith(withCaller(ctx), l, o, logger)
+	if lost := seen.shutdown(ctx); lost != nil {
+		p.printErrorf("%s", l.file.Redact(lost.Error()))
+	}
+	return err
+}
+
+// chatWith builds the runtime of a configuration and talks with an agent of it.
+func (p *program) chatWith(ctx context.Context, l *loaded, o *chatOptions, logger *zap.Logger) error {
+	rt, err := l.build(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rt.Close() }()
+	explain := func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
+		return l.callContext(ctx, rt.Revision(), asked, q)
+	}
+	return p.withSession(ctx, l, rt, &o.owner, logger, func(where *place) error {
+		return p.converse(ctx, where, l.agent, o, explain)
+	})
+}
+
+// onlyAgent returns the agent of a configuration that has one.
+func onlyAgent(l *loaded) (string, error) {
+	var ids []string
+	for _, a := range l.file.Agents {
+		ids = append(ids, a.ID)
+	}
+	if len(ids) == 1 {
+		return ids[0], nil
+	}
+	return "", fmt.Errorf("an AGENT has to be given: the configuration has %s", cmp.Or(strings.Join(ids, ", "), "no agent"))
+}
+
+// errNoSession is the answer to --resume where there is nothing to go on with.
+var errNoSession = errors.New("no active agent sessions found: leave out --resume to begin one")
+
+// chooseSession returns the session that a conversation goes on with, or a new one.
+func chooseSession(ctx context.Context, where *place, agent, resume string) (*native.Session, error) {
+	switch resume {
+	case "":
+		return where.CreateSession(ctx, native.CreateSession{AgentID: agent})
+	case latestSession:
+		page, err := where.ListSessions(ctx, native.SessionQuery{State: store.SessionActive, AgentID: agent, Page: store.Page{Limit: 1}})
+		if err == nil && len(page.Sessions) == 0 {
+			err = errNoSession
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &page.Sessions[0], nil
+	default:
+		return where.GetSession(ctx, resume)
+	}
+}
+
+// conversation is a session at a terminal.
+type conversation struct {
+	*program
+	where   *place
+	session *native.Session
+	// agent has the conversation in the next turn.
+	agent     string
+	variables []byte
+	answers   *answerer
+	shown     *transcript
+	// interrupts has a value for each Ctrl-C.
+	interrupts chan os.Signal
+}
+
+// converse reads prompts and runs a turn for each, until there are no more.
+func (p *program) converse(ctx context.Context, where *place, agent string, o *chatOptions, explain explainCall) error {
+	variables, err := o.variables.encode()
+	if err != nil {
+		return p.misuse(err)
+	}
+	s, err := chooseSession(ctx, where, agent, o.resume)
+	if err != nil {
+		return err
+	}
+	answers, err := newAnswerer(p.streams, approveAsk, false, where.redact)
+	if err != nil {
+		return err
+	}
+	answers.session, answers.context = "which is kept, also for later turns", explain
+	c := &conversation{
+		program: p, where: where, session: s, agent: cmp.Or(agent, s.AgentID), variables: variables, answers: answers,
+		shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1),
+	}
+	signal.Reset(os.Interrupt) // which would end the command, and not the turn alone
+	signal.Notify(c.interrupts, os.Interrupt)
+	defer signal.Stop(c.interrupts)
+	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", s.ID, orDash(c.agent))
+	if err := c.readPrompts(ctx); err != nil {
+		return err
+	}
+	if where.keeps {
+		fmt.Fprintf(p.err, "Resume with: %s chat %s --resume=%s\n", p.command(), where.name, s.ID)
+	}
+	return nil
+}
+
+// readPrompts runs a turn for each prompt that is typed.
+func (c *conversation) readPrompts(ctx context.Context) error {
+	for {
+		text, more := c.readPrompt(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !more:
+			return nil
+		case strings.TrimSpace(text) == "":
+		case strings.HasPrefix(text, "/"):
+			c.runCommand(text)
+		default:
+			if err := c.runTurn(ctx, text); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readPrompt reads a prompt: a line, and the next one as long as it ends in a
+// backslash. It returns false at the end of the input and after Ctrl-C.
+func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	defer func() { <-done }()
+	defer stop()
+	go func() {
+		defer close(done)
+		select {
+		case <-c.interrupts:
+			stop()
+		case <-reading.Done():
+		}
+	}()
+	ask := "you> "
+	for {
+		if terminal(c.in) {
+			fmt.Fprint(c.err, ask)
+		}
+		line, ok := c.answers.input.next(reading, nil)
+		if !ok || c.answers.input.ended {
+			if terminal(c.in) {
+				fmt.Fprintln(c.err)
+			}
+			return text, ok && text != ""
+		}
+		if !terminal(c.in) { // which would show what is typed
+			fmt.Fprintln(c.err, ask+oneLine(line))
+		}
+		begun, goesOn := strings.CutSuffix(line, `\`)
+		text += begun
+		if !goesOn {
+			return text, true
+		}
+		text += "\n"
+		ask = "...> "
+	}
+}
+
+// chatHelp lists the commands of a conversation.
+const chatHelp = `/help     lists these commands
+/session  shows the session
+/model    shows whose model answers
+A line that ends in \ goes on in the next. Ctrl-C cancels a turn, Ctrl-D ends the conversation.
+`
+
+// runCommand runs a line that begins with a slash.
+func (c *conversation) runCommand(line string) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch {
+	case name == "/help" && rest == "":
+		fmt.Fprint(c.err, chatHelp)
+	case name == "/session" && rest == "":
+		fmt.Fprintf(c.err, "system> session %s of agent %s\n", c.session.ID, orDash(c.agent))
+	case name == "/model" && rest == "":
+		fmt.Fprintf(c.err, "system> the model is that of agent %s; \"%s explain\" shows it\n", orDash(c.agent), c.command())
+	case name == "/model":
+		fmt.Fprintf(c.err, "error> the model belongs to agent %s: talk with another agent, or change its model_id\n", orDash(c.agent))
+	default:
+		fmt.Fprintf(c.err, "error> there is no command %s; /help lists them\n", oneLine(name))
+	}
+}
+
+// errInterrupted is why a turn is canceled that somebody at the terminal ends.
+var errInterrupted = errors.New("operator interrupted")
+
+// runTurn runs a turn with a prompt to its end. An error ends the conversation; a turn
+// that fails does not.
+func (c *conversation) runTurn(ctx context.Context, text string) error {
+	turning, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		select {
+		case <-c.interrupts:
+			cancel(errInterrupted)
+		case <-turning.Done():
+		}
+	}()
+	defer func() { <-watching }()
+	defer cancel(nil)
+	c.shown.begin()
+	turn, err := beginTurn(turning, c.where, &storedRun{
+		id: newTurnID(), agent: c.agent, session: c.session.ID, busy: service.RejectBusy,
+		prompt: &prompt{text: text, variables: c.variables},
+	}, &show{streams: c.streams, redact: c.where.redact})
+	var result *runtime.Result
+	if err == nil {
+		result, err = turn.run(turning, c.shown, c.answers)
+	}
+	if failed := c.shown.close(); failed != nil {
+		return failed
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && !errors.Is(context.Cause(turning), errInterrupted):
+		fmt.Fprintf(c.err, "error> %s\n", oneLine(c.where.redact(err.Error())))
+	case result != nil && result.Status == event.StatusSucceeded && result.Agent != "":
+		c.agent = result.Agent
+	}
+	return nil
+}

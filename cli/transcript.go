@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/spf13/cobra"
+)
+
+func newTurnsTranscript(p *program, at *target) *cobra.Command {
+	var format *choice
+	cmd := &cobra.Command{
+		Use:   "transcript FILE… TURN",
+		Short: "Show what was said and done in a turn",
+		Long: `transcript shows a turn for a reader: what the model wrote, the tools it called
+with their input and output, the questions that were asked, and how the turn ended.
+With --format json it is an object with the turn and its events, each with its
+display. Of a turn that has not ended it shows what there is.
+
+Exit codes: 0 done, 1 the store or the server cannot be used or there is no such
+turn, 2 usage or a file that cannot be read.`,
+		Args: at.arguments(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			turn := at.take(args, 1)[0]
+			return p.lookAt(cmd.Context(), at, func(from *place) error {
+				return showTranscript(cmd.Context(), p, from, turn, format.value)
+			})
+		},
+	}
+	format = formatFlag(cmd, "text", "json")
+	return cmd
+}
+
+// transcriptPage is how many records of a log are read at once.
+const transcriptPage = 100
+
+// transcribedTurn is the JSON form of a transcript.
+type transcribedTurn struct {
+	Turn   *native.Turn       `json:"turn"`
+	Events []transcribedEvent `json:"events"`
+}
+
+// transcribedEvent is the JSON form of an event in a transcript.
+type transcribedEvent struct {
+	Seq        uint64           `json:"seq"`
+	Time       time.Time        `json:"time"`
+	Type       string           `json:"type"`
+	Visibility string           `json:"visibility"`
+	Data       json.RawMessage  `json:"data"`
+	Display    *display.Display `json:"display,omitempty"`
+}
+
+// showTranscript shows a turn as far as its log goes.
+func showTranscript(ctx context.Context, p *program, from *place, turnID, format string) error {
+	turn, err := from.GetTurn(ctx, turnID)
+	if err != nil {
+		return err
+	}
+	out := &transcript{out: p.out, redact: from.redact}
+	whole := transcribedTurn{Turn: turn, Events: []transcribedEvent{}}
+	var reader display.Reader
+	for after := uint64(0); ; {
+		records, err := from.ReadEvents(ctx, turnID, after, transcriptPage)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			break
+		}
+		for i := range records {
+			after = records[i].Seq
+			shown, err := reader.Read(&records[i])
+			if err != nil {
+				return err
+			}
+			for j := range shown {
+				if e := &shown[j]; format == "json" {
+					whole.Events = append(whole.Events, transcribedEvent(*e))
+				} else {
+					out.show(e)
+				}
+			}
+		}
+	}
+	if format == "json" {
+		return writeRedacted(p.out, whole, from.redact)
+	}
+	return out.close()
+}
+
+// transcript writes the events of turns as lines for a reader, each with a prefix that
+// names who speaks. What a model writes is shown as it is; everything else is one line,
+// redacted.
+type transcript struct {
+	out    io.Writer
+	redact func(string) string
+
+	reader display.Reader
+	// open is the prefix of the line that text is written to now; empty if a line begins.
+	open string
+	// streamed is set if the answer under way was shown in parts.
+	streamed bool
+	failed   error
+}
+
+// begin makes the transcript ready for the events of another turn.
+func (t *transcript) begin() { t.reader, t.streamed = display.Reader{}, false }
+
+// Emit shows an event of a turn while it runs.
+func (t *transcript) Emit(ev event.Event) {
+	record, err := event.NewRecord(ev)
+	if err != nil {
+		t.keepError(err)
+		return
+	}
+	events, err := t.reader.Read(&record)
+	t.keepError(err)
+	for i := range events {
+		t.show(&events[i])
+	}
+}
+
+// show writes an event. An event without a display is shown by its type, unless it is
+// private.
+func (t *transcript) show(e *display.Event) {
+	d := e.Display
+	switch {
+	case d != nil:
+	case e.Type == display.TypeTurnCompleted:
+		t.writeLine("turn", "completed (%s)", usageLine(e.Data))
+		return
+	case e.Visibility == display.Public:
+		t.writeLine("event", "%s (seq=%d) %s", e.Type, e.Seq, e.Data)
+		return
+	default:
+		return
+	}
+	switch d.Kind {
+	case display.KindText:
+		t.showText("assistant", d)
+	case display.KindReasoning:
+		t.showText("reasoning", d)
+	case display.KindTool:
+		t.writeLine("tool", "%s", toolLine(d))
+	case display.KindInteraction:
+		t.writeLine("interaction", "%s (%s)", d.Phase, d.Ref)
+	case display.KindError:
+		t.writeLine("error", "%s", cmp.Or(d.Text, string(d.Error)))
+	default:
+		t.writeLine("turn", "%s", statusLine(d))
+	}
+}
+
+// showText writes what a model says: parts after one prefix, and a whole text only if
+// its parts were not shown.
+func (t *transcript) showText(speaker string, d *display.Display) {
+	if d.Phase == display.PhaseDelta {
+		t.streamed = t.streamed || speaker == "assistant"
+		if t.open != speaker {
+			t.endLine()
+			t.write(speaker + "> ")
+			t.open = speaker
+		}
+		t.write(d.Text)
+		return
+	}
+	if !t.streamed && d.Text != "" {
+		t.endLine()
+		t.write(speaker + "> " + d.Text)
+		t.open = speaker
+	}
+	t.streamed = false
+	t.endLine()
+}
+
+// toolLine describes a call, or what came of it.
+func toolLine(d *display.Display) string {
+	name := cmp.Or(d.Label, d.Ref)
+	line := strings.TrimSpace(d.Action + " " + name)
+	switch d.Phase {
+	case display.PhaseStarted:
+		return joinParts(line, string(d.Input))
+	case display.PhaseProgress:
+		return joinParts(line+":", d.Text)
+	case display.PhaseFailed:
+		return joinParts(line+":", cmp.Or(d.Text, string(d.Error)))
+	default:
+		if d.Text != "" {
+			line += " (" + d.Text + ")"
+		}
+		return joinParts(line, string(d.Output))
+	}
+}
+
+// statusLine describes a change of a turn's state.
+func statusLine(d *display.Display) string {
+	switch {
+	case d.Label != "" && d.Label != "turn":
+		return joinParts(d.Label+":", d.Text)
+	case d.Phase == display.PhaseProgress:
+		return d.Text
+	case d.Text == "":
+		return string(d.Phase)
+	default:
+		return fmt.Sprintf("%s (%s)", d.Phase, d.Text)
+	}
+}
+
+// usageLine describes what a turn used, as its last event says.
+func usageLine(data json.RawMessage) string {
+	var used struct {
+		Steps int         `json:"steps"`
+		Usage event.Usage `json:"usage"`
+		Cost  *event.Cost `json:"cost"`
+	}
+	_ = json.Unmarshal(data, &used) // what is missing is not shown
+	var result runtime.Result
+	result.Steps, result.Usage, result.Cost = used.Steps, used.Usage, used.Cost
+	return strings.TrimPrefix(summary(&result), "= ")
+}
+
+// joinParts joins the parts of a line that are not empty.
+func joinParts(head, tail string) string { return strings.TrimRight(head+" "+tail, " ") }
+
+// writeLine writes a line of its own.
+func (t *transcript) writeLine(prefix, format string, args ...any) {
+	t.endLine()
+	t.write(prefix + "> " + oneLine(t.redact(fmt.Sprintf(format, args...))) + "\n")
+}
+
+// endLine ends a line of text that was left open.
+func (t *transcript) endLine() {
+	if t.open != "" {
+		t.open = ""
+		t.write("\n")
+	}
+}
+
+func (t *transcript) write(text string) {
+	_, err := io.WriteString(t.out, text)
+	t.keepError(err)
+}
+
+func (t *transcript) keepError(err error) {
+	if t.failed == nil {
+		t.failed = err
+	}
+}
+
+// close ends the output. It returns the first error of writing it.
+func (t *transcript) close() error {
+	t.endLine()
+	if t.failed != nil {
+		return fmt.Errorf("write the output: %w", t.failed)
+	}
+	return nil
+}
