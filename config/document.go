@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -92,6 +93,16 @@ func (e *PlainSecretError) Error() string {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text + " contains a secret in plain text: write ${NAME} and set the variable, or ${file:path}"
+}
+
+// Findings returns a diagnostic for each of the places.
+func (e *PlainSecretError) Findings() diag.List {
+	list := make(diag.List, len(e.Paths))
+	for i, path := range e.Paths {
+		list[i] = diag.New(diag.PlainSecret, path, "the document contains a secret in plain text").WithHint("write ${NAME} and set the variable, or ${file:path}")
+		list[i].Severity = diag.Error
+	}
+	return list
 }
 
 // declaredSections are the top-level keys that a document has, in their order: those

@@ -55,11 +55,15 @@ type Fleet struct {
 	// publishing is held while the runtime gets another revision.
 	publishing sync.Mutex
 
-	mu       sync.Mutex
-	running  Running
+	mu      sync.Mutex
+	running Running
+	// file has what the process runs, and what of it is hidden where it is shown.
+	file     *config.File
 	recorded string
 	// declared are the DeclaredHash of what documents were built to, by their hash.
 	declared map[string]string
+	// viewed is the document that was looked at last.
+	viewed *view
 
 	builds builds
 }
@@ -107,6 +111,7 @@ func (f *Fleet) FromStore() bool { return f.settings.FromStore }
 // the current revision of the store, or the store its first one from the file; otherwise
 // the store keeps what the file declares. The runtime has been built from the file.
 func (f *Fleet) Start(ctx context.Context, file *config.File) error {
+	f.setFile(file)
 	if !f.settings.FromStore {
 		return f.RecordFile(ctx, file)
 	}
@@ -127,6 +132,7 @@ const fileAuthor = "file"
 // in it can go on after a restart. It is called before the runtime gets it. Files with
 // secrets in them are not stored; that is logged.
 func (f *Fleet) RecordFile(ctx context.Context, file *config.File) error {
+	f.setFile(file)
 	document, err := file.Document()
 	if err != nil {
 		f.setRunning(Running{})
@@ -144,6 +150,28 @@ func (f *Fleet) RecordFile(ctx context.Context, file *config.File) error {
 	}
 	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
 	return nil
+}
+
+func (f *Fleet) setFile(file *config.File) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.file = file
+}
+
+// redactors returns what hides the values of variables in texts that are shown: those of
+// what the process runs, and of some other files.
+func (f *Fleet) redactors(files ...*config.File) func(string) string {
+	f.mu.Lock()
+	files = append(files, f.file)
+	f.mu.Unlock()
+	return func(text string) string {
+		for _, file := range files {
+			if file != nil {
+				text = file.Redact(text)
+			}
+		}
+		return text
+	}
 }
 
 func (f *Fleet) setRunning(r Running) {

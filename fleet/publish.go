@@ -156,6 +156,9 @@ func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
 // checkExpected refuses what another publisher has overtaken, before more work is done. It
 // reports whether the document is current already, as when a request is repeated.
 func (f *Fleet) checkExpected(ctx context.Context, c *Change, hash string) (isCurrent bool, err error) {
+	if c.DryRun && c.Expected == "" {
+		return false, nil // it is not made from any
+	}
 	current, err := f.settings.Store.CurrentRevision(ctx, "")
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -184,18 +187,29 @@ func (f *Fleet) prove(ctx context.Context, made *built, proof *Proof) error {
 	if proof.Findings.HasErrors() {
 		return &InvalidError{Findings: proof.Findings}
 	}
-	return f.compare(ctx, rev, proof)
+	return f.compare(ctx, rev, proof, made.file)
 }
 
-func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proof) error {
+func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proof, file *config.File) error {
 	current := f.settings.Runtime.AcquireRevision()
 	defer current.Release()
 	diffs, err := resolve.Diff(ctx, current, rev)
 	if err != nil {
 		return err
 	}
-	proof.Diff = resolve.NewDiffReport(diffs)
+	proof.Diff = redactDiff(resolve.NewDiffReport(diffs), f.redactors(file))
 	return nil
+}
+
+// redactDiff hides the values of variables in a report.
+func redactDiff(r *resolve.DiffReport, redact func(string) string) *resolve.DiffReport {
+	for i := range r.Agents {
+		for j := range r.Agents[i].Changes {
+			c := &r.Agents[i].Changes[j]
+			c.Old, c.New, c.Reason = redact(c.Old), redact(c.New), redact(c.Reason)
+		}
+	}
+	return r
 }
 
 // swap makes what was built the current revision of the runtime, which owns it then.
@@ -204,6 +218,7 @@ func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision
 	if err != nil {
 		return err
 	}
+	f.setFile(made.file)
 	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
 	f.settings.Logger.Info("revision published", zap.Uint64("number", published.Number), zap.String("document", published.Hash),
 		zap.Uint64("revision", rev.Number()), zap.String("author", published.Author))

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// DocumentEntry is one entry of a registry of a document.
+type DocumentEntry struct {
+	ID    string
+	Value json.RawMessage
+}
+
+// DocumentEntries returns the entries of a registry of a document, such as agents, in
+// their order. The document is one that File.Document returned.
+func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry, error) {
+	doc, err := decodeMembers(document)
+	if err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	value := doc.find(registry)
+	if value == nil || isNullJSON(value) {
+		return nil, nil
+	}
+	members, err := decodeMembers(value)
+	if err != nil {
+		return nil, fmt.Errorf("read document: %s: %w", registry, err)
+	}
+	list := make([]DocumentEntry, len(members))
+	for i, m := range members {
+		list[i] = DocumentEntry{ID: m.name, Value: m.value}
+	}
+	return list, nil
+}
+
+// WithEntry returns a document with an entry of a registry, in the place of one with the
+// same id or after all others. A nil value removes the entry. had reports whether there
+// was one.
+func WithEntry(document json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
+	doc, err := decodeMembers(document)
+	if err != nil {
+		return nil, false, fmt.Errorf("change document: %w", err)
+	}
+	var members rawObject
+	if entries := doc.find(registry); entries != nil && !isNullJSON(entries) {
+		if members, err = decodeMembers(entries); err != nil {
+			return nil, false, fmt.Errorf("change document: %s: %w", registry, err)
+		}
+	}
+	had = members.find(id) != nil
+	if value == nil {
+		members = members.without(id)
+	} else {
+		members = members.set(id, value)
+	}
+	entries, err := members.encode()
+	if err == nil {
+		changed, err = doc.set(registry, entries).encode()
+	}
+	if err != nil {
+		return nil, had, fmt.Errorf("change document: %w", err)
+	}
+	return changed, had, nil
+}
+
+// without returns the object without a member.
+func (o rawObject) without(name string) rawObject {
+	return slices.DeleteFunc(slices.Clone(o), func(m rawMember) bool { return m.name == name })
+}

@@ -1,0 +1,181 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Registries are the parts of a document whose entries can be read and changed one by
+// one.
+var Registries = []string{"agents", "models", "model_pools", "tools", "providers", "plugins"}
+
+// ErrNotStored reports that the store does not have the revision that the process runs,
+// because its files contain secrets.
+var ErrNotStored = errors.New("the configuration is not in the store: its files contain secrets, or none was published")
+
+// NotFoundError reports an entry, or a revision, that does not exist.
+type NotFoundError struct {
+	// Kind is the registry of the entry, or "revision".
+	Kind, ID string
+}
+
+// Error names it.
+func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.ID) }
+
+// InUseError reports an entry that cannot be removed because others refer to it.
+type InUseError struct {
+	Kind, ID string
+	// UsedBy are the places of the references.
+	UsedBy []string
+}
+
+// Error names the first of them.
+func (e *InUseError) Error() string {
+	text := fmt.Sprintf("%s %q is in use by %s", e.Kind, e.ID, e.UsedBy[0])
+	if n := len(e.UsedBy) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// view is a document with its entries found, for lists.
+type view struct {
+	revision *store.Revision
+
+	mu      sync.Mutex
+	entries map[string][]config.DocumentEntry
+}
+
+// Current returns the revision that the process runs, with its document. The error is
+// ErrNotStored if the store does not have it.
+func (f *Fleet) Current(ctx context.Context) (*Revision, error) {
+	v, err := f.currentView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.revision, nil
+}
+
+// currentView returns the document that the process runs. It is read once per revision.
+func (f *Fleet) currentView(ctx context.Context) (*view, error) {
+	running := f.Running()
+	if running.Hash == "" {
+		return nil, ErrNotStored
+	}
+	f.mu.Lock()
+	v := f.viewed
+	f.mu.Unlock()
+	if v != nil && v.revision.Hash == running.Hash && v.revision.Number == running.Number {
+		return v, nil
+	}
+	r, err := f.settings.Store.Revision(ctx, "", running.Hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrNotStored
+	}
+	if err != nil {
+		return nil, err
+	}
+	v = &view{revision: r, entries: make(map[string][]config.DocumentEntry)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.viewed = v
+	return v, nil
+}
+
+// list returns the entries of a registry, which are not to be changed.
+func (v *view) list(registry string) ([]config.DocumentEntry, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	list, known := v.entries[registry]
+	if known {
+		return list, nil
+	}
+	list, err := config.DocumentEntries(v.revision.Document, registry)
+	if err == nil {
+		v.entries[registry] = list
+	}
+	return list, err
+}
+
+// Entries returns the entries of a registry of the revision that the process runs, in
+// their order, and that revision. The list is not to be changed.
+func (f *Fleet) Entries(ctx context.Context, registry string) ([]config.DocumentEntry, *Revision, error) {
+	v, err := f.currentView(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := v.list(registry)
+	return list, v.revision, err
+}
+
+// Entry returns one of them. The error is a *NotFoundError if there is none with the id.
+func (f *Fleet) Entry(ctx context.Context, registry, id string) (config.DocumentEntry, *Revision, error) {
+	list, revision, err := f.Entries(ctx, registry)
+	if err != nil {
+		return config.DocumentEntry{}, nil, err
+	}
+	at := slices.IndexFunc(list, func(e config.DocumentEntry) bool { return e.ID == id })
+	if at < 0 {
+		return config.DocumentEntry{}, revision, &NotFoundError{Kind: registry, ID: id}
+	}
+	return list[at], revision, nil
+}
+
+// EntryChange is a change of one entry.
+type EntryChange struct {
+	Registry, ID string
+	// Value is the new entry as a JSON object; nil removes it.
+	Value json.RawMessage
+	// Change is how it is published; its Document is not used.
+	Change
+}
+
+// PublishEntry publishes the revision that is expected with one entry changed. Besides
+// the errors of Publish there are a *NotFoundError and an *InUseError for an entry that
+// is to be removed.
+func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, error) {
+	base, err := f.Revision(ctx, e.Expected)
+	if err != nil {
+		if _, unknown := errors.AsType[*NotFoundError](err); !unknown {
+			return nil, err
+		}
+		current, currentErr := f.settings.Store.CurrentRevision(ctx, "")
+		if currentErr != nil && !errors.Is(currentErr, store.ErrNotFound) {
+			return nil, currentErr
+		}
+		return nil, &store.RevisionConflictError{Expected: e.Expected, Current: current}
+	}
+	document, had, err := config.WithEntry(base.Document, e.Registry, e.ID, e.Value)
+	if err != nil {
+		return nil, err
+	}
+	if e.Value == nil && !had {
+		return nil, &NotFoundError{Kind: e.Registry, ID: e.ID}
+	}
+	change := e.Change
+	change.Document = document
+	out, err := f.Publish(ctx, &change)
+	if invalid, ok := errors.AsType[*InvalidError](err); ok && e.Value == nil {
+		return nil, &InUseError{Kind: e.Registry, ID: e.ID, UsedBy: pathsOf(invalid.Findings.Errors())}
+	}
+	return out, err
+}
+
+// pathsOf returns the paths of diagnostics, each once.
+func pathsOf(list diag.List) []string {
+	var paths []string
+	for i := range list {
+		if !slices.Contains(paths, list[i].Path) {
+			paths = append(paths, list[i].Path)
+		}
+	}
+	return paths
+}
