@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"reflect"
 	"time"
 )
 
@@ -20,7 +21,7 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e
 // server's own, with Retry-After if a retry may succeed.
 func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
 	e := &Error{Status: f.Status, Code: f.Code, Message: f.Message}
-	if f.Details != (Details{}) {
+	if !reflect.ValueOf(f.Details).IsZero() {
 		e.Details = f.Details
 	}
 	if f.Retry {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -98,6 +99,13 @@ type Details struct {
 	Want      string `json:"want,omitempty"`
 	Key       string `json:"key,omitempty"`
 	Conflict  bool   `json:"conflict,omitempty"`
+	// Revision is the number of the revision that is current, and Hash its hash.
+	Revision uint64 `json:"revision,omitempty"`
+	Hash     string `json:"hash,omitempty"`
+	// UsedBy are the places that refer to what was to be removed.
+	UsedBy []string `json:"used_by,omitempty"`
+	// Findings are the diagnostics of a document.
+	Findings diag.List `json:"findings,omitempty"`
 }
 
 // Failure is an error as it is shown to the caller of a request.
@@ -128,6 +136,9 @@ var (
 // Classify converts an error of the service to a Failure. ctx is the context of the
 // request.
 func Classify(ctx context.Context, err error) *Failure {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return &Failure{Class: ClassInvalid, Status: r.Status, Code: r.Code, Message: r.Message, Details: r.Details}
+	}
 	for _, read := range failures {
 		if f := read(err); f != nil {
 			return f
@@ -148,6 +159,18 @@ func Classify(ctx context.Context, err error) *Failure {
 		return failureOf(ClassInternal, errHidden, Details{})
 	}
 }
+
+// Refusal is an error of a handler that knows itself how it is answered.
+type Refusal struct {
+	// Status is a client error, and Code a machine-readable word.
+	Status  int
+	Code    string
+	Message string
+	Details Details
+}
+
+// Error returns the message.
+func (r *Refusal) Error() string { return r.Message }
 
 // errHidden replaces errors that callers must not see.
 var errHidden = errors.New("internal error; see the server log")

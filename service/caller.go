@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -29,9 +30,10 @@ type Caller struct {
 // the runtime itself. What it makes belongs to nobody else.
 func Operator() Caller { return Caller{Tenant: "operator", Subject: "operator", operator: true} }
 
-// HasScope reports whether the caller has a scope. Everybody has the empty one.
+// HasScope reports whether the caller has a scope. Everybody has the empty one; those of
+// the configuration have to be named.
 func (c Caller) HasScope(scope string) bool {
-	return scope == "" || c.Scopes == nil || slices.Contains(c.Scopes, scope)
+	return scope == "" || c.Scopes == nil && !settings.ExplicitScope(scope) || slices.Contains(c.Scopes, scope)
 }
 
 // ErrNoCaller reports a request without a caller.

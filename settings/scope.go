@@ -21,6 +21,9 @@ const (
 	ScopeA2AInvoke    = "a2a:invoke"
 	ScopeA2ADiscovery = "a2a:discovery"
 	ScopeMetricsRead  = "metrics:read"
+	// ScopeConfigRead lets read what agents are made of, and ScopeConfigWrite change it.
+	ScopeConfigRead  = "config:read"
+	ScopeConfigWrite = "config:write"
 )
 
 // CommonScopes are the scopes that every server knows. Surfaces may have more.
@@ -28,9 +31,13 @@ var CommonScopes = []string{
 	ScopeModelsRead, ScopeRunsRead, ScopeRunsWrite, ScopeSessionsRead, ScopeSessionsWrite, ScopeMetricsRead,
 }
 
+// ExplicitScope reports whether a credential has a scope only if it names it: one without
+// scopes, which may do everything else, may neither read nor change the configuration.
+func ExplicitScope(scope string) bool { return scope == ScopeConfigRead || scope == ScopeConfigWrite }
+
 // Scopes are those that a configuration is checked against where the surfaces of the
 // server are not known.
-var Scopes = append(CommonScopes[:len(CommonScopes):len(CommonScopes)], ScopeA2AInvoke, ScopeA2ADiscovery)
+var Scopes = append(CommonScopes[:len(CommonScopes):len(CommonScopes)], ScopeA2AInvoke, ScopeA2ADiscovery, ScopeConfigRead, ScopeConfigWrite)
 
 // checkScopes checks the scopes of a credential.
 func checkScopes(scopes spec.Names) diag.List {

@@ -29,6 +29,7 @@ const (
 	SurfaceAgentRuns = "agent_runs"
 	SurfaceNative    = "native"
 	SurfaceSessions  = "sessions"
+	SurfaceAdmin     = "admin"
 )
 
 // encryptionKeyBytes is the length of an encryption key.
