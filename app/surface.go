@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/service"
@@ -41,7 +42,9 @@ type SurfaceSettings struct {
 	File    *config.File
 	Server  *server.Server
 	Service *service.Service
-	Logger  *zap.Logger
+	// Fleet keeps the revisions.
+	Fleet  *fleet.Fleet
+	Logger *zap.Logger
 	// Accepted returns which credentials the server accepts now: a reload may change
 	// them.
 	Accepted func() AcceptedCredentials
@@ -122,7 +125,7 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range a.settings.Components.Surfaces {
-		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Logger: logger.Named(one.Name), Accepted: a.credentials.acceptedKinds})
+		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Logger: logger.Named(one.Name), Accepted: a.credentials.acceptedKinds})
 		if err == nil && s != nil {
 			err = a.server.Mount(ctx, s)
 		}

@@ -82,6 +82,11 @@ const (
 	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
 )
 
+// readsConfig is a route of the configuration.
+func readsConfig(path string) row {
+	return row{scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1" + path, owner: 200}}}
+}
+
 // rows are all routes that this program answers. One that is missing here, and one
 // that is not mounted any more, fail the test.
 var rows = map[string]row{
@@ -139,6 +144,26 @@ var rows = map[string]row{
 		{request: "GET /api/a2a/{workspace}/agents/{agent}/.well-known/agent-card.json", owner: 200},
 	}},
 	"GET /api/a2a/{workspace}/discovery": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{{request: "GET /api/a2a/{workspace}/discovery", owner: 200}}},
+
+	"GET /runtime/v1/agents":                readsConfig("/agents"),
+	"GET /runtime/v1/agents/{id}":           readsConfig("/agents/{agent}"),
+	"GET /runtime/v1/agents/{id}/explain":   readsConfig("/agents/{agent}/explain"),
+	"GET /runtime/v1/models":                readsConfig("/models?limit=1"),
+	"GET /runtime/v1/models/{id}":           readsConfig("/models/m"),
+	"GET /runtime/v1/pools":                 readsConfig("/pools"),
+	"GET /runtime/v1/pools/{id}":            {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/pools/none", owner: 404}}},
+	"GET /runtime/v1/tools":                 readsConfig("/tools"),
+	"GET /runtime/v1/tools/{id}":            readsConfig("/tools/refund"),
+	"GET /runtime/v1/providers":             readsConfig("/providers"),
+	"GET /runtime/v1/providers/{id}":        readsConfig("/providers/s"),
+	"GET /runtime/v1/plugins":               readsConfig("/plugins"),
+	"GET /runtime/v1/plugins/{id}":          {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/plugins/none", owner: 404}}},
+	"GET /runtime/v1/diagnostics":           readsConfig("/diagnostics"),
+	"GET /runtime/v1/revisions":             readsConfig("/revisions"),
+	"GET /runtime/v1/revisions/{hash}":      {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none", owner: 404}}},
+	"GET /runtime/v1/revisions/{hash}/diff": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none/diff", owner: 404}}},
+	"GET /runtime/v1/attempts":              readsConfig("/attempts"),
+	"POST /runtime/v1/validate":             {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "POST /runtime/v1/validate\n" + `{"document":{"version":1,"agents":{"a":{"model_id":"none"}}}}`, owner: 200}}},
 
 	"GET /api/v1/auth/info":                {public: true, asks: []inquiry{{request: "GET /api/v1/auth/info", owner: 200}}},
 	"GET /api/v1/agent/providers":          {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "GET " + sessionsAt + "/providers", owner: 200}}},

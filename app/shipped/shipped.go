@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/stores/postgres"
 	"github.com/agentruntime/agentruntime/app/stores/sqlite"
 	"github.com/agentruntime/agentruntime/app/surfaces/a2a"
+	"github.com/agentruntime/agentruntime/app/surfaces/admin"
 	"github.com/agentruntime/agentruntime/app/surfaces/agentruns"
 	"github.com/agentruntime/agentruntime/app/surfaces/native"
 	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
@@ -48,7 +49,7 @@ func Components() app.Components {
 			},
 		},
 		Stores:      []app.StoreDriver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
-		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), native.Surface()},
+		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), native.Surface(), admin.Surface()},
 		TokenPrefix: agentruns.TokenPrefix,
 		TurnTools:   turntools.New,
 	}

@@ -49,7 +49,7 @@ var siblings = map[string][]string{
 	"tools/mcp":               {"tools/toolset"},
 	"app/shipped": {
 		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
-		"app/surfaces/a2a", "app/surfaces/agentruns", "app/surfaces/native", "app/surfaces/sessions", "app/turntools",
+		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/native", "app/surfaces/sessions", "app/turntools",
 	},
 	"server":            {"server/openapi"},
 	"server/a2a":        {"server/openapi"},

@@ -1,0 +1,282 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// none is the body of requests without one.
+type none struct{}
+
+// revisionRef names a revision.
+type revisionRef struct {
+	Number uint64 `json:"number"`
+	Hash   string `json:"hash"`
+}
+
+func refOf(r *fleet.Revision) revisionRef { return revisionRef{r.Number, r.Hash} }
+
+// entry is an entry of a registry, as documents have it.
+type entry struct {
+	ID    string `json:"id"`
+	Value any    `json:"value"`
+}
+
+// entryList is a page of entries.
+type entryList struct {
+	Revision revisionRef `json:"revision"`
+	Entries  []entry     `json:"entries"`
+	// Next is the after of the next page; empty for the last.
+	Next string `json:"next,omitempty"`
+}
+
+// entryAnswer is one entry.
+type entryAnswer struct {
+	Revision revisionRef `json:"revision"`
+	entry
+}
+
+// entries answers for one registry.
+type entries struct {
+	*Surface
+
+	registry string
+}
+
+const (
+	defaultPage = 50
+	maxPage     = 1000
+)
+
+// pageOf reads which part of a list a request wants.
+func pageOf(r *http.Request) (fleet.Page, error) {
+	page := fleet.Page{After: r.URL.Query().Get("after"), Limit: defaultPage}
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxPage {
+			return page, &service.InvalidError{Field: "limit", Problem: "it must be a number from 1 to " + strconv.Itoa(maxPage)}
+		}
+		page.Limit = n
+	}
+	return page, nil
+}
+
+// maySee reports whether a caller may use what an entry declares.
+func (e entries) maySee(caller service.Caller, id string) bool {
+	return e.registry != "agents" || caller.Agents.Has(id)
+}
+
+func (e entries) list(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*entryList, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return nil, err
+	}
+	all, revision, err := e.fleet.Entries(ctx, e.registry)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	if page.After != "" {
+		at := slices.IndexFunc(all, func(d config.DocumentEntry) bool { return d.ID == page.After })
+		if at < 0 {
+			return nil, service.ErrCursor
+		}
+		all = all[at+1:]
+	}
+	out := &entryList{Revision: refOf(revision), Entries: []entry{}}
+	for _, d := range all {
+		if !e.maySee(caller, d.ID) {
+			continue
+		}
+		if len(out.Entries) == page.Limit {
+			out.Next = out.Entries[page.Limit-1].ID
+			break
+		}
+		out.Entries = append(out.Entries, entry{d.ID, d.Value})
+	}
+	return out, nil
+}
+
+func (e entries) read(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*entryAnswer, error) {
+	id := r.PathValue("id")
+	if !e.maySee(caller, id) {
+		return nil, &service.NotFoundError{Kind: e.registry, ID: id}
+	}
+	found, revision, err := e.fleet.Entry(ctx, e.registry, id)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return &entryAnswer{refOf(revision), entry{found.ID, found.Value}}, nil
+}
+
+// explanation is what an agent resolves to, as "runtime explain --format json" has it.
+type explanation struct {
+	Explanation any `json:"explanation"`
+}
+
+func (s *Surface) explainAgent(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*explanation, error) {
+	id := r.PathValue("id")
+	if !caller.Agents.Has(id) {
+		return nil, &service.NotFoundError{Kind: "agents", ID: id}
+	}
+	summary, err := s.fleet.Explain(ctx, id)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return &explanation{summary}, nil
+}
+
+// findingList is what is known to be wrong or suspicious.
+type findingList struct {
+	Findings []diag.Diagnostic `json:"findings"`
+}
+
+func (s *Surface) listDiagnostics(ctx context.Context, _ service.Caller, _ *http.Request, _ none) (*findingList, error) {
+	list, err := s.fleet.Diagnostics(ctx)
+	return &findingList{append([]diag.Diagnostic{}, list...)}, refuse(err)
+}
+
+// documentRequest is a document that is to be proved.
+type documentRequest struct {
+	Document json.RawMessage `json:"document"`
+}
+
+// proof is what the dry run of a document found.
+type proof struct {
+	Valid    bool                `json:"valid"`
+	Findings []diag.Diagnostic   `json:"findings"`
+	Diff     *resolve.DiffReport `json:"diff,omitempty"`
+}
+
+func (s *Surface) validateDocument(ctx context.Context, _ service.Caller, _ *http.Request, in documentRequest) (*proof, error) {
+	if len(in.Document) == 0 {
+		return nil, &service.InvalidError{Field: "document", Problem: "it is missing"}
+	}
+	findings, report, err := s.fleet.Validate(ctx, in.Document)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return &proof{Valid: !findings.HasErrors(), Findings: append([]diag.Diagnostic{}, findings...), Diff: report}, nil
+}
+
+// revision is one publication.
+type revision struct {
+	Number    uint64    `json:"number"`
+	Hash      string    `json:"hash"`
+	Parent    string    `json:"parent,omitempty"`
+	Author    string    `json:"author"`
+	Note      string    `json:"note,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	// Current is set for the one that this process runs.
+	Current bool `json:"current"`
+	// Findings and Document are those of a revision that is read by itself.
+	Findings any `json:"findings,omitempty"`
+	Document any `json:"document,omitempty"`
+}
+
+func (s *Surface) revisionOf(r *fleet.Revision) revision {
+	return revision{
+		Number: r.Number, Hash: r.Hash, Parent: r.Parent, Author: r.Author, Note: r.Note, CreatedAt: r.CreatedAt,
+		Current: s.fleet.Running().Number == r.Number,
+	}
+}
+
+// revisionList is a page of revisions.
+type revisionList struct {
+	Revisions []revision `json:"revisions"`
+	Next      string     `json:"next,omitempty"`
+}
+
+func (s *Surface) listRevisions(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*revisionList, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.fleet.Revisions(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	out := &revisionList{Revisions: []revision{}, Next: found.Next}
+	for _, one := range found.Revisions {
+		out.Revisions = append(out.Revisions, s.revisionOf(one))
+	}
+	return out, nil
+}
+
+func (s *Surface) readRevision(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*revision, error) {
+	found, err := s.fleet.Revision(ctx, r.PathValue("hash"))
+	if err != nil {
+		return nil, refuse(err)
+	}
+	out := s.revisionOf(found)
+	out.Document = json.RawMessage(found.Document)
+	if len(found.Findings) > 0 {
+		out.Findings = json.RawMessage(found.Findings)
+	}
+	return &out, nil
+}
+
+// diffRevision compares a revision with the one that from names, by default the one that
+// it replaced.
+func (s *Surface) diffRevision(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*resolve.DiffReport, error) {
+	to := r.PathValue("hash")
+	from := r.URL.Query().Get("from")
+	if from == "" {
+		found, err := s.fleet.Revision(ctx, to)
+		if err != nil {
+			return nil, refuse(err)
+		}
+		if from = found.Parent; from == "" {
+			return nil, &service.InvalidError{Field: "from", Problem: "it is missing, and the first revision replaced none"}
+		}
+	}
+	report, err := s.fleet.Diff(ctx, from, to)
+	return report, refuse(err)
+}
+
+// attempt records that somebody wanted to publish.
+type attempt struct {
+	Hash     string    `json:"hash,omitempty"`
+	Expected string    `json:"expected,omitempty"`
+	Author   string    `json:"author"`
+	Note     string    `json:"note,omitempty"`
+	Outcome  string    `json:"outcome"`
+	Findings any       `json:"findings,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// attemptList is a page of attempts.
+type attemptList struct {
+	Attempts []attempt `json:"attempts"`
+	Next     string    `json:"next,omitempty"`
+}
+
+func (s *Surface) listAttempts(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*attemptList, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.fleet.Attempts(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	out := &attemptList{Attempts: []attempt{}, Next: found.Next}
+	for i := range found.Attempts {
+		a := &found.Attempts[i]
+		one := attempt{Hash: a.Hash, Expected: a.Expected, Author: a.Author, Note: a.Note, Outcome: string(a.Outcome), At: a.At}
+		if len(a.Findings) > 0 {
+			one.Findings = json.RawMessage(a.Findings)
+		}
+		out.Attempts = append(out.Attempts, one)
+	}
+	return out, nil
+}

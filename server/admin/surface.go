@@ -1,0 +1,119 @@
+// Package admin is the protocol over HTTP that reads the configuration of a running
+// server: what its agents are made of, which revisions there were, and what is known to
+// be wrong. The scopes config:read and config:write have to be named by a credential.
+package admin
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// Prefix is what the paths of the protocol begin with.
+const Prefix = "/runtime/v1"
+
+// Settings is what the surface is made of. The Fleet is required.
+type Settings struct {
+	Fleet *fleet.Fleet
+
+	_ struct{} // keyed literals only
+}
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct {
+	fleet *fleet.Fleet
+}
+
+var (
+	_ server.Surface   = (*Surface)(nil)
+	_ server.Describer = (*Surface)(nil)
+)
+
+// New returns the surface. It fails if the settings have no fleet.
+func New(s Settings) (*Surface, error) {
+	if s.Fleet == nil {
+		return nil, errors.New("the settings have no fleet")
+	}
+	return &Surface{fleet: s.Fleet}, nil
+}
+
+// paths are those of the registries of a document.
+var paths = map[string]string{
+	"agents": "agents", "models": "models", "model_pools": "pools", "tools": "tools", "providers": "providers", "plugins": "plugins",
+}
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	const read = settings.ScopeConfigRead
+	var routes []server.Route
+	for _, registry := range fleet.Registries {
+		at := Prefix + "/" + paths[registry]
+		entries := entries{s, registry}
+		routes = append(routes,
+			server.Handle("GET "+at, read, entries.list),
+			server.Handle("GET "+at+"/{id}", read, entries.read),
+		)
+	}
+	return append(routes,
+		server.Handle("GET "+Prefix+"/agents/{id}/explain", read, s.explainAgent),
+		server.Handle("GET "+Prefix+"/diagnostics", read, s.listDiagnostics),
+		server.Handle("POST "+Prefix+"/validate", read, s.validateDocument),
+		server.Handle("GET "+Prefix+"/revisions", read, s.listRevisions),
+		server.Handle("GET "+Prefix+"/revisions/{hash}", read, s.readRevision),
+		server.Handle("GET "+Prefix+"/revisions/{hash}/diff", read, s.diffRevision),
+		server.Handle("GET "+Prefix+"/attempts", read, s.listAttempts),
+	)
+}
+
+// OpenAPI describes the protocol.
+func (s *Surface) OpenAPI() []byte { return server.Describe("Admin", s.Routes()) }
+
+// The codes of requests that are refused, besides those of the server.
+const (
+	codeConflict   = "revision_conflict"
+	codeInUse      = "in_use"
+	codeWidened    = "widened"
+	codeFromFiles  = "configuration_from_files"
+	codeNotStored  = "not_stored"
+	codeInvalidDoc = "invalid_document"
+)
+
+// refuse returns an error of the fleet as callers see it.
+func refuse(err error) error {
+	if e, ok := errors.AsType[*fleet.NotFoundError](err); ok {
+		return &service.NotFoundError{Kind: e.Kind, ID: e.ID}
+	}
+	if e, ok := errors.AsType[*fleet.ConflictError](err); ok {
+		r := &server.Refusal{Status: http.StatusConflict, Code: codeConflict, Message: e.Error()}
+		if e.Current != nil {
+			r.Details = server.Details{Revision: e.Current.Number, Hash: e.Current.Hash}
+		}
+		return r
+	}
+	if e, ok := errors.AsType[*fleet.InUseError](err); ok {
+		return &server.Refusal{Status: http.StatusConflict, Code: codeInUse, Message: e.Error(), Details: server.Details{Kind: e.Kind, ID: e.ID, UsedBy: e.UsedBy}}
+	}
+	if e, ok := errors.AsType[*fleet.WidenedError](err); ok {
+		return &server.Refusal{Status: http.StatusConflict, Code: codeWidened, Message: e.Error()}
+	}
+	if e, ok := errors.AsType[*fleet.InvalidError](err); ok {
+		return &server.Refusal{
+			Status: http.StatusBadRequest, Code: codeInvalidDoc, Message: "the document has errors: see the findings", Details: server.Details{Findings: e.Findings},
+		}
+	}
+	if e, ok := errors.AsType[*config.PlainSecretError](err); ok {
+		return &server.Refusal{Status: http.StatusBadRequest, Code: codeInvalidDoc, Message: e.Error(), Details: server.Details{Findings: e.Findings()}}
+	}
+	switch {
+	case errors.Is(err, fleet.ErrFromFiles):
+		return &server.Refusal{Status: http.StatusConflict, Code: codeFromFiles, Message: fleet.ErrFromFiles.Error()}
+	case errors.Is(err, fleet.ErrNotStored):
+		return &server.Refusal{Status: http.StatusConflict, Code: codeNotStored, Message: fleet.ErrNotStored.Error()}
+	}
+	return err
+}
