@@ -87,6 +87,13 @@ func readsConfig(path string) row {
 	return row{scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1" + path, owner: 200}}}
 }
 
+// changesConfig is a route that changes the configuration, here without the revision that
+// is to be changed.
+func changesConfig(request string) row {
+	method, path, _ := strings.Cut(request, " ")
+	return row{scope: "config:write", speaks: plainDialect, asks: []inquiry{{request: method + " /runtime/v1" + path, owner: 400}}}
+}
+
 // rows are all routes that this program answers. One that is missing here, and one
 // that is not mounted any more, fail the test.
 var rows = map[string]row{
@@ -164,6 +171,21 @@ var rows = map[string]row{
 	"GET /runtime/v1/revisions/{hash}/diff": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none/diff", owner: 404}}},
 	"GET /runtime/v1/attempts":              readsConfig("/attempts"),
 	"POST /runtime/v1/validate":             {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "POST /runtime/v1/validate\n" + `{"document":{"version":1,"agents":{"a":{"model_id":"none"}}}}`, owner: 200}}},
+
+	"PUT /runtime/v1/agents/{id}":                changesConfig("PUT /agents/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/agents/{id}":             changesConfig("DELETE /agents/a"),
+	"PUT /runtime/v1/models/{id}":                changesConfig("PUT /models/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/models/{id}":             changesConfig("DELETE /models/a"),
+	"PUT /runtime/v1/pools/{id}":                 changesConfig("PUT /pools/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/pools/{id}":              changesConfig("DELETE /pools/a"),
+	"PUT /runtime/v1/tools/{id}":                 changesConfig("PUT /tools/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/tools/{id}":              changesConfig("DELETE /tools/a"),
+	"PUT /runtime/v1/providers/{id}":             changesConfig("PUT /providers/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/providers/{id}":          changesConfig("DELETE /providers/a"),
+	"PUT /runtime/v1/plugins/{id}":               changesConfig("PUT /plugins/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/plugins/{id}":            changesConfig("DELETE /plugins/a"),
+	"POST /runtime/v1/revisions":                 changesConfig("POST /revisions\n" + `{"document":{"version":1}}`),
+	"POST /runtime/v1/revisions/{hash}/rollback": changesConfig("POST /revisions/none/rollback\n{}"),
 
 	"GET /api/v1/auth/info":                {public: true, asks: []inquiry{{request: "GET /api/v1/auth/info", owner: 200}}},
 	"GET /api/v1/agent/providers":          {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "GET " + sessionsAt + "/providers", owner: 200}}},

@@ -30,7 +30,7 @@ type fakeProvider struct {
 // process is one process with a store: what it knows comes from a configuration, and
 // from the program.
 type process struct {
-	t       *testing.T
+	t       testing.TB
 	exec    *turntest.Answerer
 	file    *config.File
 	runtime *runtime.AgentRuntime
@@ -85,7 +85,7 @@ func (p *program) newBuilder() *builder.AgentRuntimeBuilder {
 }
 
 // start starts a process, which ends with the test at the latest.
-func (p *program) start(t *testing.T, text string) *process {
+func (p *program) start(t testing.TB, text string) *process {
 	t.Helper()
 	file, found := config.Parse([]config.Source{{Name: "config.yaml", Data: []byte(text)}}, p.options())
 	if found.HasErrors() {

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -112,8 +114,9 @@ func (f *Fleet) Diagnostics(ctx context.Context) (diag.List, error) {
 	return f.redactFindings(list.Dedup()), ctx.Err()
 }
 
-// Explain describes what an agent resolves to in the revision that the process runs.
-func (f *Fleet) Explain(ctx context.Context, agentID string) (*resolve.Summary, error) {
+// Explain describes what an agent resolves to in the revision that the process runs: a
+// resolve.Summary as JSON, without the values of variables.
+func (f *Fleet) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
 	rev := f.settings.Runtime.AcquireRevision()
 	defer rev.Release()
 	e, err := resolve.Explain(ctx, rev, agentID)
@@ -123,9 +126,39 @@ func (f *Fleet) Explain(ctx context.Context, agentID string) (*resolve.Summary, 
 	if e == nil {
 		return nil, &NotFoundError{Kind: "agents", ID: agentID}
 	}
-	s, redact := resolve.Summarize(agentID, e, f.redactFindings(diag.FromError(err))), f.redactors()
-	s.Upstream, s.Endpoint = redact(s.Upstream), redact(s.Endpoint)
-	return s, nil
+	return redactJSON(resolve.Summarize(agentID, e, diag.FromError(err)), f.redactors())
+}
+
+// redactJSON returns a value as JSON, with the texts in it redacted.
+func redactJSON(v any, redact func(string) string) (json.RawMessage, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var decoded any
+	if err := decoder.Decode(&decoded); err != nil {
+		return nil, err
+	}
+	return json.Marshal(redactTexts(decoded, redact))
+}
+
+// redactTexts redacts the texts in a decoded JSON value.
+func redactTexts(v any, redact func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return redact(v)
+	case []any:
+		for i := range v {
+			v[i] = redactTexts(v[i], redact)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = redactTexts(v[name], redact)
+		}
+	}
+	return v
 }
 
 func (f *Fleet) redactFindings(list diag.List) diag.List {

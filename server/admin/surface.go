@@ -1,6 +1,6 @@
-// Package admin is the protocol over HTTP that reads the configuration of a running
-// server: what its agents are made of, which revisions there were, and what is known to
-// be wrong. The scopes config:read and config:write have to be named by a credential.
+// Package admin is the protocol over HTTP that reads and changes the configuration of a
+// running server: what its agents are made of, which revisions there were, and what is
+// known to be wrong. The scopes config:read and config:write have to be named by a credential.
 package admin
 
 import (
@@ -49,7 +49,7 @@ var paths = map[string]string{
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	const read = settings.ScopeConfigRead
+	const read, write = settings.ScopeConfigRead, settings.ScopeConfigWrite
 	var routes []server.Route
 	for _, registry := range fleet.Registries {
 		at := Prefix + "/" + paths[registry]
@@ -57,6 +57,8 @@ func (s *Surface) Routes() []server.Route {
 		routes = append(routes,
 			server.Handle("GET "+at, read, entries.list),
 			server.Handle("GET "+at+"/{id}", read, entries.read),
+			server.Handle("PUT "+at+"/{id}", write, entries.put),
+			server.Handle("DELETE "+at+"/{id}", write, entries.remove),
 		)
 	}
 	return append(routes,
@@ -67,6 +69,8 @@ func (s *Surface) Routes() []server.Route {
 		server.Handle("GET "+Prefix+"/revisions/{hash}", read, s.readRevision),
 		server.Handle("GET "+Prefix+"/revisions/{hash}/diff", read, s.diffRevision),
 		server.Handle("GET "+Prefix+"/attempts", read, s.listAttempts),
+		server.Handle("POST "+Prefix+"/revisions", write, s.publishDocument),
+		server.Handle("POST "+Prefix+"/revisions/{hash}/rollback", write, s.rollBack),
 	)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Surface returns the surface.
 func Surface() app.Surface {
-	return app.Surface{Name: settings.SurfaceAdmin, New: newSurface, Scopes: []string{settings.ScopeConfigRead}}
+	return app.Surface{Name: settings.SurfaceAdmin, New: newSurface, Scopes: []string{settings.ScopeConfigRead, settings.ScopeConfigWrite}}
 }
 
 // newSurface returns nil where the server asks for no credentials: nobody could be told

@@ -1,0 +1,147 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// entryRequest is an entry as it is to be.
+type entryRequest struct {
+	Value json.RawMessage `json:"value"`
+	// Note says why.
+	Note string `json:"note,omitempty"`
+}
+
+// publishRequest is a document that is to be published.
+type publishRequest struct {
+	Document json.RawMessage `json:"document"`
+	Note     string          `json:"note,omitempty"`
+}
+
+// noteRequest says why something is done.
+type noteRequest struct {
+	Note string `json:"note,omitempty"`
+}
+
+// published is what became of a change.
+type published struct {
+	// Number is 0 for a dry run, and Unchanged set if the document was current already.
+	Number    uint64              `json:"number"`
+	Hash      string              `json:"hash"`
+	DryRun    bool                `json:"dry_run"`
+	Unchanged bool                `json:"unchanged"`
+	Findings  []diag.Diagnostic   `json:"findings"`
+	Diff      *resolve.DiffReport `json:"diff,omitempty"`
+}
+
+func publishedOf(p *fleet.Published, dry bool) *published {
+	return &published{Number: p.Number, Hash: p.Hash, DryRun: dry, Unchanged: p.Unchanged, Findings: append([]diag.Diagnostic{}, p.Findings...), Diff: p.Diff}
+}
+
+// noRevision is the If-Match of a request that publishes the first revision.
+const noRevision = "none"
+
+// changeOf reads from a request how a change is published.
+func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Change, error) {
+	c := &fleet.Change{Author: caller.Tenant + "/" + caller.Subject, Note: note}
+	match := strings.Trim(strings.TrimPrefix(r.Header.Get("If-Match"), "W/"), `"`)
+	if match == "" {
+		return nil, &service.InvalidError{Field: "If-Match", Problem: "it is missing: name the hash of the revision that you change, or " + noRevision}
+	}
+	if match != noRevision {
+		c.Expected = match
+	}
+	query := r.URL.Query()
+	switch query.Get("dry_run") {
+	case "", "false":
+	case "true":
+		c.DryRun = true
+	default:
+		return nil, &service.InvalidError{Field: "dry_run", Problem: "it must be true or false"}
+	}
+	switch query.Get("fail_on") {
+	case "":
+	case "widened":
+		c.RefuseWidened = true
+	default:
+		return nil, &service.InvalidError{Field: "fail_on", Problem: "it must be widened"}
+	}
+	return c, nil
+}
+
+// checkWhole refuses callers that may use some agents only: what they change could
+// concern others.
+func checkWhole(caller service.Caller) error {
+	if caller.Agents != nil {
+		return &service.InvalidError{Field: "credential", Problem: "it may use some agents only, and the change may concern others"}
+	}
+	return nil
+}
+
+func (e entries) put(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*published, error) {
+	if len(in.Value) == 0 || in.Value[0] != '{' {
+		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object"}
+	}
+	return e.change(ctx, caller, r, in.Value, in.Note)
+}
+
+func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*published, error) {
+	return e.change(ctx, caller, r, nil, "")
+}
+
+// change publishes the revision that a request names with one entry changed.
+func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*published, error) {
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	c, err := changeOf(caller, r, note)
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.fleet.PublishEntry(ctx, &fleet.EntryChange{Registry: e.registry, ID: r.PathValue("id"), Value: value, Change: *c})
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return publishedOf(out, c.DryRun), nil
+}
+
+func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in publishRequest) (*published, error) {
+	if len(in.Document) == 0 || in.Document[0] != '{' {
+		return nil, &service.InvalidError{Field: "document", Problem: "it must be an object"}
+	}
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	c, err := changeOf(caller, r, in.Note)
+	if err != nil {
+		return nil, err
+	}
+	c.Document = in.Document
+	out, err := s.fleet.Publish(ctx, c)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return publishedOf(out, c.DryRun), nil
+}
+
+func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.Request, in noteRequest) (*published, error) {
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	c, err := changeOf(caller, r, in.Note)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.fleet.Rollback(ctx, r.PathValue("hash"), c)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return publishedOf(out, c.DryRun), nil
+}
