@@ -57,6 +57,7 @@ var siblings = map[string][]string{
 	"internal/jsonfit":  {"internal/clip"},
 	"internal/netguard": {"internal/hostlist"},
 	"internal/pattern":  {"internal/panics"},
+	"internal/process":  {"internal/clip"},
 	"internal/schema":   {"internal/nearest", "internal/panics"},
 }
 
@@ -131,7 +132,7 @@ var rules = []rule{
 // them, nor is server/native: the command is a client of it, too.
 var implementations = []string{
 	"model/anthropic", "model/google", "model/openai", "model/recorded", "model/scripted",
-	"tools/ask", "tools/command", "tools/http", "tools/mcp",
+	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
 	"plugins/log", "plugins/permission",
 	"backend/a2a",
 	"store/memory", "store/postgres", "store/sqlite",

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/process"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -117,14 +116,14 @@ type run struct {
 	// key is the call's idempotency key.
 	key    string
 	cmd    *exec.Cmd
-	stdout head
+	stdout process.Head
 	stderr process.Tail
 }
 
 func (t *tool) newRun(words []string, input []byte, key string) *run {
 	return &run{
 		config: &t.config, words: words, input: input, key: key,
-		stdout: head{limit: t.config.outputLimit()}, stderr: process.Tail{Limit: errorLimit},
+		stdout: process.Head{Limit: t.config.outputLimit()}, stderr: process.Tail{Limit: errorLimit},
 	}
 }
 
@@ -182,15 +181,8 @@ func (r *run) waitForEnd(ctx context.Context) error {
 }
 
 func (r *run) successResult() tools.Result {
-	if bytes.IndexByte(r.stdout.kept, 0) >= 0 {
-		return tools.TextResult(fmt.Sprintf("[%d bytes of output: only text is shown]", r.stdout.total))
-	}
-	text := r.stdout.clippedText()
-	if text == "" {
-		return tools.TextResult("[no output]")
-	}
-	result := tools.Result{Content: []model.Part{model.Text(text)}}
-	if data := bytes.TrimSpace(r.stdout.kept); r.stdout.isComplete() && utf8.Valid(data) && json.Valid(data) {
+	result := tools.TextResult(r.stdout.Text())
+	if data := bytes.TrimSpace(r.stdout.Kept()); r.stdout.IsComplete() && utf8.Valid(data) && json.Valid(data) {
 		result.Data = data
 	}
 	return result
@@ -206,7 +198,7 @@ func (r *run) failureResult(exit *exec.ExitError) tools.Result {
 	if said == "" {
 		// Some programs write errors to standard output.
 		last := process.Tail{Limit: errorLimit}
-		_, _ = last.Write(r.stdout.kept)
+		_, _ = last.Write(r.stdout.Kept())
 		said = last.Text()
 	}
 	if said = strings.ReplaceAll(said, "\x00", ""); said != "" {
