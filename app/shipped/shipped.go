@@ -29,6 +29,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/command"
 	httptool "github.com/agentruntime/agentruntime/tools/http"
 	mcptool "github.com/agentruntime/agentruntime/tools/mcp"
+	"github.com/agentruntime/agentruntime/tools/workspace"
 	"go.uber.org/zap"
 )
 
@@ -37,7 +38,7 @@ func Components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind()},
-			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind()},
+			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind(), workspace.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 		},
 		Plugins: []app.Plugin{

@@ -1,0 +1,81 @@
+// Package workspace is the tool kind workspace: one entry stands for the tools to work on
+// the files below a directory, its root: read_file, list_files, grep, write_file,
+// edit_file and run_command.
+//
+// No path leads out of the root, neither with ".." nor through a symbolic link: files are
+// opened relative to it by the operating system (os.Root). Programs are those that the
+// configuration lists; they are started directly, never through a shell, and by default
+// without a network. What a program that was allowed does with files outside of the root
+// is up to the program and to the rights of the runtime's user.
+package workspace
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The values of network.
+const (
+	// NetworkNone starts programs without a network; where the system cannot do that
+	// they are not started.
+	NetworkNone = "none"
+	// NetworkHost leaves programs the network of the runtime's machine.
+	NetworkHost = "host"
+)
+
+// Config is what a configuration file says of an entry of this kind.
+type Config struct {
+	Root     string            `json:"root" required:"true" path:"true" doc:"The directory that the tools work in. No path leads out of it."`
+	Prefix   *string           `json:"prefix,omitempty" doc:"How the ids of the tools begin; by default the id of the entry and '_'. May be empty."`
+	ReadOnly bool              `json:"read_only,omitempty" doc:"Leaves out the tools that change files."`
+	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any there is no run_command."`
+	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"Which network programs have. With none they are not started where the system cannot keep them from it."`
+	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of programs. Of the runtime's own they get PATH, HOME, TMPDIR and LANG alone."`
+
+	Timeout   *spec.Duration `json:"timeout,omitempty" default:"60s" doc:"How long a call may take; then a program is killed, with all that it started."`
+	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of a result that the model is given; what is longer is cut."`
+	MaxFile   int            `json:"max_file,omitempty" min:"1" max:"67108864" default:"4194304" doc:"How many bytes a file may have that is edited, written or searched."`
+}
+
+// defaultMaxFile is how many bytes a file may have where the configuration does not say.
+const defaultMaxFile = 4 << 20
+
+// MarshalJSON writes the record without the values of environment variables,
+// which may be secret.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	c.Env = redact.Values(c.Env)
+	return json.Marshal(plain(c))
+}
+
+// clone returns a copy that shares nothing with the record.
+func (c *Config) clone() Config {
+	own := *c
+	own.Programs, own.Env = slices.Clone(c.Programs), maps.Clone(c.Env)
+	return own
+}
+
+// toolPrefix returns how the ids of the tools of an entry begin.
+func (c *Config) toolPrefix(id string) string {
+	if c.Prefix != nil {
+		return *c.Prefix
+	}
+	return id + "_"
+}
+
+func (c *Config) outputLimit() int { return tools.OutputLimit(c.MaxOutput) }
+
+func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+
+func (c *Config) fileLimit() int64 {
+	if c.MaxFile == 0 {
+		return defaultMaxFile
+	}
+	return int64(c.MaxFile)
+}

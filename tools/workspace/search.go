@@ -1,0 +1,218 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/gobwas/glob"
+)
+
+const (
+	// maxListed is how many files are listed at once.
+	maxListed = 2000
+	// maxMatches is how many lines grep returns, and maxMatchLine how much of each, in
+	// bytes.
+	maxMatches   = 500
+	maxMatchLine = 400
+)
+
+// listInput are the arguments of list_files.
+type listInput struct {
+	Path    string `json:"path,omitempty" jsonschema:"the directory, from the root of the workspace; the root by default"`
+	Pattern string `json:"pattern,omitempty" jsonschema:"only files whose path below the root matches, such as src/**.go"`
+	Depth   int    `json:"depth,omitempty" jsonschema:"how many levels to list; all by default"`
+}
+
+func (w *workspace) listFiles(ctx context.Context, in listInput) (string, error) {
+	match, err := compileGlob(in.Pattern)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	listed := 0
+	err = w.walk(ctx, in.Path, func(_ *os.Root, name string, entry fs.DirEntry, depth int) error {
+		if entry.IsDir() && in.Depth > 0 && depth > in.Depth {
+			return fs.SkipDir
+		}
+		if in.Depth > 0 && depth > in.Depth || !match(name) || in.Pattern != "" && entry.IsDir() {
+			return nil
+		}
+		if listed++; listed > maxListed || b.Len()+len(name) > w.config.outputLimit() {
+			b.WriteString("[more files follow: list a directory below, or give a pattern]")
+			return fs.SkipAll
+		}
+		b.WriteString(name + mark(entry) + "\n")
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if b.Len() == 0 {
+		return "[no files]", nil
+	}
+	return b.String(), nil
+}
+
+// mark returns what tells the kind of a file after its name.
+func mark(entry fs.DirEntry) string {
+	switch {
+	case entry.IsDir():
+		return "/"
+	case entry.Type()&fs.ModeSymlink != 0:
+		return "@"
+	default:
+		return ""
+	}
+}
+
+// compileGlob returns what matches paths; an empty pattern matches all.
+func compileGlob(pattern string) (func(string) bool, error) {
+	if pattern == "" {
+		return func(string) bool { return true }, nil
+	}
+	compiled, err := glob.Compile(pattern, '/')
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q cannot be used: %w", pattern, err)
+	}
+	return compiled.Match, nil
+}
+
+// visitFile is called for each file and directory below another one, with the number of
+// levels between them.
+type visitFile func(root *os.Root, name string, entry fs.DirEntry, depth int) error
+
+// walk visits what is below a directory, in the order of the names, without following
+// symbolic links. What cannot be read is left out, and so is the inside of .git.
+func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error {
+	local, err := localPath(dir)
+	if err != nil {
+		return err
+	}
+	root, err := w.openRoot()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if info, err := root.Stat(local); err != nil {
+		return fileError(dir, err)
+	} else if !info.IsDir() {
+		return &pathError{dir, "is no directory"}
+	}
+	above := strings.Count(local, "/")
+	if local == "." {
+		above = -1
+	}
+	return fs.WalkDir(root.FS(), local, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && name == local:
+			return fileError(dir, err)
+		case err != nil, name == local:
+			return nil //nolint:nilerr // what cannot be read is left out
+		}
+		err = visit(root, name, entry, strings.Count(name, "/")-above)
+		if err == nil && entry.IsDir() && entry.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return err
+	})
+}
+
+// grepInput are the arguments of grep.
+type grepInput struct {
+	Expression string `json:"expression" jsonschema:"the regular expression, in the syntax of RE2"`
+	Path       string `json:"path,omitempty" jsonschema:"the directory to search, from the root of the workspace; the root by default"`
+	Pattern    string `json:"pattern,omitempty" jsonschema:"only files whose path below the root matches, such as src/**.go"`
+	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"whether case does not matter"`
+}
+
+func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, error) {
+	match, err := compileGlob(in.Pattern)
+	if err != nil {
+		return "", err
+	}
+	text := in.Expression
+	if in.IgnoreCase {
+		text = "(?i)" + text
+	}
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return "", fmt.Errorf("expression cannot be used: %w", err)
+	}
+	found := &matches{expression: expression, room: w.config.outputLimit()}
+	err = w.walk(ctx, in.Path, func(root *os.Root, name string, entry fs.DirEntry, _ int) error {
+		if !entry.Type().IsRegular() || !match(name) {
+			return nil
+		}
+		data, err := readAll(root, name, w.config.fileLimit())
+		if err != nil {
+			found.skip(err)
+			return nil //nolint:nilerr // what cannot be searched is counted
+		}
+		if !found.addFile(name, data) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found.text(), err
+}
+
+// matches collects the lines that match.
+type matches struct {
+	expression *regexp.Regexp
+	// room is how many bytes of the result are left.
+	room    int
+	count   int
+	skipped int
+	cut     bool
+	b       strings.Builder
+}
+
+// skip counts a file that cannot be searched; one that is not text is not worth saying.
+func (m *matches) skip(err error) {
+	if !errors.Is(err, errBinary) {
+		m.skipped++
+	}
+}
+
+// addFile adds the lines of a file. It reports whether there is room for more.
+func (m *matches) addFile(name string, data []byte) bool {
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimRight(line, "\r\n")
+		if !m.expression.Match(line) {
+			continue
+		}
+		shown := fmt.Sprintf("%s:%d:%s\n", name, number, clip.Head(string(line), maxMatchLine))
+		if m.count++; m.count > maxMatches || len(shown) > m.room {
+			m.cut = true
+			return false
+		}
+		m.room -= len(shown)
+		m.b.WriteString(shown)
+	}
+	return true
+}
+
+// text returns the result.
+func (m *matches) text() string {
+	switch {
+	case m.cut:
+		m.b.WriteString("[more lines match: search a directory below, or give a pattern]\n")
+	case m.count == 0:
+		m.b.WriteString("[no line matches]\n")
+	}
+	if m.skipped > 0 {
+		fmt.Fprintf(&m.b, "[%d files were not searched: they are too large or cannot be read]\n", m.skipped)
+	}
+	return m.b.String()
+}

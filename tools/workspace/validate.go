@@ -1,0 +1,80 @@
+package workspace
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// maxConfiguredFile is the largest max_file, in bytes.
+const maxConfiguredFile = 64 << 20
+
+// Validate checks the record by itself, without looking for the root or the programs: the
+// machine that checks a configuration may not be the one that runs it. Paths are
+// relative to the entry.
+func (c *Config) Validate() diag.List {
+	list := c.checkRoot()
+	list = append(list, c.checkPrograms()...)
+	list = append(list, c.checkEnv()...)
+	if c.MaxFile < 0 || c.MaxFile > maxConfiguredFile {
+		list = append(list, diag.New(diag.InvalidValue, "max_file", "max_file is %d; it must be from 1 to %d", c.MaxFile, maxConfiguredFile))
+	}
+	return append(list, tools.CheckSettings(tools.Read, c.Timeout, c.outputLimit())...)
+}
+
+func (c *Config) checkRoot() diag.List {
+	var list diag.List
+	switch {
+	case strings.TrimSpace(c.Root) == "":
+		list = append(list, diag.New(diag.MissingField, "root", "root is missing").WithHint("name the directory that the tools work in"))
+	case strings.Contains(c.Root, "\x00"):
+		list = append(list, diag.New(diag.InvalidValue, "root", "root has a NUL character"))
+	}
+	if c.Prefix != nil && *c.Prefix != "" {
+		list = append(list, spec.CheckToolID("prefix", *c.Prefix)...)
+	}
+	return list
+}
+
+func (c *Config) checkPrograms() diag.List {
+	var list diag.List
+	for i, name := range c.Programs {
+		path := diag.Index("programs", i)
+		switch {
+		case strings.TrimSpace(name) == "" || strings.Contains(name, "\x00"):
+			list = append(list, diag.New(diag.InvalidValue, path, "invalid name of a program"))
+		case slices.Contains(c.Programs[:i], name):
+			list = append(list, diag.New(diag.InvalidValue, path, "the program is listed twice"))
+		}
+	}
+	if c.ReadOnly && len(c.Programs) > 0 {
+		list = append(list, diag.New(diag.InvalidValue, "read_only", "programs may change files, and read_only is set").
+			WithHint("leave out programs, or read_only"))
+	}
+	switch c.Network {
+	case "", NetworkNone, NetworkHost:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "network", "network is %q; allowed are %s and %s", c.Network, NetworkNone, NetworkHost))
+	}
+	if c.Network != "" && len(c.Programs) == 0 {
+		list = append(list, diag.New(diag.InvalidValue, "network", "network is about programs, and programs lists none"))
+	}
+	return list
+}
+
+func (c *Config) checkEnv() diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "invalid environment variable name"))
+		case strings.Contains(c.Env[name], "\x00"):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
+		}
+	}
+	return list
+}

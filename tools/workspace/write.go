@@ -1,0 +1,132 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+const (
+	newFile      fs.FileMode = 0o644
+	newDirectory fs.FileMode = 0o755
+)
+
+// writeInput are the arguments of write_file.
+type writeInput struct {
+	Path    string `json:"path" jsonschema:"the path of the file, from the root of the workspace"`
+	Content string `json:"content" jsonschema:"what the file is to contain"`
+}
+
+func (w *workspace) writeFile(_ context.Context, in writeInput) (string, error) {
+	root, err := w.openRoot()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = root.Close() }()
+	if err := w.replaceFile(root, in.Path, []byte(in.Content)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("wrote %d bytes", len(in.Content)), nil
+}
+
+// replaceFile writes a file as a whole: a crash leaves the old content or the new one. A
+// symbolic link stays one, and the file that it leads to is written.
+func (w *workspace) replaceFile(root *os.Root, name string, data []byte) error {
+	if limit := w.config.fileLimit(); int64(len(data)) > limit {
+		return fmt.Errorf("the content has %d bytes, and max_file is %d", len(data), limit)
+	}
+	local, err := localPath(name)
+	if err != nil {
+		return err
+	}
+	mode, link := newFile, false
+	switch info, err := root.Lstat(local); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := root.MkdirAll(path.Dir(local), newDirectory); err != nil {
+			return fileError(name, err)
+		}
+	case err != nil:
+		return fileError(name, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		link = true
+	case !info.Mode().IsRegular():
+		return &pathError{name, "is no regular file"}
+	default:
+		mode = info.Mode().Perm()
+	}
+	if link {
+		err = writeThrough(root, local, data)
+	} else {
+		err = swapFile(root, local, data, mode)
+	}
+	if err != nil {
+		return fileError(name, err)
+	}
+	return nil
+}
+
+// writeThrough writes the file that a symbolic link leads to.
+func writeThrough(root *os.Root, local string, data []byte) error {
+	f, err := root.OpenFile(local, os.O_WRONLY|os.O_TRUNC|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// swapFile writes a file beside another one and puts it in its place.
+func swapFile(root *os.Root, local string, data []byte, mode fs.FileMode) error {
+	fresh := path.Join(path.Dir(local), "."+path.Base(local)+"."+rand.Text()+".tmp")
+	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+		err = root.Rename(fresh, local)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(fresh))
+	}
+	return nil
+}
+
+// editInput are the arguments of edit_file.
+type editInput struct {
+	Path string `json:"path" jsonschema:"the path of the file, from the root of the workspace"`
+	Old  string `json:"old" jsonschema:"the text to replace, exactly as it is in the file, with enough around it to be there once"`
+	New  string `json:"new" jsonschema:"the text in its place"`
+	All  bool   `json:"all,omitempty" jsonschema:"whether to replace every place where the text is"`
+}
+
+func (w *workspace) editFile(_ context.Context, in editInput) (string, error) {
+	if in.Old == "" {
+		return "", errors.New("old is empty; write_file writes a whole file")
+	}
+	root, err := w.openRoot()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = root.Close() }()
+	data, err := readAll(root, in.Path, w.config.fileLimit())
+	if err != nil {
+		return "", err
+	}
+	places := bytes.Count(data, []byte(in.Old))
+	switch {
+	case places == 0:
+		return "", fmt.Errorf("%s does not contain the text of old", in.Path)
+	case places > 1 && !in.All:
+		return "", fmt.Errorf("%s contains the text of old %d times: give more of what is around it, or set all", in.Path, places)
+	}
+	if err := w.replaceFile(root, in.Path, bytes.ReplaceAll(data, []byte(in.Old), []byte(in.New))); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("replacements: %d", places), nil
+}
