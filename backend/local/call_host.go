@@ -56,7 +56,7 @@ func (h *callHost) run() {
 func (h *callHost) beginPatience() {
 	time.AfterFunc(patienceWith(h.entry), func() {
 		h.over.Store(true)
-		h.batch.sendNote(note{index: h.index, ended: h.ctx.Err()})
+		h.batch.sendNote(note{index: h.index, ended: h.life.Err()})
 	})
 }
 
