@@ -150,14 +150,14 @@ type documentRequest struct {
 	Document json.RawMessage `json:"document"`
 }
 
-// proof is what the dry run of a document found.
-type proof struct {
+// Proof is what the dry run of a document found.
+type Proof struct {
 	Valid    bool                `json:"valid"`
 	Findings []diag.Diagnostic   `json:"findings"`
 	Diff     *resolve.DiffReport `json:"diff,omitempty"`
 }
 
-func (s *Surface) validateDocument(ctx context.Context, _ service.Caller, _ *http.Request, in documentRequest) (*proof, error) {
+func (s *Surface) validateDocument(ctx context.Context, _ service.Caller, _ *http.Request, in documentRequest) (*Proof, error) {
 	if len(in.Document) == 0 {
 		return nil, &service.InvalidError{Field: "document", Problem: "it is missing"}
 	}
@@ -165,11 +165,11 @@ func (s *Surface) validateDocument(ctx context.Context, _ service.Caller, _ *htt
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return &proof{Valid: !findings.HasErrors(), Findings: append([]diag.Diagnostic{}, findings...), Diff: report}, nil
+	return &Proof{Valid: !findings.HasErrors(), Findings: append([]diag.Diagnostic{}, findings...), Diff: report}, nil
 }
 
-// revision is one publication.
-type revision struct {
+// Revision is one publication.
+type Revision struct {
 	Number    uint64    `json:"number"`
 	Hash      string    `json:"hash"`
 	Parent    string    `json:"parent,omitempty"`
@@ -183,20 +183,20 @@ type revision struct {
 	Document any `json:"document,omitempty"`
 }
 
-func (s *Surface) revisionOf(r *fleet.Revision) revision {
-	return revision{
+func (s *Surface) revisionOf(r *fleet.Revision) Revision {
+	return Revision{
 		Number: r.Number, Hash: r.Hash, Parent: r.Parent, Author: r.Author, Note: r.Note, CreatedAt: r.CreatedAt,
 		Current: s.fleet.Running().Number == r.Number,
 	}
 }
 
-// revisionList is a page of revisions.
-type revisionList struct {
-	Revisions []revision `json:"revisions"`
+// RevisionList is a page of revisions.
+type RevisionList struct {
+	Revisions []Revision `json:"revisions"`
 	Next      string     `json:"next,omitempty"`
 }
 
-func (s *Surface) listRevisions(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*revisionList, error) {
+func (s *Surface) listRevisions(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*RevisionList, error) {
 	page, err := pageOf(r)
 	if err != nil {
 		return nil, err
@@ -205,14 +205,14 @@ func (s *Surface) listRevisions(ctx context.Context, _ service.Caller, r *http.R
 	if err != nil {
 		return nil, err
 	}
-	out := &revisionList{Revisions: []revision{}, Next: found.Next}
+	out := &RevisionList{Revisions: []Revision{}, Next: found.Next}
 	for _, one := range found.Revisions {
 		out.Revisions = append(out.Revisions, s.revisionOf(one))
 	}
 	return out, nil
 }
 
-func (s *Surface) readRevision(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*revision, error) {
+func (s *Surface) readRevision(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*Revision, error) {
 	found, err := s.fleet.Revision(ctx, r.PathValue("hash"))
 	if err != nil {
 		return nil, refuse(err)

@@ -19,8 +19,8 @@ type entryRequest struct {
 	Note string `json:"note,omitempty"`
 }
 
-// publishRequest is a document that is to be published.
-type publishRequest struct {
+// PublishRequest is a document that is to be published.
+type PublishRequest struct {
 	Document json.RawMessage `json:"document"`
 	Note     string          `json:"note,omitempty"`
 }
@@ -30,8 +30,8 @@ type noteRequest struct {
 	Note string `json:"note,omitempty"`
 }
 
-// published is what became of a change.
-type published struct {
+// Published is what became of a change.
+type Published struct {
 	// Number is 0 for a dry run, and Unchanged set if the document was current already.
 	Number    uint64              `json:"number"`
 	Hash      string              `json:"hash"`
@@ -41,8 +41,8 @@ type published struct {
 	Diff      *resolve.DiffReport `json:"diff,omitempty"`
 }
 
-func publishedOf(p *fleet.Published, dry bool) *published {
-	return &published{Number: p.Number, Hash: p.Hash, DryRun: dry, Unchanged: p.Unchanged, Findings: append([]diag.Diagnostic{}, p.Findings...), Diff: p.Diff}
+func publishedOf(p *fleet.Published, dry bool) *Published {
+	return &Published{Number: p.Number, Hash: p.Hash, DryRun: dry, Unchanged: p.Unchanged, Findings: append([]diag.Diagnostic{}, p.Findings...), Diff: p.Diff}
 }
 
 // noRevision is the If-Match of a request that publishes the first revision.
@@ -85,19 +85,19 @@ func checkWhole(caller service.Caller) error {
 	return nil
 }
 
-func (e entries) put(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*published, error) {
+func (e entries) put(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*Published, error) {
 	if len(in.Value) == 0 || in.Value[0] != '{' {
 		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object"}
 	}
 	return e.change(ctx, caller, r, in.Value, in.Note)
 }
 
-func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*published, error) {
+func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Published, error) {
 	return e.change(ctx, caller, r, nil, "")
 }
 
 // change publishes the revision that a request names with one entry changed.
-func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*published, error) {
+func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (e entries) change(ctx context.Context, caller service.Caller, r *http.Requ
 	return publishedOf(out, c.DryRun), nil
 }
 
-func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in publishRequest) (*published, error) {
+func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in PublishRequest) (*Published, error) {
 	if len(in.Document) == 0 || in.Document[0] != '{' {
 		return nil, &service.InvalidError{Field: "document", Problem: "it must be an object"}
 	}
@@ -131,7 +131,7 @@ func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r 
 	return publishedOf(out, c.DryRun), nil
 }
 
-func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.Request, in noteRequest) (*published, error) {
+func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.Request, in noteRequest) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,8 @@ type Error struct {
 	Code, Message string
 	// RequestID is what the server's log calls the request.
 	RequestID string
+	// Details are the fields of the error.
+	Details server.Details
 
 	cause      error
 	retryAfter time.Duration
@@ -93,6 +95,7 @@ func decodeError(data []byte, e *Error) {
 	}
 	e.Code, e.RequestID = clip.Text(body.Error.Code), clip.Text(body.Error.RequestID)
 	e.Message = clip.At(maxMessage, body.Error.Message)
+	e.Details = body.Error.Details
 	if e.Message != "" {
 		e.cause = causeOf(body.Error.Code, &body.Error.Details)
 	}

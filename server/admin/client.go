@@ -1,0 +1,137 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server/native"
+)
+
+// Client reads and changes the configuration of a server. Its errors are those of a
+// native.Client.
+type Client struct {
+	native *native.Client
+}
+
+// NewClient returns a client that sends its requests with another one.
+func NewClient(c *native.Client) *Client { return &Client{c} }
+
+// ListRevisions returns a page of revisions, the newest first.
+func (c *Client) ListRevisions(ctx context.Context, after string, limit int) (*RevisionList, error) {
+	query := url.Values{}
+	if after != "" {
+		query.Set("after", after)
+	}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	list := new(RevisionList)
+	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions"}, Query: query}, list)
+}
+
+// CurrentHash returns the hash of the revision that was published last; empty if there is
+// none.
+func (c *Client) CurrentHash(ctx context.Context) (string, error) {
+	list, err := c.ListRevisions(ctx, "", 1)
+	if err != nil || len(list.Revisions) == 0 {
+		return "", err
+	}
+	return list.Revisions[0].Hash, nil
+}
+
+// ErrAmbiguous reports the beginning of a hash that several revisions have.
+var ErrAmbiguous = errors.New("several revisions have a hash that begins so")
+
+// FindHash returns the hash of a revision of which a number or the beginning of the hash
+// is given.
+func (c *Client) FindHash(ctx context.Context, text string) (string, error) {
+	var found string
+	for after := ""; ; {
+		list, err := c.ListRevisions(ctx, after, maxPage)
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Revisions {
+			r := &list.Revisions[i]
+			switch {
+			case strconv.FormatUint(r.Number, 10) == text || r.Hash == text:
+				return r.Hash, nil
+			case strings.HasPrefix(r.Hash, text) && found != "" && found != r.Hash:
+				return "", fmt.Errorf("%w: %s", ErrAmbiguous, text)
+			case strings.HasPrefix(r.Hash, text):
+				found = r.Hash
+			}
+		}
+		if after = list.Next; after == "" {
+			break
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("revision %s not found", text)
+	}
+	return found, nil
+}
+
+// ReadRevision returns a revision with its document.
+func (c *Client) ReadRevision(ctx context.Context, hash string) (*Revision, error) {
+	r := new(Revision)
+	return r, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions", hash}}, r)
+}
+
+// DiffRevision compares a revision with an earlier one; empty is the one that it replaced.
+func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.DiffReport, error) {
+	query := url.Values{}
+	if from != "" {
+		query.Set("from", from)
+	}
+	report := new(resolve.DiffReport)
+	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions", hash, "diff"}, Query: query}, report)
+}
+
+// Change is how something is published.
+type Change struct {
+	// Expected is the hash of the revision that is changed; empty if there is none.
+	Expected string
+	Note     string
+	// DryRun publishes nothing, and RefuseWidened nothing that widens access.
+	DryRun, RefuseWidened bool
+}
+
+func (c *Client) publish(ctx context.Context, change *Change, body any, path ...string) (*Published, error) {
+	query := url.Values{}
+	if change.DryRun {
+		query.Set("dry_run", "true")
+	}
+	if change.RefuseWidened {
+		query.Set("fail_on", "widened")
+	}
+	out := new(Published)
+	return out, c.native.Do(ctx, &native.Request{
+		Method: http.MethodPost, Path: path, Query: query, Body: body,
+		Header: http.Header{"If-Match": {`"` + cmp.Or(change.Expected, noRevision) + `"`}},
+	}, out)
+}
+
+// Publish publishes a document.
+func (c *Client) Publish(ctx context.Context, document json.RawMessage, change *Change) (*Published, error) {
+	return c.publish(ctx, change, PublishRequest{Document: document, Note: change.Note}, "revisions")
+}
+
+// RollBack publishes the document of an earlier revision once more.
+func (c *Client) RollBack(ctx context.Context, hash string, change *Change) (*Published, error) {
+	return c.publish(ctx, change, noteRequest{change.Note}, "revisions", hash, "rollback")
+}
+
+// Compare returns what a document would change, and its findings.
+func (c *Client) Compare(ctx context.Context, document json.RawMessage) (*Proof, error) {
+	p := new(Proof)
+	return p, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: []string{"validate"}, Body: documentRequest{document}}, p)
+}
