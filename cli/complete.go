@@ -52,7 +52,7 @@ type completed struct {
 // come first; other commands have no entry.
 func (c completer) completions() map[string][]values {
 	return map[string][]values{
-		"validate": {}, "serve": {}, "migrate": {}, "diff": {}, "init": {},
+		"validate": {}, "serve": {}, "migrate": {}, "diff": {}, "init": {}, "apply": {},
 		"sessions": {}, "turns": {}, "sessions import": {},
 		"explain": {c.agents}, "run": {c.agents}, "chat": {c.agents}, "turns create": {c.agents},
 		"events": {c.turns}, "turns cancel": {c.turns}, "turns transcript": {c.turns}, "turns resolve": {c.turns, c.interactions},

@@ -13,7 +13,7 @@ var helpGroups = []struct {
 }{
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "chat", "serve"}},
-	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "migrate"}},
+	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "revisions", "apply", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
 
@@ -61,6 +61,14 @@ runtime turns config.yaml --session my-session --format json`,
 	"events": `runtime events config.yaml 0199c3f2-7e57-7000-8000-000000000001 --follow
 runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-000000000001 --format json`,
 	"migrate": `runtime migrate config.yaml`,
+	"apply": `runtime apply config.yaml --server https://agents.example --dry-run --fail-on widened
+runtime apply config.yaml --server https://agents.example --note "greet customers by name"`,
+	"revisions": `runtime revisions list --server https://agents.example
+runtime revisions rollback 7 --server https://agents.example`,
+	"revisions list":     `runtime revisions list --server https://agents.example --limit 5`,
+	"revisions show":     `runtime revisions show 4a6c60e8 --server https://agents.example`,
+	"revisions diff":     `runtime revisions diff 7 8 --server https://agents.example`,
+	"revisions rollback": `runtime revisions rollback 7 --server https://agents.example --dry-run`,
 
 	"keys":         `runtime keys new --id ci`,
 	"keys new":     `runtime keys new --id ci`,

@@ -79,6 +79,13 @@ func (r *serverFlags) key() (string, error) {
 
 // reach calls do with the records at a server.
 func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) error) error {
+	return p.reachClient(ctx, r, func(client *native.Client, redact func(string) string) error {
+		return do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
+	})
+}
+
+// reachClient calls do with a client of a server.
+func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*native.Client, func(string) string) error) error {
 	key, err := r.key()
 	if err != nil {
 		return err
@@ -94,13 +101,15 @@ func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) err
 		return fmt.Errorf("--server: %w", err)
 	}
 	defer client.Close()
-	err = do(&place{records: client, redact: redact, name: "--server " + r.server, keeps: true})
+	err = do(client, redact)
 	if err == nil || errors.As(err, new(exit)) {
 		return err
 	}
 	text := oneLine(err.Error()) // which a server has a part in
 	if refused, ok := errors.AsType[*native.Error](err); ok && refused.Status == http.StatusUnauthorized {
 		text += fmt.Sprintf("\n  the key comes from %s", cmp.Or(r.keyFile, "the variable "+keyVariable+", or from --api-key-file"))
+	} else if ok {
+		text += describeDetails(&refused.Details)
 	}
 	return p.fail(ctx, redact, errors.New(text))
 }

@@ -52,6 +52,7 @@ var siblings = map[string][]string{
 		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/native", "app/surfaces/sessions", "app/turntools",
 	},
 	"server":            {"server/openapi"},
+	"server/admin":      {"server/native"},
 	"server/a2a":        {"server/openapi"},
 	"service":           {"service/webhook"},
 	"internal/jsonfit":  {"internal/clip"},

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/admin"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// changeFlags are those of commands that publish at a server.
+type changeFlags struct {
+	serverFlags
+
+	format *choice
+	failOn choice
+	note   string
+	dryRun bool
+}
+
+func newChangeFlags() *changeFlags {
+	return &changeFlags{failOn: choice{allowed: []string{"widened"}}}
+}
+
+// flags adds the flags, but for those that name the server.
+func (c *changeFlags) changeFlags(cmd *cobra.Command) {
+	c.format = formatFlag(cmd, "text", "json")
+	cmd.Flags().Var(&c.failOn, "fail-on", "publish nothing, and exit with 1, when this happened: widened")
+	cmd.Flags().StringVar(&c.note, "note", "", "why it is published, for the list of revisions")
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what it would change, and publish nothing")
+}
+
+// configFlags adds the flags that name a server to those of a command that works there
+// only.
+func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&r.server, "server", "", "the `URL` of the server")
+	fs.StringVar(&r.keyFile, "api-key-file", "", "the `path` of the key for the server; the variable "+keyVariable+" has it otherwise")
+}
+
+// needServer checks that a server is named.
+func (r *serverFlags) needServer(cmd *cobra.Command) error {
+	if r.server == "" {
+		return usagef(cmd, "--server is missing: name the URL of the server")
+	}
+	return nil
+}
+
+func newApply(p *program) *cobra.Command {
+	c := newChangeFlags()
+	cmd := &cobra.Command{
+		Use:   "apply FILE… --server URL",
+		Short: "Publish what files declare at a server",
+		Long: `apply publishes the agents, models, tools and all else that files declare at a
+server whose store decides what there is (revisions: {source: store}). The server
+proves that every agent resolves; what changes for each agent is shown, and what
+of it widens access. Variables stay references: the server has their values.
+Settings of the files, such as server and store, are not sent.
+
+The revision that is current when the command begins is replaced. If somebody
+else publishes meanwhile, nothing is published.
+
+The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
+the scopes config:read and config:write.
+
+Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage, or files
+that are invalid or cannot be read.`,
+		Args: arguments(1, unlimited),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := c.needServer(cmd); err != nil {
+				return err
+			}
+			return apply(cmd.Context(), p, c, files)
+		},
+	}
+	c.configFlags(cmd.Flags())
+	c.changeFlags(cmd)
+	return cmd
+}
+
+func apply(ctx context.Context, p *program, c *changeFlags, files []string) error {
+	document, err := p.documentOf(files)
+	if err != nil {
+		return err
+	}
+	return p.reachClient(ctx, &c.serverFlags, func(client *native.Client, redact func(string) string) error {
+		at := admin.NewClient(client)
+		change, err := c.change(ctx, at)
+		if err != nil {
+			return err
+		}
+		out, err := at.Publish(ctx, document, change)
+		if err != nil {
+			return err
+		}
+		return p.showPublished(out, c.format.value, redact)
+	})
+}
+
+// documentOf returns the document of files that are right by themselves.
+func (p *program) documentOf(files []string) ([]byte, error) {
+	l, err := p.load(files, false, unheard())
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	if list := l.file.Complete(l.found, nil); list.HasErrors() {
+		if err := l.refuse(list, p.err); err != nil {
+			return nil, err
+		}
+		return nil, exit{exitUsage}
+	}
+	document, err := l.file.Document()
+	if err != nil {
+		p.printErrorf("%v", err)
+		return nil, exit{exitUsage}
+	}
+	return document, nil
+}
+
+// change returns how something is published in the place of what is current.
+func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
+	hash, err := at.CurrentHash(ctx)
+	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, RefuseWidened: c.failOn.value == "widened"}, err
+}
+
+// showPublished shows what became of a change.
+func (p *program) showPublished(out *admin.Published, format string, redact func(string) string) error {
+	if format == "json" {
+		return writeRedacted(p.out, out, redact)
+	}
+	text := ""
+	for i := range out.Findings {
+		text += findingLine(&out.Findings[i])
+	}
+	if out.Diff != nil {
+		text += diffReport{out.Diff}.text()
+	}
+	switch {
+	case out.DryRun:
+		text += "dry run: nothing is published\n"
+	case out.Unchanged:
+		text += fmt.Sprintf("revision %d (%.12s) is current already\n", out.Number, out.Hash)
+	default:
+		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, out.Hash)
+	}
+	_, err := io.WriteString(p.out, redact(text))
+	return err
+}
+
+func findingLine(d *diag.Diagnostic) string {
+	return fmt.Sprintf("%s[%s] %s: %s\n", d.Severity, d.Code, d.Path, d.Message)
+}
+
+// describeDetails returns what the answer of a server says besides its message.
+func describeDetails(d *server.Details) string {
+	var b strings.Builder
+	for i := range d.Findings {
+		b.WriteString("\n  " + strings.TrimSuffix(findingLine(&d.Findings[i]), "\n"))
+	}
+	for _, at := range d.UsedBy {
+		b.WriteString("\n  used by " + at)
+	}
+	return b.String()
+}
