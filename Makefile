@@ -34,10 +34,11 @@ test: needs vet lint race plain gate ## everything that CI checks
 needs: ## what the tests need, and which are left out without it; in CI it is installed
 	@./.ci/needs
 
-deps: ## PostgreSQL, Node.js and Python for the tests, from the Debian packages
+deps: ## PostgreSQL, Node.js, Python and tmux for the tests, from the Debian packages
 	@./.ci/postgres
 	@./.ci/node
 	@./.ci/python
+	@./.ci/tmux
 
 vet:
 	go vet ./...

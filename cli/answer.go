@@ -324,9 +324,12 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}) (string, bool
 // lineReader reads standard input line by line, for all who ask something.
 type lineReader struct {
 	in   io.Reader
-	read chan string
+	read <-chan string
 	// ended is set when the input has no more lines.
 	ended bool
+	// waiting is called when a line is waited for, and when it is not any more; it may be
+	// nil.
+	waiting func(waits bool)
 }
 
 // next returns the next line, and "" at the end; ok is false when ctx ended, or
@@ -334,13 +337,18 @@ type lineReader struct {
 // given up.
 func (l *lineReader) next(ctx context.Context, over <-chan struct{}) (line string, ok bool) {
 	if l.read == nil {
-		l.read = make(chan string)
+		lines := make(chan string)
+		l.read = lines
 		go func(in io.Reader, read chan<- string) {
 			defer close(read)
 			for scanner := bufio.NewScanner(in); scanner.Scan(); {
 				read <- scanner.Text()
 			}
-		}(l.in, l.read)
+		}(l.in, lines)
+	}
+	if l.waiting != nil {
+		l.waiting(true)
+		defer l.waiting(false)
 	}
 	select {
 	case line, more := <-l.read:

@@ -29,6 +29,9 @@ type chatOptions struct {
 	resume    string
 	owner     session
 	variables variableFlags
+	plain     bool
+	// screen shows the conversation on a terminal; nil shows it as lines.
+	screen *screenFront
 }
 
 // latestSession is the value of --resume for the session with the latest activity.
@@ -47,6 +50,9 @@ next. /help lists the commands. AGENT may be left out where there is only one.
 Calls that need the consent of a person, and questions of the agent, are asked about.
 Ctrl-C cancels the turn that runs; where none does it ends the conversation, as
 Ctrl-D does.
+
+On a terminal the conversation has the whole screen, unless --plain is given or the
+input or the output is not the terminal.
 
 The session is kept in the store, and --resume goes on with it: with its id, or
 without one with the session that was active last. A SQLite file must not be served
@@ -68,6 +74,7 @@ read, 130 cancelled.`,
 			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			p := p.onScreen(&o)
 			if at.server != "" {
 				return p.chatAt(withCaller(cmd.Context()), &at, strings.Join(args, ""), &o)
 			}
@@ -80,9 +87,22 @@ read, 130 cancelled.`,
 	cmd.Flags().Lookup("resume").NoOptDefVal = latestSession
 	cmd.Flags().Var(&o.variables, "var", "give each turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text, also on a terminal")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd
+}
+
+// onScreen returns the program with the whole of the terminal as its output, if it has
+// one.
+func (p *program) onScreen(o *chatOptions) *program {
+	if !o.plain {
+		o.screen = newScreenFront(p.streams)
+	}
+	if o.screen == nil {
+		return p
+	}
+	return p.with(streams{in: p.in, out: o.screen, err: o.screen})
 }
 
 // chatAt talks with an agent of a server.
@@ -170,6 +190,15 @@ func chooseSession(ctx context.Context, where *place, agent, resume string) (*na
 	}
 }
 
+// turnView shows the turns of a conversation.
+type turnView interface {
+	event.Sink
+	// begin is called before the events of a turn, and close after them. It returns the
+	// first error of showing them.
+	begin()
+	close() error
+}
+
 // conversation is a session at a terminal.
 type conversation struct {
 	*program
@@ -179,7 +208,9 @@ type conversation struct {
 	agent     string
 	variables []byte
 	answers   *answerer
-	shown     *transcript
+	shown     turnView
+	// screen is nil where lines are written.
+	screen *screenFront
 	// interrupts has a value for each Ctrl-C.
 	interrupts chan os.Signal
 }
@@ -201,13 +232,19 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	answers.session, answers.context = "which is kept, also for later turns", explain
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.AgentID), variables: variables, answers: answers,
-		shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1),
+		shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1), screen: o.screen,
 	}
 	signal.Reset(os.Interrupt) // which would end the command, and not the turn alone
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
 	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", s.ID, orDash(c.agent))
-	if err := c.readPrompts(ctx); err != nil {
+	if c.screen != nil {
+		c.shown = c.screen
+		err = c.screen.run(ctx, c, c.readPrompts)
+	} else {
+		err = c.readPrompts(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if where.keeps {
@@ -254,12 +291,12 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 	}()
 	ask := "you> "
 	for {
-		if terminal(c.in) {
+		if c.screen == nil && terminal(c.in) {
 			fmt.Fprint(c.err, ask)
 		}
 		line, ok := c.answers.input.next(reading, nil)
 		if !ok || c.answers.input.ended {
-			if terminal(c.in) {
+			if c.screen == nil && terminal(c.in) {
 				fmt.Fprintln(c.err)
 			}
 			return text, ok && text != ""
@@ -284,12 +321,21 @@ const chatHelp = `/help     lists these commands
 A line that ends in \ goes on in the next. Ctrl-C cancels a turn, Ctrl-D ends the conversation.
 `
 
+// chatKeys are the keys of the full screen.
+const chatKeys = `Ctrl-J begins a new line, Ctrl-O shows all that calls take and return, or a line of
+it, PgUp and PgDn scroll, Up and Down bring back what was typed, Ctrl-L draws the
+screen again. A prompt that is typed while a turn runs waits for its end.
+`
+
 // runCommand runs a line that begins with a slash.
 func (c *conversation) runCommand(line string) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
 	case name == "/help" && rest == "":
 		fmt.Fprint(c.err, chatHelp)
+		if c.screen != nil {
+			fmt.Fprint(c.err, chatKeys)
+		}
 	case name == "/session" && rest == "":
 		fmt.Fprintf(c.err, "system> session %s of agent %s\n", c.session.ID, orDash(c.agent))
 	case name == "/model" && rest == "":

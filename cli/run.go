@@ -37,8 +37,8 @@ func newRun(p *program) *cobra.Command {
 		Short: "Run one turn of an agent",
 		Long: `run gives an agent a prompt and shows what it does: its text on standard
 output as it comes, its progress on standard error. A prompt of "-", or none,
-is read from standard input; on a terminal it is asked for. Of several
-files each is given by -f.
+is read from standard input; on a terminal a conversation begins without one, as
+with chat. Of several files each is given by -f.
 
 Of the variables that the configuration names, those have to be set that the agent
 needs: with the agents that it hands work to, their models, tools and plugins.
@@ -70,6 +70,14 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 			return o.files.arguments(1, 2, 1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.opensChat(args, at.server != "") {
+				if chat := (&chatOptions{files: o.files, verbose: o.verbose, logFormat: o.logFormat, variables: o.variables, owner: o.session}); newScreenFront(p.streams) != nil {
+					if at.server != "" {
+						return p.onScreen(chat).chatAt(withCaller(cmd.Context()), &at, args[0], chat)
+					}
+					return p.onScreen(chat).chatHere(cmd.Context(), args, chat)
+				}
+			}
 			if at.server != "" {
 				return p.runAt(withCaller(cmd.Context()), &at, args, &o)
 			}
@@ -87,6 +95,16 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd
+}
+
+// opensChat reports whether the command, on a terminal, opens a conversation: there is
+// no prompt, and no flag that only a turn by itself has.
+func (o *runOptions) opensChat(args []string, remote bool) bool {
+	names := args
+	if !remote {
+		_, names = o.files.split(args, 1)
+	}
+	return len(names) == 1 && o.session.id == "" && !o.quiet && o.format.value == "text" && (o.approve.value == approveAuto || o.approve.value == approveAsk)
 }
 
 // runAgent runs one turn of the agent that args name.

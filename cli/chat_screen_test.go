@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"github.com/agentruntime/agentruntime/internal/testkit/needs"
+	"github.com/charmbracelet/x/ansi"
+)
+
+const chatConfig = `version: 1
+store: {driver: sqlite, dsn: ./runtime.db}
+providers: {demo: {type: scripted, script: ./replies.yaml}}
+models: {m: {provider_id: demo, upstream_model: x}}
+tools:
+  pay: {type: command, description: Pays a bill., command: [cat]}
+agents:
+  clerk:
+    model_id: m
+    plugin_ids: [permission]
+    sections: {permission: {default_behavior: allow, rules: [{tool: pay, behavior: ask}]}}
+`
+
+const chatReplies = `replies:
+  - match: Pay
+    tool_calls: [{id: call_1, name: pay, arguments: {amount: 12, account: desk}}]
+  - {match: slow, text: It is done., delay: 30s}
+  - {match: heading, text: "# Head\n\nSome **bold** and a_b_c.\n\n- one\n- two"}
+  - {match: story, text: %q}
+fallback: {text: It is paid.}
+`
+
+// terminalScreen is a terminal with a command in it, in a server of tmux of its own.
+type terminalScreen struct {
+	t      *testing.T
+	socket string
+}
+
+// openTerminal runs a command line in a terminal, in a directory with a configuration.
+func openTerminal(t *testing.T, size, command string, env ...string) *terminalScreen {
+	t.Helper()
+	dir := t.TempDir()
+	var story strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&story, "line %d\n", i+1)
+	}
+	for name, text := range map[string]string{"config.yaml": chatConfig, "replies.yaml": fmt.Sprintf(chatReplies, story.String())} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &terminalScreen{t: t, socket: filepath.Join(dir, "tmux")}
+	width, height, _ := strings.Cut(size, "x")
+	args := []string{"-f", os.DevNull, "new-session", "-d", "-x", width, "-y", height, "-c", dir}
+	for _, e := range append(env, "PATH="+os.Getenv("PATH")) {
+		args = append(args, "-e", e)
+	}
+	s.tmux(append(args, command+"; echo ended with $?; exec cat")...)
+	t.Cleanup(func() { s.tmux("kill-server") })
+	return s
+}
+
+// tmux runs a command of tmux and returns its output.
+func (s *terminalScreen) tmux(args ...string) string {
+	s.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("tmux %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// press sends keys; a text is typed as it is.
+func (s *terminalScreen) press(keys ...string) {
+	s.t.Helper()
+	s.tmux(append([]string{"send-keys"}, keys...)...)
+}
+
+// expect waits until the screen has all the texts, and returns it.
+func (s *terminalScreen) expect(texts ...string) string {
+	s.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		shown, missing := s.tmux("capture-pane", "-p"), ""
+		for _, text := range texts {
+			if !strings.Contains(shown, text) {
+				missing = text
+			}
+		}
+		if missing == "" {
+			return shown
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("the screen has no %q:\n%s", missing, shown)
+		}
+	}
+}
+
+func needTmux(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		needs.Missing(t, errors.New("no tmux: it is not in PATH"))
+	}
+}
+
+func TestAConversationOnATerminal(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	s := openTerminal(t, "80x24", "runtime chat config.yaml")
+	s.expect("ready", "clerk")
+
+	// Typing, with an edit in the middle and a second line, and Markdown.
+	s.press("A hading", "Left", "Left", "Left", "Left", "Left", "e", "End", "C-j", "please", "Enter")
+	s.expect("› A heading\n  please", "# Head", "Some bold and a_b_c.", "• one\n• two", "ready · 1 step")
+
+	// A call that needs approval, folded and unfolded.
+	s.press("Pay it", "Enter")
+	s.expect("? Agent clerk wants to call tool pay", "your answer?", `● Running pay {"`)
+	s.press("y", "Enter")
+	s.expect("It is paid.", "ready · 3 steps", "● Ran pay {")
+	s.press("C-o")
+	s.expect("● Ran pay\n  {")
+	s.press("C-o")
+
+	// A prompt that waits for a turn that is canceled.
+	s.press("slow work", "Enter")
+	s.expect("working")
+	s.press("and then", "Enter")
+	s.expect("1 queued")
+	s.press("C-c")
+	s.expect("turn canceled (operator interrupted)", "› and then", "ready · 4 steps")
+
+	// A long answer, back in it, and another size of the window.
+	s.press("a story", "Enter")
+	s.expect("line 10000\n", "ready")
+	s.press("PPage")
+	s.expect("line 9980\n", "scrolled")
+	s.tmux("resize-window", "-x", "20", "-y", "8")
+	s.expect("ready · scrolled, P…")
+	s.press("C-l", "x", "BSpace", "Up", "Enter")
+	s.expect("line 10000\n")
+	s.tmux("resize-window", "-x", "100", "-y", "24")
+
+	// The commands, the end, and going on with the session.
+	s.press("/help", "Enter")
+	s.expect("/session  shows the session", "Ctrl-O")
+	s.press("C-d")
+	shown := s.expect("Resume with: runtime chat config.yaml --resume=", "ended with 0")
+	if strings.Contains(shown, "line 10000") {
+		t.Errorf("the screen was not given back:\n%s", shown)
+	}
+}
+
+func TestAConversationGoesOnOnATerminal(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	s := openTerminal(t, "80x24", "echo Pay it | runtime chat config.yaml 2>/dev/null; runtime chat config.yaml --resume", "NO_COLOR=1")
+	s.expect("ready")
+	s.press("C-d")
+	s.expect("Resume with", "ended with 0")
+
+	s = openTerminal(t, "80x24", "runtime run config.yaml clerk", "NO_COLOR=1")
+	s.expect("ready")
+	s.press("Pay it", "Enter")
+	s.expect("your answer?")
+	if colored := s.tmux("capture-pane", "-p", "-e"); strings.Contains(colored, "\x1b[3") && strings.Contains(colored, "\x1b[33m") {
+		t.Errorf("NO_COLOR is set, and the screen has colors:\n%q", colored)
+	}
+	s.press("no", "Enter")
+	s.expect("It is paid.", "ready")
+	s.press("C-c")
+	s.expect("ended with 0")
+}
+
+// TestMarkdownLosesNothing renders texts of all kinds of marks at all widths: each
+// letter is there, in order, and no line is too wide.
+func TestMarkdownLosesNothing(t *testing.T) {
+	t.Parallel()
+	marks := []string{
+		"word", "two words", "a_b_c", "*emphasis*", "**strong**", "`code`", "[label](http://x.example/y)", "<http://z.example>", "\n", "\n\n",
+		"# head\n", "- item\n", "1. first\n", "> quote\n", "```\nfenced\n```\n", "    indented\n", "---\n", "<b>html</b>", "|a|b|\n|-|-|\n|c|d|\n", "日本語", "🙂", "\x1b[31mred", "\t", "\\*", "&amp;",
+	}
+	letters := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) {
+				return r
+			}
+			return -1
+		}, text)
+	}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	for range 2000 {
+		var b strings.Builder
+		for range random.IntN(12) {
+			b.WriteString(marks[random.IntN(len(marks))])
+			b.WriteString([]string{" ", "", "\n"}[random.IntN(3)])
+		}
+		source, width := b.String(), 1+random.IntN(60)
+		lines := renderMarkdown(source, width)
+		shown := ansi.Strip(strings.Join(lines, "\n"))
+		if got, want := letters(shown), letters(source); got != want && !strings.Contains(source, "](") {
+			t.Fatalf("%q at width %d has the letters\n%s, want\n%s", source, width, got, want)
+		}
+		if strings.Contains(shown, "\x1b") {
+			t.Fatalf("%q steers the terminal: %q", source, shown)
+		}
+		for _, line := range lines {
+			if width > 20 && lipgloss.Width(line) > width {
+				t.Fatalf("%q at width %d has the line %q", source, width, line)
+			}
+		}
+	}
+}
+
+// TestPartsOfAnAnswerGiveTheWhole renders an answer in parts, as it arrives, and at
+// once.
+func TestPartsOfAnAnswerGiveTheWhole(t *testing.T) {
+	t.Parallel()
+	text := "First *one*.\n\nSecond.\n\n```\na\n\nb\n```\n\nThird and\nlast.\n\n- x\n\n  y\n\nEnd."
+	m := &chatModel{chatPane: chatPane{width: 30}}
+	parts, whole := &chatBlock{kind: "text", open: true}, &chatBlock{kind: "text", text: text}
+	for _, r := range text {
+		parts.text += string(r)
+		parts.stale = true
+		m.render(parts)
+	}
+	got, want := strings.Join(m.render(parts), "\n"), strings.Join(m.render(whole), "\n")
+	if got != want {
+		t.Errorf("in parts\n%s\nas a whole\n%s", got, want)
+	}
+	m.width = 10
+	for _, line := range m.render(parts) {
+		if lipgloss.Width(line) > 10 {
+			t.Errorf("%q is wider than the window", line)
+		}
+	}
+}
