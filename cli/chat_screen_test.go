@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"charm.land/lipgloss/v2"
-	"github.com/agentruntime/agentruntime/internal/testkit/needs"
+	testneeds "github.com/agentruntime/agentruntime/internal/testkit/needs"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -107,7 +107,7 @@ func (s *terminalScreen) expect(texts ...string) string {
 func needTmux(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		needs.Missing(t, errors.New("no tmux: it is not in PATH"))
+		testneeds.Missing(t, errors.New("no tmux: it is not in PATH"))
 	}
 }
 
