@@ -113,7 +113,7 @@ type createSession struct {
 	Metadata       map[string]json.RawMessage `json:"metadata"`
 	ModelOptions   json.RawMessage            `json:"modelOptions"`
 	IdempotencyKey string                     `json:"idempotencyKey"`
-	Workspace      json.RawMessage            `json:"workspace"`
+	Workspace      *workspaceRequest          `json:"workspace"`
 }
 
 // createSession makes a session.
@@ -129,7 +129,10 @@ func (c *call) createSession() error {
 	if err := checkMetadata(in.Metadata); err != nil {
 		return err
 	}
-	if len(in.Workspace) > 0 && string(in.Workspace) != "null" {
+	if in.Workspace != nil {
+		if err := in.Workspace.validate(); err != nil {
+			return err
+		}
 		return failedPrecondition("this server prepares no workspaces")
 	}
 	p, err := c.chooseProvider(in.Provider)

@@ -266,7 +266,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"POST /agent/sessions", `{"metadata":{"__gestalt.workspaceZ":1}}`, 201, ``},
 		{"POST /agent/sessions", `{"metadata":7}`, 400, `metadata`},
 		{"POST /agent/sessions", `[]`, 400, `it is not a JSON object`},
-		{"POST /agent/sessions", `{"workspace":{"checkouts":[]}}`, 412, `this server prepares no workspaces`},
+		{"POST /agent/sessions", `{"workspace":{"checkouts":[{"url":"https://git.example.com/a/b","path":"b"}],"cwd":"b"}}`, 412, `this server prepares no workspaces`},
 		{"GET /agent/sessions?provider=x", ``, 503, `agent provider "x" is not available`},
 		{"GET /agent/sessions?limit=0", ``, 400, `limit must be between 1 and 500`},
 		{"GET /agent/sessions?limit=501", ``, 400, `limit must be between 1 and 500`},
