@@ -37,6 +37,7 @@ var layers = []string{
 	"spec",
 	"internal/check",
 	"diag",
+	"agents/wire",
 	"internal",
 }
 

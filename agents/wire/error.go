@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Status classifies an error.
+type Status string
+
+// The statuses of errors.
+const (
+	StatusOK                 Status = "OK"
+	StatusCanceled           Status = "CANCELLED"
+	StatusUnknown            Status = "UNKNOWN"
+	StatusInvalidArgument    Status = "INVALID_ARGUMENT"
+	StatusDeadlineExceeded   Status = "DEADLINE_EXCEEDED"
+	StatusNotFound           Status = "NOT_FOUND"
+	StatusAlreadyExists      Status = "ALREADY_EXISTS"
+	StatusPermissionDenied   Status = "PERMISSION_DENIED"
+	StatusUnauthenticated    Status = "UNAUTHENTICATED"
+	StatusResourceExhausted  Status = "RESOURCE_EXHAUSTED"
+	StatusFailedPrecondition Status = "FAILED_PRECONDITION"
+	StatusAborted            Status = "ABORTED"
+	StatusOutOfRange         Status = "OUT_OF_RANGE"
+	StatusUnimplemented      Status = "UNIMPLEMENTED"
+	StatusInternal           Status = "INTERNAL"
+	StatusUnavailable        Status = "UNAVAILABLE"
+	StatusDataLoss           Status = "DATA_LOSS"
+)
+
+// HTTP returns the status code of a reply with such an error. A status that is not
+// known is an internal error.
+func (s Status) HTTP() int {
+	switch s {
+	case StatusOK:
+		return 200
+	case StatusCanceled:
+		return 499
+	case StatusInvalidArgument, StatusFailedPrecondition, StatusOutOfRange:
+		return 400
+	case StatusUnauthenticated:
+		return 401
+	case StatusPermissionDenied:
+		return 403
+	case StatusNotFound:
+		return 404
+	case StatusAlreadyExists, StatusAborted:
+		return 409
+	case StatusResourceExhausted:
+		return 429
+	case StatusUnimplemented:
+		return 501
+	case StatusUnavailable:
+		return 503
+	case StatusDeadlineExceeded:
+		return 504
+	default:
+		return 500
+	}
+}
+
+// Label returns the status as words, such as "failed precondition": the text of an
+// error whose own text must not leave the server.
+func (s Status) Label() string {
+	return strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
+}
+
+// Error is an error as clients see it.
+type Error struct {
+	Status  Status          `json:"status"`
+	Message string          `json:"message"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// Error returns the status and the message.
+func (e *Error) Error() string { return string(e.Status) + ": " + e.Message }

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Role is the author of a message.
+type Role string
+
+// The roles of messages.
+const (
+	RoleSystem Role = "system"
+	RoleUser   Role = "user"
+	RoleModel  Role = "model"
+	RoleTool   Role = "tool"
+)
+
+// Message is one message of a conversation. An input may leave out its role, which
+// is then the user's.
+type Message struct {
+	Role     Role                       `json:"role,omitempty"`
+	Content  []Part                     `json:"content"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// MarshalJSON writes the message. Its content is an array even if it is empty:
+// clients iterate over it.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type plain Message
+	if m.Content == nil {
+		m.Content = []Part{}
+	}
+	return json.Marshal(plain(m))
+}
+
+// Text returns the text of all text parts, joined.
+func (m *Message) Text() string {
+	var text strings.Builder
+	for _, part := range m.Content {
+		if part.Text != nil {
+			text.WriteString(*part.Text)
+		}
+	}
+	return text.String()
+}
+
+// Part is one part of a message or of an artifact. Exactly one of its fields before
+// Metadata is set, see Check. Metadata and raw fields keep the JSON they were read
+// from, so that numbers and unknown keys survive a round trip.
+type Part struct {
+	Text         *string                    `json:"text,omitempty"`
+	Media        *Media                     `json:"media,omitempty"`
+	ToolRequest  *ToolRequest               `json:"toolRequest,omitempty"`
+	ToolResponse *ToolResponse              `json:"toolResponse,omitempty"`
+	Reasoning    *string                    `json:"reasoning,omitempty"`
+	Resource     *Resource                  `json:"resource,omitempty"`
+	Data         json.RawMessage            `json:"data,omitempty"`
+	Custom       map[string]json.RawMessage `json:"custom,omitzero"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// NewTextPart returns a part of plain text.
+func NewTextPart(text string) Part { return Part{Text: &text} }
+
+// Check reports what is wrong with the part: it has no content, or more than one
+// kind of it.
+func (p *Part) Check() error {
+	var kinds []string
+	for _, kind := range []struct {
+		name string
+		set  bool
+	}{
+		{"text", p.Text != nil}, {"media", p.Media != nil},
+		{"toolRequest", p.ToolRequest != nil}, {"toolResponse", p.ToolResponse != nil},
+		{"reasoning", p.Reasoning != nil}, {"resource", p.Resource != nil},
+		{"data", p.Data != nil}, {"custom", p.Custom != nil},
+	} {
+		if kind.set {
+			kinds = append(kinds, kind.name)
+		}
+	}
+	switch {
+	case len(kinds) == 0:
+		return errors.New("the part has no content: set text, media, toolRequest, toolResponse, reasoning, resource, data or custom")
+	case len(kinds) > 1:
+		return fmt.Errorf("the part has %s: set only one", strings.Join(kinds, " and "))
+	case p.Media != nil && p.Media.URL == "":
+		return errors.New("the media part has no url")
+	case p.ToolRequest != nil && p.ToolRequest.Name == "":
+		return errors.New("the toolRequest has no name")
+	case p.ToolResponse != nil && p.ToolResponse.Name == "":
+		return errors.New("the toolResponse has no name")
+	case p.Resource != nil && p.Resource.URI == "":
+		return errors.New("the resource has no uri")
+	}
+	return nil
+}
+
+// Media is a file, by its address or as a data URL.
+type Media struct {
+	ContentType string `json:"contentType,omitempty"`
+	URL         string `json:"url"`
+}
+
+// ToolRequest is a model's call of a tool. Ref is unique among the calls of a tool
+// in one message.
+type ToolRequest struct {
+	Name    string          `json:"name"`
+	Ref     string          `json:"ref,omitempty"`
+	Input   json.RawMessage `json:"input,omitempty"`
+	Partial bool            `json:"partial,omitempty"`
+}
+
+// ToolResponse is the result of the tool request with the same name and ref.
+type ToolResponse struct {
+	Name    string          `json:"name"`
+	Ref     string          `json:"ref,omitempty"`
+	Output  json.RawMessage `json:"output,omitempty"`
+	Content []Part          `json:"content,omitempty"`
+}
+
+// Resource is content that lies at an address.
+type Resource struct {
+	URI string `json:"uri"`
+}
+
+// Artifact is something that an agent made. An artifact with the name of an earlier
+// one replaces it; those without a name are always added.
+type Artifact struct {
+	Name     string                     `json:"name,omitempty"`
+	Parts    []Part                     `json:"parts"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// MarshalJSON writes the artifact. Its parts are required, so they are an array even
+// if they are empty.
+func (a Artifact) MarshalJSON() ([]byte, error) {
+	type plain Artifact
+	if a.Parts == nil {
+		a.Parts = []Part{}
+	}
+	return json.Marshal(plain(a))
+}

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// SessionState is the state of a conversation. Messages never contain what a prompt
+// renders. Custom is the application's own state.
+type SessionState struct {
+	SessionID string          `json:"sessionId,omitempty"`
+	Messages  []Message       `json:"messages,omitempty"`
+	Custom    json.RawMessage `json:"custom,omitempty"`
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
+}
+
+// SnapshotStatus is how far the work of a snapshot has got.
+type SnapshotStatus string
+
+// The statuses of snapshots. SnapshotExpired is computed when a pending snapshot is
+// read whose worker is gone; it is never stored.
+const (
+	SnapshotPending   SnapshotStatus = "pending"
+	SnapshotCompleted SnapshotStatus = "completed"
+	SnapshotAborted   SnapshotStatus = "aborted"
+	SnapshotFailed    SnapshotStatus = "failed"
+	SnapshotExpired   SnapshotStatus = "expired"
+)
+
+// FinishReason is why work ended.
+type FinishReason string
+
+// The reasons of models, which are passed on as they are, and then those of agents.
+const (
+	FinishStop        FinishReason = "stop"
+	FinishLength      FinishReason = "length"
+	FinishBlocked     FinishReason = "blocked"
+	FinishInterrupted FinishReason = "interrupted"
+	FinishOther       FinishReason = "other"
+	FinishUnknown     FinishReason = "unknown"
+
+	FinishAborted  FinishReason = "aborted"
+	FinishDetached FinishReason = "detached"
+	FinishFailed   FinishReason = "failed"
+)
+
+// Snapshot is a session as it was after a turn, or the place of a detached turn that
+// is still running. State is null while it is pending.
+type Snapshot struct {
+	SnapshotID   string         `json:"snapshotId"`
+	SessionID    string         `json:"sessionId,omitempty"`
+	ParentID     string         `json:"parentId,omitempty"`
+	CreatedAt    time.Time      `json:"createdAt"`
+	UpdatedAt    time.Time      `json:"updatedAt,omitzero"`
+	HeartbeatAt  time.Time      `json:"heartbeatAt,omitzero"`
+	Status       SnapshotStatus `json:"status,omitempty"`
+	FinishReason FinishReason   `json:"finishReason,omitempty"`
+	Error        *Error         `json:"error,omitempty"`
+	State        *SessionState  `json:"state"`
+}
+
+// UnmarshalJSON reads a snapshot. One without a status is completed.
+func (s *Snapshot) UnmarshalJSON(raw []byte) error {
+	type plain Snapshot
+	var read plain
+	if err := json.Unmarshal(raw, &read); err != nil {
+		return err
+	}
+	if read.Status == "" {
+		read.Status = SnapshotCompleted
+	}
+	*s = Snapshot(read)
+	return nil
+}

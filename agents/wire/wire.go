@@ -1,0 +1,145 @@
+// Package wire has the JSON types of the agents API: what clients send to
+// /agents/{name} and its companions, and what they get back.
+//
+// What clients send is decoded by DecodeInit, DecodeInput, DecodeGetSnapshot and
+// DecodeAbort, which refuse unknown fields. What servers send is decoded with
+// encoding/json, which ignores them: a client understands newer servers.
+package wire
+
+import "encoding/json"
+
+// Request is the body of a request. Init is allowed only where a turn is run.
+type Request struct {
+	Data json.RawMessage `json:"data,omitempty"`
+	Init json.RawMessage `json:"init,omitempty"`
+}
+
+// Reply is the body of an answer with status 200. T is Output, Snapshot or
+// AbortResponse.
+type Reply[T any] struct {
+	Result T `json:"result"`
+}
+
+// Frame is one frame of a stream: a chunk, or at the end the result or an error.
+type Frame struct {
+	Message *Chunk  `json:"message,omitempty"`
+	Result  *Output `json:"result,omitempty"`
+	Error   *Error  `json:"error,omitempty"`
+}
+
+// Init chooses the conversation that a turn belongs to. The zero value begins a
+// fresh one.
+type Init struct {
+	SessionID  string        `json:"sessionId,omitempty"`
+	SnapshotID string        `json:"snapshotId,omitempty"`
+	State      *SessionState `json:"state,omitempty"`
+}
+
+// Input is one turn: a message, answers to what interrupted the last one, or both.
+// Detach lets the turn go on without its caller.
+type Input struct {
+	Message *Message `json:"message,omitempty"`
+	Resume  *Resume  `json:"resume,omitempty"`
+	Detach  bool     `json:"detach,omitempty"`
+}
+
+// Resume settles the tool requests that interrupted a turn. Respond has parts with
+// a toolResponse, Restart has parts with a toolRequest to run again.
+type Resume struct {
+	Respond []Part `json:"respond,omitempty"`
+	Restart []Part `json:"restart,omitempty"`
+}
+
+// IsEmpty reports whether nothing is settled. It may be called on nil.
+func (r *Resume) IsEmpty() bool {
+	return r == nil || len(r.Respond) == 0 && len(r.Restart) == 0
+}
+
+// GetSnapshotRequest asks for a snapshot by its id, or for the latest one of a
+// session.
+type GetSnapshotRequest struct {
+	SnapshotID string `json:"snapshotId,omitempty"`
+	SessionID  string `json:"sessionId,omitempty"`
+}
+
+// AbortRequest asks to abort the turn of a pending snapshot.
+type AbortRequest struct {
+	SnapshotID string `json:"snapshotId"`
+}
+
+// AbortResponse has the status of the snapshot after the attempt to abort it.
+type AbortResponse struct {
+	SnapshotID string         `json:"snapshotId"`
+	Status     SnapshotStatus `json:"status,omitempty"`
+}
+
+// Output is the result of an invocation. State is set only where the client keeps
+// it, SnapshotID only where the server does. A failed or detached one has neither
+// Message nor Artifacts.
+type Output struct {
+	SessionID    string        `json:"sessionId,omitempty"`
+	SnapshotID   string        `json:"snapshotId,omitempty"`
+	State        *SessionState `json:"state,omitempty"`
+	Message      *Message      `json:"message,omitempty"`
+	Artifacts    []Artifact    `json:"artifacts,omitempty"`
+	FinishReason FinishReason  `json:"finishReason,omitempty"`
+	Error        *Error        `json:"error,omitempty"`
+}
+
+// Chunk is a part of a turn's stream. One of its fields is set.
+type Chunk struct {
+	ModelChunk  *ModelChunk `json:"modelChunk,omitempty"`
+	Artifact    *Artifact   `json:"artifact,omitempty"`
+	CustomPatch []PatchOp   `json:"customPatch,omitempty"`
+	TurnEnd     *TurnEnd    `json:"turnEnd,omitempty"`
+}
+
+// ModelChunk is a piece of a message. Pieces of one message have the same index.
+type ModelChunk struct {
+	Role       Role            `json:"role,omitempty"`
+	Index      *int            `json:"index,omitempty"`
+	Content    []Part          `json:"content"`
+	Custom     json.RawMessage `json:"custom,omitempty"`
+	Aggregated bool            `json:"aggregated,omitempty"`
+}
+
+// MarshalJSON writes the chunk. Its content is an array even if it is empty.
+func (c ModelChunk) MarshalJSON() ([]byte, error) {
+	type plain ModelChunk
+	if c.Content == nil {
+		c.Content = []Part{}
+	}
+	return json.Marshal(plain(c))
+}
+
+// TurnEnd ends a turn. Both fields are optional.
+type TurnEnd struct {
+	SnapshotID   string       `json:"snapshotId,omitempty"`
+	FinishReason FinishReason `json:"finishReason,omitempty"`
+}
+
+// PatchOp is an operation of a JSON Patch (RFC 6902). Its value is always written:
+// a null that is added differs from one that is absent.
+type PatchOp struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	From  string          `json:"from,omitempty"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Metadata describes an agent, under metadata.agent of its descriptor. StateSchema
+// is absent where custom state may be anything.
+type Metadata struct {
+	StateManagement StateManagement `json:"stateManagement"`
+	Abortable       bool            `json:"abortable"`
+	StateSchema     json.RawMessage `json:"stateSchema,omitempty"`
+}
+
+// StateManagement is who keeps the state of sessions.
+type StateManagement string
+
+// The two keepers of state.
+const (
+	StateServer StateManagement = "server"
+	StateClient StateManagement = "client"
+)
