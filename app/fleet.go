@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
@@ -38,4 +39,19 @@ func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
 		return err
 	}
 	return a.fleet.Start(ctx, s.File)
+}
+
+// describeRevision returns which revision the process runs, for those who ask whether it
+// is ready. The server asks once it has started.
+func (a *App) describeRevision() string {
+	const shown = 12
+	r := a.fleet.Running()
+	switch {
+	case r.Hash == "":
+		return "revision not stored"
+	case r.Wanted != "":
+		return fmt.Sprintf("revision %d (%.*s), behind %.*s", r.Number, shown, r.Hash, shown, r.Wanted)
+	default:
+		return fmt.Sprintf("revision %d (%.*s)", r.Number, shown, r.Hash)
+	}
 }

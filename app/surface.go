@@ -98,6 +98,7 @@ func (a *App) newServer() error {
 		settings.Authenticator = a.accepted
 	}
 	settings.Logger, settings.Ready = a.settings.Logger.Named("http"), func(ctx context.Context) error { return a.store.Ping(ctx) }
+	settings.ReadyDetail = a.describeRevision
 	settings.Version = a.settings.Version
 	settings.MeterProvider, settings.Metrics = a.settings.MeterProvider, a.settings.Metrics
 	var err error

@@ -67,7 +67,11 @@ func (p *probes) serveReadyz(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusServiceUnavailable, "not ready\n")
 		return
 	}
-	writeText(w, http.StatusOK, "ready\n")
+	text := "ready\n"
+	if detail := p.server.settings.ReadyDetail; detail != nil && r.URL.Query().Has("verbose") {
+		text += detail() + "\n"
+	}
+	writeText(w, http.StatusOK, text)
 }
 
 // writeText writes a text that must not be cached.

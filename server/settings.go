@@ -39,6 +39,9 @@ type Settings struct {
 	// Ready returns an error if the server cannot do its work. If it is nil, the
 	// server is always ready.
 	Ready func(ctx context.Context) error
+	// ReadyDetail returns a line about a server that is ready, for GET /readyz?verbose;
+	// nil says nothing. It reveals nothing secret: anyone may ask.
+	ReadyDetail func() string
 	// Metrics answers GET /metrics, which needs the scope metrics:read; nil leaves
 	// the route out.
 	Metrics http.Handler

@@ -144,6 +144,15 @@ func TestTheConfigurationIsRead(t *testing.T) {
 	}
 }
 
+func TestReadinessNamesTheRevision(t *testing.T) {
+	s := open(t, configuration)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz?verbose", http.NoBody))
+	if want := fmt.Sprintf("ready\nrevision 1 (%.12s)\n", s.hash()); w.Body.String() != want {
+		t.Errorf("it says %q, not %q", w.Body, want)
+	}
+}
+
 func TestScopesOfTheConfigurationAreNamed(t *testing.T) {
 	s := open(t, configuration)
 	if status, _ := s.ask(plainKey, "GET /agents", ""); status != 403 {
