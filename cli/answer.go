@@ -148,16 +148,34 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interact
 	case asked != nil:
 		return a.askConsent(ctx, over, q, asked)
 	}
-	fmt.Fprint(a.err, "  your answer, as JSON or text: ")
+	preset := presetAnswer(q.ResponseSchema)
+	if preset == nil {
+		fmt.Fprint(a.err, "  your answer, as JSON or text: ")
+	} else {
+		fmt.Fprintf(a.err, "  your answer, as JSON or text, or Enter for %s: ", oneLine(a.redact(string(preset))))
+	}
 	line, ok := a.line(ctx, over)
 	switch {
 	case !ok:
 		return r, false
+	case preset != nil && !a.input.ended && strings.TrimSpace(line) == "":
+		return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: preset}, true
 	case a.input.ended:
 		return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "nobody answered"}, true
 	default:
 		return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(q, line)}, true
 	}
+}
+
+// presetAnswer returns the default of an answer's schema; nil where it has none.
+func presetAnswer(schema json.RawMessage) json.RawMessage {
+	var form struct {
+		Default json.RawMessage `json:"default"`
+	}
+	if json.Unmarshal(schema, &form) != nil {
+		return nil
+	}
+	return form.Default
 }
 
 // answerAlike returns the answer that --approve yes or no gives to a question, which

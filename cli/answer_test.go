@@ -43,6 +43,7 @@ func TestAnswers(t *testing.T) {
 	onceOnly := *permission
 	onceOnly.ResponseSchema = []byte(`{"properties":{"scope":{"enum":["once"]}}}`)
 	other := &interaction.Request{ID: "t", Action: "tool:Ask", Tool: "ask", Arguments: []byte("{}\u202e\x1b[2J")}
+	preset := &interaction.Request{ID: "t", Action: "tool:Ask", Message: "When?", ResponseSchema: []byte(`{"type":"string","default":"today"}`)}
 	resume := func(result string) interaction.Answer {
 		return interaction.Answer{Target: "t", Action: interaction.Resume, Result: json.RawMessage(result)}
 	}
@@ -79,9 +80,12 @@ func TestAnswers(t *testing.T) {
 			approveAsk, &onceOnly, "y\n", resume(`{"approved":true,"scope":"once"}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [?] explains, anything else refuses: y\n",
 		},
-		"nobody": {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: \n"},
-		"text":   {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
-		"JSON":   {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
+		"nobody":                   {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: \n"},
+		"text":                     {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
+		"the default":              {approveAsk, preset, " \n", resume(`"today"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\":  \n"},
+		"another than the default": {approveAsk, preset, "later\n", resume(`"later"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\": later\n"},
+		"nobody, though a default": {approveAsk, preset, "", cancel("nobody answered"), "? When?\n  your answer, as JSON or text, or Enter for \"today\": \n"},
+		"JSON":                     {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
