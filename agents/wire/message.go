@@ -47,9 +47,9 @@ func (m *Message) Text() string {
 	return text.String()
 }
 
-// Part is one part of a message or of an artifact. Exactly one of its fields before
-// Metadata is set, see Check. Metadata and raw fields keep the JSON they were read
-// from, so that numbers and unknown keys survive a round trip.
+// Part is one part of a message or of an artifact. It has one kind of content, which
+// Data and Custom may accompany, see Check. Metadata and raw fields keep the JSON
+// they were read from, so that numbers and unknown keys survive a round trip.
 type Part struct {
 	Text         *string                    `json:"text,omitempty"`
 	Media        *Media                     `json:"media,omitempty"`
@@ -65,8 +65,7 @@ type Part struct {
 // NewTextPart returns a part of plain text.
 func NewTextPart(text string) Part { return Part{Text: &text} }
 
-// Check reports what is wrong with the part: it has no content, or more than one
-// kind of it.
+// Check returns an error if the part has no content, or several kinds of it.
 func (p *Part) Check() error {
 	var kinds []string
 	for _, kind := range []struct {
@@ -76,14 +75,13 @@ func (p *Part) Check() error {
 		{"text", p.Text != nil}, {"media", p.Media != nil},
 		{"toolRequest", p.ToolRequest != nil}, {"toolResponse", p.ToolResponse != nil},
 		{"reasoning", p.Reasoning != nil}, {"resource", p.Resource != nil},
-		{"data", p.Data != nil}, {"custom", p.Custom != nil},
 	} {
 		if kind.set {
 			kinds = append(kinds, kind.name)
 		}
 	}
 	switch {
-	case len(kinds) == 0:
+	case len(kinds) == 0 && p.Data == nil && p.Custom == nil:
 		return errors.New("the part has no content: set text, media, toolRequest, toolResponse, reasoning, resource, data or custom")
 	case len(kinds) > 1:
 		return fmt.Errorf("the part has %s: set only one", strings.Join(kinds, " and "))

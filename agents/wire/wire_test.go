@@ -73,6 +73,17 @@ func TestNoInitIsAFreshOne(t *testing.T) {
 	}
 }
 
+func TestDataAndCustomAccompanyContent(t *testing.T) {
+	raw := `{"message":{"role":"user","content":[{"text":"a","data":{"n":1},"custom":{"k":true}}]}}`
+	input, err := wire.DecodeInput([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := json.Marshal(input); err != nil || string(got) != raw {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
 func TestDecodingRefuses(t *testing.T) {
 	decodeInit := func(raw []byte) error { _, err := wire.DecodeInit(raw); return err }
 	decodeInput := func(raw []byte) error { _, err := wire.DecodeInput(raw); return err }
@@ -93,7 +104,7 @@ func TestDecodingRefuses(t *testing.T) {
 		{decodeInput, `{} {}`, "data: it is not a JSON object"},
 		{decodeInput, `{"detach":"yes"}`, "data: "},
 		{decodeInput, `{"message":{"content":[{"text":"a","x":1}]}}`, `unknown field "x"`},
-		{decodeInput, `{"message":{"content":[{"text":"a","data":1}]}}`, "text and data: set only one"},
+		{decodeInput, `{"message":{"content":[{"text":"a","reasoning":"b"}]}}`, "text and reasoning: set only one"},
 		{decodeInput, `{"resume":{"respond":[{"toolRequest":{"name":"a"}}]}}`, "respond[0]: it has no toolResponse"},
 		{decodeInput, `{"resume":{"restart":[{"text":"a"}]}}`, "restart[0]: it has no toolRequest"},
 		{decodeInput, `{"resume":{"restart":[{"toolRequest":{}}]}}`, "restart[0]: the toolRequest has no name"},
