@@ -250,7 +250,7 @@ func (v *victim) ask(t *testing.T, method, path, body string) (int, http.Header,
 // clients and methods that are refused for another reason.
 var reads = regexp.MustCompile(`"(GetTask|ListTasks|SubscribeToTask|tasks/get|tasks/resubscribe|Nothing|` +
 	`GetTaskPushNotificationConfig|ListTaskPushNotificationConfigs|tasks/pushNotificationConfig/(get|list)|GetExtendedAgentCard|agent/getAuthenticatedExtendedCard)"|` +
-	`:subscribe|^POST /api/oauth/|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^GET `)
+	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/validate|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^GET `)
 
 // TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites puts each request
 // that there is to a server whose database is read-only, and again where it is not.
@@ -277,11 +277,12 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 	for name, row := range callRows {
 		calls[name] = w.make(t, row.request)
 	}
+	key := bearer(w.token(t, "acme", "ann", w.scopes...))
 	// A connection that was cut off is found out by who uses it next.
 	put := func(q *question) (got heard) {
 		v := visit{town: w, asked: q.asked, made: q.made}
 		waitUntil(t, "the database is reached by "+q.asked.request, func() bool {
-			got = v.send(t, q.made, "acme", bearer(annKey), "")
+			got = v.send(t, q.made, "acme", key, "")
 			return !strings.Contains(got.body, "the store cannot be reached")
 		})
 		return got
@@ -298,7 +299,8 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 		}
 		got := put(q)
 		refused := strings.Contains(got.body, "takes no writes")
-		switch reading := reads.MatchString(q.asked.request); {
+		// A request that is wrong in itself is refused as ever.
+		switch reading := reads.MatchString(q.asked.request) || q.asked.owner == http.StatusBadRequest; {
 		case reading && (refused || got.status != q.asked.owner):
 			t.Errorf("%s, which writes nothing, is told %d: %s", q.asked.request, got.status, got.body)
 		case !reading && (!refused || got.header.Get("Retry-After") == ""):

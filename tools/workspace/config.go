@@ -43,6 +43,9 @@ type Config struct {
 	MaxFile   int            `json:"max_file,omitempty" min:"1" max:"67108864" default:"4194304" doc:"How many bytes a file may have that is edited, written or searched."`
 }
 
+// Action describes what calls do.
+func (c *Config) Action() string { return "works on files below " + c.Root }
+
 // defaultMaxFile is how many bytes a file may have where the configuration does not say.
 const defaultMaxFile = 4 << 20
 
