@@ -10,12 +10,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server/admin"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
+	serverFlags
+
 	format   *choice
 	failOn   *choice
 	exitCode bool
@@ -24,12 +27,15 @@ type diffOptions struct {
 func newDiff(p *program) *cobra.Command {
 	o := diffOptions{failOn: &choice{allowed: []string{"widened"}}}
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | OLD… -- NEW…",
+		Use:   "diff OLD NEW | OLD… -- NEW… | FILE… --server URL",
 		Short: "Show what a change does to each agent",
 		Long: `diff resolves every agent of two configurations and shows how their effective
 environments differ: model, prompt, plugins, sections, limits, and the tools
 and delegates that an agent gains or loses. OLD and NEW are each a file or a
-directory; of several files the two sides stand before and behind --.
+directory; of several files the two sides are separated by --. With --server OLD is what the server runs, and
+all files are NEW: the server compares, with the values that its variables have. The
+key is in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the
+scope config:read.
 
 Access is widened when an agent may call what it could not call before: a tool
 it gained, one whose rules let through a call that they did not, every tool of
@@ -39,19 +45,31 @@ that makes the difference is named. Conditions that cannot be compared count as
 independent, so what may let more through counts as widened.
 
 Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
-widened (with --fail-on widened), 2 usage, or a configuration that is invalid
-or cannot be read.`,
+widened (with --fail-on widened), or the server cannot be reached, 2 usage, or a
+configuration that is invalid or cannot be read.`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.server != "" && cmd.ArgsLenAtDash() > 0:
+				return usagef(cmd, "with --server all files are the new configuration, and -- is given")
+			case o.server != "":
+				return arguments(1, unlimited)(cmd, args)
+			case o.keyFile != "":
+				return usagef(cmd, "--api-key-file belongs to --server, which is not given")
+			}
 			if n := cmd.ArgsLenAtDash(); n > 0 && n < len(args) {
 				return nil
 			}
 			return arguments(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.server != "" {
+				return diffWithServer(cmd, p, args, &o)
+			}
 			n := max(cmd.ArgsLenAtDash(), 1)
 			return diff(cmd.Context(), p, args[:n], args[n:], &o)
 		},
 	}
+	o.configFlags(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 when this happened: widened")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 when the configurations differ")
@@ -72,7 +90,35 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 		return err
 	}
 	redact := func(text string) string { return hideNew(hideOld(text)) }
-	report := diffReport{resolve.NewDiffReport(diffs)}
+	return p.showDiff(diffReport{resolve.NewDiffReport(diffs)}, o, redact)
+}
+
+// diffWithServer compares files with what a server runs.
+func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptions) error {
+	document, err := p.documentOf(files)
+	if err != nil {
+		return err
+	}
+	return p.atServer(cmd, &o.serverFlags, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+		proof, err := c.Compare(ctx, document)
+		if err != nil {
+			return err
+		}
+		if proof.Valid && proof.Diff != nil {
+			return p.showDiff(diffReport{proof.Diff}, o, redact)
+		}
+		for i := range proof.Findings {
+			if _, err := io.WriteString(p.err, redact(findingLine(&proof.Findings[i]))); err != nil {
+				return err
+			}
+		}
+		return exit{exitUsage}
+	})
+}
+
+// showDiff prints what differs, and fails if the flags ask for it.
+func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string) string) error {
+	var err error
 	if o.format.value == "json" {
 		err = writeRedacted(p.out, report.DiffReport, redact)
 	} else {
@@ -81,7 +127,7 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 	if err != nil {
 		return err
 	}
-	if o.exitCode && len(diffs) > 0 || o.failOn.value == "widened" && report.Widened {
+	if o.exitCode && !report.Same || o.failOn.value == "widened" && report.Widened {
 		return exit{exitFailed}
 	}
 	return nil

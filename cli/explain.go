@@ -8,13 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server/admin"
 	"github.com/spf13/cobra"
 )
 
 func newExplain(p *program) *cobra.Command {
 	var tool, call string
+	at := new(serverFlags)
 	cmd := &cobra.Command{
-		Use:   "explain FILE… AGENT",
+		Use:   "explain FILE… AGENT | AGENT --server URL",
 		Short: "Show how an agent resolves, and why",
 		Long: `explain resolves one agent and shows, stage by stage, what was looked up,
 wrapped, injected, added and dropped, by which rule, and how long it took.
@@ -22,11 +24,21 @@ With --tool it answers why the agent has, or does not have, a tool, and with
 --call what becomes of a call: allow, ask, deny, terminate or unavailable, and by
 which rule.
 
-Exit codes: 0 done, 1 the agent does not resolve, or no source offers the tool of
---call, 2 usage or a file that cannot be read.`,
+With --server the agent of the revision that the server runs is explained. The key is
+in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the scope
+config:read.
+
+Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
+--call, or the server cannot be reached, 2 usage or a file that cannot be read.`,
 	}
 	files := filesFlag(cmd)
-	cmd.Args = files.arguments(1, 1, unlimited)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call"}); done {
+			return err
+		}
+		return files.arguments(1, 1, unlimited)(cmd, args)
+	}
+	at.flags(cmd.Flags())
 	format := formatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
@@ -34,6 +46,9 @@ Exit codes: 0 done, 1 the agent does not resolve, or no source offers the tool o
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
 			return usagef(cmd, "--tool and --call are answered as text or json, not as mermaid")
+		}
+		if at.server != "" {
+			return explainAtServer(cmd, p, at, args[0], format.value)
 		}
 		var asked *toolCall
 		if cmd.Flags().Changed("call") {
@@ -83,6 +98,29 @@ func explain(ctx context.Context, p *program, l *loaded, agent, format string) e
 		err = exit{exitFailed}
 	}
 	return err
+}
+
+// explainAtServer shows how an agent resolves at a server.
+func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent, format string) error {
+	return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+		summary, err := c.ExplainAgent(ctx, agent)
+		if err != nil {
+			return err
+		}
+		x := &explanation{Summary: summary, redact: redact}
+		switch format {
+		case "json":
+			err = x.json(p.out)
+		case "mermaid":
+			err = x.mermaid(p.out)
+		default:
+			err = x.text(p.out)
+		}
+		if err == nil && !x.Resolves {
+			err = exit{exitFailed}
+		}
+		return err
+	})
 }
 
 // explainTool says why an agent has a tool, or has it not, or what becomes of a

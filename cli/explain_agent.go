@@ -18,26 +18,30 @@ type explanation struct {
 	// were decided.
 	Decisions []config.Decision `json:"decisions,omitempty"`
 
+	// loaded has the files; nil if a server explains.
 	loaded *loaded
+	redact func(string) string
 }
 
 // newExplanation returns what is known of an agent; e is nil when there is no
 // such agent.
 func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
-	return &explanation{resolve.Summarize(agent, e, list), l.file.Decisions(agent), l}
+	return &explanation{resolve.Summarize(agent, e, list), l.file.Decisions(agent), l, l.file.Redact}
 }
 
 // json writes the explanation for programs.
 func (x *explanation) json(w io.Writer) error {
-	return writeRedacted(w, x, x.loaded.file.Redact)
+	return writeRedacted(w, x, x.redact)
 }
 
 // text writes the explanation for people.
 func (x *explanation) text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s", x.Agent)
-	if at := x.loaded.where(diag.UnusedDefinition, x.Path); at != "" {
-		fmt.Fprintf(&b, " (%s)", at)
+	if x.loaded != nil {
+		if at := x.loaded.where(diag.UnusedDefinition, x.Path); at != "" {
+			fmt.Fprintf(&b, " (%s)", at)
+		}
 	}
 	b.WriteByte('\n')
 	row := func(name, value string) {
@@ -63,7 +67,14 @@ func (x *explanation) text(w io.Writer) error {
 	if len(x.Diagnostics) > 0 {
 		b.WriteByte('\n')
 	}
-	if _, err := io.WriteString(w, x.loaded.file.Redact(b.String())); err != nil || len(x.Diagnostics) == 0 {
+	if x.loaded == nil {
+		for i := range x.Diagnostics {
+			b.WriteString(findingLine(&x.Diagnostics[i]))
+		}
+		_, err := io.WriteString(w, x.redact(b.String()))
+		return err
+	}
+	if _, err := io.WriteString(w, x.redact(b.String())); err != nil || len(x.Diagnostics) == 0 {
 		return err
 	}
 	report := x.loaded.report(x.Diagnostics, w)
@@ -145,7 +156,7 @@ func (x *explanation) mermaid(w io.Writer) error {
 			if c.Detail != "" {
 				text += ": " + c.Detail
 			}
-			fmt.Fprintf(&b, "    s%dn%d[\"%s\"]\n", i+1, j+1, mermaidText(x.loaded.file.Redact(text)))
+			fmt.Fprintf(&b, "    s%dn%d[\"%s\"]\n", i+1, j+1, mermaidText(x.redact(text)))
 			if j > 0 {
 				fmt.Fprintf(&b, "    s%dn%d --> s%dn%d\n", i+1, j, i+1, j+1)
 			}

@@ -34,8 +34,10 @@ runtime init agents/team.yaml`,
 runtime validate --strict --format github base.yaml production.yaml`,
 	"explain": `runtime explain config.yaml assistant
 runtime explain config.yaml assistant --tool word_count
-runtime explain config.yaml assistant --call 'word_count {"text":"one two"}'`,
-	"diff": `runtime diff --fail-on widened before.yaml config.yaml`,
+runtime explain config.yaml assistant --call 'word_count {"text":"one two"}'
+runtime explain assistant --server https://agents.example`,
+	"diff": `runtime diff --fail-on widened before.yaml config.yaml
+runtime diff --fail-on widened config.yaml --server https://agents.example`,
 	"doctor": `runtime doctor https://agents.example.com/a2a
 runtime doctor https://agents.example.com --header "Authorization: Bearer $TOKEN" --format json`,
 

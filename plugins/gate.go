@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
@@ -87,6 +88,17 @@ func (a Access) String() string {
 
 // MarshalText returns the access by its name.
 func (a Access) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads the name of an access.
+func (a *Access) UnmarshalText(text []byte) error {
+	for known := AccessAllow; known <= AccessDeny; known++ {
+		if known.String() == string(text) {
+			*a = known
+			return nil
+		}
+	}
+	return fmt.Errorf("access %q: it is allow, depends, ask or deny", text)
+}
 
 // Verdict is what a gate can tell about a tool before a call is made.
 type Verdict struct {

@@ -96,6 +96,18 @@ func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.
 	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions", hash, "diff"}, Query: query}, report)
 }
 
+// ExplainAgent returns what an agent resolves to in the revision that the server runs.
+func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*resolve.Summary, error) {
+	var out struct {
+		Explanation *resolve.Summary `json:"explanation"`
+	}
+	err := c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"agents", agentID, "explain"}}, &out)
+	if err == nil && out.Explanation == nil {
+		err = errors.New("the answer has no explanation")
+	}
+	return out.Explanation, err
+}
+
 // Change is how something is published.
 type Change struct {
 	// Expected is the hash of the revision that is changed; empty if there is none.
