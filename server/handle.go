@@ -44,8 +44,14 @@ func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Re
 // errNoPrincipal is not reached: routes with an answer are not public.
 var errNoPrincipal = errors.New("the request has no principal")
 
+// Tagged is implemented by answers that have an entity tag.
+type Tagged interface {
+	// ETag returns the tag without quotes; empty for none.
+	ETag() string
+}
+
 // Handle returns a route that decodes a JSON body, passes it to a function and
-// writes the result as JSON. An invalid body is refused. For GET and DELETE the In
+// writes the result as JSON, with the ETag of one that is Tagged. An invalid body is refused. For GET and DELETE the In
 // is zero.
 func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)) Route {
 	route := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
@@ -58,6 +64,11 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 		out, err := answer(r.Context(), caller, r, in)
 		if err != nil {
 			return err
+		}
+		if tagged, ok := any(out).(Tagged); ok {
+			if tag := tagged.ETag(); tag != "" {
+				w.Header().Set("ETag", `"`+tag+`"`)
+			}
 		}
 		return WriteJSON(w, http.StatusOK, out)
 	})

@@ -40,11 +40,17 @@ type entryList struct {
 	Next string `json:"next,omitempty"`
 }
 
+// ETag returns the hash of the revision.
+func (l *entryList) ETag() string { return l.Revision.Hash }
+
 // entryAnswer is one entry.
 type entryAnswer struct {
 	Revision revisionRef `json:"revision"`
 	entry
 }
+
+// ETag returns the hash of the revision.
+func (a *entryAnswer) ETag() string { return a.Revision.Hash }
 
 // entries answers for one registry.
 type entries struct {
@@ -182,6 +188,9 @@ type Revision struct {
 	Findings any `json:"findings,omitempty"`
 	Document any `json:"document,omitempty"`
 }
+
+// ETag returns the hash.
+func (r *Revision) ETag() string { return r.Hash }
 
 func (s *Surface) revisionOf(r *fleet.Revision) Revision {
 	return Revision{

@@ -44,6 +44,8 @@ server:
 type site struct {
 	*testing.T
 	handler http.Handler
+	// tag is the ETag of the last answer.
+	tag string
 }
 
 func open(t *testing.T, text string) *site {
@@ -58,7 +60,7 @@ func open(t *testing.T, text string) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.Shutdown(context.WithoutCancel(t.Context())) })
-	return &site{t, a.Handler()}
+	return &site{T: t, handler: a.Handler()}
 }
 
 // ask sends a request and returns the answer, which has no value of a variable.
@@ -76,6 +78,7 @@ func (s *site) ask(key, request, match string) (status int, answer map[string]an
 	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
+	s.tag = strings.Trim(w.Header().Get("ETag"), `"`)
 	if strings.Contains(w.Body.String(), modelSecret) {
 		s.Errorf("%s shows the value of a variable: %s", line, w.Body)
 	}
@@ -151,6 +154,35 @@ func TestReadinessNamesTheRevision(t *testing.T) {
 	if want := fmt.Sprintf("ready\nrevision 1 (%.12s)\n", s.hash()); w.Body.String() != want {
 		t.Errorf("it says %q, not %q", w.Body, want)
 	}
+}
+
+// What is read and changed has the ETag that the next change wants as If-Match.
+func TestAnswersHaveTheTagOfTheirRevision(t *testing.T) {
+	s := open(t, configuration)
+	first := s.hash()
+	for _, path := range []string{"/agents", "/models/m", "/revisions/" + first} {
+		if s.want(200, "GET "+path, ""); s.tag != first {
+			t.Errorf("%s has the tag %q, not %q", path, s.tag, first)
+		}
+	}
+	const change = "PUT /models/spare%s\n" + `{"value":{"provider_id":"demo","upstream_model":"y"}}`
+	if s.want(200, fmt.Sprintf(change, "?dry_run=true"), s.tag); s.tag != "" {
+		t.Errorf("a dry run has the tag %q", s.tag)
+	}
+	s.want(200, fmt.Sprintf(change, ""), first)
+	if second := s.tag; second == "" || second == first || second != s.hash() {
+		t.Errorf("after a change the tag is %q, before %q", second, first)
+	}
+	s.want(200, "DELETE /models/spare", s.tag)
+	if s.want(404, "GET /models/spare", ""); s.tag != "" {
+		t.Errorf("what is missing has the tag %q", s.tag)
+	}
+}
+
+func TestTheConfigurationCanBeSwitchedOff(t *testing.T) {
+	s := open(t, strings.Replace(configuration, "\nserver:\n", "\nserver:\n  admin: {enabled: false}\n", 1))
+	s.want(404, "GET /agents", "")
+	s.want(404, "PUT /agents/clerk\n{}", "none")
 }
 
 func TestScopesOfTheConfigurationAreNamed(t *testing.T) {

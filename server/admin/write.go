@@ -41,6 +41,14 @@ type Published struct {
 	Diff      *resolve.DiffReport `json:"diff,omitempty"`
 }
 
+// ETag returns the hash of the revision that is current; empty for a dry run.
+func (p *Published) ETag() string {
+	if p.DryRun {
+		return ""
+	}
+	return p.Hash
+}
+
 func publishedOf(p *fleet.Published, dry bool) *Published {
 	return &Published{Number: p.Number, Hash: p.Hash, DryRun: dry, Unchanged: p.Unchanged, Findings: append([]diag.Diagnostic{}, p.Findings...), Diff: p.Diff}
 }
