@@ -68,6 +68,7 @@ var judged = map[string]map[string]settingCase{
 		},
 		"agent_runs.allow_private": {noRuns + `"allow_private":["h"]}}`, `{"agent_runs":{"allow_private":["h"]}}`},
 		"native.enabled":           always,
+		"admin.enabled":            always,
 		"sessions.enabled":         always,
 		"sessions.default_tool_narrowing_threshold": {
 			noSessions + `"default_tool_narrowing_threshold":9}}`, `{"sessions":{"default_tool_narrowing_threshold":9}}`,

@@ -53,6 +53,7 @@ type Server struct {
 	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
 	Sessions             ServerSessions  `json:"sessions,omitzero" doc:"Sessions and turns for clients of Gestalt."`
 	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
+	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials that name the scopes config:read and config:write."`
 }
 
 // ServerTLS is the certificate of a server.

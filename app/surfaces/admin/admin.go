@@ -14,10 +14,10 @@ func Surface() app.Surface {
 	return app.Surface{Name: settings.SurfaceAdmin, New: newSurface, Scopes: []string{settings.ScopeConfigRead, settings.ScopeConfigWrite}}
 }
 
-// newSurface returns nil where the server asks for no credentials: nobody could be told
-// who may change what others run.
+// newSurface returns nil where the configuration switches the protocol off, and where the
+// server asks for no credentials: then it is unknown who may change what others run.
 func newSurface(s app.SurfaceSettings) (server.Surface, error) {
-	if !s.File.Server.Authenticated() {
+	if !s.File.Server.Admin.On() || !s.File.Server.Authenticated() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
 	return admin.New(admin.Settings{Fleet: s.Fleet})
