@@ -174,6 +174,9 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 func (k *keeper) publish(ctx context.Context, l *loaded) (*registry.Revision, error) {
 	revisions := k.app.Fleet()
 	if revisions.FromStore() {
+		if revisions.ReportIgnored(l.file) {
+			k.program.printErrorf("the agents of the files are ignored: revisions.source is store; publish them with %q", l.command+" apply")
+		}
 		l.close()
 		return k.runtime.Revision(), nil
 	}

@@ -122,7 +122,24 @@ func (f *Fleet) Start(ctx context.Context, file *config.File) error {
 	if err != nil {
 		return err
 	}
-	return f.adopt(ctx, current)
+	if err := f.adopt(ctx, current); err != nil {
+		return err
+	}
+	f.ReportIgnored(file)
+	return nil
+}
+
+// ReportIgnored reports whether files declare something else than what the process runs,
+// and logs it: where the store decides, only their settings count.
+func (f *Fleet) ReportIgnored(file *config.File) bool {
+	running := f.Running()
+	document, err := file.Document()
+	if err == nil && config.HashDocument(document) == running.Hash {
+		return false
+	}
+	f.settings.Logger.Info("agents of the files ignored: revisions.source is store, and its current revision differs",
+		zap.Uint64("number", running.Number), zap.String("document", running.Hash))
+	return true
 }
 
 // fileAuthor is who publishes what files declare.

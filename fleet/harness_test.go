@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
+	"go.uber.org/zap"
 )
 
 var alice = service.Caller{Tenant: "acme", Subject: "alice"}
@@ -50,6 +51,8 @@ type program struct {
 	// env are the variables of the process.
 	env  map[string]string
 	exec *turntest.Answerer
+	// logger may be nil.
+	logger *zap.Logger
 }
 
 // newStore returns a store that tests share.
@@ -97,7 +100,7 @@ func (p *program) start(t testing.TB, text string) *process {
 	}
 	f, err := fleet.New(fleet.Settings{
 		Store: p.store, Runtime: rt, NewBuilder: p.newBuilder, Config: p.options(),
-		FromStore: p.fromStore, Ring: p.ring,
+		FromStore: p.fromStore, Ring: p.ring, Logger: p.logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // change publishes a configuration in the place of the current revision.
@@ -47,6 +49,25 @@ func TestWhatIsPublishedCountsFromThenOn(t *testing.T) {
 	// The store decides from then on, whatever the files have.
 	if next := p.start(t, oldConfig); next.promptOf("clerk") != "new" || next.fleet.Running().Number != 2 {
 		t.Errorf("after a restart the prompt is %s", next.promptOf("clerk"))
+	}
+}
+
+// A process whose files declare something else than the store logs that they are ignored.
+func TestIgnoredFilesAreLogged(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce(), logger: zap.New(core)}
+	one := p.start(t, oldConfig)
+	p.start(t, oldConfig)
+	if n := logs.FilterMessageSnippet("ignored").Len(); n != 0 || one.fleet.ReportIgnored(one.file) {
+		t.Errorf("the same declarations are ignored: %d entries", n)
+	}
+	if _, err := one.change(newConfig); err != nil {
+		t.Fatal(err)
+	}
+	p.start(t, oldConfig)
+	entries := logs.FilterMessageSnippet("agents of the files ignored").All()
+	if len(entries) != 1 || entries[0].ContextMap()["number"] != uint64(2) || !one.fleet.ReportIgnored(one.file) {
+		t.Errorf("the log has %v", entries)
 	}
 }
 
