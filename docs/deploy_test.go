@@ -209,6 +209,24 @@ func TestTheImageFits(t *testing.T) {
 	usesFlags(t, "Dockerfile", "serve")
 }
 
+func TestTheWorkflowThatAppliesFits(t *testing.T) {
+	t.Parallel()
+	const name = "deploy/github/agents.yaml"
+	workflow := manifests(t, name)[0]
+	for job, command := range map[string]string{"diff": "diff", "apply": "apply"} {
+		steps, _ := at(t, workflow, "jobs", job, "steps").([]any)
+		last := at(t, steps[len(steps)-1], "run").(string)
+		m := regexp.MustCompile(`(?m)runtime (\w+) (.*)$`).FindStringSubmatch(last)
+		if m == nil || m[1] != command {
+			t.Fatalf("the job %s runs %s", job, last)
+		}
+		usesFlags(t, name, m[1], strings.Fields(m[2])...)
+		if strings.Contains(last, "${{") {
+			t.Errorf("a value is a part of the script of %s", job)
+		}
+	}
+}
+
 func TestTheActionAndTheHookFit(t *testing.T) {
 	t.Parallel()
 	action := manifests(t, "action.yml")[0]
