@@ -58,6 +58,11 @@ var (
 		`{"error":"the credential is not valid","code":"unauthorized"}`,
 		`{"error":"the credential lacks the scope %s","code":"insufficient_scope"}`,
 	}
+	textDialect = &dialect{
+		"a credential is needed: an API key, as bearer token or in X-API-Key",
+		"the credential is not valid",
+		"the credential lacks the scope %s",
+	}
 	rpcDialect = &dialect{
 		`{"error":{"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"},"id":null,"jsonrpc":"2.0"}`,
 		`{"error":{"code":-31401,"message":"the credential is not valid"},"id":null,"jsonrpc":"2.0"}`,
@@ -77,6 +82,7 @@ const (
 	sessionsAt      = "/api/v1/agent"
 	noTalk          = `404 {"error":"session \"{chat}\" not found","code":"not_found"}`
 	noChatTurn      = `404 {"error":"turn \"{asking}\" not found","code":"not_found"}`
+	noSnapshot      = `404 snapshot "{interrupted}" not found`
 	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
 	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
 	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
@@ -226,6 +232,21 @@ var rows = map[string]row{
 	}},
 	"POST /api/v1/agent/turns/{turn}/interactions/{interaction}/resolve": {scope: "runs:write", speaks: sessionsDialect, asks: []inquiry{
 		{request: "POST " + sessionsAt + "/turns/{asking}/interactions/{asked}/resolve\n" + `{"resolution":{"approved":true}}`, owner: 200, lost: noChatTurn},
+	}},
+
+	"POST /agents/{name}": {scope: "runs:write", speaks: textDialect, asks: []inquiry{
+		{request: "POST /agents/{agent}\n" + `{"data":{"message":{"content":[{"text":"hello"}]},"detach":true}}`, owner: 200},
+		{request: "POST /agents/{agent}?stream=true\n" + `{"data":{"message":{"content":[{"text":"hello"}]},"detach":true}}`, owner: 200},
+		{request: "POST /agents/clerk\n" + `{"data":{"resume":{"respond":[{"toolResponse":{"name":"refund","ref":"{interruption}","output":{"approved":true}}}]}},"init":{"snapshotId":"{interrupted}"}}`, owner: 200, lost: noSnapshot},
+	}},
+	"POST /agents/{name}/getSnapshot": {scope: "sessions:read", speaks: textDialect, asks: []inquiry{
+		{request: "POST /agents/clerk/getSnapshot\n" + `{"data":{"snapshotId":"{interrupted}"}}`, owner: 200, lost: noSnapshot},
+	}},
+	"POST /agents/{name}/waitForSnapshot": {scope: "sessions:read", speaks: textDialect, asks: []inquiry{
+		{request: "POST /agents/clerk/waitForSnapshot\n" + `{"data":{"snapshotId":"{interrupted}"}}`, owner: 200, lost: noSnapshot},
+	}},
+	"POST /agents/{name}/abort": {scope: "runs:write", speaks: textDialect, asks: []inquiry{
+		{request: "POST /agents/clerk/abort\n" + `{"data":{"snapshotId":"{interrupted}"}}`, owner: 200, lost: noSnapshot},
 	}},
 
 	"GET /runtime/v1/sessions": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/sessions", owner: 200}}},

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	agentswire "github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/google/uuid"
 )
 
@@ -39,6 +40,7 @@ var makers = map[string]func(*testing.T, *town, things){
 	},
 	"{approval}": makeApproval, "{consent}": makeApproval,
 	"{chat}": makeChat, "{asking}": makeAsking, "{asked}": makeAsking,
+	"{interrupted}": makeInterrupted, "{interruption}": makeInterrupted,
 	"{hook}": func(t *testing.T, w *town, made things) {
 		makeTask(t, w, made)
 		made["{hook}"] = uuid.NewString()
@@ -115,6 +117,21 @@ func makeApproval(t *testing.T, w *town, made things) {
 		}
 	}
 	t.Fatal("the run waits for nothing")
+}
+
+// makeInterrupted makes a turn of the agents API that waits for an approval.
+func makeInterrupted(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{interrupted}"] != "" {
+		return
+	}
+	answer := w.own(t, http.MethodPost, "/agents/clerk", `{"data":{"message":{"content":[{"text":"refund `+inputSecret+`"}]}}}`)
+	encoded, err := json.Marshal(answer["result"])
+	var out agentswire.Output
+	if err != nil || json.Unmarshal(encoded, &out) != nil || out.FinishReason != agentswire.FinishInterrupted {
+		t.Fatalf("the turn ends with %s", encoded)
+	}
+	made["{interrupted}"], made["{interruption}"] = out.SnapshotID, out.Message.Content[0].ToolRequest.Ref
 }
 
 // makeChat makes a session of a provider.

@@ -67,6 +67,7 @@ var judged = map[string]map[string]settingCase{
 			noRuns + `"strict_tool_results":true}}`, `{"agent_runs":{"strict_tool_results":true}}`,
 		},
 		"agent_runs.allow_private": {noRuns + `"allow_private":["h"]}}`, `{"agent_runs":{"allow_private":["h"]}}`},
+		"agents.enabled":           always,
 		"native.enabled":           always,
 		"admin.enabled":            always,
 		"sessions.enabled":         always,

@@ -29,6 +29,7 @@ const (
 	SurfaceAgentRuns = "agent_runs"
 	SurfaceNative    = "native"
 	SurfaceSessions  = "sessions"
+	SurfaceAgents    = "agents"
 	SurfaceAdmin     = "admin"
 )
 
@@ -52,6 +53,7 @@ type Server struct {
 	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
 	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
 	Sessions             ServerSessions  `json:"sessions,omitzero" doc:"Sessions and turns for clients of Gestalt."`
+	Agents               ServerAgents    `json:"agents,omitzero" doc:"Declared agents for clients of the agents API, such as genkit/beta/client."`
 	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
 	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials that name the scopes config:read and config:write."`
 }

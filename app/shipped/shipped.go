@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/surfaces/a2a"
 	"github.com/agentruntime/agentruntime/app/surfaces/admin"
 	"github.com/agentruntime/agentruntime/app/surfaces/agentruns"
+	"github.com/agentruntime/agentruntime/app/surfaces/agents"
 	"github.com/agentruntime/agentruntime/app/surfaces/native"
 	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
 	"github.com/agentruntime/agentruntime/app/turntools"
@@ -50,7 +51,7 @@ func Components() app.Components {
 			},
 		},
 		Stores:      []app.StoreDriver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
-		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), native.Surface(), admin.Surface()},
+		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface()},
 		TokenPrefix: agentruns.TokenPrefix,
 		TurnTools:   turntools.New,
 	}
