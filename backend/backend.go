@@ -58,9 +58,9 @@ type Host interface {
 	// Delegate runs a turn of another agent, as part of this one. It may be called
 	// concurrently.
 	Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error)
-	// HandOff resolves the agent that takes over the conversation, in the turn's
+	// Handoff resolves the agent that takes over the conversation, in the turn's
 	// revision. From then on the turn belongs to that agent.
-	HandOff(ctx context.Context, agentID string) (*spec.Agent, *Environment, error)
+	Handoff(ctx context.Context, agentID string) (*spec.Agent, *Environment, error)
 	// Session returns the session of the turn, for its tools and hooks; never nil.
 	// It is safe for concurrent use.
 	Session() tools.Session

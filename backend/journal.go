@@ -39,8 +39,8 @@ type Aftermath struct {
 	// continue.
 	Interactions []*Interaction  `json:"tickets,omitempty"`
 	Resume       json.RawMessage `json:"resume,omitempty"`
-	// HandOff is the agent that was asked to take over.
-	HandOff string `json:"hand_off,omitempty"`
+	// Handoff is the agent that was asked to take over.
+	Handoff string `json:"hand_off,omitempty"`
 	// Usage and Cost are those of the call's delegates, and Currency is that of
 	// Cost.
 	Usage    model.Usage `json:"usage,omitzero"`
@@ -157,8 +157,8 @@ func (s *State) applyAftermath(a *Aftermath) {
 	if s.Stats.Currency == "" {
 		s.Stats.Currency = a.Currency
 	}
-	if s.HandOff == "" {
-		s.HandOff = a.HandOff
+	if s.Handoff == "" {
+		s.Handoff = a.Handoff
 	}
 	if a.Session != nil && a.Session.Version > s.SessionState.Version {
 		s.SessionState = *a.Session

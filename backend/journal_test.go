@@ -33,7 +33,7 @@ func TestARecordedOutcomeIsPutIntoTheState(t *testing.T) {
 	entry := s.Journal[0]
 	entry.Outcome, entry.Duration = event.CallSucceeded, time.Second
 	entry.After = &backend.Aftermath{
-		HandOff: "b", Usage: model.Usage{Input: 3, Output: 4}, Cost: 0.5, Currency: "EUR",
+		Handoff: "b", Usage: model.Usage{Input: 3, Output: 4}, Cost: 0.5, Currency: "EUR",
 		Session: &backend.SessionState{Version: 2, Custom: json.RawMessage(`{"n":2}`), Artifacts: []tools.Artifact{{ID: "a1"}}},
 	}
 	result := &model.ToolResult{CallID: "x", Name: "x", Content: []model.Part{model.Text("did it")}}
@@ -50,7 +50,7 @@ func TestARecordedOutcomeIsPutIntoTheState(t *testing.T) {
 	if e := s.Journal[0]; e.Outcome != event.CallSucceeded || e.Duration != time.Second || e.After != nil {
 		t.Errorf("the entry is %+v", e)
 	}
-	if s.HandOff != "b" || s.Stats.Usage.Total() != 7 || s.Spent.Tokens != 7 || s.Stats.Cost != 0.5 || s.Spent.Cost != 0.5 || s.Stats.Currency != "EUR" {
+	if s.Handoff != "b" || s.Stats.Usage.Total() != 7 || s.Spent.Tokens != 7 || s.Stats.Cost != 0.5 || s.Spent.Cost != 0.5 || s.Stats.Currency != "EUR" {
 		t.Errorf("the state is %+v", s)
 	}
 	if string(s.Custom) != `{"n":2}` || len(s.Artifacts) != 1 || s.SessionState.Version != 2 {

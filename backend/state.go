@@ -67,8 +67,8 @@ type State struct {
 	// have the required form.
 	Continuations int `json:"continuations,omitempty"`
 	Repairs       int `json:"repairs,omitempty"`
-	// HandOff is the agent that takes over at the next step.
-	HandOff string         `json:"hand_off,omitempty"`
+	// Handoff is the agent that takes over at the next step.
+	Handoff string         `json:"hand_off,omitempty"`
 	Journal []JournalEntry `json:"journal,omitempty"`
 	// Answered are the answers that were accepted, by interaction.
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`

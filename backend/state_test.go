@@ -152,7 +152,7 @@ func TestAStateIsRestoredFromItsParts(t *testing.T) {
 	whole := begun()
 	journal := []backend.Recorded{{Entry: whole.Journal[0], Result: &model.ToolResult{CallID: "x", Name: "x"}}}
 	journal[0].Entry.Outcome = event.CallSucceeded
-	journal[0].Entry.After = &backend.Aftermath{HandOff: "b"}
+	journal[0].Entry.After = &backend.Aftermath{Handoff: "b"}
 	bare := begun()
 	bare.Messages, bare.Journal = nil, nil
 	data, err := json.Marshal(bare)
@@ -163,7 +163,7 @@ func TestAStateIsRestoredFromItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := got.Calls[0]; c.Outcome != event.CallSucceeded || c.Result == nil || got.HandOff != "b" || got.Journal[0].After != nil {
+	if c := got.Calls[0]; c.Outcome != event.CallSucceeded || c.Result == nil || got.Handoff != "b" || got.Journal[0].After != nil {
 		t.Errorf("it is %+v", got)
 	}
 	for name, spoil := range map[string]func(*backend.State){

@@ -80,9 +80,9 @@ func TerminationOf(err error) event.Termination {
 	}
 	switch {
 	case err == context.Canceled: //nolint:errorlint // without anything that explains it
-		return event.Termination{Type: event.Cancelled}
-	case class == model.Cancelled, class == "" && errors.Is(err, context.Canceled):
-		return event.Termination{Type: event.Cancelled, Detail: err.Error()}
+		return event.Termination{Type: event.Canceled}
+	case class == model.Canceled, class == "" && errors.Is(err, context.Canceled):
+		return event.Termination{Type: event.Canceled, Detail: err.Error()}
 	case class != "":
 		return failed(string(class))
 	case errors.Is(err, context.DeadlineExceeded):

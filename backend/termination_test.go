@@ -33,9 +33,9 @@ func TestHowATurnEndsByAnError(t *testing.T) {
 		err  error
 		want event.Termination
 	}{
-		{context.Canceled, event.Termination{Type: event.Cancelled}},
-		{fmt.Errorf("%w: shutdown", context.Canceled), event.Termination{Type: event.Cancelled, Detail: "context canceled: shutdown"}},
-		{&model.Error{Class: model.Cancelled}, event.Termination{Type: event.Cancelled, Detail: "cancelled"}},
+		{context.Canceled, event.Termination{Type: event.Canceled}},
+		{fmt.Errorf("%w: shutdown", context.Canceled), event.Termination{Type: event.Canceled, Detail: "context canceled: shutdown"}},
+		{&model.Error{Class: model.Canceled}, event.Termination{Type: event.Canceled, Detail: "cancelled"}},
 		{context.DeadlineExceeded, failed("timeout", "the turn's deadline passed")},
 		{&model.Error{Class: model.Overloaded, Message: "busy"}, failed("overloaded", "overloaded: busy")},
 		{fmt.Errorf("ask: %w", &model.Error{Class: model.Timeout, Err: context.DeadlineExceeded}), failed("timeout", "ask: timeout")},

@@ -238,7 +238,7 @@ func TestDefaultsAreMergedUnderEveryAgent(t *testing.T) {
 	}
 }
 
-func TestACancelledCheckSaysSo(t *testing.T) {
+func TestACanceledCheckSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -251,7 +251,7 @@ func TestACancelledCheckSaysSo(t *testing.T) {
 		t.Errorf("BuildAndDiscover = %v", err)
 	}
 	if _, invalid := errors.AsType[*registry.InvalidError](err); invalid || strings.Contains(err.Error(), "invalid") {
-		t.Errorf("a cancelled dry run is taken for an invalid configuration: %v", err)
+		t.Errorf("a canceled dry run is taken for an invalid configuration: %v", err)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 )
 
 // turnRows are the rows about what holds a turn in its bounds: guards, the form
-// of its answer, hand-offs and the context policy.
+// of its answer, handoffs and the context policy.
 func turnRows() []row {
 	return []row{
 		{
-			name: "agent-not-found: a hand-off",
+			name: "agent-not-found: a handoff",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Handoffs = []string{"helpr"} }), spec.Agent{ID: "helper", ModelID: "m"})
 			},
@@ -21,7 +21,7 @@ func turnRows() []row {
 			typed: is(func(e *resolve.AgentNotFoundError) bool { return e.ID == "helpr" && e.Agent == "a" }),
 		},
 		{
-			name: "invalid-value: a hand-off to itself",
+			name: "invalid-value: a handoff to itself",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpec(agent(func(a *spec.Agent) { a.Handoffs = []string{"a"} }))
 			},
@@ -29,7 +29,7 @@ func turnRows() []row {
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidValue }),
 		},
 		{
-			name: "remote-not-local: a hand-off",
+			name: "remote-not-local: a handoff",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithBackend(peers{kind: "a2a"}).WithAgentSpecs(agent(func(a *spec.Agent) { a.Handoffs = []string{"far"} }),
 					spec.Agent{ID: "far", Endpoint: at("https://x.example")})
@@ -39,14 +39,14 @@ func turnRows() []row {
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.RemoteNotLocal }),
 		},
 		{
-			name: "tool-id-conflict: two hand-offs",
+			name: "tool-id-conflict: two handoffs",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Handoffs = []string{"b.c", "b:c"} }),
 					spec.Agent{ID: "b.c", ModelID: "m"}, spec.Agent{ID: "b:c", ModelID: "m"})
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.handoffs[1]",
-				`tool id "hand_off_to_b_c" comes from both the hand-off b.c and the hand-off b:c`, "rename one of them"),
-			typed: conflict(toolset.Source{Kind: toolset.SourceHandOff, Name: "b.c"}, toolset.Source{Kind: toolset.SourceHandOff, Name: "b:c"}),
+				`tool id "hand_off_to_b_c" comes from both the handoff b.c and the handoff b:c`, "rename one of them"),
+			typed: conflict(toolset.Source{Kind: toolset.SourceHandoff, Name: "b.c"}, toolset.Source{Kind: toolset.SourceHandoff, Name: "b:c"}),
 		},
 		{
 			name: "model-not-found: the model that writes summaries",

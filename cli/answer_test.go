@@ -106,7 +106,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A turn that is over, or cancelled, needs no answer any more.
+// A turn that is over, or canceled, needs no answer any more.
 func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	t.Parallel()
 	in, typed := io.Pipe()

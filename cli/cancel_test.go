@@ -76,11 +76,11 @@ func TestCancel(t *testing.T) {
 			if _, err := io.Copy(io.Discard, lines); err != nil {
 				t.Fatal(err)
 			}
-			wantCancelled(t, cmd, begun)
+			wantCanceled(t, cmd, begun)
 			if status, err := checkEvents(log.String()); err != nil || status != "canceled" {
 				t.Errorf("the turn ended %s, %v\n%s", status, err, log.String())
 			}
-			if got := stderr.String(); got != "runtime: cancelled\n" {
+			if got := stderr.String(); got != "runtime: canceled\n" {
 				t.Errorf("stderr is %q", got)
 			}
 		})
@@ -106,11 +106,11 @@ func TestCancelPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	interrupt(t, cmd)
-	wantCancelled(t, cmd, begun)
+	wantCanceled(t, cmd, begun)
 }
 
-// TestCancelled runs commands that were cancelled before they began.
-func TestCancelled(t *testing.T) {
+// TestCanceled runs commands that were canceled before they began.
+func TestCanceled(t *testing.T) {
 	dir := slowDir(t)
 	config := filepath.Join(dir, "config.yaml")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -124,7 +124,7 @@ func TestCancelled(t *testing.T) {
 	} {
 		var stdout, stderr strings.Builder
 		code := run(ctx, args, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
-		if code != exitCancelled || stdout.String() != "" || stderr.String() != "runtime: cancelled\n" {
+		if code != exitCanceled || stdout.String() != "" || stderr.String() != "runtime: canceled\n" {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout.String(), stderr.String())
 		}
 	}
@@ -158,11 +158,11 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-func wantCancelled(t *testing.T, cmd *exec.Cmd, begun time.Time) {
+func wantCanceled(t *testing.T, cmd *exec.Cmd, begun time.Time) {
 	t.Helper()
 	err := cmd.Wait()
-	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != exitCancelled {
-		t.Errorf("the process ended with %v, want code %d", err, exitCancelled)
+	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != exitCanceled {
+		t.Errorf("the process ended with %v, want code %d", err, exitCanceled)
 	}
 	if took := time.Since(begun); took > 30*time.Second {
 		t.Errorf("it took %s", took)

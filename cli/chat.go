@@ -62,7 +62,7 @@ With --server URL, and no FILE, the agent is one of a server that runs. A key fo
 server is in the file of --api-key-file or in the variable RUNTIME_API_KEY.
 
 Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file that cannot be
-read, 130 cancelled.`,
+read, 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at.server == "" {
 				return o.files.arguments(0, 1, 1)(cmd, args)

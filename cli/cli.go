@@ -16,10 +16,10 @@ import (
 
 // The exit codes of all commands.
 const (
-	exitOK        = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitCancelled = 130
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitCanceled = 130
 )
 
 // defaultName is the name of a command that says of none.
@@ -84,8 +84,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return e.code
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		p.printErrorf("cancelled")
-		return exitCancelled
+		p.printErrorf("canceled")
+		return exitCanceled
 	}
 	p.printErrorf("%v", err)
 	return exitUsage

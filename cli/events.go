@@ -34,7 +34,7 @@ it is in the file of --api-key-file or in the variable RUNTIME_API_KEY. With
 --follow a connection that breaks is taken up again, without a gap.
 
 Exit codes: 0 done, 1 the store or the server cannot be used or there is no such
-turn, 2 usage or a file that cannot be read, 130 cancelled.`,
+turn, 2 usage or a file that cannot be read, 130 canceled.`,
 		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			turn := at.take(args, 1)[0]

@@ -112,7 +112,7 @@ func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
 		return diag.Key("tools", cmp.Or(c.Source.Name, c.ID))
 	case toolset.SourcePlugin:
 		field, list = "plugin_ids", e.Agent.PluginIDs
-	case toolset.SourceHandOff:
+	case toolset.SourceHandoff:
 		field, list = "handoffs", e.Agent.Handoffs
 	case toolset.SourceDelegate:
 	}

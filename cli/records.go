@@ -160,7 +160,7 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 }
 
 // complain shows why a command failed with the store, and ends it. One that was
-// cancelled, or has said what there is to say, is left as it is.
+// canceled, or has said what there is to say, is left as it is.
 func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	switch locked, ok := errors.AsType[*store.LockedError](err); {
 	case ok:
@@ -171,7 +171,7 @@ func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	return p.fail(ctx, l.file.Redact, err)
 }
 
-// fail shows an error and ends the command with it, unless it was cancelled or has
+// fail shows an error and ends the command with it, unless it was canceled or has
 // said what there is to say.
 func (p *program) fail(ctx context.Context, redact func(string) string, err error) error {
 	switch {

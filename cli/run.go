@@ -52,12 +52,12 @@ there itself. A SQLite file must not be served meanwhile: give --server then.
 
 With --server URL, and no FILE, the agent is one of a server that runs, and the
 turn is kept there: a connection that breaks is taken up again, and the turn of a
-run that is cancelled is ended. A turn that nobody here can answer is left waiting.
+run that is canceled is ended. A turn that nobody here can answer is left waiting.
 A key for the server is in the file of --api-key-file or in the variable
 RUNTIME_API_KEY.
 
 Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
-130 cancelled.`,
+130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "verbose", "file")); done {
 				return err
@@ -192,8 +192,8 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	case result == nil:
 		return err
 	case result.Status == event.StatusCanceled:
-		p.printErrorf("cancelled")
-		return exit{exitCancelled}
+		p.printErrorf("canceled")
+		return exit{exitCanceled}
 	case err != nil || result.Status != event.StatusSucceeded:
 		p.printErrorf("%s", out.redact(failure(result, err)))
 		return exit{exitFailed}

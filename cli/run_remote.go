@@ -87,7 +87,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 }
 
 // misuse shows what is wrong with how the command was called, or that it was
-// cancelled before it did anything.
+// canceled before it did anything.
 func (p *program) misuse(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -215,7 +215,7 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 // waits. When ctx ends it ends the turn, and shows how that goes for a while.
 func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.Sink, a *answerer) error {
 	var given <-chan time.Time
-	cancelled := ctx.Done()
+	canceled := ctx.Done()
 	for {
 		select {
 		case r, more := <-log:
@@ -240,8 +240,8 @@ func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.S
 			case *event.RunFinish:
 				return nil
 			}
-		case <-cancelled:
-			cancelled = nil
+		case <-canceled:
+			canceled = nil
 			t.Cancel(context.Cause(ctx))
 			given = time.After(cancelTime)
 		case <-given:
@@ -255,7 +255,7 @@ func (t *remoteTurn) note(data event.Data) {
 	switch d := data.(type) {
 	case *event.RunStart:
 		t.agent = d.AgentID
-	case *event.HandOff:
+	case *event.Handoff:
 		t.agent = d.To
 	case *event.InferenceComplete:
 		t.usage.Add(d.Usage)

@@ -91,7 +91,7 @@ func (o *show) text(data event.Data) {
 		o.work("  %s: %s", d.Name, o.clip(d.Delta))
 	case *event.ToolCallDone:
 		o.work("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
-	case *event.HandOff:
+	case *event.Handoff:
 		o.work("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
 	case *event.StreamReset:
 		o.endLine()

@@ -78,7 +78,7 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 		"! the answer broke off (timeout): it begins anew (after 0s)":                &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.Restart)},
 		"! what was shown of this answer does not count: the answer broke off":       &event.StreamReset{Reason: "the answer broke off"},
 		"! the call of look is taken back: the answer broke off":                     &event.ToolCallCancel{Name: "look", Reason: "the answer broke off"},
-		"⇒ agent a hands the conversation to agent b":                                &event.HandOff{From: "a", To: "b", Count: 1},
+		"⇒ agent a hands the conversation to agent b":                                &event.Handoff{From: "a", To: "b", Count: 1},
 		"! the same calls came 2 times in a row (look, read): they are not executed": &event.LoopDetected{Count: 2, Tools: []string{"look", "read"}},
 		"! the same calls came 3 times in a row (look): the model has to answer without tools": &event.LoopDetected{
 			Count: 3, HardCutoff: true, Tools: []string{"look"},

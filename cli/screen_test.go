@@ -139,7 +139,7 @@ func TestQuiet(t *testing.T) {
 		o := newShow(streams{out: &written, err: &written}, "text", true)
 		o.redact = plain
 		scene{
-			callA, made, 5 * second, &event.ToolCallStreamDelta{Name: "fetch", Delta: "x"}, doneA, &event.HandOff{From: "a", To: "b"}, "",
+			callA, made, 5 * second, &event.ToolCallStreamDelta{Name: "fetch", Delta: "x"}, doneA, &event.Handoff{From: "a", To: "b"}, "",
 			&event.ToolBudgetExceeded{Tool: "fetch", Call: 3, MaxCalls: 2}, "! call 3 of fetch is not executed: a turn may have 2\n",
 		}.play(t, o, &written)
 		if err := o.close(result(event.Outcome{Steps: 1, FinishReason: model.FinishMaxTokens})); err != nil {

@@ -37,7 +37,7 @@ func TestEveryDriverThatAConfigurationCanNameIsThere(t *testing.T) {
 	}
 }
 
-func TestFollowingATurnEndsWhenItIsCancelled(t *testing.T) {
+func TestFollowingATurnEndsWhenItIsCanceled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(head+"agents: {a: {model_id: m}}\n"), 0o600); err != nil {
@@ -55,7 +55,7 @@ func TestFollowingATurnEndsWhenItIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("a signal came"))
 	defer cancel()
 	code, _, stderr = call(ctx, "events", "--follow", file, strings.TrimSpace(turn))
-	if code != exitCancelled || stderr != "runtime: cancelled\n" {
+	if code != exitCanceled || stderr != "runtime: canceled\n" {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

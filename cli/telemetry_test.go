@@ -226,7 +226,7 @@ func TestSendingTheRestTakesNoLongerThanItsLimit(t *testing.T) {
 		stuck := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		o := &observed{shutdowns: []func(context.Context) error{stuck, stuck}}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // the turn was cancelled; what is left is sent all the same
+		cancel() // the turn was canceled; what is left is sent all the same
 		begun := time.Now()
 		err := o.shutdown(ctx)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != flushLimit {

@@ -47,7 +47,7 @@ the answer once there is one instead. With --server the turn belongs to the owne
 of the key.
 
 Exit codes: 0 done, 1 the turn cannot be stored, or did not succeed, 2 usage or
-a file that cannot be read, 130 cancelled; the turn goes on then.`,
+a file that cannot be read, 130 canceled; the turn goes on then.`,
 		Args: at.arguments(2, ownerFlagNames...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			others := at.take(args, 2)

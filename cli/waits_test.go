@@ -101,11 +101,11 @@ func filesIn(t *testing.T, files map[string]string) string {
 }
 
 // fakePeer asks a question of every message, and counts the tasks that are
-// cancelled.
+// canceled.
 type fakePeer struct {
-	mu        sync.Mutex
-	asked     int
-	cancelled int
+	mu       sync.Mutex
+	asked    int
+	canceled int
 }
 
 func (p *fakePeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func (p *fakePeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "SendMessage":
 		p.asked++
 	case "CancelTask":
-		p.cancelled++
+		p.canceled++
 		state = "TASK_STATE_CANCELED"
 	}
 	task := fmt.Sprintf(`{"id":"t1","contextId":"c1","status":{"state":%q,"message":{"messageId":"q","role":"ROLE_AGENT","parts":[{"text":"Which one?"}]}}}`, state)
@@ -137,10 +137,10 @@ func (p *fakePeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, call.ID, task)
 }
 
-func (p *fakePeer) counts() (asked, cancelled int) {
+func (p *fakePeer) counts() (asked, canceled int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked, p.cancelled
+	return p.asked, p.canceled
 }
 
 // mute returns the address of a server that takes connections and says nothing.
@@ -242,7 +242,7 @@ func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
 					t.Fatal(err)
 				}
 				failed, ok := errors.AsType[*exec.ExitError](cmd.Wait())
-				if !ok || failed.ExitCode() != exitCancelled {
+				if !ok || failed.ExitCode() != exitCanceled {
 					t.Fatalf("it ended with %v\n%s\n%s", failed, log, stderr.String())
 				}
 				if took := time.Since(begun); took > 30*time.Second {
@@ -254,8 +254,8 @@ func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
 				if status, err := checkEvents(log.String()); err != nil || status != "canceled" {
 					t.Errorf("the turn ended %s, %v\n%s", status, err, log)
 				}
-				if asked, cancelled := fake.counts(); cancelled < asked {
-					t.Errorf("of %d tasks of the peer %d were cancelled", asked, cancelled)
+				if asked, canceled := fake.counts(); canceled < asked {
+					t.Errorf("of %d tasks of the peer %d were canceled", asked, canceled)
 				}
 				if states := tasks(t, peer.url); strings.Contains(states, "waiting") || strings.Contains(states, "running") {
 					t.Errorf("the tasks of the peer are %s", states)

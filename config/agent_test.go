@@ -21,7 +21,7 @@ func agentOf(t *testing.T, fields string) (*spec.Agent, diag.List) {
 	return f.Agents[0], list
 }
 
-// Each way in which a guard, a form, a hand-off or a context policy may be
+// Each way in which a guard, a form, a handoff or a context policy may be
 // written, and what it means.
 func TestFieldsOfAgents(t *testing.T) {
 	t.Parallel()

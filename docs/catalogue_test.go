@@ -22,7 +22,7 @@ func allEvents() []event.Data {
 		new(event.InferenceComplete), new(event.ActivitySnapshot), new(event.StateSnapshot),
 		new(event.StreamReset), new(event.ModelRetry), new(event.InteractionRequest), new(event.RunWaiting),
 		new(event.ContextTrimmed), new(event.ContextCompacted),
-		new(event.LoopDetected), new(event.ToolBudgetExceeded), new(event.ToolCallsOmitted), new(event.HandOff),
+		new(event.LoopDetected), new(event.ToolBudgetExceeded), new(event.ToolCallsOmitted), new(event.Handoff),
 		new(event.CustomPatch), new(event.Artifact), new(event.RevisionChanged),
 	}
 }

@@ -108,7 +108,7 @@ func (h *house) ask(ctx context.Context, req *model.Request) (io.ReadCloser, err
 	resp, err := h.client.Do(r)
 	switch {
 	case ctx.Err() != nil:
-		return nil, model.AsError(ctx.Err()) // Cancelled or Timeout
+		return nil, model.AsError(ctx.Err()) // Canceled or Timeout
 	case err != nil:
 		return nil, h.failure(model.Provider, 0, err)
 	case resp.StatusCode == http.StatusOK:

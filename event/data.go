@@ -33,7 +33,7 @@ const (
 	TypeLoopDetected        Type = "loop_detected"
 	TypeToolBudgetExceeded  Type = "tool_budget_exceeded"
 	TypeToolCallsOmitted    Type = "tool_calls_omitted"
-	TypeHandOff             Type = "hand_off"
+	TypeHandoff             Type = "hand_off"
 	TypeRevisionChanged     Type = "revision_changed"
 	TypeCustomPatch         Type = "custom_patch"
 	TypeArtifact            Type = "artifact"
@@ -114,8 +114,8 @@ const (
 	BehaviorRequested Reason = "behavior_requested"
 	// Stopped is a stop condition; Code names it.
 	Stopped Reason = "stopped"
-	// Cancelled is a turn that its caller canceled.
-	Cancelled Reason = "cancelled"
+	// Canceled is a turn that its caller canceled.
+	Canceled Reason = "cancelled"
 	// Blocked is a tool gate that ended the turn; Detail says why.
 	Blocked Reason = "blocked"
 	// Suspended is a tool call that waits for something outside.
@@ -140,7 +140,7 @@ func (t Termination) Status() Status {
 	switch t.Type {
 	case NaturalEnd, BehaviorRequested, Stopped:
 		return StatusSucceeded
-	case Cancelled:
+	case Canceled:
 		return StatusCanceled
 	case Suspended:
 		return StatusWaiting

@@ -33,7 +33,7 @@ var constructors = map[Type]func() Data{
 	TypeLoopDetected:        func() Data { return new(LoopDetected) },
 	TypeToolBudgetExceeded:  func() Data { return new(ToolBudgetExceeded) },
 	TypeToolCallsOmitted:    func() Data { return new(ToolCallsOmitted) },
-	TypeHandOff:             func() Data { return new(HandOff) },
+	TypeHandoff:             func() Data { return new(Handoff) },
 	TypeRevisionChanged:     func() Data { return new(RevisionChanged) },
 	TypeCustomPatch:         func() Data { return new(CustomPatch) },
 	TypeArtifact:            func() Data { return new(Artifact) },

@@ -56,7 +56,7 @@ func all() []event.Data {
 		&event.ContextCompacted{Outcome: event.CompactionDone, Messages: 12, Before: 900, After: 90, Model: "m", Usage: event.Usage{Input: 900, Output: 90}},
 		&event.LoopDetected{Count: 3, HardCutoff: true, Tools: []string{"look"}},
 		&event.ToolBudgetExceeded{ID: "c1", Tool: "look", MaxCalls: 2, Call: 3},
-		&event.HandOff{From: "clerk", To: "boss", Count: 1},
+		&event.Handoff{From: "clerk", To: "boss", Count: 1},
 		&event.CustomPatch{Patch: []event.PatchOperation{{Op: "replace", Value: json.RawMessage(`{"a":[1]}`)}}},
 		&event.CustomPatch{Patch: []event.PatchOperation{
 			{Op: "add", Path: "/a/-", Value: json.RawMessage(`null`)}, {Op: "remove", Path: "/b~1c"},
@@ -157,7 +157,7 @@ func TestEachEndLeadsToAStatus(t *testing.T) {
 		event.NaturalEnd:        event.StatusSucceeded,
 		event.BehaviorRequested: event.StatusSucceeded,
 		event.Stopped:           event.StatusSucceeded,
-		event.Cancelled:         event.StatusCanceled,
+		event.Canceled:          event.StatusCanceled,
 		event.Suspended:         event.StatusWaiting,
 		event.Blocked:           event.StatusFailed,
 		event.Failed:            event.StatusFailed,

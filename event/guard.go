@@ -34,8 +34,8 @@ type ToolCallsOmitted struct {
 	Message string `json:"message"`
 }
 
-// HandOff reports that another agent takes over the conversation.
-type HandOff struct {
+// Handoff reports that another agent takes over the conversation.
+type Handoff struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Count is how often the conversation has changed hands in this turn.
@@ -51,5 +51,5 @@ func (*ToolBudgetExceeded) Type() Type { return TypeToolBudgetExceeded }
 // Type returns TypeToolCallsOmitted.
 func (*ToolCallsOmitted) Type() Type { return TypeToolCallsOmitted }
 
-// Type returns TypeHandOff.
-func (*HandOff) Type() Type { return TypeHandOff }
+// Type returns TypeHandoff.
+func (*Handoff) Type() Type { return TypeHandoff }

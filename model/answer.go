@@ -66,12 +66,12 @@ type partial struct {
 	// id is that of the call, or of the reasoning item; name is the tool's.
 	id, name  string
 	encrypted string
-	// done is set when the part is complete, and cancelled when it was taken back.
-	done, cancelled bool
+	// done is set when the part is complete, and canceled when it was taken back.
+	done, canceled bool
 }
 
 // Add appends the next event. It returns an *Error of class Provider for an event
-// out of order: a piece of a call that never started, is complete or was cancelled,
+// out of order: a piece of a call that never started, is complete or was canceled,
 // a call started out of order, or anything after the finish. An answer larger than
 // MaxAnswer fails with class Truncated, because asking again would not help.
 func (a *Answer) Add(ev *Event) error {
@@ -117,7 +117,7 @@ func (a *Answer) Add(ev *Event) error {
 		if p == nil {
 			return protocolError(fmt.Sprintf("tool call %d is taken back, but never started", ev.Index))
 		}
-		p.done, p.cancelled = true, true
+		p.done, p.canceled = true, true
 	case EventFinish:
 		a.Reason, a.Finished = ev.Reason, true
 		if ev.Usage != nil {
@@ -139,7 +139,7 @@ func (a *Answer) Add(ev *Event) error {
 // if it has that type and is not complete, else a new one.
 func (a *Answer) openPart(typ PartType) *partial {
 	n := len(a.parts)
-	for n > 0 && a.parts[n-1].cancelled {
+	for n > 0 && a.parts[n-1].canceled {
 		n--
 	}
 	if n > 0 && a.parts[n-1].typ == typ && !a.parts[n-1].done {
@@ -206,7 +206,7 @@ func (a *Answer) Omits(index int) bool { return a.MaxCalls > 0 && index >= a.Max
 // Omitted returns how many calls Message leaves out because they are beyond MaxCalls.
 func (a *Answer) Omitted() (n int) {
 	for i := range a.calls {
-		if a.Omits(i) && !a.startedCall(i).cancelled {
+		if a.Omits(i) && !a.startedCall(i).canceled {
 			n++
 		}
 	}
@@ -225,7 +225,7 @@ func (a *Answer) Text() string {
 }
 
 // Message returns the answer as a message, with its parts in the order in which
-// they began. It leaves out cancelled calls and those beyond MaxCalls. A call
+// they began. It leaves out canceled calls and those beyond MaxCalls. A call
 // without arguments, or with JSON null, has the arguments {}.
 func (a *Answer) Message() Message {
 	parts := make([]Part, 0, len(a.parts))
@@ -245,7 +245,7 @@ func (a *Answer) Message() Message {
 			}
 		case PartToolCall:
 			omitted := a.Omits(number)
-			if number++; p.cancelled || omitted {
+			if number++; p.canceled || omitted {
 				continue
 			}
 			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: copyArguments(p.data)})

@@ -25,7 +25,7 @@ const (
 // probe; it closes the breaker when it succeeds, and opens it for another 30 s
 // when it fails. Only failures count that say something about the model's
 // health: those of class Provider, RateLimited, Overloaded, Timeout and
-// StreamInterrupted. A call that was cancelled, or refused for what it asked,
+// StreamInterrupted. A call that was canceled, or refused for what it asked,
 // counts neither way.
 //
 // A breaker belongs to one model and lives as long as the revision; all that
@@ -111,7 +111,7 @@ type attempt struct {
 type outcome uint8
 
 const (
-	// saidNothing is an attempt that does not count: it was cancelled, or abandoned
+	// saidNothing is an attempt that does not count: it was canceled, or abandoned
 	// before the model sent anything.
 	saidNothing outcome = iota
 	succeeded

@@ -90,7 +90,7 @@ func TestABreakerOpensAndCloses(t *testing.T) {
 
 func TestWhatCountsForABreaker(t *testing.T) {
 	counts := []ErrorClass{Provider, RateLimited, Overloaded, Timeout, StreamInterrupted}
-	all := append(slices.Clone(counts), ContextOverflow, InvalidRequest, Unauthorized, ModelNotFound, ContentFiltered, AllModelsUnavailable, Truncated, InvalidOutput, Cancelled)
+	all := append(slices.Clone(counts), ContextOverflow, InvalidRequest, Unauthorized, ModelNotFound, ContentFiltered, AllModelsUnavailable, Truncated, InvalidOutput, Canceled)
 	for _, class := range all {
 		b := NewBreaker("m")
 		exec := &Watched{Executor: &answers{next: &Error{Class: class}}, Breaker: b}
@@ -160,7 +160,7 @@ func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 				}
 			}
 		}},
-		"the call was cancelled": {probe: func(b *Breaker) {
+		"the call was canceled": {probe: func(b *Breaker) {
 			exec := &Watched{Executor: &answers{next: &Error{Class: Provider}}, Breaker: b}
 			for range exec.Stream(ended, &Request{}) {
 			}

@@ -39,8 +39,8 @@ const (
 	Truncated ErrorClass = "truncation"
 	// InvalidOutput is an answer that does not have the form asked for.
 	InvalidOutput ErrorClass = "invalid_output"
-	// Cancelled is a call that its caller abandoned.
-	Cancelled ErrorClass = "cancelled"
+	// Canceled is a call that its caller abandoned.
+	Canceled ErrorClass = "cancelled"
 )
 
 // Retryable reports whether the same request may succeed later.
@@ -90,14 +90,14 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // AsError returns err as an *Error: itself when it is one, else of class
-// Cancelled or Timeout when it comes from a context, else of class Provider.
+// Canceled or Timeout when it comes from a context, else of class Provider.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &Error{Class: Cancelled, Message: "the call was cancelled", Err: err}
+		return &Error{Class: Canceled, Message: "the call was canceled", Err: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Class: Timeout, Message: "the deadline passed", Err: err}
 	default:

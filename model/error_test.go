@@ -32,7 +32,7 @@ func TestEveryErrorHasAClass(t *testing.T) {
 	}{
 		{own, model.ContentFiltered},
 		{fmt.Errorf("ask: %w", own), model.ContentFiltered},
-		{context.Canceled, model.Cancelled},
+		{context.Canceled, model.Canceled},
 		{fmt.Errorf("dial: %w", context.DeadlineExceeded), model.Timeout},
 		{errors.New("reset by peer"), model.Provider},
 	} {

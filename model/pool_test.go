@@ -149,7 +149,7 @@ func TestWhenAPoolMovesOn(t *testing.T) {
 		{"invalid", moves, refuses(model.InvalidRequest), false},
 		{"overflow", moves, refuses(model.ContextOverflow), false},
 		{"filtered", moves, refuses(model.ContentFiltered), false},
-		{"cancelled", moves, refuses(model.Cancelled), false},
+		{"cancelled", moves, refuses(model.Canceled), false},
 		{"of no class", moves, outcome{err: errors.New("reset by peer")}, false},
 		{"in the middle", moves, outcome{text: "half", err: &model.Error{Class: model.RateLimited}}, false},
 		{"quota off", model.PoolPolicy{Home: model.HomeFirstHealthy, OnPermanent: true}, refuses(model.Overloaded), false},

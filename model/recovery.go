@@ -62,12 +62,12 @@ func (c *call) nextRequest() *Request {
 	return &next
 }
 
-// countCalls counts the calls that were not cancelled, by whether they are
+// countCalls counts the calls that were not canceled, by whether they are
 // complete.
 func (a *Answer) countCalls() (complete, incomplete int) {
 	for i := range a.calls {
 		switch p := a.startedCall(i); {
-		case p.cancelled:
+		case p.canceled:
 		case p.done:
 			complete++
 		default:

@@ -182,7 +182,7 @@ func TestTheBudgetOfRepetitions(t *testing.T) {
 }
 
 func TestWhatIsNotTakenUpAgain(t *testing.T) {
-	for _, class := range []model.ErrorClass{model.ContentFiltered, model.ContextOverflow, model.InvalidRequest, model.Cancelled} {
+	for _, class := range []model.ErrorClass{model.ContentFiltered, model.ContextOverflow, model.InvalidRequest, model.Canceled} {
 		exec := &played{plays: []play{{events: []model.Event{says("half")}, err: &model.Error{Class: class}}}}
 		a, _, err := collect(t, t.Context(), patient(exec, 3), &model.Request{})
 		if model.AsError(err).Class != class || len(exec.asked) != 1 || a.Text() != "half" {

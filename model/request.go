@@ -15,7 +15,7 @@ import (
 // modify or keep the request or anything it refers to. The stream ends with
 // exactly one EventFinish, or with an error, which is an *Error; after either
 // nothing follows. Breaking off the iteration cancels the request. The stream
-// ends when ctx does, with an *Error of class Cancelled or Timeout; a turn waits
+// ends when ctx does, with an *Error of class Canceled or Timeout; a turn waits
 // for it.
 type Executor interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]

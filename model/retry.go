@@ -38,7 +38,7 @@ type RetryPolicy struct {
 
 // Retrying wraps an executor so that a call is repeated when it fails with an
 // error that may pass. A vendor's Retry-After is honoured up to a minute.
-// Waiting ends at once when the call is cancelled. The error after the last
+// Waiting ends at once when the call is canceled. The error after the last
 // attempt is passed on unchanged.
 //
 // An answer that had begun is resumed where possible, because it was already shown:

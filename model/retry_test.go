@@ -27,7 +27,7 @@ func TestWhichErrorsAreRepeated(t *testing.T) {
 		{model.ModelNotFound, false},
 		{model.ContentFiltered, false},
 		{model.AllModelsUnavailable, false},
-		{model.Cancelled, false},
+		{model.Canceled, false},
 	} {
 		a := &attempts{outcomes: []outcome{refuses(tt.class), {text: "hi"}}}
 		text, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 1}}, in(""))
@@ -148,7 +148,7 @@ func TestWaitingEndsWithTheCall(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
 			return ctx, cancel
-		}, model.Cancelled, context.Canceled},
+		}, model.Canceled, context.Canceled},
 		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Second)
 		}, model.Timeout, context.DeadlineExceeded},

@@ -19,7 +19,7 @@ const DefaultIdleTimeout = 60 * time.Second
 var errSilent = errors.New("the stream was silent for too long")
 
 // Watched wraps an executor so that each of its streams ends: one that is silent
-// for too long is cancelled and fails with class Timeout, and one that stops
+// for too long is canceled and fails with class Timeout, and one that stops
 // without an end fails with class StreamInterrupted. Events after the end are
 // dropped. Every vendor stream passes through here, and NULs and invalid UTF-8 are
 // replaced.
@@ -113,7 +113,7 @@ type watch struct {
 const (
 	// waiting is a stream whose consumer is busy with an event.
 	waiting = -1
-	// silent is a stream that was cancelled because it was silent.
+	// silent is a stream that was canceled because it was silent.
 	silent = -2
 )
 
@@ -204,7 +204,7 @@ func (s *watch) timeLeft(now time.Time) (time.Duration, bool) {
 		at := s.deadline.Load()
 		switch at {
 		case silent:
-			return s.idle, true // it was cancelled and has not ended yet
+			return s.idle, true // it was canceled and has not ended yet
 		case waiting:
 			return s.idle, true
 		}

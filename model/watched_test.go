@@ -35,7 +35,7 @@ func (p paced) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Eve
 	}
 }
 
-func TestASilentStreamIsCancelled(t *testing.T) {
+func TestASilentStreamIsCanceled(t *testing.T) {
 	level := func(text string) model.Params { return model.Params{ReasoningEffort: &spec.Effort{Level: text}} }
 	const limit = 60 * time.Second
 	for name, tt := range map[string]struct {
@@ -106,7 +106,7 @@ func TestAStreamMayBeSilentForEver(t *testing.T) {
 	})
 }
 
-func TestACallThatIsCancelledIsNotTakenForSilent(t *testing.T) {
+func TestACallThatIsCanceledIsNotTakenForSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
@@ -118,7 +118,7 @@ func TestACallThatIsCancelledIsNotTakenForSilent(t *testing.T) {
 }
 
 func TestAStreamWithoutAnEnd(t *testing.T) {
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tt := range map[string]struct {
 		ctx  context.Context
@@ -127,7 +127,7 @@ func TestAStreamWithoutAnEnd(t *testing.T) {
 	}{
 		"nothing":   {t.Context(), play{}, model.StreamInterrupted},
 		"half":      {t.Context(), play{events: []model.Event{says("half")}}, model.StreamInterrupted},
-		"cancelled": {cancelled, play{}, model.Cancelled},
+		"cancelled": {canceled, play{}, model.Canceled},
 	} {
 		for idle := range time.Duration(2) {
 			_, err := ask(tt.ctx, watched(&played{plays: []play{tt.play}}, idle*time.Minute), &model.Request{})
@@ -167,7 +167,7 @@ func (mute) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event,
 	return func(func(model.Event, error) bool) { <-ctx.Done() }
 }
 
-func TestAStreamThatEndsWithoutAWordWhenItIsCancelled(t *testing.T) {
+func TestAStreamThatEndsWithoutAWordWhenItIsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := ask(t.Context(), watched(mute{}, time.Minute), &model.Request{})
 		if e := model.AsError(err); e.Class != model.Timeout || e.Message != "the stream was silent for 60s" {

@@ -159,10 +159,10 @@ type Turn interface {
 	// AfterInference its tool calls are not executed; in later phases the turn ends
 	// at the end of the step. Of several requests the first counts.
 	Stop(t event.Termination)
-	// HandOff asks for another agent to take over the conversation before the next
+	// Handoff asks for another agent to take over the conversation before the next
 	// step. A turn that ends before does not change hands. Of several requests the
 	// first counts.
-	HandOff(agentID string)
+	Handoff(agentID string)
 	// Emit appends an event to the turn's log, at once: a hook that fails later does
 	// not take it back. The events that begin and end a turn are the runtime's own
 	// and refused.

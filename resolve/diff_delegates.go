@@ -120,7 +120,7 @@ func (d *delegation) nextAgents(from *Explanation, first bool, toolID string) (i
 	for i := range from.Tools {
 		c := &from.Tools[i]
 		calls := c.Source.Kind == toolset.SourceDelegate
-		if !c.Offered() || !calls && (c.Source.Kind != toolset.SourceHandOff || first) {
+		if !c.Offered() || !calls && (c.Source.Kind != toolset.SourceHandoff || first) {
 			continue
 		}
 		if !first && (deniesDelegates(d.root, c.ID) || calls && toolID != "" && deniesDelegates(from, toolID)) {

@@ -166,7 +166,7 @@ func callable(t *testing.T, rev *registry.Revision, root string) map[string]bool
 			switch to := e.Source.Name; {
 			case e.Source.Kind == toolset.SourceDelegate && !slices.Contains(on, to):
 				visit(to, on)
-			case e.Source.Kind == toolset.SourceHandOff && len(chain) > 0: // the root's own ends what its rules are about
+			case e.Source.Kind == toolset.SourceHandoff && len(chain) > 0: // the root's own ends what its rules are about
 				visit(to, slices.Clone(chain))
 			}
 		}
@@ -195,13 +195,13 @@ func TestPropertyRulesOfAnAgentWidenIffADelegateGetsThrough(t *testing.T) {
 				delegates = some("delegates of "+id, ids[i+1:])
 			}
 			others := slices.DeleteFunc(slices.Clone(ids), func(o string) bool { return o == id })
-			handoffs := some("hand-offs of "+id, others)
+			handoffs := some("handoffs of "+id, others)
 			lacks := some("lacked by "+id, plain)
 			for _, to := range delegates {
 				led = append(led, agenttool.DelegateID(to))
 			}
 			for _, to := range handoffs {
-				led = append(led, agenttool.HandOffID(to))
+				led = append(led, agenttool.HandoffID(to))
 			}
 			set := func(a *spec.Agent) { a.Delegates, a.Handoffs, a.ExcludedTools = delegates, handoffs, lacks }
 			if i == 0 {

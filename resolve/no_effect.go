@@ -33,7 +33,7 @@ func (t *template) warnIneffective(rel, format string, args ...any) {
 	}
 }
 
-// warnFilteredAgents warns of delegates and hand-offs whose tools the catalog
+// warnFilteredAgents warns of delegates and handoffs whose tools the catalog
 // filters out.
 func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	for i, id := range m.agent.Delegates {
@@ -43,7 +43,7 @@ func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 		}
 	}
 	for i, id := range m.agent.Handoffs {
-		tool := agenttool.HandOffID(id)
+		tool := agenttool.HandoffID(id)
 		if m.isHidden(catalog, tool) && !slices.Contains(m.lost, tool) {
 			m.warnIneffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
 		}

@@ -119,11 +119,11 @@ func TestSettingsWithoutEffect(t *testing.T) {
 			[]draft{tool("wc"), agent("b"), agent("a", func(a *spec.Agent) { a.Delegates, a.AllowedTools = []string{"b"}, spec.Names{"wc"} })},
 			[]string{`no-effect: agents.a.delegates[0]: the catalog filters out "agent_run_b", the tool that calls agent "b"`},
 		},
-		"a hand-off that the catalog filters out": {
+		"a handoff that the catalog filters out": {
 			[]draft{tool("wc"), agent("b"), agent("a", func(a *spec.Agent) { a.Handoffs, a.ExcludedToolPatterns = []string{"b"}, spec.Names{"hand_off_*"} })},
 			[]string{`no-effect: agents.a.handoffs[0]: the catalog filters out "hand_off_to_b", the tool that hands over to agent "b"`},
 		},
-		"a limit of hand-offs without any": {
+		"a limit of handoffs without any": {
 			[]draft{agent("a", func(a *spec.Agent) { a.MaxHandoffs = new(2) })},
 			[]string{"no-effect: agents.a.max_handoffs: max_handoffs limits nothing: the agent has no handoffs"},
 		},

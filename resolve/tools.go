@@ -70,7 +70,7 @@ func (t *template) mergeTools() *merger {
 	}
 	for i, id := range t.agent.Handoffs {
 		if !slices.Contains(t.agent.Handoffs[:i], id) {
-			m.addHandOff(i, id)
+			m.addHandoff(i, id)
 		}
 	}
 	if t.env != nil {
@@ -105,26 +105,26 @@ func (m *merger) addDelegate(i int, id string) {
 	}
 }
 
-// addHandOff adds the tool that hands the conversation to another agent, which
+// addHandoff adds the tool that hands the conversation to another agent, which
 // has to run on the local loop, too.
-func (m *merger) addHandOff(i int, id string) {
+func (m *merger) addHandoff(i int, id string) {
 	path := m.pathOf(diag.Index("handoffs", i))
 	agent, ok := m.index.set.Agent(id)
 	m.dependOnAgent(onAgent, id, agent)
 	switch {
 	case !ok:
-		m.lost = append(m.lost, agenttool.HandOffID(id))
+		m.lost = append(m.lost, agenttool.HandoffID(id))
 		m.addError(m.index.agentNotFound(id, m.agent.ID, path))
 	case !agent.Local():
-		m.lost = append(m.lost, agenttool.HandOffID(id))
+		m.lost = append(m.lost, agenttool.HandoffID(id))
 		m.addError(diag.New(diag.RemoteNotLocal, path, "agent %q runs at an endpoint, so the conversation cannot be handed to it", id).
 			WithHint("make it a delegate").ForAgent(m.agent.ID))
 	case agent.ID == m.agent.ID:
-		m.lost = append(m.lost, agenttool.HandOffID(id))
+		m.lost = append(m.lost, agenttool.HandoffID(id))
 		m.addError(diag.New(diag.InvalidValue, path, "agent %q cannot hand the conversation to itself", id).ForAgent(m.agent.ID))
-	case m.claimID(agenttool.HandOffID(id), toolset.Source{Kind: toolset.SourceHandOff, Name: id}, path):
+	case m.claimID(agenttool.HandoffID(id), toolset.Source{Kind: toolset.SourceHandoff, Name: id}, path):
 		tool := m.index.handOff(id, agent)
-		m.addTool(agenttool.HandOffID(id), tool.entry, tool.found, path)
+		m.addTool(agenttool.HandoffID(id), tool.entry, tool.found, path)
 	}
 }
 
@@ -193,9 +193,9 @@ func (x *index) delegateTool(id string, agent *spec.Agent) *agentTool {
 // handOff returns the tool that hands the conversation to an agent, which is the
 // same for all that may do so.
 func (x *index) handOff(id string, agent *spec.Agent) *agentTool {
-	source := toolset.Source{Kind: toolset.SourceHandOff, Name: id}
-	return x.agentTool(source, agenttool.HandOffID(id), func() tools.Tool {
-		return &agenttool.HandOff{AgentID: id, Description: x.describeAgent(id, agent)}
+	source := toolset.Source{Kind: toolset.SourceHandoff, Name: id}
+	return x.agentTool(source, agenttool.HandoffID(id), func() tools.Tool {
+		return &agenttool.Handoff{AgentID: id, Description: x.describeAgent(id, agent)}
 	})
 }
 

@@ -198,7 +198,7 @@ func TestTheErrorOfARefusedDelegateIsTyped(t *testing.T) {
 	}
 }
 
-func TestCancellingATurnCancelsItsDelegates(t *testing.T) {
+func TestCancelingATurnCancelsItsDelegates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(map[string]event.Reason)
 		spy := turntest.Plugin(func(r *plugins.Registrar) {
@@ -232,7 +232,7 @@ func TestCancellingATurnCancelsItsDelegates(t *testing.T) {
 		if got.Status != event.StatusCanceled || !errors.Is(err, context.Canceled) || time.Since(begun) != 30*time.Second {
 			t.Errorf("the turn ended %s after %s with the error %v", got.Status, time.Since(begun), err)
 		}
-		want := map[string]event.Reason{"boss": event.Cancelled, "clerk": event.Cancelled, "intern": event.Cancelled}
+		want := map[string]event.Reason{"boss": event.Canceled, "clerk": event.Canceled, "intern": event.Canceled}
 		if diff := cmp.Diff(want, ended); diff != "" {
 			t.Error(diff)
 		}

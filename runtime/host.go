@@ -238,9 +238,9 @@ func (h *host) emitLast(data event.Data) (err error) {
 	return nil
 }
 
-// HandOff resolves the agent that takes over the conversation. It must run on the
+// Handoff resolves the agent that takes over the conversation. It must run on the
 // local loop, which has the conversation.
-func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
+func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
 	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{
 		LocalOnly: true, Variables: resolve.Variables{Fill: true, Values: h.variables, Inherited: true},
 	})

@@ -140,7 +140,7 @@ type course struct {
 	// answers say, for each time that the turn waits, how many of the open
 	// interactions are answered, from which one on; nil answers all.
 	answers []int
-	// cancelAt is the event at which it is cancelled; 0 never.
+	// cancelAt is the event at which it is canceled; 0 never.
 	cancelAt int
 }
 
@@ -193,7 +193,7 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, []event.Event
 	for turn := range 60 {
 		got, err := rt.Run(ctx, req, sink)
 		if got == nil && ctx.Err() != nil {
-			ctx = context.Background() // cancelled while it waits, it waits on
+			ctx = context.Background() // canceled while it waits, it waits on
 			got, err = rt.Run(ctx, req, sink)
 		}
 		if got == nil {
@@ -311,10 +311,10 @@ func TestATurnComesToTheSameHoweverItIsAnsweredAndStopped(t *testing.T) {
 	})
 }
 
-func TestATurnThatIsCancelledAnywhereEndsOnce(t *testing.T) {
+func TestATurnThatIsCanceledAnywhereEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, c := drawLife(t), drawCourse(t)
-		c.cancelAt = rapid.IntRange(1, 60).Draw(t, "cancelled at")
+		c.cancelAt = rapid.IntRange(1, 60).Draw(t, "canceled at")
 		got, log, err := l.activations(t, c)
 		checkLife(t, log)
 		turntest.CheckMessages(t, got.Messages)

@@ -181,9 +181,9 @@ func TestWhatAHookMayGetWrongEndsTheTurnOnce(t *testing.T) {
 		{"an unknown action", twice("test.unknown", 1), event.Failed, "no plugin handles the action"},
 		{"an unknown effect", func(p *plugins.PhaseContext) { p.Effect("test.unknown", nil) }, event.Failed, "no plugin handles the effect"},
 		{"an action that never stops", twice("test.again", 1), event.Failed, "keep scheduling actions"},
-		{"a hand-off to nobody", func(p *plugins.PhaseContext) { p.HandOff("nobody") }, event.Blocked, "nobody"},
-		{"a hand-off to nothing", func(p *plugins.PhaseContext) { p.HandOff("") }, event.NaturalEnd, ""},
-		{"a hand-off to itself", func(p *plugins.PhaseContext) { p.HandOff("clerk") }, event.NaturalEnd, ""},
+		{"a handoff to nobody", func(p *plugins.PhaseContext) { p.Handoff("nobody") }, event.Blocked, "nobody"},
+		{"a handoff to nothing", func(p *plugins.PhaseContext) { p.Handoff("") }, event.NaturalEnd, ""},
+		{"a handoff to itself", func(p *plugins.PhaseContext) { p.Handoff("clerk") }, event.NaturalEnd, ""},
 		{"a stop for nothing", func(p *plugins.PhaseContext) { p.Stop(event.Termination{}) }, event.NaturalEnd, ""},
 		{"the runtime's own events", func(p *plugins.PhaseContext) { p.Emit(&event.RunFinish{}); p.Emit(&event.RunStart{}); p.Emit(nil) }, event.NaturalEnd, ""},
 	} {

@@ -35,7 +35,7 @@ func TestEveryTurnEndsOnceAndAnswersItsCalls(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "answers") {
 			a := turntest.Answer{Text: rapid.SampledFrom([]string{"", "hm", "well"}).Draw(t, "text")}
 			if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
-				a.Err = &model.Error{Class: rapid.SampledFrom([]model.ErrorClass{model.Provider, model.Unauthorized, model.Cancelled}).Draw(t, "class")}
+				a.Err = &model.Error{Class: rapid.SampledFrom([]model.ErrorClass{model.Provider, model.Unauthorized, model.Canceled}).Draw(t, "class")}
 			}
 			for range rapid.IntRange(0, 4).Draw(t, "calls") {
 				a.Calls = append(a.Calls, model.ToolCall{
@@ -111,17 +111,17 @@ func play(t *rapid.T, agent spec.Agent, script []turntest.Answer, m mishap) {
 	if bad := got.Status == event.StatusFailed || got.Status == event.StatusCanceled; bad != (err != nil) {
 		t.Errorf("the turn ended %s with the error %v", got.Status, err)
 	}
-	if got.Status == event.StatusCanceled && ctx.Err() == nil && !cancelledByModel(script) {
-		t.Errorf("nobody cancelled the turn that ended by %+v", got.Termination)
+	if got.Status == event.StatusCanceled && ctx.Err() == nil && !canceledByModel(script) {
+		t.Errorf("nobody canceled the turn that ended by %+v", got.Termination)
 	}
 	if agent.Rounds() > 0 && got.Steps > agent.Rounds() {
 		t.Errorf("the turn took %d steps of %d", got.Steps, agent.Rounds())
 	}
 }
 
-func cancelledByModel(script []turntest.Answer) bool {
+func canceledByModel(script []turntest.Answer) bool {
 	for _, a := range script {
-		if e, ok := errors.AsType[*model.Error](a.Err); ok && e.Class == model.Cancelled {
+		if e, ok := errors.AsType[*model.Error](a.Err); ok && e.Class == model.Canceled {
 			return true
 		}
 	}

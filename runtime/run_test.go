@@ -63,7 +63,7 @@ func TestARequestThatCannotBeginHasNoEvents(t *testing.T) {
 			return ok && e.ID == "clark" && e.Nearest == "clerk"
 		}},
 		{"no input", t.Context(), runtime.Request{AgentID: "clerk"}, func(err error) bool { return errors.Is(err, runtime.ErrNoInput) }},
-		{"cancelled before", over, runtime.Prompt("clerk", "hello"), func(err error) bool { return errors.Is(err, context.Canceled) }},
+		{"canceled before", over, runtime.Prompt("clerk", "hello"), func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"too much for the backend", t.Context(), runtime.Request{
 			AgentID: "far", Input: []model.Message{model.User("again")}, History: []model.Message{model.User("before")},
 			Params: model.Params{Temperature: new(0.0)},
@@ -175,7 +175,7 @@ func TestATurnThatFailsGivesItsCause(t *testing.T) {
 	}
 }
 
-func TestACancelledTurn(t *testing.T) {
+func TestACanceledTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	exec := &turntest.Answerer{Answer: func(context.Context, string, int) turntest.Answer {
 		cancel()

@@ -62,7 +62,7 @@ func richState(t fataler) []byte {
 		t.Fatal(err)
 	}
 	s := got.State
-	s.HandOff, s.Continuations, s.Repairs = "other", 1, 1
+	s.Handoff, s.Continuations, s.Repairs = "other", 1, 1
 	s.Plugins.Actions = []execution.ScheduledAction{{Key: "nobody's", Payload: json.RawMessage(`1`)}}
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestTheStateOfATurnOutlivesWhatItNeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.HandOff = ""
+		s.Handoff = ""
 		return s
 	}
 	all := func(s *backend.State) (answers []interaction.Answer) {
@@ -234,7 +234,7 @@ func TestTheStateOfATurnOutlivesWhatItNeeds(t *testing.T) {
 	})
 	t.Run("the agent it goes to is gone", func(t *testing.T) {
 		s := state()
-		s.HandOff = "nobody"
+		s.Handoff = "nobody"
 		got, err := richRuntime(t, rich, turntest.Answer{Text: "{}"}).Run(t.Context(), req(s), nil)
 		if err == nil || got.Termination.Type != event.Blocked || got.Termination.Code != "hand_off" {
 			t.Errorf("it ended by %+v, %v", got.Termination, err)

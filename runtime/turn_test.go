@@ -164,9 +164,9 @@ func TestTheConversationChangesHands(t *testing.T) {
 	if asked.Messages[0].Text() != "billing" || asked.Messages[1].Text() != "my invoice" || len(asked.Messages) != 4 {
 		t.Errorf("the second agent was asked %+v", asked.Messages)
 	}
-	at := slices.IndexFunc(log.List, func(ev event.Event) bool { return ev.Data.Type() == event.TypeHandOff })
-	if at < 0 || *log.List[at].Data.(*event.HandOff) != (event.HandOff{From: "front", To: "billing", Count: 1}) {
-		t.Error("no event tells of the hand-off")
+	at := slices.IndexFunc(log.List, func(ev event.Event) bool { return ev.Data.Type() == event.TypeHandoff })
+	if at < 0 || *log.List[at].Data.(*event.Handoff) != (event.Handoff{From: "front", To: "billing", Count: 1}) {
+		t.Error("no event tells of the handoff")
 	}
 }
 
@@ -190,7 +190,7 @@ func TestAgentsCannotHandEachOtherTheConversationForEver(t *testing.T) {
 	}
 	count := 0
 	for i := range log.List {
-		if log.List[i].Data.Type() == event.TypeHandOff {
+		if log.List[i].Data.Type() == event.TypeHandoff {
 			count++
 		}
 	}

@@ -140,7 +140,7 @@ func TestWhatAVendorRefusesIsAskedAgainIfThatHelps(t *testing.T) {
 							t.Errorf("%d requests, want %d", requests, want)
 						}
 						if waits {
-							if got.Termination.Type != event.Cancelled || waited(log) != 3000 {
+							if got.Termination.Type != event.Canceled || waited(log) != 3000 {
 								t.Errorf("it waits %d ms and ended by %+v", waited(log), got.Termination)
 							}
 							return

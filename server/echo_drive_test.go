@@ -92,7 +92,7 @@ func TestAFourthSurfaceIsATranslation(t *testing.T) {
 	r = echoing(t) // whose agent has not said all that it has to say
 	again := r.waiting(t, r.told(t, "desk", "POST /echo", `{"agent":"clerk","text":"go"}`, http.StatusOK).ID)
 	if ended := r.told(t, "desk", "DELETE /echo/"+again.ID, "", http.StatusOK); ended.State != "canceled" {
-		t.Errorf("a turn that is cancelled is %+v", ended)
+		t.Errorf("a turn that is canceled is %+v", ended)
 	}
 }
 

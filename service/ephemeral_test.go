@@ -200,7 +200,7 @@ func TestToolsOfTurnsAreEncryptedInTheStore(t *testing.T) {
 	}
 }
 
-func TestACancelledTurnDoesNotWaitForItsTools(t *testing.T) {
+func TestACanceledTurnDoesNotWaitForItsTools(t *testing.T) {
 	began := make(chan struct{})
 	shop := &workshop{make: func(ctx context.Context) error {
 		close(began)

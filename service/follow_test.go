@@ -35,7 +35,7 @@ func (r *readings) Events(ctx context.Context, turnID string, after uint64, limi
 }
 
 // TestWhoFollowsATurnIsToldThatNothingHappens follows a turn that nobody works on,
-// and is cancelled in the end.
+// and is canceled in the end.
 func TestWhoFollowsATurnIsToldThatNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "walker"})))

@@ -25,7 +25,7 @@ func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn
 
 // RunTurn makes a turn and returns it once it has ended, or waits for a person.
 // Its events go to the sink, which may be nil. When ctx ends first, the turn is
-// cancelled, unless it was made, or has become, one in the background.
+// canceled, unless it was made, or has become, one in the background.
 func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink event.Sink) (*Turn, error) {
 	made, err := s.CreateTurn(ctx, caller, req)
 	if err != nil {

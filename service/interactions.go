@@ -51,7 +51,7 @@ func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.I
 //
 // The errors are a *NotFoundError, a *interaction.AnswerError for an answer that
 // does not fit what is asked, a *store.ConflictError for a different answer, and
-// a *store.StateError for an interaction that was cancelled.
+// a *store.StateError for an interaction that was canceled.
 func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID string, answer interaction.Answer) (*Interaction, error) {
 	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {

@@ -162,7 +162,7 @@ func TestAnyBytesOfAPeerGiveTheSameTurnInEachStore(t *testing.T) {
 }
 
 // settledStory returns what became of a turn, and its events. One that waits is
-// cancelled.
+// canceled.
 func settledStory(t testing.TB, s *service.Service, id string) string {
 	t.Helper()
 	var asked string

@@ -258,7 +258,7 @@ func TestADeletedSessionTakesItsTurnsWithIt(t *testing.T) {
 	}
 }
 
-func TestWhoseCallerIsGoneIsCancelledUnlessItRunsInTheBackground(t *testing.T) {
+func TestWhoseCallerIsGoneIsCanceledUnlessItRunsInTheBackground(t *testing.T) {
 	rt, begun := stuck(t)
 	s := serve(t, rt)
 	for name, c := range map[string]struct {

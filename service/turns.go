@@ -78,7 +78,7 @@ func (s *Service) TurnInput(ctx context.Context, caller Caller, id string) ([]mo
 // CancelTurn ends a live turn, wherever it runs; a turn that has ended stays as
 // it is. The turn that is returned is never live.
 func (s *Service) CancelTurn(ctx context.Context, caller Caller, id, reason string) (*Turn, error) {
-	return s.endTurn(ctx, caller, id, event.Termination{Type: event.Cancelled, Detail: reason})
+	return s.endTurn(ctx, caller, id, event.Termination{Type: event.Canceled, Detail: reason})
 }
 
 // DetachTurn lets a turn go on whatever becomes of the caller that waits for it.

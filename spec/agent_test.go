@@ -257,10 +257,10 @@ func TestTheLimitsOfAnAgentHaveDefaults(t *testing.T) {
 	t.Parallel()
 	var a spec.Agent
 	if a.Rounds() != 16 || a.ContinuationRetries() != 2 || a.HandoffLimit() != 8 || !a.Local() {
-		t.Errorf("rounds %d, continuation retries %d, hand-offs %d, local %v", a.Rounds(), a.ContinuationRetries(), a.HandoffLimit(), a.Local())
+		t.Errorf("rounds %d, continuation retries %d, handoffs %d, local %v", a.Rounds(), a.ContinuationRetries(), a.HandoffLimit(), a.Local())
 	}
 	a = spec.Agent{MaxRounds: new(0), MaxContinuationRetries: new(0), MaxHandoffs: new(0), Endpoint: &spec.Endpoint{}}
 	if a.Rounds() != 0 || a.ContinuationRetries() != 0 || a.HandoffLimit() != 0 || a.Local() {
-		t.Errorf("rounds %d, continuation retries %d, hand-offs %d, local %v", a.Rounds(), a.ContinuationRetries(), a.HandoffLimit(), a.Local())
+		t.Errorf("rounds %d, continuation retries %d, handoffs %d, local %v", a.Rounds(), a.ContinuationRetries(), a.HandoffLimit(), a.Local())
 	}
 }

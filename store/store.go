@@ -126,7 +126,7 @@ type Interactions interface {
 	// AnswerInteraction answers a pending interaction. A turn that waits becomes
 	// pending and is admitted when there is room. The same answer again returns
 	// the interaction as it is; a different one gives a *ConflictError, and an
-	// interaction that was cancelled a *StateError.
+	// interaction that was canceled a *StateError.
 	AnswerInteraction(ctx context.Context, r *Answer) (*Interaction, error)
 }
 

@@ -33,9 +33,9 @@ const (
 	keyContentCut   = attribute.Key("agentruntime.content.truncated")
 	eventRetry      = "agentruntime.retry"
 	eventReset      = "agentruntime.stream_reset"
-	eventHandOff    = "agentruntime.hand_off"
+	eventHandoff    = "agentruntime.hand_off"
 	stepSpan        = "step"
-	errorCancelled  = "cancelled"
+	errorCanceled   = "cancelled"
 	errorTool       = "tool_error"
 	defaultToolType = "function"
 	toolSpanPrefix  = "execute_tool "

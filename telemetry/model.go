@@ -222,7 +222,7 @@ func errorType(err error) string {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return errorCancelled
+		return errorCanceled
 	case errors.Is(err, context.DeadlineExceeded):
 		return string(model.Timeout)
 	default:

@@ -128,7 +128,7 @@ func TestAFailedTurnSaysByWhatItFailed(t *testing.T) {
 		{"an error without a class", event.Termination{Type: event.Failed}, "error", codes.Error},
 		{"a gate", event.Termination{Type: event.Blocked, Code: "permission"}, "blocked", codes.Error},
 		{"a budget", event.Termination{Type: event.BudgetExceeded, Code: "tokens"}, "budget_exceeded", codes.Error},
-		{"its caller", event.Termination{Type: event.Cancelled}, "cancelled", codes.Unset},
+		{"its caller", event.Termination{Type: event.Canceled}, "cancelled", codes.Unset},
 		{"nothing", event.Termination{Type: event.NaturalEnd}, "", codes.Unset},
 		{"a question", event.Termination{Type: event.Suspended}, "", codes.Unset},
 	} {
@@ -160,7 +160,7 @@ func TestAFailedCallSaysByWhatItFailed(t *testing.T) {
 		{context.DeadlineExceeded, "timeout", codes.Error},
 		{errors.New("x"), "_OTHER", codes.Error},
 		{context.Canceled, "cancelled", codes.Unset},
-		{&model.Error{Class: model.Cancelled}, "cancelled", codes.Unset},
+		{&model.Error{Class: model.Canceled}, "cancelled", codes.Unset},
 	} {
 		w := newWatch(t, Settings{})
 		ctx, turn := w.StartTurn(t.Context(), aTurn)
@@ -200,7 +200,7 @@ func TestWhatHappensToAnAnswerIsAnEventOfItsCall(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t, Settings{})
 	ctx, turn := w.StartTurn(t.Context(), aTurn)
-	turn.HandOff("expert")
+	turn.Handoff("expert")
 	_, call := turn.StartModel(ctx, anInference)
 	call.Observe(&model.Event{Type: model.EventRetry, Retry: aRetry})
 	call.Observe(&model.Event{Type: model.EventReset, Delta: answerText})
@@ -221,7 +221,7 @@ func TestWhatHappensToAnAnswerIsAnEventOfItsCall(t *testing.T) {
 	if got := attributesOf(s)["agentruntime.model.retries"]; got != "1" {
 		t.Errorf("%s retries", got)
 	}
-	if events := w.span("invoke_agent helper").Events; len(events) != 1 || events[0].Name != eventHandOff {
+	if events := w.span("invoke_agent helper").Events; len(events) != 1 || events[0].Name != eventHandoff {
 		t.Errorf("the turn's events are %v", events)
 	}
 }
@@ -294,7 +294,7 @@ func TestNoTelemetryCostsNothing(t *testing.T) {
 	allocated := testing.AllocsPerRun(100, func() {
 		bareTurn(ctx, none)
 		none.Resolved(ctx, "helper", time.Second, "")
-		TurnFromContext(ctx).HandOff("expert")
+		TurnFromContext(ctx).Handoff("expert")
 	})
 	if allocated != 0 {
 		t.Errorf("%v allocations", allocated)
@@ -310,7 +310,7 @@ func TestToolsOfAStepMayBeCalledAtTheSameTime(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			ctx, call := TurnFromContext(ctx).StartTool(ctx, aToolCall)
-			TurnFromContext(ctx).HandOff("expert")
+			TurnFromContext(ctx).Handoff("expert")
 			call.End(ToolOutcome{Outcome: event.CallSucceeded})
 		})
 	}

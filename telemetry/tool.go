@@ -20,7 +20,7 @@ type ToolCall struct {
 	// Type is function, extension or datastore; empty is function.
 	Type string
 	// Effect is the class of the tool's effect, and Source what gave the agent
-	// the tool: global, delegate, hand-off or plugin. Either may be empty.
+	// the tool: global, delegate, handoff or plugin. Either may be empty.
 	Effect string
 	Source string
 	// AgentID is the agent that calls; empty is that of the turn.
@@ -33,7 +33,7 @@ type ToolCall struct {
 // ToolOutcome is what a tool call came to.
 type ToolOutcome struct {
 	Outcome event.CallOutcome
-	// Failure is why the outcome is failed, such as timeout or cancelled; empty is
+	// Failure is why the outcome is failed, such as timeout or canceled; empty is
 	// tool_error, an error that the tool returned.
 	Failure string
 	// Result is what the model reads. It is read only when content is captured.

@@ -122,17 +122,17 @@ func TurnFromContext(ctx context.Context) *TurnSpan {
 	return nil
 }
 
-// HandOff records that another agent has the conversation from now on.
-func (s *TurnSpan) HandOff(agentID string) {
+// Handoff records that another agent has the conversation from now on.
+func (s *TurnSpan) Handoff(agentID string) {
 	if s != nil && s.span != nil {
-		s.span.AddEvent(eventHandOff, trace.WithAttributes(semconv.GenAIAgentID(agentID)))
+		s.span.AddEvent(eventHandoff, trace.WithAttributes(semconv.GenAIAgentID(agentID)))
 	}
 }
 
 // End ends the span. A turn ends once: what comes later changes nothing. Turns
 // that failed have the status Error, with the code of their termination in
-// error.type, or its type where it has no code; those that were cancelled have
-// error.type cancelled, and no status.
+// error.type, or its type where it has no code; those that were canceled have
+// error.type canceled, and no status.
 func (s *TurnSpan) End(o TurnOutcome) {
 	if s == nil || s.ended.Swap(true) {
 		return
@@ -173,7 +173,7 @@ func (s *TurnSpan) setAttributes(o *TurnOutcome, failure string) {
 func turnFailure(status event.Status, end *event.Termination) string {
 	switch {
 	case status == event.StatusCanceled:
-		return errorCancelled
+		return errorCanceled
 	case status != event.StatusFailed:
 		return ""
 	case end.Type == event.Failed && end.Code != "":
@@ -192,7 +192,7 @@ func (t *Telemetry) setFailure(span trace.Span, attributes []attribute.KeyValue,
 	if failure == "" {
 		return attributes
 	}
-	if failure != errorCancelled {
+	if failure != errorCanceled {
 		text := failure
 		if err != nil && t.content != nil {
 			text = t.content.redactText(err.Error())

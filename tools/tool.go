@@ -26,7 +26,7 @@ const DefaultTimeout = 60 * time.Second
 //
 // Descriptor is called when a revision is published and must return the same
 // at every call. Call is called from many goroutines at once; ctx ends when
-// the call's time is up or the turn is cancelled. An error, a panic or a
+// the call's time is up or the turn is canceled. An error, a panic or a
 // timeout becomes a result that tells the model what went wrong; it never
 // fails the turn. A Tool that also implements Checker is checked first.
 type Tool interface {
@@ -128,10 +128,10 @@ type Host interface {
 	// ends with the call at the latest, whatever the context. An error means
 	// that the agent could not be started.
 	Delegate(ctx context.Context, req DelegateRequest) (*DelegateResult, error)
-	// HandOff lets another agent take over the conversation when the step is
+	// Handoff lets another agent take over the conversation when the step is
 	// over; of several requests in a step the first counts. An error means that
 	// the conversation cannot go there.
-	HandOff(ctx context.Context, agentID string) error
+	Handoff(ctx context.Context, agentID string) error
 }
 
 // Result is what a call came to.

@@ -57,7 +57,7 @@ func TestATurnThatIsGivenUpEndsAtThePeerToo(t *testing.T) {
 				close(givenUp)
 			}()
 			res, err := r.run(ctx)
-			if got := termination(res, err); got.Type != event.Cancelled || !errors.Is(err, context.Canceled) {
+			if got := termination(res, err); got.Type != event.Canceled || !errors.Is(err, context.Canceled) {
 				t.Errorf("it ends by %+v", got)
 			}
 			calls := r.script.Got(peertest.MethodCancel)

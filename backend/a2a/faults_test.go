@@ -126,7 +126,7 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "the task is rejected", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(peertest.Task(a2a.TaskStateRejected, ""))}}, want: failed(client.CodeRemoteRejected), calls: map[string]int{peertest.MethodStream: 1}},
 		{name: "the peer cancels the task", replies: map[string][]peertest.Reply{
-			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "lunch"))}}, want: event.Termination{Type: event.Cancelled}},
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "lunch"))}}, want: event.Termination{Type: event.Canceled}},
 		{name: "it ends after a message alone", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(&a2a.Message{ID: "m", ContextID: peertest.ContextID, Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("all of it")}})}},
 			want: ended, answer: "all of it"},

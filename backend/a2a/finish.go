@@ -30,7 +30,7 @@ func (t *turn) finishStep() (event.Termination, error) {
 	t.endStep()
 	err = x.Verdict()
 	if canceled, ok := errors.AsType[*exchange.CanceledError](err); ok {
-		return event.Termination{Type: event.Cancelled, Detail: canceled.Error()}, nil
+		return event.Termination{Type: event.Canceled, Detail: canceled.Error()}, nil
 	}
 	if err != nil {
 		return event.Termination{}, err

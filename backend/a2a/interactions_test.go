@@ -214,7 +214,7 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 			tt.answer.Target = request.ID
 			r.next(state, tt.answer)
 			res, err := r.run(t.Context())
-			if got := termination(res, err); got.Type != event.Cancelled || got.Detail == "" || res.State != nil {
+			if got := termination(res, err); got.Type != event.Canceled || got.Detail == "" || res.State != nil {
 				t.Errorf("it ends by %+v", got)
 			}
 			if sends, cancels := len(r.script.Got(peertest.MethodStream)), len(r.script.Got(peertest.MethodCancel)); sends != 1 || cancels != 1 {

@@ -253,7 +253,7 @@ func TestACancelReachesTheJavaScriptAgent(t *testing.T) {
 				if _, err := s.CancelTurn(t.Context(), alice, turn.ID, "changed my mind"); err != nil {
 					t.Fatal(err)
 				}
-				if got := ended(t, s, turn.ID); got.Termination.Type != event.Cancelled {
+				if got := ended(t, s, turn.ID); got.Termination.Type != event.Canceled {
 					t.Errorf("the turn ended with %+v", got.Termination)
 				}
 				p.AwaitTask("canceled", task)
@@ -352,7 +352,7 @@ func TestACancelThatRacesTheEndOfATaskEndsTheTurn(t *testing.T) {
 			racers.Wait()
 			switch got := ended(t, s, turn.ID); {
 			case got.Termination.Type == event.NaturalEnd && got.Response == "0;":
-			case got.Termination.Type == event.Cancelled && err == nil:
+			case got.Termination.Type == event.Canceled && err == nil:
 			default:
 				t.Errorf("the turn ended with %+v: %q, %v", got.Termination, got.Response, err)
 			}

@@ -255,7 +255,7 @@ func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 		defer w.mu.Unlock()
 		ended := termination(res, err)
 		outcome := map[a2a.TaskState]string{
-			peertest.Completed: string(event.NaturalEnd), a2a.TaskStateCanceled: string(event.Cancelled),
+			peertest.Completed: string(event.NaturalEnd), a2a.TaskStateCanceled: string(event.Canceled),
 			a2a.TaskStateFailed: client.CodeRemoteFailed, a2a.TaskStateRejected: client.CodeRemoteRejected,
 		}[w.end]
 		if string(ended.Type) != outcome && ended.Code != outcome {

@@ -123,7 +123,7 @@ func TestACancelReachesThePythonAgent(t *testing.T) {
 		if _, err := s.CancelTurn(t.Context(), alice, turn.ID, "changed my mind"); err != nil {
 			t.Fatal(err)
 		}
-		if got := ended(t, s, turn.ID); got.Termination.Type != event.Cancelled {
+		if got := ended(t, s, turn.ID); got.Termination.Type != event.Canceled {
 			t.Errorf("the turn ended with %+v", got.Termination)
 		}
 		p.AwaitTask("canceled", task)

@@ -72,7 +72,7 @@ func (t *turn) runExchange(ctx context.Context) (termination event.Termination, 
 	}
 	if said.refused {
 		t.exchange.Abandon(ctx)
-		return event.Termination{Type: event.Cancelled, Detail: said.reason}, nil
+		return event.Termination{Type: event.Canceled, Detail: said.reason}, nil
 	}
 	leave, err := t.peer.Enter(ctx)
 	if err != nil {

@@ -169,7 +169,7 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 					}
 				}
 				res, err = r.run(ctx)
-				if got := termination(res, err); got.Type != event.Cancelled {
+				if got := termination(res, err); got.Type != event.Canceled {
 					t.Errorf("it ends by %+v", got)
 				}
 				last, ok := r.host.events[len(r.host.events)-2].(*event.ActivitySnapshot)

@@ -39,7 +39,7 @@ func TestAnAnswerWithoutEndIsGivenUp(t *testing.T) {
 		"reasoning":        forever(t, nil, model.Event{Type: model.EventReasoning, Delta: kilo}),
 		"closed reasoning": forever(t, nil, model.Event{Type: model.EventReasoningEncrypted, Delta: "x"}),
 		"arguments":        forever(t, []model.Event{begin}, model.Event{Type: model.EventToolCallDelta, Delta: kilo}),
-		"cancelled calls":  forever(t, []model.Event{begin}, model.Event{Type: model.EventToolCallCancel, Delta: kilo}),
+		"canceled calls":   forever(t, []model.Event{begin}, model.Event{Type: model.EventToolCallCancel, Delta: kilo}),
 		"who serves":       forever(t, nil, model.Event{Type: model.EventServed, ID: kilo}),
 		"calls": func(_ context.Context, yield func(model.Event, error) bool) {
 			for i := 0; yield(model.Event{Type: model.EventToolCallStart, Index: i, Name: "x"}, nil); i++ {

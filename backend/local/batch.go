@@ -129,7 +129,7 @@ func (b *batch) awaitCalls() {
 		case n.delegated != nil:
 			b.addDelegate(c, n.delegated)
 		case n.handOff != nil:
-			n.handOff.answer <- b.askHandOff(c, n.handOff.agent)
+			n.handOff.answer <- b.askHandoff(c, n.handOff.agent)
 		case c.phase != callRunning: // sent after the call was abandoned or suspended
 		case n.data != nil:
 			b.host.Emit(n.data)
@@ -167,7 +167,7 @@ func failureOf(ended error) string {
 	case errors.Is(ended, context.DeadlineExceeded):
 		return string(model.Timeout)
 	default:
-		return string(model.Cancelled)
+		return string(model.Canceled)
 	}
 }
 
@@ -190,20 +190,20 @@ func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	b.stats.Cost += r.Cost.Amount
 }
 
-// askHandOff notes that another agent takes over when the step is over.
-func (b *batch) askHandOff(c *call, agent string) error {
-	if err := b.mayHandOff(agent); err != nil {
+// askHandoff notes that another agent takes over when the step is over.
+func (b *batch) askHandoff(c *call, agent string) error {
+	if err := b.mayHandoff(agent); err != nil {
 		return err
 	}
 	if b.handOff == "" {
 		b.handOff = agent
-		c.ensureAftermath().HandOff = agent
+		c.ensureAftermath().Handoff = agent
 	}
 	return nil
 }
 
 // close stops listening to the calls. Those that still run, because taking in
-// what one of them told panicked, are cancelled.
+// what one of them told panicked, are canceled.
 func (b *batch) close() {
 	b.closeInbox()
 	for _, c := range b.calls {

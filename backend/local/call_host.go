@@ -135,8 +135,8 @@ func (h *callHost) KeepArtifact(a tools.Artifact) (string, error) {
 	return id, err
 }
 
-// HandOff asks for another agent to take over.
-func (h *callHost) HandOff(ctx context.Context, agentID string) error {
+// Handoff asks for another agent to take over.
+func (h *callHost) Handoff(ctx context.Context, agentID string) error {
 	if h.over.Load() {
 		return fmt.Errorf("hand off to agent %s: %w", agentID, errCallOver)
 	}

@@ -31,7 +31,7 @@ func TestModelErrors(t *testing.T) {
 		{"not found", &model.Error{Class: model.ModelNotFound}, event.Failed, "model_not_found"},
 		{"filtered", &model.Error{Class: model.ContentFiltered}, event.Failed, "content_filtered"},
 		{"no model", &model.Error{Class: model.AllModelsUnavailable}, event.Failed, "all_models_unavailable"},
-		{"cancelled", &model.Error{Class: model.Cancelled}, event.Cancelled, ""},
+		{"cancelled", &model.Error{Class: model.Canceled}, event.Canceled, ""},
 		{"of no class", plain, event.Failed, "provider"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,13 +167,13 @@ func TestAPanicWhileAnEventIsEmittedFailsTheTurn(t *testing.T) {
 }
 
 func TestAPanicWhileAnEventIsEmittedCancelsTheCallsThatRun(t *testing.T) {
-	cancelled := make(chan struct{})
+	canceled := make(chan struct{})
 	got := stage{
 		model: says(asks("", call("waits"), call("talks")), text("done")),
 		tools: map[string]tools.Tool{
 			"waits": like(tools.Descriptor{Timeout: tools.NoTimeout}, func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 				<-ctx.Done()
-				close(cancelled)
+				close(canceled)
 				return tools.Result{}, ctx.Err()
 			}),
 			"talks": does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
@@ -187,6 +187,6 @@ func TestAPanicWhileAnEventIsEmittedCancelsTheCallsThatRun(t *testing.T) {
 			}
 		},
 	}.play(t)
-	<-cancelled
+	<-canceled
 	got.ends(t, event.Failed, backend.CodePanic)
 }

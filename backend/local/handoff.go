@@ -11,27 +11,27 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// CodeHandOff is the code of a turn that is blocked because the conversation
+// CodeHandoff is the code of a turn that is blocked because the conversation
 // cannot go where it was sent.
-const CodeHandOff = "hand_off"
+const CodeHandoff = "hand_off"
 
-// HandOffLimitError reports that the conversation changed hands too often.
-type HandOffLimitError struct {
+// HandoffLimitError reports that the conversation changed hands too often.
+type HandoffLimitError struct {
 	// Agent is the agent that was to take over.
 	Agent string
 	Limit int
 }
 
 // Error names the agent and the limit.
-func (e *HandOffLimitError) Error() string {
+func (e *HandoffLimitError) Error() string {
 	return fmt.Sprintf("the conversation does not go to agent %s: it may change hands %d times in a turn", e.Agent, e.Limit)
 }
 
-// mayHandOff returns why the conversation cannot change hands again. The limit
+// mayHandoff returns why the conversation cannot change hands again. The limit
 // is that of the agent that gives it away.
-func (t *turn) mayHandOff(agentID string) error {
+func (t *turn) mayHandoff(agentID string) error {
 	if limit := t.agent.HandoffLimit(); t.stats.Handoffs >= limit {
-		return &HandOffLimitError{Agent: agentID, Limit: limit}
+		return &HandoffLimitError{Agent: agentID, Limit: limit}
 	}
 	return nil
 }
@@ -46,17 +46,17 @@ func (t *turn) changeHands(ctx context.Context) (stepResult, error) {
 		if to == t.agent.ID {
 			continue
 		}
-		if err := t.mayHandOff(to); err != nil {
+		if err := t.mayHandoff(to); err != nil {
 			return handOffFailed(err), nil
 		}
-		agent, env, err := t.host.HandOff(ctx, to)
+		agent, env, err := t.host.Handoff(ctx, to)
 		if err != nil {
 			return handOffFailed(err), nil
 		}
 		if err := t.handTo(ctx, agent, env); err != nil {
 			return stepResult{}, err
 		}
-		if t.stop != nil { // by one of the phases around the hand-off
+		if t.stop != nil { // by one of the phases around the handoff
 			return endTurn(*t.stop), nil
 		}
 	}
@@ -85,8 +85,8 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 	t.stats.Handoffs++
 	t.syncHookView()
 	t.replacePrompt()
-	t.span.HandOff(agent.ID)
-	t.host.Emit(&event.HandOff{From: from, To: agent.ID, Count: t.stats.Handoffs})
+	t.span.Handoff(agent.ID)
+	t.host.Emit(&event.Handoff{From: from, To: agent.ID, Count: t.stats.Handoffs})
 	return t.enterAgent(ctx)
 }
 
@@ -94,7 +94,7 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 // another one takes over. Handoffs that these phases ask for are ignored.
 func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
 	c := &t.engine.Context
-	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandOff, Detail: "agent " + to.ID + " takes over"}
+	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandoff, Detail: "agent " + to.ID + " takes over"}
 	leave := func(ctx context.Context) error { return t.engine.Leave(ctx, env.Env) }
 	err := t.runHooks(ctx, plugins.RunEnd, leave)
 	c.Termination = nil
@@ -107,7 +107,7 @@ func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.Envi
 }
 
 func handOffFailed(err error) stepResult {
-	return endTurn(event.Termination{Type: event.Blocked, Code: CodeHandOff, Detail: "the hand-off failed: " + err.Error()})
+	return endTurn(event.Termination{Type: event.Blocked, Code: CodeHandoff, Detail: "the handoff failed: " + err.Error()})
 }
 
 // replacePrompt puts the prompt of the agent that took over at the start of the

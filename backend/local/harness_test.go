@@ -35,7 +35,7 @@ type stage struct {
 	pool    bool
 	// delegate answers Host.Delegate.
 	delegate func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
-	// handOff answers Host.HandOff.
+	// handOff answers Host.Handoff.
 	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error)
 	// sees receives every event as it is emitted; unheard keeps none.
 	sees    func(event.Data)
@@ -132,7 +132,7 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	return h.stage.delegate(ctx, req)
 }
 
-func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
+func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
 	return h.stage.handOff(ctx, agentID)
 }
 
@@ -373,7 +373,7 @@ func (s *scene) ends(t *testing.T, reason event.Reason, code string) {
 	if s.Termination.Type != reason || s.Termination.Code != code {
 		t.Errorf("the turn ended by %+v (error %v), want %s %s", s.Termination, s.err, reason, code)
 	}
-	if failed := reason == event.Failed || reason == event.Cancelled; failed != (s.err != nil) {
+	if failed := reason == event.Failed || reason == event.Canceled; failed != (s.err != nil) {
 		t.Errorf("the turn ended by %s with the error %v", reason, s.err)
 	}
 }

@@ -99,7 +99,7 @@ func commit(p *plugins.PhaseContext, what string, cancel func()) error {
 	case "cancel":
 		cancel()
 	default:
-		p.HandOff(what)
+		p.Handoff(what)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ type lifecycleHost struct {
 	resolve func(agent string) (*spec.Agent, *backend.Environment)
 }
 
-func (h lifecycleHost) HandOff(_ context.Context, agent string) (*spec.Agent, *backend.Environment, error) {
+func (h lifecycleHost) Handoff(_ context.Context, agent string) (*spec.Agent, *backend.Environment, error) {
 	if agent == "gone" {
 		return nil, nil, errors.New("there is no such agent")
 	}
@@ -244,7 +244,7 @@ func (c *course) broken() string {
 	return ""
 }
 
-// TestPropertyThePhasesAtTheEndsArePaired runs turns with random hand-offs, waits,
+// TestPropertyThePhasesAtTheEndsArePaired runs turns with random handoffs, waits,
 // stops of the worker, failures, panics and cancels, in every phase.
 func TestPropertyThePhasesAtTheEndsArePaired(t *testing.T) {
 	t.Parallel()
@@ -270,8 +270,8 @@ func TestPropertyThePhasesAtTheEndsArePaired(t *testing.T) {
 	})
 }
 
-// TestPhasesOfAHandOff has a plugin that both agents have, and one of each alone.
-func TestPhasesOfAHandOff(t *testing.T) {
+// TestPhasesOfAHandoff has a plugin that both agents have, and one of each alone.
+func TestPhasesOfAHandoff(t *testing.T) {
 	t.Parallel()
 	c := &course{
 		loads:   map[string][]string{"a": {"both", "old"}, "b": {"new", "both"}},

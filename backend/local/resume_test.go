@@ -284,7 +284,7 @@ func TestATurnThatIsGivenUpWhileItWaitsGivesEveryCallAResult(t *testing.T) {
 	cancel()
 	s.job = func(j *backend.Job) { j.State = first.State }
 	second := s.playIn(ctx, t)
-	if second.Termination.Type != event.Cancelled || !errors.Is(second.err, context.Canceled) {
+	if second.Termination.Type != event.Canceled || !errors.Is(second.err, context.Canceled) {
 		t.Errorf("it ended by %+v, %v", second.Termination, second.err)
 	}
 	second.checkWhole(t)

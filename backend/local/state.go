@@ -22,7 +22,7 @@ func (t *turn) currentState() *backend.State {
 		Response: t.response, FinishReason: t.reason,
 		Messages: slices.Clip(t.transcript[t.first:]), Plugins: t.engine.Export(),
 		Notes: t.notes, WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
-		HandOff: t.handOff, Journal: slices.Clone(t.journal), Answered: maps.Clone(t.resolved),
+		Handoff: t.handOff, Journal: slices.Clone(t.journal), Answered: maps.Clone(t.resolved),
 		InStep: t.inStep && len(t.calls) > 0,
 	}
 	if s.InStep && t.stop != nil {
@@ -60,7 +60,7 @@ func (t *turn) restoreState(s *backend.State) error {
 	t.transcript = append(t.transcript, s.Messages...)
 	t.kept = kept{
 		response: s.Response, reason: s.FinishReason, notes: slices.Clip(s.Notes), withoutTools: s.WithoutTools,
-		continuations: s.Continuations, repairs: s.Repairs, handOff: s.HandOff,
+		continuations: s.Continuations, repairs: s.Repairs, handOff: s.Handoff,
 		journal: journalOf(s), resolved: maps.Clone(s.Answered),
 	}
 	t.inStep = s.InStep

@@ -135,11 +135,11 @@ func TestATurnThatIsGivenUp(t *testing.T) {
 		{"in a stream that does not care", stage{model: says(endless)}, after + 2*time.Second, nil},
 		{"in a later stream", stage{model: says(first, silent), tools: map[string]tools.Tool{"x": answers("ok")}}, after, []string{"c ok", "d ok"}},
 		{"in a tool", stage{model: says(first), tools: map[string]tools.Tool{"x": obeys(time.Minute)}}, after,
-			[]string{"c! tool x was cancelled", "d! tool x was cancelled"}},
+			[]string{"c! tool x was canceled", "d! tool x was canceled"}},
 		{"in a tool that does not care", stage{model: says(first), tools: map[string]tools.Tool{"x": ignores(time.Minute, time.Hour)}}, after + 500*time.Millisecond,
-			[]string{"c! tool x was cancelled", "d! tool x was cancelled"}},
+			[]string{"c! tool x was canceled", "d! tool x was canceled"}},
 		{"in the first of two tools", stage{model: says(first), agent: spec.Agent{ToolExecution: spec.Sequential}, tools: map[string]tools.Tool{"x": obeys(time.Minute)}}, after,
-			[]string{"c! tool x was cancelled", "d! [Tool execution was interrupted]"}},
+			[]string{"c! tool x was canceled", "d! [Tool execution was interrupted]"}},
 		{"in the first of two serial tools", stage{model: says(first), tools: map[string]tools.Tool{"x": like(tools.Descriptor{Serial: true},
 			func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 				<-ctx.Done()
@@ -192,7 +192,7 @@ func TestATurnThatIsGivenUp(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(after, func() { cancel(why) })
 				got := play(t, ctx, why)
-				want := event.Termination{Type: event.Cancelled, Detail: "context canceled: the user left"}
+				want := event.Termination{Type: event.Canceled, Detail: "context canceled: the user left"}
 				if diff := cmp.Diff(want, got.Termination); diff != "" {
 					t.Error(diff)
 				}
@@ -219,7 +219,7 @@ func TestATurnThatIsGivenUpBeforeItBegins(t *testing.T) {
 	cancel()
 	s := stage{model: says(text("done"))}
 	got := s.playIn(ctx, t)
-	got.ends(t, event.Cancelled, "")
+	got.ends(t, event.Canceled, "")
 	if got.Termination.Detail != "" || len(got.events) != 0 || len(s.model.requests) != 0 {
 		t.Errorf("it ended by %+v after %d events and %d requests", got.Termination, len(got.events), len(s.model.requests))
 	}

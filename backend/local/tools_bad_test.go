@@ -178,7 +178,7 @@ func TestWhatAToolAsksOfItsHostWhenItsCallIsOverIsRefused(t *testing.T) {
 					var said []string
 					c.Host.Progress("psst")
 					_, err := c.Host.Delegate(context.Background(), tools.DelegateRequest{AgentID: "z"})
-					said = append(said, fmt.Sprint(err), fmt.Sprint(c.Host.HandOff(context.Background(), "z")))
+					said = append(said, fmt.Sprint(err), fmt.Sprint(c.Host.Handoff(context.Background(), "z")))
 					heard <- said
 				}()
 				return tools.TextResult("ran"), nil
@@ -203,7 +203,7 @@ func TestWhatAToolAsksOfItsHostWhenItsCallIsOverIsRefused(t *testing.T) {
 		t.Errorf("the results are %q", got.results())
 	}
 	host.Progress("psst")
-	if err := host.HandOff(t.Context(), "z"); err == nil {
+	if err := host.Handoff(t.Context(), "z"); err == nil {
 		t.Error("the turn is over and changes hands")
 	}
 	for _, d := range got.events {
@@ -227,7 +227,7 @@ func TestAToolMayTalkFromManyGoroutines(t *testing.T) {
 						if _, err := c.Host.Delegate(ctx, tools.DelegateRequest{AgentID: "z", Prompt: "p"}); err != nil {
 							t.Error(err)
 						}
-						_ = c.Host.HandOff(ctx, "tester")
+						_ = c.Host.Handoff(ctx, "tester")
 					})
 				}
 				all.Wait()

@@ -153,7 +153,7 @@ func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle)
 	if stop := t.engine.StopRequest(); t.stop == nil {
 		t.stop = stop
 	}
-	if to := t.engine.HandOffRequest(); to != "" && t.handOff == "" {
+	if to := t.engine.HandoffRequest(); to != "" && t.handOff == "" {
 		t.handOff = to
 	}
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {

@@ -156,7 +156,7 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 		return []draft{{typ: TypeInteractionResolved, data: answeredData{ID: d.TargetID, Action: d.Action, Resolution: d.Result}}}
 	case *event.RunWaiting:
 		return []draft{{typ: TypeTurnWaiting, data: d, display: turnDisplay("waiting for input")}}
-	case *event.HandOff:
+	case *event.Handoff:
 		return []draft{{typ: TypeHandoff, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "handoff", Text: d.From + " → " + d.To}}}
 	case *event.Artifact:
 		return []draft{{typ: TypeArtifact, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "artifact", Text: d.Name, Ref: d.ID}}}

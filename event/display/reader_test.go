@@ -71,7 +71,7 @@ func TestTheEventsOfATurn(t *testing.T) {
 		&event.ToolCallDone{ID: "c1", Name: "pay", Outcome: event.CallSucceeded, Result: event.ToolResult{Content: []event.Content{{Type: "text", Text: `{"paid": true}`}}}},
 		&event.StepEnd{Step: 1},
 		&event.ContextTrimmed{Dropped: 2},
-		&event.HandOff{From: "clerk", To: "boss", Count: 1},
+		&event.Handoff{From: "clerk", To: "boss", Count: 1},
 		&event.Artifact{ID: "a1", Name: "bill"},
 		&event.TextDelta{Delta: "Done."},
 		&event.InferenceComplete{Model: "x"},
@@ -127,8 +127,8 @@ func TestHowATurnEndsIsShown(t *testing.T) {
 		want string
 	}{
 		"by itself":        {event.Termination{Type: event.NaturalEnd}, `turn.completed`},
-		"by its caller":    {event.Termination{Type: event.Cancelled, Detail: "enough"}, `turn.canceled status/canceled turn enough`},
-		"without a reason": {event.Termination{Type: event.Cancelled}, `turn.canceled status/canceled turn canceled`},
+		"by its caller":    {event.Termination{Type: event.Canceled, Detail: "enough"}, `turn.canceled status/canceled turn enough`},
+		"without a reason": {event.Termination{Type: event.Canceled}, `turn.canceled status/canceled turn canceled`},
 		"by an error":      {event.Termination{Type: event.Failed, Code: "rate_limited", Detail: "try later"}, `turn.failed error/failed turn try later`},
 		"by a budget":      {event.Termination{Type: event.BudgetExceeded, Code: "tokens"}, `turn.failed error/failed turn budget_exceeded: tokens`},
 	} {

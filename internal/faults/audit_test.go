@@ -23,7 +23,7 @@ type audit struct {
 	calls map[string]map[string]*trace
 
 	// What was counted.
-	turns, succeeded, cancelled, events, seen, takenOver, indeterminate, repeated int
+	turns, succeeded, canceled, events, seen, takenOver, indeterminate, repeated int
 }
 
 // trace is what the witness knows of a call.
@@ -158,10 +158,10 @@ func (a *audit) turn(ctx context.Context, turn *store.Turn) {
 	switch {
 	case turn.Status == store.Succeeded && known.ended != store.Canceled:
 		a.succeeded++
-	case turn.Status == store.Canceled && known.cancelled:
-		a.cancelled++
+	case turn.Status == store.Canceled && known.canceled:
+		a.canceled++
 	default:
-		a.t.Errorf("turn %s is %s (asked to be cancelled: %t, answered: %s): %s", turn.ID, turn.Status, known.cancelled, known.ended, turn.Result)
+		a.t.Errorf("turn %s is %s (asked to be canceled: %t, answered: %s): %s", turn.ID, turn.Status, known.canceled, known.ended, turn.Result)
 	}
 	records, err := a.log(ctx, turn.ID)
 	if err != nil {
@@ -344,6 +344,6 @@ func keyIn(r *model.ToolResult, tool string) string {
 
 // String is the report.
 func (a *audit) String() string {
-	return fmt.Sprintf("%d turns (%d succeeded, %d cancelled), %d events (%d seen by readers), %d runs taken up again, %d calls repeated, %d calls indeterminate",
-		a.turns, a.succeeded, a.cancelled, a.events, a.seen, a.takenOver, a.repeated, a.indeterminate)
+	return fmt.Sprintf("%d turns (%d succeeded, %d canceled), %d events (%d seen by readers), %d runs taken up again, %d calls repeated, %d calls indeterminate",
+		a.turns, a.succeeded, a.canceled, a.events, a.seen, a.takenOver, a.repeated, a.indeterminate)
 }

@@ -39,7 +39,7 @@ func TestATurnIsFollowedAndAnsweredThroughAnotherReplica(t *testing.T) {
 	}
 }
 
-func TestATurnIsCancelledThroughAnotherReplicaWhileItsToolIsSilent(t *testing.T) {
+func TestATurnIsCanceledThroughAnotherReplicaWhileItsToolIsSilent(t *testing.T) {
 	t.Parallel()
 	p, load, looks := pair(t)
 	load.make(t.Context(), "session", plan{Turn: "silent", Steps: [][]string{{hang}}}, true)

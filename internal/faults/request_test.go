@@ -101,7 +101,7 @@ func (d direct) do(ctx context.Context, r request) (store.Status, error) {
 	}
 }
 
-// answer answers an interaction, unless its turn was cancelled.
+// answer answers an interaction, unless its turn was canceled.
 func (d direct) answer(ctx context.Context, r request) (store.Status, error) {
 	_, err := d.AnswerInteraction(ctx, alice, r.Turn, decision(r.Target, r.Approve))
 	if err == nil || errors.As(err, new(*store.StateError)) {

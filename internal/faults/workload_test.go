@@ -31,10 +31,10 @@ type watched struct {
 	plan plan
 	// seen are the events by seq, of any reader.
 	seen map[uint64]sighting
-	// cancelled is set if a cancel was requested, and ended with what state that
+	// canceled is set if a cancel was requested, and ended with what state that
 	// was answered.
-	cancelled bool
-	ended     store.Status
+	canceled bool
+	ended    store.Status
 	// refused is set if the person approves nothing.
 	refused bool
 }
@@ -197,7 +197,7 @@ func (w *workload) saw(after uint64, s *sighting) {
 
 func (w *workload) cancel(ctx context.Context, id string) {
 	w.mu.Lock()
-	w.turns[id].cancelled = true
+	w.turns[id].canceled = true
 	w.mu.Unlock()
 	status, err := w.status(ctx, request{Do: cancelTurn, Turn: id})
 	if err != nil {

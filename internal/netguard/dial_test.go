@@ -110,7 +110,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := mustGuard(t, "localhost").DialContext(ctx, "tcp", "localhost:1"); !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v, want it to be cancelled", err)
+		t.Errorf("error is %v, want it to be canceled", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 		return model.Provider
 	}
 	switch {
-	case status >= http.StatusInternalServerError || status == statusCancelled:
+	case status >= http.StatusInternalServerError || status == statusCanceled:
 		return model.Provider
 	case r.blamesKey():
 		return model.Unauthorized
@@ -57,8 +57,8 @@ func (r *refusal) errorClass() model.ErrorClass {
 	}
 }
 
-// statusCancelled is the vendor's status for a request that it abandoned.
-const statusCancelled = 499
+// statusCanceled is the vendor's status for a request that it abandoned.
+const statusCanceled = 499
 
 // effectiveStatus returns the HTTP status, or the one that an error tells
 // which came with success.

@@ -264,7 +264,7 @@ func TestAPlayerEndsWithItsContext(t *testing.T) {
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := take(stopped, p, ask("Hi"))
-	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Class != model.Cancelled {
+	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Class != model.Canceled {
 		t.Errorf("it fails with %v", err)
 	}
 }

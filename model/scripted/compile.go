@@ -328,7 +328,7 @@ func cutEvents(events []model.Event, n int) []model.Event {
 var errorClasses = []model.ErrorClass{
 	model.Provider, model.RateLimited, model.Overloaded, model.Timeout, model.StreamInterrupted,
 	model.ContextOverflow, model.InvalidRequest, model.Unauthorized, model.ModelNotFound,
-	model.ContentFiltered, model.AllModelsUnavailable, model.Cancelled,
+	model.ContentFiltered, model.AllModelsUnavailable, model.Canceled,
 }
 
 func (c *compiler) checkFailure(in *Failure, path string) {

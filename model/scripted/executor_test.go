@@ -191,11 +191,11 @@ func TestDelaysEndWithTheContext(t *testing.T) {
 		end   func(context.Context) (context.Context, context.CancelFunc)
 		class model.ErrorClass
 	}{
-		"cancelled before the first byte": {scripted.Reply{Text: "a", Delay: time.Hour}, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		"canceled before the first byte": {scripted.Reply{Text: "a", Delay: time.Hour}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
 			return ctx, cancel
-		}, model.Cancelled},
+		}, model.Canceled},
 		"deadline between deltas": {scripted.Reply{Text: "ab", Chunks: 2, ChunkDelay: time.Hour}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Second)
 		}, model.Timeout},
@@ -220,13 +220,13 @@ func TestDelaysEndWithTheContext(t *testing.T) {
 	}
 }
 
-func TestCancelledWithoutDelay(t *testing.T) {
+func TestCanceledWithoutDelay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, script := range []scripted.Script{{}, {Replies: []scripted.Reply{{Text: "a"}}}} {
 		_, err := collect(t, newExecutor(t, script).Stream(ctx, &model.Request{Messages: []model.Message{model.User("go")}}))
-		if model.AsError(err).Class != model.Cancelled {
+		if model.AsError(err).Class != model.Canceled {
 			t.Errorf("got %v", err)
 		}
 	}

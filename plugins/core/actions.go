@@ -26,10 +26,10 @@ const (
 	// of several actions add up, and an excluded one stays excluded. Its
 	// payload is a []string.
 	IncludeOnlyTools = "include_only_tools"
-	// HandOff lets another agent take over the conversation when the step is
+	// Handoff lets another agent take over the conversation when the step is
 	// over, unless the turn is, too; of several the first counts. Its payload is
 	// the agent's id, a string.
-	HandOff = "hand_off"
+	Handoff = "hand_off"
 )
 
 // Override is the payload of SetInferenceOverride.
@@ -73,7 +73,7 @@ var loopActions = []struct {
 	{SetInferenceOverride, plugins.BeforeInference, plugins.HandlerOf(setOverride)},
 	{ExcludeTool, plugins.BeforeInference, plugins.HandlerOf(excludeTool)},
 	{IncludeOnlyTools, plugins.BeforeInference, plugins.HandlerOf(includeOnly)},
-	{HandOff, plugins.StepEnd, plugins.HandlerOf(handOff)},
+	{Handoff, plugins.StepEnd, plugins.HandlerOf(handOff)},
 }
 
 func setOverride(_ context.Context, p *plugins.PhaseContext, o Override) error {
@@ -96,6 +96,6 @@ func includeOnly(_ context.Context, p *plugins.PhaseContext, ids []string) error
 }
 
 func handOff(_ context.Context, p *plugins.PhaseContext, agentID string) error {
-	p.HandOff(agentID)
+	p.Handoff(agentID)
 	return nil
 }

@@ -148,7 +148,7 @@ func TestActionsOutliveAStop(t *testing.T) {
 			p.Schedule(core.ExcludeTool, "out")
 			p.Schedule(core.IncludeOnlyTools, []string{"in", "out"})
 			p.Schedule(core.RemoveContextMessage, "gone")
-			p.Schedule(core.HandOff, "helper")
+			p.Schedule(core.Handoff, "helper")
 			return nil
 		})
 	})
@@ -173,7 +173,7 @@ func TestActionsOutliveAStop(t *testing.T) {
 	if !e.Request.Offers("in") || e.Request.Offers("out") || e.Request.Offers("other") {
 		t.Error("the wrong tools are offered")
 	}
-	if to := e.HandOffRequest(); to != "helper" {
+	if to := e.HandoffRequest(); to != "helper" {
 		t.Errorf("it hands off to %q", to)
 	}
 }

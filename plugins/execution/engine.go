@@ -136,9 +136,9 @@ func (e *Engine) StopRequest() *event.Termination {
 	return stop
 }
 
-// HandOffRequest returns and clears the id of the agent that a plugin asked to take
+// HandoffRequest returns and clears the id of the agent that a plugin asked to take
 // over, or "".
-func (e *Engine) HandOffRequest() string {
+func (e *Engine) HandoffRequest() string {
 	agent := e.handOff
 	e.handOff = ""
 	return agent

@@ -17,8 +17,8 @@ import (
 //	Activate  RunStart  … steps …  RunEnd  Deactivate
 //
 // Activate and Deactivate belong to the plugins that one Register call made:
-// each resolve makes new ones, so a hand-off and a resumption begin with
-// Activate and a hand-off and a suspension end with Deactivate. RunStart and
+// each resolve makes new ones, so a handoff and a resumption begin with
+// Activate and a handoff and a suspension end with Deactivate. RunStart and
 // RunEnd belong to the turn, whichever agent has the conversation: the state
 // records which plugins are between the two.
 

@@ -23,8 +23,8 @@ type State struct {
 	Actions []ScheduledAction `json:"actions,omitempty"`
 	// Request is what was made of the next request already.
 	Request *plugins.RequestPlan `json:"request,omitempty"`
-	// HandOff is the agent that was asked to take over.
-	HandOff string `json:"hand_off,omitempty"`
+	// Handoff is the agent that was asked to take over.
+	Handoff string `json:"hand_off,omitempty"`
 	// Answers are those to interactions of the calls of the current step.
 	Answers []Answered `json:"answers,omitempty"`
 	// Begun are the plugins between RunStart and RunEnd.
@@ -84,7 +84,7 @@ func (e *Engine) encodeStaged() error {
 func (e *Engine) Export() State {
 	s := State{
 		Run: maps.Clone(e.unknown.run), Session: maps.Clone(e.unknown.session), Written: slices.Clone(e.unknown.written),
-		HandOff: e.handOff, Answers: slices.Clone(e.answers), Begun: slices.Clip(e.begun),
+		Handoff: e.handOff, Answers: slices.Clone(e.answers), Begun: slices.Clip(e.begun),
 	}
 	for key, v := range e.state {
 		if key.Scope() == plugins.ScopeSession {
@@ -154,7 +154,7 @@ func (e *Engine) Restore(s State) error {
 	if s.Request != nil {
 		e.Request = *s.Request
 	}
-	e.handOff, e.answers, e.begun = s.HandOff, slices.Clone(s.Answers), slices.Clip(s.Begun)
+	e.handOff, e.answers, e.begun = s.Handoff, slices.Clone(s.Answers), slices.Clip(s.Begun)
 	return nil
 }
 

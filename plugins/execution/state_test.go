@@ -69,7 +69,7 @@ func TestPropertyARestoredEngineBehavesLikeTheOneBefore(t *testing.T) {
 			case 3, 4:
 				p.Schedule("later", entry{At: at, Deep: []string{"x"}})
 			case 5:
-				p.HandOff(fmt.Sprint("agent", at))
+				p.Handoff(fmt.Sprint("agent", at))
 			default:
 				p.Request().Exclude = append(p.Request().Exclude, fmt.Sprint(at))
 			}
@@ -97,7 +97,7 @@ func TestPropertyARestoredEngineBehavesLikeTheOneBefore(t *testing.T) {
 				rt.Fatalf("after %d phases (-whole +in parts):\n%s", i+1, diff)
 			}
 		}
-		if a, b := whole.HandOffRequest(), parts.HandOffRequest(); a != b {
+		if a, b := whole.HandoffRequest(), parts.HandoffRequest(); a != b {
 			rt.Fatalf("the whole hands off to %q, the parts to %q", a, b)
 		}
 	})
@@ -340,10 +340,10 @@ func TestPayloadsAreTyped(t *testing.T) {
 	}
 }
 
-func TestTheFirstHandOffCountsAndIsTakenOnce(t *testing.T) {
+func TestTheFirstHandoffCountsAndIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	asks := func(agent string) plugins.Hook {
-		return func(_ context.Context, p *plugins.PhaseContext) error { p.HandOff(agent); return nil }
+		return func(_ context.Context, p *plugins.PhaseContext) error { p.Handoff(agent); return nil }
 	}
 	world := func(r *plugins.Registrar) {
 		r.Hook(plugins.StepStart, asks("first"))
@@ -356,10 +356,10 @@ func TestTheFirstHandOffCountsAndIsTakenOnce(t *testing.T) {
 	run(t, e, plugins.StepStart)
 	run(t, e, plugins.StepEnd)
 	e = restored(t, e, world)
-	if a, b := e.HandOffRequest(), e.HandOffRequest(); a != "first" || b != "" {
+	if a, b := e.HandoffRequest(), e.HandoffRequest(); a != "first" || b != "" {
 		t.Errorf("the engine hands off to %q, then %q", a, b)
 	}
-	if err := e.Run(t.Context(), plugins.RunEnd); err == nil || e.HandOffRequest() != "" {
+	if err := e.Run(t.Context(), plugins.RunEnd); err == nil || e.HandoffRequest() != "" {
 		t.Error("a phase that failed hands off")
 	}
 }

@@ -29,8 +29,8 @@ func (t turn) Stop(end event.Termination) {
 	}
 }
 
-// HandOff stages a hand-off.
-func (t turn) HandOff(agentID string) {
+// Handoff stages a handoff.
+func (t turn) Handoff(agentID string) {
 	if t.engine.staged.handOff == "" {
 		t.engine.staged.handOff = agentID
 	}

@@ -66,7 +66,7 @@ func TestTheEndOfATaskIsToldInPlainWords(t *testing.T) {
 	for want, why := range map[string]event.Termination{
 		"": {Type: event.NaturalEnd},
 		"the agent was stopped before it gave its answer: max_rounds": {Type: event.Stopped, Code: "max_rounds", Detail: "secret"},
-		"the task was cancelled":                       {Type: event.Cancelled, Detail: "secret"},
+		"the task was canceled":                        {Type: event.Canceled, Detail: "secret"},
 		"the task needed more than it may use: tokens": {Type: event.BudgetExceeded, Code: "tokens"},
 		"the agent may not do what the task needs":     {Type: event.Blocked, Detail: "secret"},
 		"nobody answered in time":                      {Type: event.Failed, Code: service.CodeInteractionTimeout},

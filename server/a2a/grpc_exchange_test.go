@@ -86,7 +86,7 @@ func TestAGRPCRequestThatItsClientEndsHasTheStatusOfThat(t *testing.T) {
 	}
 }
 
-// endSoon returns a context that is cancelled when the request has begun.
+// endSoon returns a context that is canceled when the request has begun.
 func endSoon(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	time.AfterFunc(requestTime, cancel)

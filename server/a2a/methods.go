@@ -27,7 +27,7 @@ func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.
 }
 
 // CancelTask ends a task at once, wherever it is worked on. One that was
-// cancelled already is returned as it is.
+// canceled already is returned as it is.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
 	defer h.server.guardMethod(ctx, "CancelTask", &err)
 	c, err := h.admitRequest(ctx)
@@ -39,7 +39,7 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_
 		return nil, err
 	}
 	if turn.Status.Live() {
-		if turn, err = c.service.CancelTurn(ctx, c.caller, turn.ID, "its caller cancelled it"); err != nil {
+		if turn, err = c.service.CancelTurn(ctx, c.caller, turn.ID, "its caller canceled it"); err != nil {
 			return nil, err
 		}
 	}

@@ -158,7 +158,7 @@ func TestATaskThatWasBegunOnOneReplicaIsFollowedOnAnotherWhenTheFirstIsKilled(t 
 	}
 }
 
-func TestATaskIsCancelledThroughAnotherReplica(t *testing.T) {
+func TestATaskIsCanceledThroughAnotherReplica(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t)
 	url, _ := launchReplica(t, dsn)
@@ -175,15 +175,15 @@ func TestATaskIsCancelledThroughAnotherReplica(t *testing.T) {
 		l, err := subscribe(t.Context(), first, task, func(*listener) {})
 		atFirst <- end{l, err}
 	}()
-	cancelled := false
+	canceled := false
 	l, err := subscribe(t.Context(), second, task, func(l *listener) {
-		if cancelled || l.text == "" {
+		if canceled || l.text == "" {
 			return
 		}
-		cancelled = true
+		canceled = true
 		got, err := second.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: task})
 		if err != nil || got.Status.State != a2a.TaskStateCanceled {
-			t.Errorf("the cancelled task is %+v, %v", got, err)
+			t.Errorf("the canceled task is %+v, %v", got, err)
 		}
 	})
 	for where, e := range map[string]end{"second": {l, err}, "first": <-atFirst} {
@@ -201,7 +201,7 @@ func TestATaskIsCancelledThroughAnotherReplica(t *testing.T) {
 			t.Errorf("the %s replica has %+v, %v", where, got, err)
 		}
 		if again, err := client.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: task}); err != nil || again.Status.State != a2a.TaskStateCanceled {
-			t.Errorf("the %s replica answers %+v, %v when it is cancelled again", where, again, err)
+			t.Errorf("the %s replica answers %+v, %v when it is canceled again", where, again, err)
 		}
 	}
 }

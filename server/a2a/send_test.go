@@ -161,7 +161,7 @@ func TestCancelEndsATaskAtOnce(t *testing.T) {
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		task := send(t, c, atOnce(user("slow")))
-		for range 2 { // the second finds it cancelled
+		for range 2 { // the second finds it canceled
 			got, err := c.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: task.ID})
 			if err != nil || got.Status.State != a2a.TaskStateCanceled {
 				t.Fatalf("%s: the task is %+v, %v", over, got, err)
@@ -169,7 +169,7 @@ func TestCancelEndsATaskAtOnce(t *testing.T) {
 		}
 		done := send(t, c, request(user("hello")))
 		if _, err := c.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: done.ID}); err == nil {
-			t.Errorf("%s: a task that has ended is cancelled", over)
+			t.Errorf("%s: a task that has ended is canceled", over)
 		}
 	}
 }

@@ -142,8 +142,8 @@ func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 		text = "the agent was stopped before it gave its answer: " + plainWord(why.Code)
 	case why.Status() == event.StatusSucceeded:
 		return nil
-	case why.Type == event.Cancelled:
-		text = "the task was cancelled"
+	case why.Type == event.Canceled:
+		text = "the task was canceled"
 	case why.Type == event.BudgetExceeded:
 		text = "the task needed more than it may use: " + plainWord(why.Code)
 	case why.Type == event.Blocked:

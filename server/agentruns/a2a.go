@@ -233,7 +233,7 @@ func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 	case runError:
 		return nil, &rpcError{Code: rpcRunFailed, Message: p.Error, Data: map[string]any{"code": p.Code, "mantyx": used}}
 	default:
-		return nil, &rpcError{Code: rpcRunFailed, Message: "the run was cancelled", Data: map[string]any{"code": typeCancelled}}
+		return nil, &rpcError{Code: rpcRunFailed, Message: "the run was canceled", Data: map[string]any{"code": typeCanceled}}
 	}
 }
 

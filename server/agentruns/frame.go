@@ -49,7 +49,7 @@ const (
 	typeToolBudgetExceeded = "tool_budget_exceeded"
 	typeResult             = "result"
 	typeError              = "error"
-	typeCancelled          = "cancelled"
+	typeCanceled           = "cancelled"
 )
 
 // modelUsed names a model in the terminal events.
@@ -63,7 +63,7 @@ type modelUsed struct {
 // isTerminal reports whether a run ends with the event.
 func (f *frame) isTerminal() bool {
 	switch f.Type {
-	case typeResult, typeError, typeCancelled:
+	case typeResult, typeError, typeCanceled:
 		return true
 	default:
 		return false
@@ -196,7 +196,7 @@ type (
 		Retryable    bool    `json:"retryable"`
 		usage
 	}
-	cancelled struct {
+	canceled struct {
 		Reason string `json:"reason"`
 	}
 )
@@ -261,7 +261,7 @@ func (loopDetected) eventKind() string        { return typeLoopDetected }
 func (toolBudgetExceeded) eventKind() string  { return typeToolBudgetExceeded }
 func (runResult) eventKind() string           { return typeResult }
 func (runError) eventKind() string            { return typeError }
-func (cancelled) eventKind() string           { return typeCancelled }
+func (canceled) eventKind() string            { return typeCanceled }
 
 // echoText returns a text as events repeat it.
 func echoText(text string) string {

@@ -40,7 +40,7 @@ func TestNoEventIsLargerThanAFrame(t *testing.T) {
 			&event.RunFinish{Result: &event.Output{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
 			&event.RunFinish{Result: &event.Output{Response: text}, FinishReason: maxTokens, Termination: event.Termination{Type: event.NaturalEnd}},
 			&event.RunFinish{Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: text}},
-			&event.RunFinish{Termination: event.Termination{Type: event.Cancelled}},
+			&event.RunFinish{Termination: event.Termination{Type: event.Canceled}},
 		}
 		tr, seen := newTranslator(facts), map[string]bool{}
 		for i, data := range append(hugeLog(text), ends...) {

@@ -27,7 +27,7 @@ var payloadFields = map[string]string{
 	typeToolBudgetExceeded: "callIndex maxCalls tool",
 	typeResult:             "model ok subtype tokens turns | error text",
 	typeError:              "code error errorClass model retryable tokens turns | finishReason partialText subtype",
-	typeCancelled:          "reason",
+	typeCanceled:           "reason",
 }
 
 // checkPayloads fails the test if an event has other fields than it should, or if a
@@ -66,7 +66,7 @@ func checkPayloads(t *testing.T, list []wireEvent) {
 				t.Errorf("%s of %v comes ahead of its message", ev.eventKind(), d["toolUseId"])
 			}
 		}
-		terminal := slices.Contains([]string{typeResult, typeError, typeCancelled}, ev.eventKind())
+		terminal := slices.Contains([]string{typeResult, typeError, typeCanceled}, ev.eventKind())
 		if terminal != (i == len(list)-1) {
 			t.Errorf("event %d of %d is a %s", i+1, len(list), ev.eventKind())
 		}
@@ -171,8 +171,8 @@ func TestWhatGuardsTell(t *testing.T) {
 	}
 }
 
-// TestACancelledRunTellsNothingMore cancels runs that work, wait and are queued.
-func TestACancelledRunTellsNothingMore(t *testing.T) {
+// TestACanceledRunTellsNothingMore cancels runs that work, wait and are queued.
+func TestACanceledRunTellsNothingMore(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	id := w.begin("hang", bothRefs)

@@ -50,7 +50,7 @@ const (
 	statusRunning   = "running"
 	statusSucceeded = "succeeded"
 	statusFailed    = "failed"
-	statusCancelled = "cancelled"
+	statusCanceled  = "cancelled"
 )
 
 func (r *runRecord) runFacts() runFacts {
@@ -236,7 +236,7 @@ func (c *call) cancelRun() error {
 	if err != nil {
 		return err
 	}
-	found.Turn, err = c.settings.Service.CancelTurn(ctx, c.caller, found.ID, "the client cancelled the run")
+	found.Turn, err = c.settings.Service.CancelTurn(ctx, c.caller, found.ID, "the client canceled the run")
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (r *run) runStatus() string {
 	case service.Failed:
 		return statusFailed
 	case service.Canceled:
-		return statusCancelled
+		return statusCanceled
 	default:
 		return statusRunning
 	}

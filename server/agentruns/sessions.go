@@ -110,7 +110,7 @@ func (c *call) sendMessage() error {
 }
 
 // endSession ends a session: it takes no more messages, and those under way are
-// cancelled. It can still be read.
+// canceled. It can still be read.
 func (c *call) endSession() error {
 	ctx := c.r.Context()
 	found, err := c.getSession(ctx)

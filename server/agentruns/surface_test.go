@@ -105,7 +105,7 @@ func TestAStrictServerWantsAResultOrAnError(t *testing.T) {
 	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/cancel", "")
 }
 
-func TestACancelledRun(t *testing.T) {
+func TestACanceledRun(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	id, call := w.waiting(lookRef)

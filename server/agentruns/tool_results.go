@@ -76,7 +76,7 @@ func (c *call) toolResult() error {
 		return err
 	}
 	if !found.Status.Live() {
-		// The client could not know yet that somebody cancelled the run.
+		// The client could not know yet that somebody canceled the run.
 		if found.Status == service.Canceled && wasAsked && asked.State == service.InteractionCanceled {
 			return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 		}

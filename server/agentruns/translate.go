@@ -259,8 +259,8 @@ func (t *translator) finishPayload(d *event.RunFinish) payload {
 	used := usage{Tokens: tokensOf(spent), Turns: turns, Model: t.model}
 	t.used = used
 	switch why := &d.Termination; {
-	case why.Type == event.Cancelled:
-		return cancelled{Reason: "user"}
+	case why.Type == event.Canceled:
+		return canceled{Reason: "user"}
 	case why.Code == string(spec.StopMaxRounds) && (why.Type == event.BudgetExceeded || why.Type == event.Stopped):
 		return runResult{Subtype: "error_max_tool_turns", Error: "the run used up its tool turns", usage: used}
 	case why.Status() == event.StatusSucceeded && d.FinishReason == maxTokens:

@@ -111,7 +111,7 @@ func TestWhatALogBecomes(t *testing.T) {
 		"a loop without names": {[]event.Data{&event.LoopDetected{Count: 3}}, []string{`loop_detected {"consecutiveCount":3,"hardCutoff":false,"tools":[]}`}},
 		"an end within":        {[]event.Data{end(event.Termination{Type: event.Failed, Code: "panic", Detail: "secret"})}, []string{`error {"error":"The run failed","code":"unknown","errorClass":"unknown","retryable":false`}},
 		"time":                 {[]event.Data{end(event.Termination{Type: event.BudgetExceeded, Code: "duration"})}, []string{`error {"error":"The run failed","code":"upstream_deadline","errorClass":"upstream_deadline","retryable":true`}},
-		"enough":               {[]event.Data{end(event.Termination{Type: event.Cancelled})}, []string{`cancelled {"reason":"user"}`}},
+		"enough":               {[]event.Data{end(event.Termination{Type: event.Canceled})}, []string{`cancelled {"reason":"user"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := told(t, tt.log); !reflect.DeepEqual(got, tt.want) {

@@ -51,7 +51,7 @@ func TestATurnIsMadeFollowedAndReadBack(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := c.CancelTurn(t.Context(), "t1", ""); err != nil {
-		t.Errorf("one that has ended is cancelled: %v", err)
+		t.Errorf("one that has ended is canceled: %v", err)
 	}
 }
 

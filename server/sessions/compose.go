@@ -102,7 +102,7 @@ func agentToolIDs(agent *spec.Agent) []string {
 		ids = append(ids, agenttool.DelegateID(id))
 	}
 	for _, id := range agent.Handoffs {
-		ids = append(ids, agenttool.HandOffID(id))
+		ids = append(ids, agenttool.HandoffID(id))
 	}
 	return ids
 }

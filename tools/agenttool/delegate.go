@@ -1,5 +1,5 @@
 // Package agenttool holds the tools that lead to other agents: a delegate calls
-// one, and a hand-off lets one take over the conversation.
+// one, and a handoff lets one take over the conversation.
 package agenttool
 
 import (

@@ -11,27 +11,27 @@ import (
 // another agent.
 const HandoffPrefix = "hand_off_to_"
 
-// HandOffID returns the id of the tool that hands the conversation to an agent.
+// HandoffID returns the id of the tool that hands the conversation to an agent.
 // It is made as DelegateID makes one.
-func HandOffID(agentID string) string {
+func HandoffID(agentID string) string {
 	return HandoffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
 }
 
-// HandOff is the tool that hands the conversation to another agent.
-type HandOff struct {
+// Handoff is the tool that hands the conversation to another agent.
+type Handoff struct {
 	// AgentID is the agent that takes over.
 	AgentID string
 	// Description tells the calling model what the agent is for.
 	Description string
 }
 
-var _ tools.Tool = (*HandOff)(nil)
+var _ tools.Tool = (*Handoff)(nil)
 
 var handOffParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
 // Descriptor describes the agent to the calling model. Its effect is Idempotent:
 // of several requests in a step the first counts.
-func (h *HandOff) Descriptor() tools.Descriptor {
+func (h *Handoff) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: "Hands the whole conversation to another agent, which answers from here on: " + h.Description,
 		Parameters:  handOffParameters,
@@ -39,9 +39,9 @@ func (h *HandOff) Descriptor() tools.Descriptor {
 	}
 }
 
-// Call asks for the hand-off, which happens when the step is over.
-func (h *HandOff) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	if err := call.Host.HandOff(ctx, h.AgentID); err != nil {
+// Call asks for the handoff, which happens when the step is over.
+func (h *Handoff) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	if err := call.Host.Handoff(ctx, h.AgentID); err != nil {
 		return tools.Result{}, err
 	}
 	return tools.TextResult("The conversation goes to agent " + h.AgentID + "."), nil

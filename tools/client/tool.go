@@ -114,7 +114,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	}
 	given := &call.Resumed.Answers[0]
 	if given.Action == interaction.Cancel {
-		return tools.ErrorResult(cancelledText(given.Reason)), nil
+		return tools.ErrorResult(canceledText(given.Reason)), nil
 	}
 	var answer Answer
 	if err := json.Unmarshal(given.Result, &answer); err != nil {
@@ -139,7 +139,7 @@ func encodedSize(arguments json.RawMessage) int {
 	return len(encoded)
 }
 
-func cancelledText(reason string) string {
+func canceledText(reason string) string {
 	if reason == "" {
 		return "the client refused the call"
 	}

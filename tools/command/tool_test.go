@@ -293,7 +293,7 @@ func fifo(t *testing.T) (path string, open func() *bufio.Reader) {
 	}
 }
 
-func TestCancellingKillsGrandchildrenToo(t *testing.T) {
+func TestCancelingKillsGrandchildrenToo(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"child":                     `echo up >&3; exec sleep 600`,
@@ -327,7 +327,7 @@ func checkCancelEndsAll(t *testing.T, script string) {
 	}
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v, want it to be cancelled", err)
+		t.Errorf("error is %v, want it to be canceled", err)
 	}
 	if rest, err := r.ReadString('\n'); rest != "" || err == nil {
 		t.Errorf("the pipe says %q, %v", rest, err)
@@ -397,7 +397,7 @@ func TestCallWithAnEndedContextStartsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := invoke(ctx, t, sh(`: >`+made), `{}`); !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v, want it to be cancelled", err)
+		t.Errorf("error is %v, want it to be canceled", err)
 	}
 	if _, err := os.Stat(made); err == nil {
 		t.Error("the command ran")

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestCancellingKillsWhatLeftTheProcessGroup(t *testing.T) {
+func TestCancelingKillsWhatLeftTheProcessGroup(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"session of its own":         `setsid sleep 600 & echo up >&3; wait`,

@@ -87,7 +87,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 			go func() { <-entered; cancel() }()
 			_, err := newTool(t, Config{URL: base + "/?key=hunter2"}).Call(ctx, arg(`{}`))
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("error is %v, want it to be cancelled", err)
+				t.Errorf("error is %v, want it to be canceled", err)
 			}
 			if err != nil && strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the error repeats the URL: %v", err)

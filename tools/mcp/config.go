@@ -40,7 +40,7 @@ type Config struct {
 	Catalog        string         `json:"catalog,omitempty" path:"true" doc:"The file that keeps what tools the server has, so that it need not be asked at every start. Defaults to .runtime/mcp/<id>.json beside the configuration file."`
 	ConnectTimeout *spec.Duration `json:"connect_timeout,omitempty" alias:"connect_timeout_ms:ms" default:"30s" doc:"How long it may take to reach the server and to learn its tools."`
 
-	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the server is told that it is cancelled."`
+	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the server is told that it is canceled."`
 	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"What repeating a call does, which decides whether it may happen again after a crash. By default each tool's own annotations decide; without annotations it is once."`
 	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of text of a result that the model is given; what is longer is cut."`
 	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`

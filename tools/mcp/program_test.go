@@ -138,7 +138,7 @@ func TestAServerThatDies(t *testing.T) {
 	}
 }
 
-func TestACallThatTakesTooLongIsCancelled(t *testing.T) {
+func TestACallThatTakesTooLongIsCanceled(t *testing.T) {
 	t.Parallel()
 	s := ready(t, local(t, "fake"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // within which the server is asked

@@ -32,8 +32,8 @@ const (
 	SourceTurn SourceKind = "turn"
 	// SourceDelegate is an agent that may be called.
 	SourceDelegate SourceKind = "delegate"
-	// SourceHandOff is an agent that the conversation may be handed to.
-	SourceHandOff SourceKind = "hand-off"
+	// SourceHandoff is an agent that the conversation may be handed to.
+	SourceHandoff SourceKind = "handoff"
 	// SourcePlugin is a tool that a plugin registered.
 	SourcePlugin SourceKind = "plugin"
 )
@@ -214,5 +214,5 @@ func (e *Entry) EndedText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())
 	}
-	return fmt.Sprintf("tool %s was cancelled", e.ID)
+	return fmt.Sprintf("tool %s was canceled", e.ID)
 }

@@ -148,7 +148,7 @@ func TestWhatTheModelReadsOfACallWhoseTimeIsUp(t *testing.T) {
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got := ask(gone, "{}"); got != "tool x was cancelled" {
+		if got := ask(gone, "{}"); got != "tool x was canceled" {
 			t.Errorf("the model reads %q", got)
 		}
 	})

@@ -103,7 +103,7 @@ func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
 		"asks for authority": {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateAuthRequired, "log in")), CodeInputRequired, "log in", true},
 		"fails":              {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateFailed, "broke: "+leak)), client.CodeRemoteFailed, "broke: you showed ***", false},
 		"rejects":            {peertest.StreamOf(peertest.Task(a2a.TaskStateRejected, "")), client.CodeRemoteRejected, "", false},
-		"is cancelled":       {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "not today")), client.CodeRemoteFailed, "canceled the task: not today", false},
+		"is canceled":        {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "not today")), client.CodeRemoteFailed, "canceled the task: not today", false},
 		"refuses":            {peertest.Fault(-32602, leak), client.CodeRefused, "***", false},
 		"does not let in":    {peertest.Answers(http.StatusUnauthorized, "WWW-Authenticate", "Bearer realm="+callToken), client.CodeUnauthorized, "401", false},
 		"says too much":      {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words(strings.Repeat("x", maxReply/2)), peertest.Words(strings.Repeat("x", maxReply/2))), client.CodeTooLarge, "", true},
@@ -129,7 +129,7 @@ func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
 // The next worker of the turn does not know the task of a call.
 func TestACallThatIsGivenUpEndsItsTask(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{context.Canceled, backend.ErrReleased, errors.New("the run is cancelled")} {
+	for _, cause := range []error{context.Canceled, backend.ErrReleased, errors.New("the run is canceled")} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		s := peertest.NewScript(t, map[string][]peertest.Reply{
 			peertest.MethodStream: {func(w http.ResponseWriter, c *peertest.Request) {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// cancelled checks that a run that is followed ends as cancelled.
-func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runsclient.Tool, when string) []runsclient.Event {
+// canceled checks that a run that is followed ends as canceled.
+func canceled(t *testing.T, c *runsclient.Client, runID string, tools []runsclient.Tool, when string) []runsclient.Event {
 	t.Helper()
 	r, err := c.Drive(t.Context(), runID, tools, 0, func(e runsclient.Event) {
 		if e.Type == when {
@@ -18,7 +18,7 @@ func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runscli
 			}
 		}
 	})
-	if !wasCancelled(err) {
+	if !wasCanceled(err) {
 		t.Fatalf("the run ends with %v, after %s", err, shown(r))
 	}
 	s, err := c.Snapshot(t.Context(), runID)
@@ -31,24 +31,24 @@ func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runscli
 	return r.Events
 }
 
-func wasCancelled(err error) bool {
+func wasCanceled(err error) bool {
 	failed, ok := errors.AsType[*runsclient.RunError](err)
 	return ok && failed.Subtype == "cancelled"
 }
 
-func TestARunIsCancelledWhileItWorks(t *testing.T) {
+func TestARunIsCanceledWhileItWorks(t *testing.T) {
 	t.Parallel()
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
 		made, err := c.Create(t.Context(), ask("slow", "Go."))
 		if err != nil {
 			t.Fatal(err)
 		}
-		events := cancelled(t, c, made.RunID, nil, "assistant_delta")
+		events := canceled(t, c, made.RunID, nil, "assistant_delta")
 		has(t, events[len(events)-1], object{"reason": "user"})
 	})
 }
 
-func TestARunIsCancelledWhileItWaits(t *testing.T) {
+func TestARunIsCanceledWhileItWaits(t *testing.T) {
 	t.Parallel()
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
 		never := runsclient.Local("weather", nil, func(ctx context.Context, _ object) (string, error) {
@@ -59,7 +59,7 @@ func TestARunIsCancelledWhileItWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cancelled(t, c, made.RunID, []runsclient.Tool{never}, "local_tool_call")
+		canceled(t, c, made.RunID, []runsclient.Tool{never}, "local_tool_call")
 		// What comes late for the call that waited is taken and forgotten.
 		if err := c.Answer(t.Context(), made.RunID, "call_a", object{"result": "sunny"}); err != nil {
 			t.Errorf("a result after the cancel: %v", err)
@@ -68,7 +68,7 @@ func TestARunIsCancelledWhileItWaits(t *testing.T) {
 	})
 }
 
-func TestARunIsCancelledBeforeItBegins(t *testing.T) {
+func TestARunIsCanceledBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
 		s, err := c.CreateSession(t.Context(), ask("slow", ""))
@@ -89,9 +89,9 @@ func TestARunIsCancelledBeforeItBegins(t *testing.T) {
 		if err := c.Cancel(t.Context(), second.RunID); err != nil {
 			t.Fatal(err)
 		}
-		events := cancelled(t, c, second.RunID, nil, "")
+		events := canceled(t, c, second.RunID, nil, "")
 		expect(t, events, "assistant_message")
-		cancelled(t, c, first.RunID, nil, "assistant_delta")
+		canceled(t, c, first.RunID, nil, "assistant_delta")
 		if info, err := s.Info(t.Context()); err != nil || len(info.Messages) > 0 {
 			t.Errorf("the session holds %+v, %v", info, err)
 		}

@@ -42,7 +42,7 @@ func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after in
 		case "error":
 			return result, &RunError{RunID: runID, Subtype: cmp.Or(e.Text("errorClass"), e.Text("code")), Message: e.Text("error"), Event: e}
 		case "cancelled":
-			return result, &RunError{RunID: runID, Subtype: "cancelled", Message: "the run was cancelled", Event: e}
+			return result, &RunError{RunID: runID, Subtype: "cancelled", Message: "the run was canceled", Event: e}
 		}
 	}
 	return result, ctx.Err()

@@ -137,7 +137,7 @@ func TestTheEndOfASessionCancelsItsRun(t *testing.T) {
 			ends(t, s)
 		}
 	})
-	if !wasCancelled(err) {
+	if !wasCanceled(err) {
 		t.Errorf("the run ends with %v", err)
 	}
 }

@@ -89,13 +89,13 @@ func afterLastEvent(data []byte) []byte {
 // TestDrainDoesNotWait for a server that keeps its stream open.
 func TestDrainDoesNotWait(t *testing.T) {
 	reader, writer := io.Pipe()
-	cancelled := false
+	canceled := false
 	drain(reader, func() {
-		cancelled = true
+		canceled = true
 		_ = writer.Close()
 	})
-	if !cancelled {
+	if !canceled {
 		t.Error("the request goes on")
 	}
-	drain(strings.NewReader("\n"), context.CancelFunc(func() { t.Error("a stream that ended is cancelled") }))
+	drain(strings.NewReader("\n"), context.CancelFunc(func() { t.Error("a stream that ended is canceled") }))
 }

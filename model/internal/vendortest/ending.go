@@ -71,7 +71,7 @@ func (v *Vendor) testCancel(t *testing.T) {
 				failure = err
 				cancel()
 			}
-			if got := model.AsError(failure); got.Class != model.Cancelled || !errors.Is(failure, context.Canceled) || got.Provider != Provider {
+			if got := model.AsError(failure); got.Class != model.Canceled || !errors.Is(failure, context.Canceled) || got.Provider != Provider {
 				t.Errorf("the error is %v", failure)
 			}
 		})

@@ -87,7 +87,7 @@ func Run(t *testing.T, v *Vendor) {
 		"a redirect is not followed":                    (*Vendor).testRedirect,
 		"what fails is asked once":                      (*Vendor).testNoRetries,
 		"nobody is there":                               (*Vendor).testNobodyThere,
-		"a call can be cancelled":                       (*Vendor).testCancel,
+		"a call can be canceled":                        (*Vendor).testCancel,
 		"a deadline is no cancellation":                 (*Vendor).testDeadline,
 		"breaking off ends the request":                 (*Vendor).testBreak,
 		"the body is closed":                            (*Vendor).testBodyIsClosed,

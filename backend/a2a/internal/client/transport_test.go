@@ -235,16 +235,16 @@ func (p *pipe) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {TypeEvents}}, Body: &cancelled{p.body, req.Context()}, Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {TypeEvents}}, Body: &canceled{p.body, req.Context()}, Request: req}, nil
 }
 
-// cancelled is a body that ends with a context.
-type cancelled struct {
+// canceled is a body that ends with a context.
+type canceled struct {
 	io.ReadCloser
 	ctx context.Context
 }
 
-func (c *cancelled) Read(p []byte) (int, error) {
+func (c *canceled) Read(p []byte) (int, error) {
 	type result struct {
 		n   int
 		err error
@@ -331,7 +331,7 @@ func TestASlowAnswerToAMessageIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestACallThatIsCancelledSaysSo(t *testing.T) {
+func TestACallThatIsCanceledSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
