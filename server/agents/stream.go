@@ -138,7 +138,7 @@ func (k *chunker) next(record *event.Record) (*wire.Chunk, error) {
 	case *event.CustomPatch:
 		chunk := &wire.Chunk{}
 		for _, op := range d.Patch {
-			chunk.CustomPatch = append(chunk.CustomPatch, wire.PatchOp{Op: string(op.Op), Path: op.Path, Value: op.Value})
+			chunk.CustomPatch = append(chunk.CustomPatch, wire.PatchOp{Op: op.Op, Path: op.Path, Value: op.Value})
 		}
 		return chunk, nil
 	}
