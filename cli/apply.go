@@ -84,6 +84,9 @@ that are invalid or cannot be read.`,
 }
 
 func apply(ctx context.Context, p *program, c *changeFlags, files []string) error {
+	if err := p.refuseWidening(ctx, files); err != nil {
+		return err
+	}
 	document, err := p.documentOf(files)
 	if err != nil {
 		return err
@@ -100,6 +103,27 @@ func apply(ctx context.Context, p *program, c *changeFlags, files []string) erro
 		}
 		return p.showPublished(out, c.format.value, redact)
 	})
+}
+
+// refuseWidening refuses files with a patch that widens access and does not say that it
+// may: the document that the server is sent has no patches. Files without such patches
+// are not proved here.
+func (p *program) refuseWidening(ctx context.Context, files []string) error {
+	l, err := p.load(files, false, unheard())
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if len(l.file.GuardedPatches()) == 0 {
+		return nil
+	}
+	_, list, err := l.check(ctx)
+	if err == nil && list.HasErrors() {
+		if err = l.refuse(list, p.err); err == nil {
+			err = exit{exitUsage}
+		}
+	}
+	return err
 }
 
 // documentOf returns the document of files that are right by themselves.
