@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc vet lint unit race plain docs bench bench-all flames gate weigh fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc proto vet lint unit race plain docs bench bench-all flames gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -69,6 +69,9 @@ plain: ## the tests that the race detector would make slow or meaningless, witho
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
 	cd store/postgres && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
+
+proto: ## generate the code of the protocol of agent providers anew
+	go test ./internal/providerproto -run TestTheGeneratedCode -update
 
 docs: ## the commands and configurations in the documentation
 	go test ./docs/...

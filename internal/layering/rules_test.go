@@ -44,6 +44,7 @@ var layers = []string{
 // siblings are the imports within a layer that are meant.
 var siblings = map[string][]string{
 	"internal/testkit/a2asdk": {"internal/testkit/needs", "internal/testkit/pyenv"},
+	"internal/testkit/grpcpy": {"internal/testkit/pyenv"},
 	"internal/testkit/pgtest": {"internal/testkit/needs"},
 	"internal/testkit/pyenv":  {"internal/testkit/needs"},
 	"plugins/window":          {"plugins/core"},
