@@ -18,6 +18,7 @@ var layers = []string{
 	"server",
 	"fleet",
 	"builder",
+	"agents",
 	"service",
 	"dispatch",
 	"store",

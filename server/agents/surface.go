@@ -1,23 +1,25 @@
 // Package agents serves declared agents over the agents API: POST /agents/{name} runs
 // one turn of a conversation, as JSON or as a stream, and its companion routes read,
-// await and abort turns. A conversation is a session and a snapshot a turn of the
-// service; the package only translates.
+// await and abort turns. What a turn means is decided in package agents; this one frames
+// it as HTTP.
 package agents
 
 import (
 	_ "embed"
-	"errors"
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 
-// Settings configure the surface. The Service is required and must have a runtime.
+// Settings configure the surface. Agents, or the Service with a runtime, is required.
 type Settings struct {
 	Service *service.Service
+	// Agents are those that are served; nil is those that the service declares.
+	Agents *agents.Set
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
 
@@ -34,13 +36,14 @@ var (
 	_ server.FailureWriter = (*Surface)(nil)
 )
 
-// New returns the surface. It fails without a service or if the service has no runtime.
+// New returns the surface. It fails without agents, and without a service that has a
+// runtime.
 func New(s Settings) (*Surface, error) {
-	if s.Service == nil {
-		return nil, errors.New("the settings have no service")
-	}
-	if s.Service.Runtime() == nil {
-		return nil, errors.New("the service has no runtime")
+	if s.Agents == nil {
+		var err error
+		if s.Agents, err = agents.NewSet(agents.Settings{Service: s.Service}); err != nil {
+			return nil, err
+		}
 	}
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
@@ -70,19 +73,18 @@ func (s *Surface) Routes() []server.Route {
 // newRoute returns a route for the agents that the caller may use.
 func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-		c := &call{Surface: s, w: w, r: r, caller: caller, agent: r.PathValue("name")}
-		if _, err := service.NewCatalog(s.settings.Service.Revision().Set(), caller).Agent(c.agent); err != nil {
-			return notFound("agent", c.agent)
+		agent, err := s.settings.Agents.Find(caller, r.PathValue("name"))
+		if err != nil {
+			return err
 		}
-		return answer(c)
+		return answer(&call{Surface: s, w: w, r: r, agent: agent})
 	})
 }
 
-// call is a request, its caller and the agent that it names.
+// call is a request and the agent that it names, as its caller may use it.
 type call struct {
 	*Surface
-	w      http.ResponseWriter
-	r      *http.Request
-	caller service.Caller
-	agent  string
+	w     http.ResponseWriter
+	r     *http.Request
+	agent agents.Handle
 }

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -46,18 +47,18 @@ var sessionSpace = uuid.MustParse("5d0c3f0e-5a5e-4a55-9a53-0c6c5c1a8a11")
 
 // keptIDOf returns the id under which a session is stored whose id a client chose: each
 // caller and agent has ids of their own, so that nobody learns which ones others use.
-func (c *call) keptIDOf(id string) string {
-	name := strings.Join([]string{c.caller.Tenant, c.caller.Subject, c.agent, id}, "\x00")
+func (a *stored) keptIDOf(id string) string {
+	name := strings.Join([]string{a.caller.Tenant, a.caller.Subject, a.name, id}, "\x00")
 	return uuid.NewSHA1(sessionSpace, []byte(name)).String()
 }
 
 // findSession returns a session of the agent by the id that clients know; nil if it
 // does not exist.
-func (c *call) findSession(id string) (*service.Session, error) {
-	for _, kept := range []string{c.keptIDOf(id), id} {
-		s, err := c.settings.Service.GetSession(c.r.Context(), c.caller, kept)
+func (a *stored) findSession(ctx context.Context, id string) (*service.Session, error) {
+	for _, kept := range []string{a.keptIDOf(id), id} {
+		s, err := a.service.GetSession(ctx, a.caller, kept)
 		switch {
-		case err == nil && s.AgentID == c.agent:
+		case err == nil && s.AgentID == a.name:
 			return s, nil
 		case err != nil && !errors.Is(err, service.ErrNotFound) && !errors.Is(err, service.ErrText):
 			return nil, err
@@ -67,7 +68,7 @@ func (c *call) findSession(id string) (*service.Session, error) {
 }
 
 // openConversation returns the conversation that an init chooses.
-func (c *call) openConversation(init *wire.Init) (*conversation, error) {
+func (a *stored) openConversation(ctx context.Context, init *wire.Init) (*conversation, error) {
 	if init.State != nil {
 		if init.SessionID != "" || init.SnapshotID != "" {
 			return nil, newError(wire.StatusInvalidArgument, "init: state excludes sessionId and snapshotId")
@@ -75,33 +76,33 @@ func (c *call) openConversation(init *wire.Init) (*conversation, error) {
 		return nil, newError(wire.StatusFailedPrecondition, "init.state: the server keeps the state of this agent; continue by sessionId or snapshotId")
 	}
 	if init.SnapshotID != "" {
-		return c.openSnapshot(init)
+		return a.openSnapshot(ctx, init)
 	}
 	if init.SessionID == "" {
-		id := c.settings.Service.NewID()
+		id := a.service.NewID()
 		return &conversation{id: id, keptID: id}, nil
 	}
 	if len(init.SessionID) > service.MaxLabel || strings.ContainsRune(init.SessionID, 0) {
 		return nil, newError(wire.StatusInvalidArgument, "init.sessionId must be at most %d bytes of text", service.MaxLabel)
 	}
-	s, err := c.findSession(init.SessionID)
+	s, err := a.findSession(ctx, init.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	talk := &conversation{id: init.SessionID, keptID: c.keptIDOf(init.SessionID), session: s}
+	talk := &conversation{id: init.SessionID, keptID: a.keptIDOf(init.SessionID), session: s}
 	if s == nil {
 		return talk, nil
 	}
-	if talk.lastGood, err = c.turnOfSnapshot(s.Tip); err != nil {
+	if talk.lastGood, err = a.turnOfSnapshot(ctx, s.Tip); err != nil {
 		return nil, err
 	}
-	talk.waiting, err = c.findWaiting(s.ID)
+	talk.waiting, err = a.findWaiting(ctx, s.ID)
 	return talk, err
 }
 
 // findWaiting returns the interrupted turn of a session, or nil.
-func (c *call) findWaiting(sessionID string) (*service.Turn, error) {
-	list, err := c.settings.Service.ListTurns(c.r.Context(), c.caller, service.TurnQuery{
+func (a *stored) findWaiting(ctx context.Context, sessionID string) (*service.Turn, error) {
+	list, err := a.service.ListTurns(ctx, a.caller, service.TurnQuery{
 		SessionID: sessionID, Statuses: []service.Status{service.Waiting}, Page: service.Page{Limit: 1},
 	})
 	if err != nil || len(list.Turns) == 0 {
@@ -112,11 +113,11 @@ func (c *call) findWaiting(sessionID string) (*service.Turn, error) {
 
 // turnOfSnapshot returns the wire id of a snapshot of the service: the id of its turn,
 // or its own for the beginning of a session that was forked or imported.
-func (c *call) turnOfSnapshot(id string) (string, error) {
+func (a *stored) turnOfSnapshot(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
-	kept, err := c.settings.Service.GetSnapshot(c.r.Context(), c.caller, id)
+	kept, err := a.service.GetSnapshot(ctx, a.caller, id)
 	if err != nil {
 		return "", err
 	}
@@ -127,12 +128,12 @@ func (c *call) turnOfSnapshot(id string) (string, error) {
 }
 
 // openSnapshot returns the conversation that continues from a turn.
-func (c *call) openSnapshot(init *wire.Init) (*conversation, error) {
-	turn, err := c.getTurn(init.SnapshotID)
+func (a *stored) openSnapshot(ctx context.Context, init *wire.Init) (*conversation, error) {
+	turn, err := a.getTurn(ctx, init.SnapshotID)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.settings.Service.GetSession(c.r.Context(), c.caller, turn.SessionID)
+	s, err := a.service.GetSession(ctx, a.caller, turn.SessionID)
 	if err != nil {
 		return nil, nameError(err, "snapshot", init.SnapshotID)
 	}
@@ -143,7 +144,7 @@ func (c *call) openSnapshot(init *wire.Init) (*conversation, error) {
 	switch turn.Status {
 	case service.Succeeded:
 		talk.snapshot, talk.lastGood = turn.SnapshotID, turn.ID
-		talk.waiting, err = c.findWaiting(s.ID)
+		talk.waiting, err = a.findWaiting(ctx, s.ID)
 		if talk.waiting != nil {
 			return nil, newError(wire.StatusFailedPrecondition, "the session is interrupted in snapshot %s: answer its tool requests first", talk.waiting.ID)
 		}
@@ -156,7 +157,7 @@ func (c *call) openSnapshot(init *wire.Init) (*conversation, error) {
 }
 
 // ensureSession creates the session of a conversation that has none.
-func (c *call) ensureSession(talk *conversation) (err error) {
+func (a *stored) ensureSession(ctx context.Context, talk *conversation) (err error) {
 	if talk.session != nil {
 		return nil
 	}
@@ -164,18 +165,18 @@ func (c *call) ensureSession(talk *conversation) (err error) {
 	if err != nil {
 		return err
 	}
-	talk.session, err = c.settings.Service.CreateSession(c.r.Context(), c.caller, service.CreateSession{ID: talk.keptID, AgentID: c.agent, Metadata: metadata})
+	talk.session, err = a.service.CreateSession(ctx, a.caller, service.CreateSession{ID: talk.keptID, AgentID: a.name, Metadata: metadata})
 	if _, exists := errors.AsType[*service.ExistsError](err); exists { // by a request at the same time
-		talk.session, err = c.settings.Service.GetSession(c.r.Context(), c.caller, talk.keptID)
+		talk.session, err = a.service.GetSession(ctx, a.caller, talk.keptID)
 	}
 	return nameError(err, "session", talk.id)
 }
 
 // getTurn returns the turn that a snapshot id names. Turns of other agents and callers
 // are not found.
-func (c *call) getTurn(id string) (*service.Turn, error) {
-	t, err := c.settings.Service.GetTurn(c.r.Context(), c.caller, id)
-	if errors.Is(err, service.ErrText) || err == nil && t.AgentID != c.agent {
+func (a *stored) getTurn(ctx context.Context, id string) (*service.Turn, error) {
+	t, err := a.service.GetTurn(ctx, a.caller, id)
+	if errors.Is(err, service.ErrText) || err == nil && t.AgentID != a.name {
 		return nil, notFound("snapshot", id)
 	}
 	return t, nameError(err, "snapshot", id)

@@ -159,11 +159,11 @@ func outcomeError(t *service.Turn) *wire.Error {
 }
 
 // toOutput returns the output of a turn that has ended or is interrupted.
-func (c *call) toOutput(ctx context.Context, turn *runningTurn) (*wire.Output, error) {
-	out := &wire.Output{SessionID: turn.sessionID, SnapshotID: turn.ID, FinishReason: finishReason(turn.Turn), Error: outcomeError(turn.Turn)}
+func (a *stored) toOutput(ctx context.Context, turn *service.Turn, sessionID string) (*wire.Output, error) {
+	out := &wire.Output{SessionID: sessionID, SnapshotID: turn.ID, FinishReason: finishReason(turn), Error: outcomeError(turn)}
 	switch turn.Status {
 	case service.Waiting:
-		open, err := c.openInteractions(ctx, turn.ID)
+		open, err := a.openInteractions(ctx, turn.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (c *call) toOutput(ctx context.Context, turn *runningTurn) (*wire.Output, e
 		}
 	default:
 		var err error
-		if out.SnapshotID, err = c.lastGood(ctx, turn.Turn); err != nil {
+		if out.SnapshotID, err = a.lastGood(ctx, turn); err != nil {
 			return nil, err
 		}
 	}
@@ -186,10 +186,8 @@ func (c *call) toOutput(ctx context.Context, turn *runningTurn) (*wire.Output, e
 }
 
 // lastGood returns the wire id of the snapshot that a turn continued from.
-func (c *call) lastGood(ctx context.Context, t *service.Turn) (string, error) {
-	r := *c
-	r.r = c.r.WithContext(ctx)
-	return r.turnOfSnapshot(t.ParentSnapshotID)
+func (a *stored) lastGood(ctx context.Context, t *service.Turn) (string, error) {
+	return a.turnOfSnapshot(ctx, t.ParentSnapshotID)
 }
 
 // interruptPart returns the tool request that interrupted a turn, with the question in

@@ -1,0 +1,48 @@
+package agents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// newError returns an error whose text clients may see.
+func newError(status wire.Status, format string, args ...any) *wire.Error {
+	return &wire.Error{Status: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// notFound returns the error for a record that does not exist or that the caller may
+// not see.
+func notFound(kind, id string) *wire.Error {
+	return newError(wire.StatusNotFound, "%s %q not found", kind, clip.Text(id))
+}
+
+// nameError returns an error of the service, with the name that the request used for
+// a missing record.
+func nameError(err error, kind, id string) error {
+	if errors.Is(err, service.ErrNotFound) {
+		return notFound(kind, id)
+	}
+	return err
+}
+
+// turnError returns the error of a turn: its code, without the text of the failure,
+// which may have internals.
+func turnError(why *event.Termination) *wire.Error {
+	status := wire.StatusInternal
+	switch model.ErrorClass(why.Code) {
+	case model.RateLimited:
+		status = wire.StatusResourceExhausted
+	case model.Overloaded:
+		status = wire.StatusUnavailable
+	case model.Timeout:
+		status = wire.StatusDeadlineExceeded
+	}
+	return &wire.Error{Status: status, Message: "the turn failed: " + cmp.Or(why.Code, status.Label())}
+}

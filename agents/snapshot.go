@@ -1,0 +1,136 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// chooseTurn returns the turn that a request asks for.
+func (a *stored) chooseTurn(ctx context.Context, request *wire.GetSnapshotRequest) (*service.Turn, error) {
+	if request.SnapshotID == "" {
+		return a.latestTurn(ctx, request.SessionID)
+	}
+	turn, err := a.getTurn(ctx, request.SnapshotID)
+	if err != nil || request.SessionID == "" {
+		return turn, err
+	}
+	id, err := a.sessionIDOf(ctx, turn)
+	if err == nil && request.SessionID != id && request.SessionID != turn.SessionID {
+		err = newError(wire.StatusInvalidArgument, "the snapshot does not belong to session %q", clip.Text(request.SessionID))
+	}
+	return turn, err
+}
+
+// latestTurn returns the newest turn of a session.
+func (a *stored) latestTurn(ctx context.Context, sessionID string) (*service.Turn, error) {
+	s, err := a.findSession(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, notFound("session", sessionID)
+	}
+	list, err := a.service.ListTurns(ctx, a.caller, service.TurnQuery{SessionID: s.ID, Page: service.Page{Limit: 1}})
+	if err != nil {
+		return nil, nameError(err, "session", sessionID)
+	}
+	if len(list.Turns) == 0 {
+		return nil, notFound("session", sessionID)
+	}
+	return list.Turns[0], nil
+}
+
+// sessionIDOf returns the id of a turn's session as clients know it.
+func (a *stored) sessionIDOf(ctx context.Context, t *service.Turn) (string, error) {
+	s, err := a.service.GetSession(ctx, a.caller, t.SessionID)
+	if err != nil {
+		return "", nameError(err, "session", t.SessionID)
+	}
+	return wireID(s), nil
+}
+
+// GetSnapshot returns a snapshot.
+func (a *stored) GetSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+	turn, err := a.chooseTurn(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return a.toSnapshot(ctx, turn)
+}
+
+// WaitForSnapshot returns a snapshot once it is not pending any more.
+func (a *stored) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+	turn, err := a.chooseTurn(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if turn.Status.Live() && turn.Status != service.Waiting {
+		if turn, err = a.awaitTurn(ctx, turn.ID, turn.Seq); err != nil {
+			return nil, err
+		}
+	}
+	return a.toSnapshot(ctx, turn)
+}
+
+// Abort cancels a turn, also an interrupted one, which would block its session. A turn
+// that has ended stays as it is.
+func (a *stored) Abort(ctx context.Context, request *wire.AbortRequest) (*wire.AbortResponse, error) {
+	turn, err := a.getTurn(ctx, request.SnapshotID)
+	if err != nil {
+		return nil, err
+	}
+	if turn.Status.Live() {
+		if turn, err = a.service.CancelTurn(ctx, a.caller, turn.ID, "aborted"); err != nil {
+			return nil, nameError(err, "snapshot", request.SnapshotID)
+		}
+	}
+	return &wire.AbortResponse{SnapshotID: turn.ID, Status: snapshotStatus(turn)}, nil
+}
+
+// snapshotStatus returns the status of the snapshot of a turn. An interrupted turn is
+// complete until it is resumed.
+func snapshotStatus(t *service.Turn) wire.SnapshotStatus {
+	switch t.Status {
+	case service.Succeeded, service.Waiting:
+		return wire.SnapshotCompleted
+	case service.Failed:
+		return wire.SnapshotFailed
+	case service.Canceled:
+		return wire.SnapshotAborted
+	default:
+		if t.Expired {
+			return wire.SnapshotExpired
+		}
+		return wire.SnapshotPending
+	}
+}
+
+// toSnapshot returns the snapshot of a turn.
+func (a *stored) toSnapshot(ctx context.Context, t *service.Turn) (*wire.Snapshot, error) {
+	s := &wire.Snapshot{
+		SnapshotID: t.ID, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt, Status: snapshotStatus(t), FinishReason: finishReason(t), Error: outcomeError(t),
+	}
+	var err error
+	if s.SessionID, err = a.sessionIDOf(ctx, t); err != nil {
+		return nil, err
+	}
+	if s.ParentID, err = a.turnOfSnapshot(ctx, t.ParentSnapshotID); err != nil {
+		return nil, err
+	}
+	switch t.Status {
+	case service.Succeeded:
+		kept, err := a.service.GetSnapshot(ctx, a.caller, t.SnapshotID)
+		if err != nil {
+			return nil, nameError(err, "snapshot", t.ID)
+		}
+		if kept.State != nil {
+			s.State = &wire.SessionState{SessionID: s.SessionID, Messages: fromModelMessages(kept.State.Messages), Custom: kept.State.Custom}
+		}
+	case service.Pending, service.Running:
+		s.HeartbeatAt = t.HeartbeatAt
+	}
+	return s, nil
+}
