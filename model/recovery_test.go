@@ -223,8 +223,8 @@ func TestASilentStreamIsTakenUpAgainAtOnce(t *testing.T) {
 		if err != nil || a.Text() != "ab" {
 			t.Errorf("the answer is %q, %v", a.Text(), err)
 		}
-		if took, want := time.Since(begun), 2*(time.Minute+200*time.Millisecond); took != want {
-			t.Errorf("it took %s, want %s", took, want)
+		if late := time.Since(begun) - 2*(time.Minute+200*time.Millisecond); late < 0 || late > 2*time.Minute/32 {
+			t.Errorf("it took %s longer than the silences", late)
 		}
 		want := &model.Retry{Attempt: 1, Class: model.Timeout, Plan: model.ContinueText, Wait: 200 * time.Millisecond}
 		if diff := cmp.Diff(want, events[1].Retry); diff != "" {

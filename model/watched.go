@@ -27,7 +27,8 @@ type Watched struct {
 	Executor Executor
 	// Idle is how long a stream may be silent, before its first event or between
 	// two; 0 for ever. Models that think before they answer may be silent for
-	// twice as long. The time that the consumer takes does not count.
+	// twice as long. The time that the consumer takes does not count. A silent stream
+	// ends up to a 32nd of Idle later.
 	Idle time.Duration
 	// Breaker refuses calls while it is open, and counts them; nil for none.
 	Breaker *Breaker
@@ -45,18 +46,21 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 			yield(Event{}, err)
 			return
 		}
-		s := &watch{ctx: ctx, yield: yield, attempt: attempt, idle: idleLimit(w.Idle, req)}
+		s := &watch{yield: yield, attempt: attempt}
+		s.ctx.Context = ctx
 		defer s.attempt.countOutcome()
-		if s.idle == 0 {
+		if w.Idle == 0 {
 			w.readStream(ctx, req, s)
 			return
 		}
-		own, cancel := context.WithCancel(ctx)
-		s.cancel = cancel
-		defer cancel()
-		w.silences.add(s)
+		s.list, s.ticks, s.idle = &w.silences, silenceTicks, w.Idle
+		if mayThinkLong(req) {
+			s.ticks, s.idle = 2*s.ticks, 2*s.idle
+		}
+		defer s.ctx.cancel()
+		w.silences.add(s, max(w.Idle/silenceTicks, time.Microsecond))
 		defer w.silences.remove(s)
-		w.readStream(own, req, s)
+		w.readStream(&s.ctx, req, s)
 	}
 }
 
@@ -65,14 +69,6 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 func (w *Watched) readStream(ctx context.Context, req *Request, s *watch) {
 	w.Executor.Stream(ctx, req)(s.passEvent)
 	s.failUnfinished()
-}
-
-// idleLimit returns how long a stream that answers a request may be silent.
-func idleLimit(idle time.Duration, req *Request) time.Duration {
-	if mayThinkLong(req) {
-		return 2 * idle
-	}
-	return idle
 }
 
 // mayThinkLong reports whether a model may think for long before it answers: it was
@@ -93,23 +89,24 @@ func mayThinkLong(req *Request) bool {
 
 // watch is one stream that is watched.
 type watch struct {
-	ctx     context.Context
+	ctx     streamContext
 	yield   func(Event, error) bool
 	attempt attempt
 	// over is set once the consumer had the end or wants no more.
 	over bool
 
-	idle   time.Duration
-	begun  time.Time
-	cancel context.CancelFunc
-	// deadline is when the stream will have been silent for too long, counted
-	// from begun, or one of the marks below. It moves with each event.
-	deadline atomic.Int64
+	// list watches the stream; nil if it may be silent for ever. ticks is how many
+	// ticks of the list it may be silent, and idle how long that is.
+	list  *silences
+	ticks int64
+	idle  time.Duration
+	// heard is the tick of the latest event, or one of the marks below.
+	heard atomic.Int64
 	// next and previous are the streams beside it in a list of silences.
 	next, previous *watch
 }
 
-// What a deadline may be besides a time.
+// What watch.heard may be besides a tick.
 const (
 	// waiting is a stream whose consumer is busy with an event.
 	waiting = -1
@@ -117,31 +114,36 @@ const (
 	silent = -2
 )
 
+// silenceTicks is how many ticks a stream may be silent. More of them would end a
+// silent stream closer to its limit.
+const silenceTicks = 32
+
 // silences cancels the streams of an executor that are silent for too long. They
-// share one timer, which looks at their deadlines when it fires: moving it with each
-// event would cost more, and so would a timer for each stream.
+// share one timer, which counts ticks while there are streams. A stream notes the tick
+// of each event, which costs less than reading the clock.
 type silences struct {
+	tick atomic.Int64
+
 	mu sync.Mutex
 	// first is the stream that was added last.
 	first *watch
 	timer *time.Timer
-	// armed is set while the timer runs, and fires is when it does so.
+	every time.Duration
+	// armed is set while the timer runs.
 	armed bool
-	fires time.Time
 }
 
-// add begins to watch a stream.
-func (l *silences) add(s *watch) {
-	s.begun = time.Now()
-	s.deadline.Store(int64(s.idle))
+// add begins to watch a stream. A tick takes every, the same for all streams.
+func (l *silences) add(s *watch, every time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s.heard.Store(l.tick.Load())
 	if s.next = l.first; s.next != nil {
 		s.next.previous = s
 	}
-	l.first = s
-	if end := s.begun.Add(s.idle); !l.armed || end.Before(l.fires) {
-		l.setTimer(end, s.idle)
+	l.first, l.every = s, every
+	if !l.armed {
+		l.setTimer()
 	}
 }
 
@@ -161,60 +163,44 @@ func (l *silences) remove(s *watch) {
 	s.next, s.previous = nil, nil
 }
 
-// setTimer makes the timer fire at a time, which is so long from now.
-func (l *silences) setTimer(at time.Time, left time.Duration) {
-	l.armed, l.fires = true, at
+// setTimer makes the timer fire after a tick.
+func (l *silences) setTimer() {
+	l.armed = true
 	if l.timer == nil {
-		l.timer = time.AfterFunc(left, l.check)
+		l.timer = time.AfterFunc(l.every, l.countTick)
 		return
 	}
-	l.timer.Reset(left)
+	l.timer.Reset(l.every)
 }
 
-// check is called when the timer fires. It cancels the streams that are silent, and
-// sets the timer anew as long as there are others.
-func (l *silences) check() {
-	var ended []context.CancelFunc
+// countTick is called when the timer fires. It cancels the streams that are silent,
+// and sets the timer anew as long as there are streams.
+func (l *silences) countTick() {
+	var ended []*watch
 	defer func() {
-		for _, cancel := range ended {
-			cancel()
+		for _, s := range ended {
+			s.ctx.cancel()
 		}
 	}()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, next := time.Now(), time.Duration(-1)
+	now := l.tick.Add(1)
 	for s := l.first; s != nil; s = s.next {
-		left, ok := s.timeLeft(now)
-		switch {
-		case !ok:
-			ended = append(ended, s.cancel)
-		case next < 0 || left < next:
-			next = left
+		if s.markSilent(now) {
+			ended = append(ended, s)
 		}
 	}
-	if l.armed = next >= 0; l.armed {
-		l.setTimer(now.Add(next), next)
+	if l.armed = l.first != nil; l.armed {
+		l.setTimer()
 	}
 }
 
-// timeLeft returns how long the stream may still be silent, and marks it as silent
-// when that is over.
-func (s *watch) timeLeft(now time.Time) (time.Duration, bool) {
-	for {
-		at := s.deadline.Load()
-		switch at {
-		case silent:
-			return s.idle, true // it was canceled and has not ended yet
-		case waiting:
-			return s.idle, true
-		}
-		if left := time.Duration(at) - now.Sub(s.begun); left > 0 {
-			return left, true
-		}
-		if s.deadline.CompareAndSwap(at, silent) {
-			return 0, false
-		}
-	}
+// markSilent marks the stream as silent, and reports true, if nothing was heard of it
+// for more than its ticks. An event belongs to the tick before it, so that the stream
+// has at least its time.
+func (s *watch) markSilent(now int64) bool {
+	heard := s.heard.Load()
+	return heard >= 0 && now-heard > s.ticks && s.heard.CompareAndSwap(heard, silent)
 }
 
 // passEvent passes one event on, and reports whether another is wanted.
@@ -222,7 +208,7 @@ func (s *watch) passEvent(ev Event, err error) bool {
 	if s.over {
 		return false
 	}
-	if s.idle > 0 && s.deadline.Swap(waiting) == silent && (err != nil || ev.Type != EventFinish) {
+	if s.list != nil && s.heard.Swap(waiting) == silent && (err != nil || ev.Type != EventFinish) {
 		ev, err = Event{}, s.silenceError()
 	}
 	if err == nil {
@@ -230,13 +216,13 @@ func (s *watch) passEvent(ev Event, err error) bool {
 	} else {
 		err = cleanError(err)
 	}
-	s.attempt.noteEvent(s.ctx, ev.Type, err)
+	s.attempt.noteEvent(s.ctx.Context, ev.Type, err)
 	s.over = err != nil || ev.Type == EventFinish
 	if !s.yield(ev, err) {
 		s.over = true
 	}
-	if s.idle > 0 {
-		s.deadline.Store(int64(time.Since(s.begun) + s.idle))
+	if s.list != nil {
+		s.heard.Store(s.list.tick.Load())
 	}
 	return !s.over
 }
@@ -246,11 +232,11 @@ func (s *watch) failUnfinished() {
 	if s.over {
 		return
 	}
-	err := unfinishedError(s.ctx)
-	if s.deadline.Load() == silent {
+	err := unfinishedError(s.ctx.Context)
+	if s.heard.Load() == silent {
 		err = s.silenceError()
 	}
-	s.attempt.noteEvent(s.ctx, 0, err)
+	s.attempt.noteEvent(s.ctx.Context, 0, err)
 	s.yield(Event{}, err)
 }
 

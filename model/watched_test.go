@@ -61,8 +61,9 @@ func TestASilentStreamIsCanceled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
 				_, err := ask(t.Context(), watched(tt.waits, limit), &tt.req)
-				if took := time.Since(begun); took != tt.after {
-					t.Errorf("it ended after %s, want %s", took, tt.after)
+				late := time.Since(begun) - tt.after
+				if late < 0 || late > limit/32 || late > 0 && tt.text == "" {
+					t.Errorf("it ended %s after %s", late, tt.after)
 				}
 				if tt.text == "" {
 					if err != nil {

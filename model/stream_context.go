@@ -1,0 +1,66 @@
+package model
+
+import (
+	"context"
+	"sync"
+)
+
+// streamContext is the context of a stream that is watched: it ends with that of the
+// caller, or when the stream is canceled. It does what context.WithCancel would do, and
+// costs nothing as long as nobody waits for its end. Its cause is that of the caller, if
+// that has ended, too.
+type streamContext struct {
+	context.Context //nolint:containedctx // that of the caller
+
+	mu sync.Mutex
+	// own is made when somebody asks for the end of the context, and cancelOwn ends it.
+	own       context.Context //nolint:containedctx // this one, as others see it
+	cancelOwn context.CancelFunc
+	canceled  bool
+}
+
+// cancel ends the context. It may be called more than once.
+func (c *streamContext) cancel() {
+	c.mu.Lock()
+	c.canceled = true
+	end := c.cancelOwn
+	c.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+// Done returns a channel that is closed when the context ends.
+func (c *streamContext) Done() <-chan struct{} { return c.ensureOwn().Done() }
+
+// Err returns why the context ended, or nil.
+func (c *streamContext) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own != nil {
+		return c.own.Err()
+	}
+	if err := c.Context.Err(); err != nil || !c.canceled {
+		return err
+	}
+	return context.Canceled
+}
+
+// AfterFunc calls a function when the context has ended. Package context uses it for
+// the contexts derived from this one.
+func (c *streamContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.ensureOwn(), f)
+}
+
+// ensureOwn returns the context as others wait for it.
+func (c *streamContext) ensureOwn() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		c.own, c.cancelOwn = context.WithCancel(c.Context)
+		if c.canceled {
+			c.cancelOwn()
+		}
+	}
+	return c.own
+}
