@@ -14,15 +14,15 @@ func TestAllocations(t *testing.T) {
 		run           func(*testing.B)
 		allocs, bytes int64
 	}{
-		{"resolve, 10 tools, 2 plugins", func(b *testing.B) { benchmarkResolve(b, size{tools: 10, plugins: 2}) }, 15, 1648},
+		{"resolve, 10 tools, 2 plugins", func(b *testing.B) { benchmarkResolve(b, size{tools: 10, plugins: 2}) }, 14, 1600},
 		{"resolve, 500 tools, 20 patterns, 5 plugins", func(b *testing.B) {
 			benchmarkResolve(b, size{tools: 500, patterns: 20, plugins: 5})
-		}, 23, 2296},
-		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 93, 10 << 10},
-		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 103, 12 << 10},
-		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 93, 22 << 10},
-		{"turn, traced", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }, 145, 31 << 10},
-		{"turn, guarded", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, guarded(b)) }, 146, 17 << 10},
+		}, 22, 2248},
+		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 85, 10 << 10},
+		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 95, 12 << 10},
+		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 85, 22 << 10},
+		{"turn, traced", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }, 138, 31 << 10},
+		{"turn, guarded", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, guarded(b)) }, 138, 17 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := testing.Benchmark(tt.run)

@@ -83,12 +83,8 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := Plan{
-		Revision: x.rev, Agent: agent, Remote: t.remote,
-		Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings,
-	}
 	if t.remote != nil {
-		return &plan, nil
+		return &Plan{Revision: x.rev, Agent: agent, Remote: t.remote, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, nil
 	}
 	env, err := t.instantiatePlugins(&v)
 	if err != nil {
@@ -101,7 +97,7 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	local := &struct {
 		plan Plan
 		env  backend.Environment
-	}{plan, backend.Environment{
+	}{Plan{Revision: x.rev, Agent: agent, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
 		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,

@@ -126,7 +126,7 @@ func (a *Activation) Finish(ctx context.Context) (*Result, error) {
 func (a *Activation) Suspend() *Result {
 	h, state := a.host, a.result.State
 	_ = h.emitLast(waitingFor(state)) // a panic of the sink must not keep the turn from waiting
-	state.Seq = h.seq.Load()
+	state.Seq = h.latestSeq()
 	return a.Leave(nil)
 }
 

@@ -58,7 +58,7 @@ func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 		h.overdue = overdue
 	}
 	if !finished {
-		h.gate.Swap(gateShut)
+		h.shutGate()
 		return nil, &AbandonedError{TurnID: h.turnID, Err: backend.Ended(ctx)}
 	}
 	return o.result, o.err

@@ -72,11 +72,10 @@ type speaker struct {
 // emission is where the events of a turn go.
 type emission struct {
 	sink event.Sink
-	// seq is the number of the latest event.
-	seq atomic.Uint64
-	// gate guards the sink: one goroutine at a time may emit, and none after the
+	// state is the number of the latest event, in steps of oneEvent, and below that the
+	// gate, which guards the sink: one goroutine at a time may emit, and none after the
 	// sink panicked or the turn was abandoned.
-	gate atomic.Int32
+	state atomic.Uint64
 }
 
 // activeAgent is the agent that took over the conversation, if one did.
@@ -85,12 +84,35 @@ type activeAgent struct {
 	env   *backend.Environment
 }
 
-// The states of emission.gate.
+// The bits of emission.state. The gate is open when neither of its bits is set.
 const (
-	gateOpen int32 = iota
-	gateBusy
+	gateBusy uint64 = 1 << iota
 	gateShut
+	oneEvent
 )
+
+// latestSeq returns the number of the latest event.
+func (e *emission) latestSeq() uint64 { return e.state.Load() / oneEvent }
+
+// continueAfter makes the next event follow the one with a number.
+func (e *emission) continueAfter(seq uint64) { e.state.Store(seq * oneEvent) }
+
+// shutGate lets no further events through.
+func (e *emission) shutGate() { e.state.Or(gateShut) }
+
+// passGate returns the number of the next event, and the state of the gate while it is
+// emitted; 0 if the gate is not open.
+func (e *emission) passGate() (seq, busy uint64) {
+	for {
+		before := e.state.Load()
+		if before&(gateBusy|gateShut) != 0 {
+			return 0, 0
+		}
+		if busy = before + oneEvent | gateBusy; e.state.CompareAndSwap(before, busy) {
+			return busy / oneEvent, busy
+		}
+	}
+}
 
 var _ backend.Host = (*host)(nil)
 
@@ -152,7 +174,7 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 		}
 	}
 	if state != nil {
-		h.seq.Store(state.Seq)
+		h.continueAfter(state.Seq)
 	}
 }
 
@@ -177,7 +199,7 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 
 // completeState adds what the loop does not know to a state.
 func (h *host) completeState(state *backend.State) {
-	state.Seq = h.seq.Load()
+	state.Seq = h.latestSeq()
 	if h.parent == nil {
 		state.Revision = backend.StateRevision{Number: h.revision.Number(), Hash: h.revision.Hash()}
 	}
@@ -222,19 +244,20 @@ func (h *host) Emit(data event.Data) {
 }
 
 func (h *host) emit(data event.Data) {
-	if !h.gate.CompareAndSwap(gateOpen, gateBusy) {
+	seq, busy := h.passGate()
+	if busy == 0 {
 		return
 	}
-	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
-	h.gate.CompareAndSwap(gateBusy, gateOpen)
+	h.sink.Emit(event.Event{Seq: seq, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.state.CompareAndSwap(busy, busy&^gateBusy) // fails if the gate was shut meanwhile
 }
 
 // emitLast emits the last event of an activation. A sink that panics cannot keep
 // the turn from ending.
 func (h *host) emitLast(data event.Data) (err error) {
 	defer panics.Recover(&err)
-	h.gate.Swap(gateShut) // not Store: Swap orders this after earlier emits
-	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.shutGate()
+	h.sink.Emit(event.Event{Seq: h.state.Add(oneEvent) / oneEvent, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
 	return nil
 }
 

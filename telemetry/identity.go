@@ -23,7 +23,22 @@ type identityKey struct{}
 // WithTurn returns a context by which Fields knows the turn, for turns that no
 // Telemetry observes; StartTurn does the same.
 func WithTurn(ctx context.Context, turnID string) context.Context {
-	return context.WithValue(ctx, identityKey{}, &identity{turn: turnID})
+	return &turnContext{Context: ctx, identity: identity{turn: turnID}}
+}
+
+// turnContext is a context with the turn that it belongs to.
+type turnContext struct {
+	context.Context //nolint:containedctx // the one it is derived from
+
+	identity identity
+}
+
+// Value returns the turn, or what the context it is derived from has.
+func (c *turnContext) Value(key any) any {
+	if key == (identityKey{}) {
+		return &c.identity
+	}
+	return c.Context.Value(key)
 }
 
 // Fields returns what a log line needs to be found from a turn or trace, and

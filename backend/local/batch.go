@@ -72,6 +72,16 @@ type batch struct {
 	calls   []*call
 	running int
 	inbox
+	// first is the memory of the first call: most answers ask for one.
+	first callHost
+}
+
+// hostOf returns the memory of a call.
+func (b *batch) hostOf(i int) *callHost {
+	if i == 0 {
+		return &b.first
+	}
+	return new(callHost)
 }
 
 // runCalls starts the calls and waits until each has a result.
@@ -96,12 +106,13 @@ func (b *batch) startCall(ctx context.Context, i int) {
 	c := b.calls[i]
 	c.applyMove(moveStart)
 	b.running++
-	h := &callHost{Session: b.host.Session(), batch: b, index: i, entry: c.entry, call: tools.Call{
+	h := b.hostOf(i)
+	h.Session, h.batch, h.index, h.entry, h.life.host = b.host.Session(), b, i, c.entry, h
+	h.call = tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
-		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed,
-	}}
-	h.call.Host, h.call.Session, h.life.host = h, h, h
+		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed, Host: h, Session: h,
+	}
 	h.life.beginCall(ctx, c.begun, c.entry.Descriptor.Limit())
 	c.life = &h.life
 	h.ctx, c.span = b.span.StartTool(c.life, telemetry.ToolCall{

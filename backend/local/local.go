@@ -60,7 +60,7 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	t.keepResults()
 	if err != nil && backend.Released(ctx) {
 		t.releaseTurn(ctx)
-	} else if endErr := t.endTurn(ctx, &termination); endErr != nil && err == nil {
+	} else if endErr := t.endTurn(ctx, termination); endErr != nil && err == nil {
 		termination, err = backend.TerminationOf(endErr), endErr
 	}
 	return t.turnResult(termination), err
@@ -186,10 +186,11 @@ func (t *turn) saveCheckpoint(ctx context.Context) error {
 }
 
 // endTurn runs the last phases, whatever the turn ended by.
-func (t *turn) endTurn(ctx context.Context, termination *event.Termination) error {
+func (t *turn) endTurn(ctx context.Context, termination event.Termination) error {
 	ctx, cancel := lastContext(ctx)
 	defer cancel()
-	t.engine.Context.Termination = termination
+	t.ended = termination
+	t.engine.Context.Termination = &t.ended
 	err := t.runLastPhase(ctx, plugins.RunEnd, t.engine.End)
 	if failed := t.runLastPhase(ctx, plugins.Deactivate, t.deactivatePlugins); err == nil {
 		err = failed

@@ -32,8 +32,7 @@ type turn struct {
 	inStep bool
 	// deadLetters are those of the agents that had the conversation before.
 	deadLetters []execution.DeadLetter
-	// stop is the end that a plugin asked for outside of AfterInference.
-	stop *event.Termination
+	ending
 	// span observes the turn; nil when nobody does.
 	span *telemetry.TurnSpan
 	// watch ends the turn when a plugin takes too long.
@@ -76,6 +75,14 @@ type inference struct {
 	call telemetry.ModelSpan
 	// plan is what the plugins made of the step's request.
 	plan plugins.RequestPlan
+}
+
+// ending is how a turn ends.
+type ending struct {
+	// stop is the end that a plugin asked for outside of AfterInference.
+	stop *event.Termination
+	// ended is what the hooks of the last phases see.
+	ended event.Termination
 }
 
 // kept is the part of a turn's state that a State carries as it is.
