@@ -101,6 +101,15 @@ const (
 	// UndeclaredVariable is reported for a prompt that uses a variable of the turn
 	// which its agent does not declare.
 	UndeclaredVariable Code = "undeclared-variable"
+	// ToolNotFound is reported for a step of a workflow that calls a tool which does
+	// not exist, or which its agent does not have.
+	ToolNotFound Code = "tool-not-found"
+	// InvalidTemplate is reported for a ${{ … }} of a workflow that cannot be read, or
+	// that leads to nothing.
+	InvalidTemplate Code = "invalid-template"
+	// UnknownStep is reported for a reference to a step that has not run by then, or
+	// does not exist.
+	UnknownStep Code = "unknown-step"
 	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known
 	// code, gives no reason, is about an error, or silences nothing.
 	InvalidIgnore Code = "invalid-ignore"
@@ -156,6 +165,9 @@ var codes = []Info{
 	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
 	{WidenedAccess, Error, "A patch lets an agent do more than it may without the patch, and does not say `allow_widening: true`."},
 	{UndeclaredVariable, Error, "A prompt uses a ${turn.NAME} that its agent does not declare under variables."},
+	{ToolNotFound, Error, "A step of a workflow calls a tool that does not exist, or that its agent does not have."},
+	{InvalidTemplate, Error, "A ${{ … }} of a workflow cannot be read, or leads to nothing."},
+	{UnknownStep, Error, "A step of a workflow refers to one that has not run by then, or does not exist."},
 	{InvalidIgnore, Warning, "A comment `# runtime: ignore` has an unknown code or no reason, is about an error, or silences nothing."},
 }
 

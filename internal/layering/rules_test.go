@@ -35,6 +35,7 @@ var layers = []string{
 	"event",
 	"interaction",
 	"settings",
+	"workflow",
 	"spec",
 	"internal/check",
 	"diag",
@@ -82,7 +83,7 @@ type rule struct {
 
 var rules = []rule{
 	{
-		packages: []string{"spec", "diag", "interaction", "event", "registry", "resolve"}, foreign: []string{"net/http", "os/exec", "database/sql"}, indirectly: true,
+		packages: []string{"spec", "diag", "interaction", "event", "registry", "resolve", "workflow"}, foreign: []string{"net/http", "os/exec", "database/sql"}, indirectly: true,
 		why: "what agents are, and how they are resolved, is computed without reaching out",
 	},
 	{

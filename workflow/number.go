@@ -1,0 +1,28 @@
+package workflow
+
+import (
+	"encoding/json"
+	"math/big"
+)
+
+// maxDigits bounds the numbers that are compared exactly: an exponent could make one
+// that does not fit into memory.
+const maxDigits = 64
+
+// sameNumber reports whether two numbers are equal.
+func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	if len(a) > maxDigits || len(b) > maxDigits {
+		return false
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	if errX != nil || errY != nil || x != y {
+		return false
+	}
+	p, _, errP := big.ParseFloat(string(a), 10, 512, big.ToNearestEven)
+	q, _, errQ := big.ParseFloat(string(b), 10, 512, big.ToNearestEven)
+	return errP == nil && errQ == nil && p.Cmp(q) == 0
+}

@@ -1,0 +1,110 @@
+package workflow
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Step is one tool call or agent turn of a run.
+type Step struct {
+	ID       string                     `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The id of the step, by which later ones refer to it."`
+	Inputs   map[string]json.RawMessage `json:"inputs,omitempty" doc:"Values that the step has under a name, as ${{ inputs.NAME }}."`
+	Tool     *ToolCall                  `json:"tool,omitempty" doc:"The tool that the step calls."`
+	Agent    *AgentTurn                 `json:"agent,omitempty" doc:"The agent that works on a turn."`
+	When     *Condition                 `json:"when,omitempty" doc:"The condition on which the step runs; otherwise it is skipped, and so are those that refer to it."`
+	Timeout  *spec.Duration             `json:"timeout,omitempty" alias:"timeout_seconds:s" default:"5m" doc:"How long the step may take, without the time in which it waits for a person."`
+	Retry    *Retry                     `json:"retry,omitempty" doc:"Whether the step is tried again when it fails."`
+	Metadata json.RawMessage            `json:"metadata,omitempty" doc:"What is kept with the step for its readers."`
+}
+
+// ToolCall is a call of a tool by a step.
+type ToolCall struct {
+	Name     string                     `json:"name" required:"true" doc:"The id of the tool."`
+	Input    map[string]json.RawMessage `json:"input,omitempty" doc:"The arguments of the call, by name; each is a value."`
+	Approval bool                       `json:"approval,omitempty" doc:"Whether a person has to approve the call before it is made."`
+}
+
+// AgentTurn is a turn of an agent by a step.
+type AgentTurn struct {
+	Agent      string          `json:"agent" required:"true" doc:"The agent that works on the turn."`
+	Prompt     json.RawMessage `json:"prompt,omitempty" doc:"What the turn is given: a text, which may contain ${{ … }}, or {template: text}."`
+	Messages   []Message       `json:"messages,omitempty" doc:"Messages that come before the prompt, or in its place."`
+	Tools      spec.Names      `json:"tools,omitempty" doc:"The tools that the turn may call, among those of the agent; all of them if absent."`
+	Output     *Output         `json:"output,omitempty" doc:"The form of the answer: text, or an object that a JSON Schema describes."`
+	SessionKey json.RawMessage `json:"session_key,omitempty" doc:"Names the conversation that the turn continues, among those of the workflow; it may contain ${{ … }}. Without it each turn has a session of its own."`
+}
+
+// Message is a message that a turn is given.
+type Message struct {
+	Role string          `json:"role,omitempty" enum:"user|system|assistant" default:"user" doc:"Who says it."`
+	Text json.RawMessage `json:"text" required:"true" doc:"A text, which may contain ${{ … }}, or {template: text}."`
+}
+
+// Output is the form of an agent's answer. At most one field is set.
+type Output struct {
+	Text       *struct{}   `json:"text,omitempty" doc:"The answer is text: the output text."`
+	Structured *Structured `json:"structured,omitempty" doc:"The answer is an object, whose fields are the outputs of the step."`
+}
+
+// Structured is an answer that a JSON Schema describes.
+type Structured struct {
+	Schema json.RawMessage `json:"schema" required:"true" doc:"The JSON Schema of the answer."`
+}
+
+// Condition compares a value with a constant.
+type Condition struct {
+	Value  json.RawMessage `json:"value" required:"true" doc:"The value that decides."`
+	Equals json.RawMessage `json:"equals" required:"true" doc:"The text, number, boolean or null that it has to equal."`
+}
+
+// Retry repeats a step that failed. What must not be repeated is not: a step whose call
+// may have had an effect that must happen once fails.
+type Retry struct {
+	MaxAttempts int            `json:"max_attempts" required:"true" min:"1" max:"20" doc:"How often the step is tried, the first time included."`
+	Backoff     *spec.Duration `json:"backoff,omitempty" default:"1s" doc:"The pause before the second attempt; it doubles with each one."`
+	MaxBackoff  *spec.Duration `json:"max_backoff,omitempty" default:"1m" doc:"The longest pause."`
+}
+
+// TimeLimit returns how long the step may take.
+func (s *Step) TimeLimit() time.Duration {
+	if s.Timeout == nil {
+		return DefaultStepTimeout
+	}
+	return s.Timeout.Std()
+}
+
+// Attempts returns how often the step is tried.
+func (s *Step) Attempts() int {
+	if s.Retry == nil {
+		return 1
+	}
+	return max(1, s.Retry.MaxAttempts)
+}
+
+// Pause returns the pause after a number of failed attempts.
+func (r *Retry) Pause(failed int) time.Duration {
+	pause, most := time.Second, time.Minute
+	if r.Backoff != nil {
+		pause = r.Backoff.Std()
+	}
+	if r.MaxBackoff != nil {
+		most = r.MaxBackoff.Std()
+	}
+	for range failed - 1 {
+		if pause >= most {
+			break
+		}
+		pause *= 2
+	}
+	return min(pause, most)
+}
+
+// Schema returns the JSON Schema of the step's answer; nil for text and for tools.
+func (s *Step) Schema() json.RawMessage {
+	if s.Agent == nil || s.Agent.Output == nil || s.Agent.Output.Structured == nil {
+		return nil
+	}
+	return s.Agent.Output.Structured.Schema
+}

@@ -1,0 +1,157 @@
+package workflow
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/cron"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Missed decides what becomes of the times at which a schedule was due and no process
+// ran.
+type Missed string
+
+// The policies. The empty one is MissedSkip.
+const (
+	// MissedSkip begins no runs for them.
+	MissedSkip Missed = "skip"
+	// MissedLatest begins one run, for the latest of them.
+	MissedLatest Missed = "latest"
+	// MissedAll begins a run for each, the oldest first, up to MaxMissed.
+	MissedAll Missed = "all"
+)
+
+// MaxMissed is how many missed times a schedule makes up for at once.
+const MaxMissed = 100
+
+// DefaultTolerance is how far the time of a signed request may be from ours.
+const DefaultTolerance = 5 * time.Minute
+
+// Schedule begins a run whenever it is due.
+type Schedule struct {
+	ID       string          `json:"id,omitempty" doc:"The id of the schedule; by default that of the workflow, which can have one without an id."`
+	Cron     string          `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like."`
+	TimeZone string          `json:"time_zone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in. Where clocks are put forward, what is due in the hour left out is skipped that day; where they are put back, what is due in the repeated hour is due once."`
+	Missed   Missed          `json:"missed,omitempty" enum:"skip|latest|all" default:"skip" doc:"What becomes of times that were missed while no process was running: no run, one run for the latest of them, or one run for each, 100 at most."`
+	Paused   bool            `json:"paused,omitempty" doc:"Whether the schedule begins no runs. It can be resumed over HTTP."`
+	Input    json.RawMessage `json:"input,omitempty" doc:"The input of its runs: what ${{ input }} stands for."`
+}
+
+// EventTrigger begins a run for each published event that it matches.
+type EventTrigger struct {
+	ID      string `json:"id,omitempty" doc:"The id of the trigger; by default that of the workflow, which can have one without an id."`
+	Type    string `json:"type" required:"true" doc:"The type of the events, exactly."`
+	Source  string `json:"source,omitempty" doc:"Their source, exactly; any if absent."`
+	Subject string `json:"subject,omitempty" doc:"Their subject, exactly; any if absent."`
+	Paused  bool   `json:"paused,omitempty" doc:"Whether the trigger begins no runs. It can be resumed over HTTP."`
+}
+
+// Webhook begins a run for each signed request.
+type Webhook struct {
+	ID        string         `json:"id,omitempty" doc:"The id of the webhook, which is part of its address; by default that of the workflow."`
+	Secret    string         `json:"secret" required:"true" secret:"true" doc:"The secret that requests are signed with. One that begins with whsec_ is base64 from there on."`
+	Previous  string         `json:"previous_secret,omitempty" secret:"true" doc:"An earlier secret that is still accepted, while senders change to the other."`
+	Type      string         `json:"type,omitempty" default:"webhook" doc:"The type of the event that a request becomes."`
+	Tolerance *spec.Duration `json:"tolerance,omitempty" default:"5m" doc:"How far the time that a request names may be from the time of the server; older requests are refused as replayed."`
+	Paused    bool           `json:"paused,omitempty" doc:"Whether the webhook begins no runs."`
+}
+
+// ToleranceTime returns how far the time of a request may be from ours.
+func (w *Webhook) ToleranceTime() time.Duration {
+	if w.Tolerance == nil {
+		return DefaultTolerance
+	}
+	return w.Tolerance.Std()
+}
+
+// EventType returns the type of the event that a request becomes.
+func (w *Webhook) EventType() string { return cmp.Or(w.Type, "webhook") }
+
+// Matches reports whether the trigger matches an event.
+func (t *EventTrigger) Matches(typ, source, subject string) bool {
+	return typ == t.Type && (t.Source == "" || source == t.Source) && (t.Subject == "" || subject == t.Subject)
+}
+
+// ScheduleID returns the id under which a schedule is known.
+func (w *Workflow) ScheduleID(s *Schedule) string { return cmp.Or(s.ID, w.ID) }
+
+// TriggerID returns the id under which a trigger is known.
+func (w *Workflow) TriggerID(t *EventTrigger) string { return cmp.Or(t.ID, w.ID) }
+
+// WebhookID returns the id under which a webhook is known.
+func (w *Workflow) WebhookID(h *Webhook) string { return cmp.Or(h.ID, w.ID) }
+
+// validateTriggers checks what starts the workflow.
+func (w *Workflow) validateTriggers() diag.List {
+	var list diag.List
+	ids := make(idsOnce)
+	for i := range w.Schedules {
+		s, path := &w.Schedules[i], diag.Index("schedules", i)
+		list = append(list, ids.add(path, "schedule", s.ID)...)
+		list = append(list, check.Within(path, s.Validate())...)
+	}
+	ids = make(idsOnce)
+	for i := range w.Events {
+		t, path := &w.Events[i], diag.Index("events", i)
+		list = append(list, ids.add(path, "trigger", t.ID)...)
+		list = append(list, check.Within(path, check.Required("type", t.Type))...)
+	}
+	ids = make(idsOnce)
+	for i := range w.Webhooks {
+		h, path := &w.Webhooks[i], diag.Index("webhooks", i)
+		list = append(list, ids.add(path, "webhook", h.ID)...)
+		list = append(list, check.Within(path, check.Required("secret", h.Secret))...)
+		list = append(list, check.Within(path, check.PositiveSpan("tolerance", h.Tolerance))...)
+	}
+	return list
+}
+
+// Validate checks the record by itself.
+func (s *Schedule) Validate() diag.List {
+	list := check.Required("cron", s.Cron)
+	if _, err := cron.Parse("@daily", s.TimeZone); err != nil {
+		list = append(list, diag.New(diag.InvalidValue, "time_zone", "time_zone cannot be %q; it must be the IANA name of a time zone", clip.Text(s.TimeZone)).
+			WithHint("such as Europe/Berlin or UTC"))
+	}
+	if s.Cron == "" {
+		return list
+	}
+	if strings.Contains(s.Cron, "TZ=") {
+		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
+	}
+	if _, err := cron.Parse(s.Cron, ""); err != nil {
+		list = append(list, diag.New(diag.InvalidValue, "cron", "%v", err).
+			WithHint("five fields, such as 0 9 * * 1-5 for nine o'clock on workdays, or @hourly, @daily, @every 10m"))
+	}
+	return append(list, check.OneOf("missed", string(s.Missed), string(MissedSkip), string(MissedLatest), string(MissedAll))...)
+}
+
+// Times returns when the schedule is due.
+func (s *Schedule) Times() (*cron.Times, error) { return cron.Parse(s.Cron, s.TimeZone) }
+
+// idsOnce are the ids of a list, which differ from each other. At most one is empty.
+type idsOnce map[string]string
+
+// add checks the id of the element at a path.
+func (ids idsOnce) add(path, kind, id string) diag.List {
+	first, taken := ids[id]
+	if !taken {
+		ids[id] = path
+	}
+	switch {
+	case id == "" && taken:
+		return diag.List{diag.New(diag.MissingField, diag.Join(path, "id"), "id is missing: another %s has none already", kind).WithHint("give all but one an id")}
+	case id == "":
+		return nil
+	case taken:
+		return diag.List{diag.New(diag.DuplicateID, diag.Join(path, "id"), "%s %q is defined twice", kind, clip.Text(id)).WithHint("the first is %s", first)}
+	default:
+		return spec.CheckID(diag.Join(path, "id"), kind, id)
+	}
+}

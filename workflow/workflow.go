@@ -1,0 +1,124 @@
+// Package workflow holds what workflows are: what starts them, their steps, and the
+// values and templates that carry data from one step to the next. Everything in it is
+// computed without reaching out; package service/workflow runs workflows.
+package workflow
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// OnWait decides what becomes of a run that has to wait for a person.
+type OnWait string
+
+// The policies. The empty one is WaitForPerson.
+const (
+	// WaitForPerson lets the run wait for the answer.
+	WaitForPerson OnWait = "wait"
+	// FailOnWait cancels what waits, and fails the run.
+	FailOnWait OnWait = "fail"
+)
+
+// OnLimit decides what becomes of a run that would be one too many.
+type OnLimit string
+
+// The policies. The empty one is QueueRun.
+const (
+	// QueueRun lets the run wait until another one has ended.
+	QueueRun OnLimit = "queue"
+	// SkipRun ends it at once, as canceled.
+	SkipRun OnLimit = "skip"
+)
+
+const (
+	// DefaultTenant owns the runs of a workflow that names no tenant.
+	DefaultTenant = "default"
+	// DefaultSubject owns those of one that names no subject.
+	DefaultSubject = "workflow"
+	// DefaultStepTimeout is how long a step may take when it does not say.
+	DefaultStepTimeout = 5 * time.Minute
+	// MaxSteps is how many steps a workflow may have.
+	MaxSteps = 100
+)
+
+// Workflow is a sequence of steps, and what starts it.
+type Workflow struct {
+	ID          string         `json:"id,omitempty" key:"true"`
+	Description string         `json:"description,omitempty" doc:"What the workflow is for."`
+	Schedules   []Schedule     `json:"schedules,omitempty" doc:"The times at which a run begins."`
+	Events      []EventTrigger `json:"events,omitempty" doc:"The published events that begin a run each."`
+	Webhooks    []Webhook      `json:"webhooks,omitempty" doc:"Signed requests that begin a run each."`
+	Steps       []Step         `json:"steps,omitempty" max:"100" doc:"What a run does, one step after the other."`
+	Target      *Target        `json:"target,omitempty" doc:"The older form: a single agent turn or tool call in place of steps."`
+	Timeout     *spec.Duration `json:"timeout,omitempty" doc:"How long a run may take, from its first step on; without it only its steps have limits."`
+	OnWait      OnWait         `json:"on_wait,omitempty" enum:"wait|fail" default:"wait" doc:"What becomes of a run that has to wait for a person: it waits, or what waits is canceled and the run fails."`
+	Concurrency *Concurrency   `json:"concurrency,omitempty" doc:"How many runs are under way at the same time; without it any number."`
+	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that the runs belong to, and whose events begin them."`
+	Subject     string         `json:"subject,omitempty" default:"workflow" doc:"The subject of the tenant that the sessions and turns of the runs belong to."`
+}
+
+// Concurrency limits the runs of a workflow.
+type Concurrency struct {
+	Limit   int     `json:"limit" required:"true" min:"1" max:"1000" doc:"How many runs may be under way at the same time."`
+	OnLimit OnLimit `json:"on_limit,omitempty" enum:"queue|skip" default:"queue" doc:"What becomes of one more: it waits its turn, or is canceled."`
+}
+
+// Owner returns the tenant and the subject that the runs belong to.
+func (w *Workflow) Owner() (tenant, subject string) {
+	return cmp.Or(w.Tenant, DefaultTenant), cmp.Or(w.Subject, DefaultSubject)
+}
+
+// Limit returns how many runs may be under way at the same time; 0 is any number.
+func (w *Workflow) Limit() int {
+	if w.Concurrency == nil {
+		return 0
+	}
+	return w.Concurrency.Limit
+}
+
+// Waits reports whether a run waits for a person.
+func (w *Workflow) Waits() bool { return w.OnWait != FailOnWait }
+
+// AllSteps returns the steps of the workflow: those of Target where it has the older
+// form.
+func (w *Workflow) AllSteps() []Step {
+	if len(w.Steps) > 0 || w.Target == nil {
+		return w.Steps
+	}
+	return w.Target.toSteps()
+}
+
+// Definition returns what a run needs of the workflow: all but what starts it.
+func (w *Workflow) Definition() *Workflow {
+	own := *w
+	own.Schedules, own.Events, own.Webhooks = nil, nil, nil
+	return &own
+}
+
+// Validate checks the record by itself. Whether agents and tools exist is checked where
+// they are known.
+func (w *Workflow) Validate() diag.List {
+	var list diag.List
+	switch {
+	case len(w.Steps) > 0 && w.Target != nil:
+		list = append(list, diag.New(diag.InvalidValue, "target", "target stands beside steps").AtKey().WithHint("write one of them"))
+	case w.Target != nil:
+		list = append(list, check.Within("target", w.Target.validate())...)
+	case len(w.Steps) == 0:
+		list = append(list, diag.New(diag.MissingField, "steps", "the workflow has no steps").WithHint("write steps: a list of tool calls and agent turns"))
+	default:
+		list = append(list, validateSteps(w.Steps)...)
+	}
+	list = append(list, w.validateTriggers()...)
+	if w.Timeout != nil && w.Timeout.Std() <= 0 {
+		list = append(list, diag.New(diag.InvalidValue, "timeout", "timeout must be more than 0"))
+	}
+	if c := w.Concurrency; c != nil {
+		list = append(list, check.Within("concurrency", check.Positive("limit", &c.Limit))...)
+	}
+	return list
+}
