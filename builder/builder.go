@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/workflow"
 	"go.uber.org/zap"
 )
 
@@ -146,6 +147,12 @@ func (b *AgentRuntimeBuilder) addSource(source *registry.Source) *AgentRuntimeBu
 	source.Position = b.sources
 	b.addError(b.set.AddSource(source))
 	b.sources++
+	return b
+}
+
+// WithWorkflow adds a workflow. The builder keeps a copy.
+func (b *AgentRuntimeBuilder) WithWorkflow(w workflow.Workflow) *AgentRuntimeBuilder {
+	b.addError(b.set.Workflows.Add(w.ID, &w))
 	return b
 }
 

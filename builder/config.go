@@ -84,6 +84,9 @@ func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 	for _, agent := range f.Agents {
 		b.WithAgentSpec(*agent)
 	}
+	for _, w := range f.Workflows {
+		b.WithWorkflow(*w)
+	}
 	if f.Defaults != nil {
 		b.WithDefaults(*f.Defaults)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
+	"github.com/agentruntime/agentruntime/workflow"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -413,6 +414,37 @@ func rows() []row {
 			want: found(diag.UndeclaredVariable, "a", "agents.a.system_prompt",
 				`the prompt uses ${turn.nmae}, which variables does not declare`, `did you mean "name"?`),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UndeclaredVariable }),
+		},
+		{
+			name: "tool-not-found",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithTool("wc", plain{}).WithAgentSpec(agent()).
+					WithWorkflow(workflow.Workflow{ID: "w", Steps: []workflow.Step{{ID: "s", Tool: &workflow.ToolCall{Name: "wcc"}}}})
+			},
+			want:  found(diag.ToolNotFound, "", "workflows.w.steps[0].tool.name", `tool "wcc" does not exist`, `did you mean "wc"?`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.ToolNotFound }),
+		},
+		{
+			name: "invalid-template",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent()).WithWorkflow(workflow.Workflow{ID: "w", Steps: []workflow.Step{
+					{ID: "s", Agent: &workflow.AgentTurn{Agent: "a", Prompt: []byte(`"${{ inputs.x }}"`)}},
+				}})
+			},
+			want: found(diag.InvalidTemplate, "", "workflows.w.steps[0].agent.prompt",
+				`${{ inputs.x }} refers to the input "x", which the step does not have`, ""),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidTemplate }),
+		},
+		{
+			name: "unknown-step",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent()).WithWorkflow(workflow.Workflow{ID: "w", Steps: []workflow.Step{
+					{ID: "s", Agent: &workflow.AgentTurn{Agent: "a", Prompt: []byte(`"${{ steps.s.outputs.text }}"`)}},
+				}})
+			},
+			want: found(diag.UnknownStep, "", "workflows.w.steps[0].agent.prompt",
+				`${{ steps.s.outputs.text }} refers to step "s", which has not run by then`, "a step can refer to those before it"),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UnknownStep }),
 		},
 		{
 			name: "env-build: Register fails",

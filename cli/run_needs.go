@@ -167,7 +167,7 @@ func mayAllow(agent *spec.Agent, prefix string) bool {
 // Whatever else a file says is needed.
 var partial = map[string]bool{
 	"providers": true, "models": true, "model_pools": true, "tools": true, "plugins": true, "agents": true, "defaults": true,
-	"remote_agents": true, "schedules": true, "store": true, "turns": true, "server": true,
+	"remote_agents": true, "schedules": true, "workflows": true, "store": true, "turns": true, "server": true,
 }
 
 // include reports whether a place belongs to what is needed.

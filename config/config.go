@@ -38,6 +38,7 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // Version is the one version of the file format that this package reads.
@@ -133,6 +134,8 @@ type File struct {
 	Server settings.Server
 	// Schedules make turns when they are due.
 	Schedules []settings.Schedule
+	// Workflows are steps that schedules and events begin.
+	Workflows []*workflow.Workflow
 	// Partial is set if a file, or a whole registry of one, could not be
 	// read. A reference to a missing entry is then not a mistake.
 	Partial bool

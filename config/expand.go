@@ -22,6 +22,7 @@ import (
 //	${file:path}      the contents of a file, without the newlines at its end
 //	$$                a single $
 //	${turn.NAME}      in the prompt of an agent alone: stays, for the turn
+//	${{ … }}          in a workflow alone: stays, for the run, and so does $${{
 //
 // A $ in front of anything else is just that. What a reference is replaced by
 // is not looked at again, and a default cannot contain references. A name is
@@ -35,6 +36,8 @@ type expander struct {
 	// template is set while a prompt is expanded: ${turn.NAME} stays a reference, and all
 	// else is quoted.
 	template bool
+	// keepsRefs is set while a workflow is decoded.
+	keepsRefs bool
 }
 
 type included struct {
@@ -73,6 +76,11 @@ func (e *expander) expand(text, dir string) expansion {
 		}
 		out.WriteString(text[:i])
 		text = text[i:]
+		if n := e.keptRef(text); n > 0 {
+			out.WriteString(text[:n])
+			text = text[n:]
+			continue
+		}
 		switch text[1] {
 		case '$':
 			out.WriteByte('$')
@@ -111,6 +119,25 @@ func (e *expander) expand(text, dir string) expansion {
 		x.text = string(prompt + spec.QuotePrompt(x.text))
 	}
 	return x
+}
+
+// keptRef returns the length of the reference at the beginning of a text that stays as
+// it is; 0 if none does. One without an end is kept up to the end of the text, and
+// reported where it is read.
+func (e *expander) keptRef(text string) int {
+	const begin, end = "${{", "}}"
+	switch {
+	case !e.keepsRefs:
+		return 0
+	case strings.HasPrefix(text, "$"+begin):
+		return len("$" + begin)
+	case !strings.HasPrefix(text, begin):
+		return 0
+	}
+	if i := strings.Index(text, end); i > 0 {
+		return i + len(end)
+	}
+	return len(text)
 }
 
 // expandReference returns what a reference, given without its braces, stands for.

@@ -76,6 +76,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 	d.decodeAgents()
 	d.decodeSettings()
 	d.decodeSchedules()
+	d.decodeWorkflows()
 	list := d.found
 	for _, doc := range f.documents {
 		list = append(list, doc.omittedFindings()...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // Reference returns the reference page of configuration files, as Markdown: a
@@ -45,6 +46,8 @@ func Reference(kinds Kinds) string {
 			w.writeTable(recordOf(agentType))
 		case "schedules":
 			w.writeTable(recordOf(reflect.TypeFor[settings.Schedule]()))
+		case "workflows":
+			w.writeTable(recordOf(reflect.TypeFor[workflow.Workflow]()))
 		}
 	}
 	w.writeHeading(2, "remote_agents")

@@ -24,6 +24,7 @@ var registries = []registry{
 	{"plugins", "plugin", "Plugins besides the built-in ones: id to plugin."},
 	{"agents", "agent", "Agents: id to agent."},
 	{"schedules", "schedule", "Turns that are made when they are due: id to schedule."},
+	{"workflows", "workflow", "Steps that schedules and events begin: id to workflow."},
 }
 
 func registryNamed(name string) *registry {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // reference is the pattern of texts that contain a variable. What they will
@@ -98,6 +99,8 @@ func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 		entry = w.recordRef(reflect.TypeFor[spec.Pool]())
 	case "schedules":
 		entry = w.recordRef(reflect.TypeFor[settings.Schedule]())
+	case "workflows":
+		entry = w.recordRef(reflect.TypeFor[workflow.Workflow]())
 	default:
 		entry = w.agentSchema()
 	}

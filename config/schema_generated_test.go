@@ -191,7 +191,19 @@ func saysTheRecord(d diag.Diagnostic) bool {
 			return true
 		}
 	}
+	for _, text := range []string{
+		"the workflow has no steps", "stands beside", "has none already", "does nothing", "can do one of them", "is given nothing", "not both",
+		"or {template: text}", "equals must be a text", "the value is not JSON", "object must be a mapping of values", "array must be a list of values",
+		"step_output must be", "is neither", "has 0 sources", "sources; it must have", "agent_output cannot be", "delivers the answer", "valid JSON Schema",
+	} {
+		if strings.Contains(d.Message, text) && strings.HasPrefix(d.Path, "workflows.") {
+			return true
+		}
+	}
 	segments, _ := diag.ParsePath(d.Path)
+	if len(segments) > 0 && segments[0].Key == "workflows" && (d.Code == diag.InvalidTemplate || d.Code == diag.UnknownStep || d.Code == diag.InvalidID) {
+		return true
+	}
 	if len(segments) == 3 && segments[0].Key == "agents" && segments[2].Key == "model_id" && d.Code == diag.MissingField {
 		return true // the defaults may name the model
 	}

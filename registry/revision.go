@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"slices"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -15,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // Revision is one published set: immutable, numbered from 1, and named by the
@@ -81,6 +83,7 @@ func (s *Set) DeclaredHash() string {
 	hashEntries(h, s.Agents, func(a *spec.Agent) any { return a })
 	hashEntries(h, s.Models, func(m *spec.Model) any { return m })
 	hashEntries(h, s.Pools, func(p *spec.Pool) any { return p })
+	hashWorkflows(h, s)
 	for _, v := range []any{s.Defaults, s.Definitions} {
 		d := digestOf("", v)
 		h.Write(d[:])
@@ -113,6 +116,7 @@ func contentHash(s *Set) string {
 	})
 	hashEntries(h, s.Backends, func(backend.Factory) any { return nil })
 	hashEntries(h, s.Sources, func(src *Source) any { return []any{src.Spec, src.Agents} })
+	hashWorkflows(h, s)
 	for _, v := range []any{s.Defaults, s.Definitions} {
 		d := digestOf("", v)
 		h.Write(d[:])
@@ -133,6 +137,22 @@ func hashEntries[T any](h hash.Hash, r *Registry[T], describe func(T) any) {
 		}
 		h.Write(known[:])
 	}
+}
+
+// hashWorkflows hashes the workflows, if there are any: a set without has the hash that
+// it had before there were workflows. Secrets of webhooks do not enter.
+func hashWorkflows(h hash.Hash, s *Set) {
+	if s.Workflows.Len() == 0 {
+		return
+	}
+	hashEntries(h, s.Workflows, func(w *workflow.Workflow) any {
+		own := *w
+		own.Webhooks = slices.Clone(w.Webhooks)
+		for i := range own.Webhooks {
+			own.Webhooks[i].Secret, own.Webhooks[i].Previous = "", ""
+		}
+		return &own
+	})
 }
 
 // digestOf hashes one declaration.

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // Set is all registries of a runtime. That of a published revision is
@@ -27,6 +28,8 @@ type Set struct {
 	Backends *Registry[backend.Factory]
 	// Sources are the peers whose agents are discovered, by name.
 	Sources *Registry[*Source]
+	// Workflows run agents and tools step by step.
+	Workflows *Registry[*workflow.Workflow]
 	// Defaults are merged under every local agent; nil for none.
 	Defaults *spec.Defaults
 	// Available names plugins that come with the program: agents may name
@@ -74,6 +77,7 @@ func NewSet() *Set {
 		Plugins:   newRegistry[plugins.Plugin]("plugin", "plugins"),
 		Backends:  newRegistry[backend.Factory]("backend", "backends"),
 		Sources:   newRegistry[*Source]("remote source", "remote_agents"),
+		Workflows: newRegistry[*workflow.Workflow]("workflow", "workflows"),
 		Available: make(map[string]bool),
 
 		Undeclared:  make(map[string][]spec.KindSection),
@@ -184,6 +188,7 @@ func (s *Set) Clone() *Set {
 		Plugins:   s.Plugins.clone(),
 		Backends:  s.Backends.clone(),
 		Sources:   s.Sources.clone(),
+		Workflows: s.Workflows.clone(),
 		Defaults:  s.Defaults,
 		Available: maps.Clone(s.Available),
 

@@ -43,6 +43,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 		all.put(ids[i], t)
 	}
 	c.checkWhole(all, nil)
+	c.checkWorkflows()
 	if len(c.errs) == 0 {
 		c.prove(all)
 	}
@@ -94,6 +95,9 @@ func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, 
 	}
 	c.checkWhole(all, before)
 	c.prove(all)
+	if c.checkWorkflows(); len(c.errs) > 0 {
+		return nil, false, nil
+	}
 	rev.Derive(indexKey{}, func() any { return c.index })
 	return c.rest.Dedup(), true, nil
 }
@@ -200,6 +204,7 @@ func (c *check) checkRecords() {
 	checkIDs(c, c.set.Plugins, "plugin", c.set.Plugins.IDs())
 	checkIDs(c, c.set.Backends, "backend", c.set.Backends.IDs())
 	checkIDs(c, c.set.Agents, "agent", c.set.Agents.IDs())
+	checkIDs(c, c.set.Workflows, "workflow", c.set.Workflows.IDs())
 	for _, id := range c.set.Plugins.IDs() {
 		if strings.HasPrefix(id, core.Prefix) {
 			c.addError(diag.New(diag.InvalidID, c.set.Plugins.Path(id), "plugin id %q is reserved: %s begins the ids of the runtime's own plugins", id, core.Prefix))
@@ -357,6 +362,7 @@ func (c *check) noteUnusedAll(all *tally) {
 		u.providers.also[m.ProviderID] = true
 	}
 	u.addMeant(c.errs)
+	u.addWorkflows(c.set)
 	for _, id := range c.toolIDs {
 		if c.global[id] == nil {
 			u.tools.also[id] = true // it is broken, which is what to say of it
