@@ -13,16 +13,16 @@ import (
 )
 
 func newExplain(p *program) *cobra.Command {
-	var tool, call string
+	var tool, call, flow string
 	at := new(serverFlags)
 	cmd := &cobra.Command{
-		Use:   "explain FILE… AGENT | AGENT --server URL",
+		Use:   "explain FILE… AGENT | FILE… --workflow ID | AGENT --server URL",
 		Short: "Show how an agent resolves, and why",
 		Long: `explain resolves one agent and shows, stage by stage, what was looked up,
 wrapped, injected, added and dropped, by which rule, and how long it took.
 With --tool it answers why the agent has, or does not have, a tool, and with
 --call what becomes of a call: allow, ask, deny, terminate or unavailable, and by
-which rule.
+which rule. With --workflow it shows a workflow instead: what starts it, and its steps.
 
 With --server the agent of the revision that the server runs is explained. The key is
 in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the scope
@@ -33,8 +33,11 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 	}
 	files := filesFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call"}); done {
+		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call", "workflow"}); done {
 			return err
+		}
+		if cmd.Flags().Changed("workflow") {
+			return files.arguments(0, 0, unlimited)(cmd, args)
 		}
 		return files.arguments(1, 1, unlimited)(cmd, args)
 	}
@@ -42,13 +45,18 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 	format := formatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
-	cmd.MarkFlagsMutuallyExclusive("tool", "call")
+	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
+	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
 			return usagef(cmd, "--tool and --call are answered as text or json, not as mermaid")
 		}
 		if at.server != "" {
 			return explainAtServer(cmd, p, at, args[0], format.value)
+		}
+		if cmd.Flags().Changed("workflow") {
+			names, _ := files.split(args, len(args))
+			return explainWorkflow(cmd.Context(), p, names, flow, format.value)
 		}
 		var asked *toolCall
 		if cmd.Flags().Changed("call") {

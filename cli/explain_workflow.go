@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/workflow"
+)
+
+// explainWorkflow shows a workflow: what starts it, and its steps.
+func explainWorkflow(ctx context.Context, p *program, names []string, id, format string) error {
+	l, err := p.load(names, false, unheard())
+	if err != nil {
+		return err
+	}
+	_, list, err := l.check(ctx)
+	if err != nil {
+		return err
+	}
+	var found *workflow.Workflow
+	ids := make([]string, len(l.file.Workflows))
+	for i, w := range l.file.Workflows {
+		if ids[i] = w.ID; w.ID == id {
+			found = w
+		}
+	}
+	if found == nil {
+		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
+		return errors.Join(l.refuse(diag.List{missing}, p.err), exit{exitFailed})
+	}
+	path := diag.Key("workflows", id)
+	own := diag.List{}
+	for _, d := range list {
+		if d.Path == path || strings.HasPrefix(d.Path, path+".") || strings.HasPrefix(d.Path, path+"[") {
+			own = append(own, d)
+		}
+	}
+	switch format {
+	case "json":
+		err = writeRedacted(p.out, describeWorkflow(found, own), l.file.Redact)
+	case "mermaid":
+		_, err = io.WriteString(p.out, drawWorkflow(found, l.file.Redact))
+	default:
+		_, err = io.WriteString(p.out, l.file.Redact(found.Explain()))
+	}
+	if err == nil && own.HasErrors() {
+		return errors.Join(l.refuse(own, p.err), exit{exitFailed})
+	}
+	return err
+}
+
+// workflowView is a workflow as explain shows it to programs.
+type workflowView struct {
+	Workflow    string         `json:"workflow"`
+	Description string         `json:"description,omitempty"`
+	Starts      []string       `json:"starts"`
+	Steps       []workflowStep `json:"steps"`
+	Diagnostics diag.List      `json:"diagnostics,omitempty"`
+}
+
+// workflowStep is a step of it.
+type workflowStep struct {
+	ID        string   `json:"id"`
+	Does      string   `json:"does"`
+	When      string   `json:"when,omitempty"`
+	DependsOn []string `json:"dependsOn,omitempty"`
+	Timeout   string   `json:"timeout"`
+	Attempts  int      `json:"attempts"`
+}
+
+func describeWorkflow(w *workflow.Workflow, found diag.List) *workflowView {
+	v := &workflowView{Workflow: w.ID, Description: w.Description, Starts: append([]string{}, w.Starts()...), Steps: []workflowStep{}, Diagnostics: found}
+	steps := w.AllSteps()
+	for i := range steps {
+		s := &steps[i]
+		one := workflowStep{ID: s.ID, Does: s.Does(), DependsOn: s.DependsOn(), Timeout: s.TimeLimit().String(), Attempts: s.Attempts()}
+		if s.When != nil {
+			one.When = s.When.Text()
+		}
+		v.Steps = append(v.Steps, one)
+	}
+	return v
+}
+
+// drawWorkflow draws a workflow as a flowchart: solid arrows are the order of the steps,
+// thick ones carry data.
+func drawWorkflow(w *workflow.Workflow, redact func(string) string) string {
+	var b strings.Builder
+	b.WriteString("flowchart TD\n")
+	starts := w.Starts()
+	for i, start := range starts {
+		fmt.Fprintf(&b, "  t%d([\"%s\"])\n", i+1, mermaidText(redact(start)))
+	}
+	steps := w.AllSteps()
+	for i := range steps {
+		s := &steps[i]
+		text := s.ID + ": " + s.Does()
+		if s.When == nil {
+			fmt.Fprintf(&b, "  s%d[\"%s\"]\n", i+1, mermaidText(redact(text)))
+			continue
+		}
+		fmt.Fprintf(&b, "  s%d{{\"%s\"}}\n", i+1, mermaidText(redact(text+", when "+s.When.Text())))
+	}
+	for i := range starts {
+		if len(steps) > 0 {
+			fmt.Fprintf(&b, "  t%d --> s1\n", i+1)
+		}
+	}
+	for _, a := range w.Arrows() {
+		line := "-->"
+		if a.Data {
+			line = "==>"
+		}
+		fmt.Fprintf(&b, "  s%d %s s%d\n", a.From+1, line, a.To+1)
+	}
+	return b.String()
+}
