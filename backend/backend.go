@@ -41,6 +41,13 @@ type Factory interface {
 	New(endpoint *spec.Endpoint) (Backend, error)
 }
 
+// Interchangeable is implemented by factories of which one can take the place of another.
+type Interchangeable interface {
+	Factory
+	// Equal reports whether another factory makes the same backends.
+	Equal(other Factory) bool
+}
+
 // Discoverer is implemented by factories that can ask a peer for its agents. Their
 // Validate also gets the endpoints of sources, which have no target.
 type Discoverer interface {

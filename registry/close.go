@@ -13,7 +13,7 @@ import (
 // Close closes the components that hold something open: every tool, bundle,
 // plugin and provider that is an io.Closer, each once and all at the same time.
 // It returns when all have ended, with what went wrong, joined.
-func (s *Set) Close() error { return closeAll(s.closers(nil)) }
+func (s *Set) Close() error { return closeAll(s.closers()) }
 
 // closeAll closes all at the same time.
 func closeAll(closers []io.Closer) error {
@@ -27,12 +27,12 @@ func closeAll(closers []io.Closer) error {
 }
 
 // closers returns the components to close, without repetitions and without those
-// of another set, which may be nil.
-func (s *Set) closers(but *Set) []io.Closer {
+// of other sets.
+func (s *Set) closers(others ...*Set) []io.Closer {
 	var list []io.Closer
 	seen := make(map[io.Closer]bool)
-	if but != nil {
-		for _, c := range but.closers(nil) {
+	for _, other := range others {
+		for _, c := range other.closers() {
 			if reflect.ValueOf(c).Comparable() {
 				seen[c] = true
 			}

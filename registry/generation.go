@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -87,11 +88,34 @@ func (r *Revision) Release() { r.generation.removeUser() }
 // called once, when everybody has released it: maybe at once.
 func (r *Revision) EndAfterUsers(end func()) { r.generation.endAfterUsers(end) }
 
-// retireRevision closes the components of a revision that are not in the current one, as
-// soon as nobody uses them.
+// noteRetired adds a revision to those whose components are not closed yet. It is
+// called before another one is current, so that what they share is never closed early.
+func (s *Store) noteRetired(old *Revision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired = append(s.retired, old)
+}
+
+// dropRetired removes a revision from them once, and returns the sets of the others and
+// of the current one.
+func (s *Store) dropRetired(old *Revision) []*Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.retired, old); i >= 0 {
+		s.retired = slices.Delete(s.retired, i, i+1)
+	}
+	others := []*Set{s.Current().set}
+	for _, r := range s.retired {
+		others = append(others, r.set)
+	}
+	return others
+}
+
+// retireRevision closes the components of a revision that no other one has, as soon as
+// nobody uses it.
 func (s *Store) retireRevision(old *Revision) {
 	old.generation.endAfterUsers(func() {
-		closers := old.set.closers(s.Current().set)
+		closers := old.set.closers(s.dropRetired(old)...)
 		if len(closers) == 0 {
 			return
 		}

@@ -109,11 +109,22 @@ func TestComponentsAreOpenAsLongAsTheyAreUsed(t *testing.T) {
 				all = append(all, &holder{})
 				instead(t, s, all[len(all)-1])
 			},
+			"replace some": func(rt *rapid.T) {
+				var next []*holder
+				for _, p := range s.Current().Set().Providers.All() {
+					if h, ok := p.(*holder); ok && rapid.Bool().Draw(rt, "kept") {
+						next = append(next, h)
+					}
+				}
+				all = append(all, &holder{})
+				instead(t, s, append(next, all[len(all)-1])...)
+			},
 			"": func(rt *rapid.T) {
 				for _, rev := range append(users, s.Current()) {
-					p, _ := rev.Set().Providers.Get("a")
-					if h, ok := p.(*holder); ok && h.closed.Load() != 0 {
-						rt.Fatalf("revision %d is in use and closed", rev.Number())
+					for _, p := range rev.Set().Providers.All() {
+						if h, ok := p.(*holder); ok && h.closed.Load() != 0 {
+							rt.Fatalf("revision %d is in use and closed", rev.Number())
+						}
 					}
 				}
 			},

@@ -43,6 +43,9 @@ type Set struct {
 	// components that describe themselves alike may still do different things.
 	// A component made in Go has none.
 	Definitions map[string]string
+	// Declarations are how components were declared that depend on their declaration
+	// alone, by their place; see Adopt. They are no part of the content.
+	Declarations map[string]Declaration
 	// Document names the document of a configuration that declares the set, as far as it
 	// does not come from Go; empty for none. It is no part of the content.
 	Document string
@@ -82,6 +85,8 @@ func NewSet() *Set {
 
 		Undeclared:  make(map[string][]spec.KindSection),
 		Definitions: make(map[string]string),
+
+		Declarations: make(map[string]Declaration),
 	}
 }
 
@@ -194,7 +199,9 @@ func (s *Set) Clone() *Set {
 
 		Undeclared:  maps.Clone(s.Undeclared),
 		Definitions: maps.Clone(s.Definitions),
-		Document:    s.Document,
+
+		Declarations: maps.Clone(s.Declarations),
+		Document:     s.Document,
 	}
 	return c
 }

@@ -30,6 +30,9 @@ type Store struct {
 	closing sync.WaitGroup
 	mu      sync.Mutex
 	errs    []error
+	// retired are the earlier revisions whose components are not closed yet. They may
+	// share some with one another.
+	retired []*Revision
 }
 
 // NewStore returns a store whose current revision, number 0, is empty. A nil
@@ -110,11 +113,18 @@ func (s *Store) publishDraft(ctx context.Context, edit func(*Draft) error, check
 			return nil, &InvalidError{Diagnostics: found, Err: err}
 		}
 		rev.diagnostics = found
+		retires := own != base.generation
+		if retires {
+			s.noteRetired(base)
+		}
 		if s.current.CompareAndSwap(base, rev) {
-			if own != base.generation {
+			if retires {
 				s.retireRevision(base)
 			}
 			return rev, nil
+		}
+		if retires {
+			s.dropRetired(base)
 		}
 	}
 }

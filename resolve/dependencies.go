@@ -118,7 +118,7 @@ func compareSets(set, old *registry.Set) *changes {
 	providers, plugins := set.Providers.Changed(old.Providers), set.Plugins.Changed(old.Plugins)
 	c.tools = set.Tools.Changed(old.Tools)
 	bundles, sources := set.Bundles.Changed(old.Bundles), set.Sources.Changed(old.Sources)
-	if len(c.tools) > 0 && (4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools)) {
+	if 4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools) {
 		return nil
 	}
 	c.note(partModels, len(models)+len(pools)+len(providers) > 0)
@@ -159,6 +159,9 @@ func sameUndeclared(set, old *registry.Set) bool {
 // sameToolOrder reports whether the tools that did not change are in the same order
 // as before.
 func sameToolOrder(set, old *registry.Set, changed []string) bool {
+	if len(changed) == 0 {
+		return set.Tools.SameOrder(old.Tools)
+	}
 	unchanged := func(r *registry.Set) []string {
 		return slices.DeleteFunc(slices.Clone(r.Tools.IDs()), func(id string) bool {
 			_, found := slices.BinarySearch(changed, id)

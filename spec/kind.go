@@ -20,6 +20,16 @@ type Kind[S, T any] struct {
 	NewConfig func() any
 	// Create makes the component. It never reaches out: a dry run calls it too.
 	Create func(settings S, config any) (T, error)
+	// Pure is set if a component depends on its settings alone: not on what a file
+	// contains, say, or on what it has learned since. When the configuration is read
+	// again, such a component is kept if it is declared as before.
+	Pure bool
+}
+
+// AsPure returns the kind with Pure set.
+func (k Kind[S, T]) AsPure() Kind[S, T] {
+	k.Pure = true
+	return k
 }
 
 // KindSection is an agent section that plugins of a kind claim.

@@ -51,7 +51,15 @@ var (
 	_ backend.Discoverer = (*Factory)(nil)
 	_ backend.Prober     = (*Factory)(nil)
 	_ backend.Examiner   = (*Factory)(nil)
+
+	_ backend.Interchangeable = (*Factory)(nil)
 )
+
+// Equal reports whether another factory logs to the same place.
+func (f *Factory) Equal(other backend.Factory) bool {
+	o, ok := other.(*Factory)
+	return ok && o.logger == f.logger
+}
 
 // NewFactory returns a factory.
 func NewFactory(s Settings) *Factory {

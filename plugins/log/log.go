@@ -53,7 +53,7 @@ var _ plugins.Plugin = (*Plugin)(nil)
 
 // Kind is the plugin type "log".
 func Kind() plugins.Kind {
-	return spec.NewKind("log", "Writes what a turn does to the runtime's log, without its content.", New)
+	return spec.NewKind("log", "Writes what a turn does to the runtime's log, without its content.", New).AsPure()
 }
 
 // New returns a *Plugin. A nil logger writes nothing.

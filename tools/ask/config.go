@@ -35,7 +35,7 @@ type Config struct {
 
 // Kind returns the tool kind ask.
 func Kind() tools.Kind {
-	return spec.NewKind("ask", "A question to the user.", createTool)
+	return spec.NewKind("ask", "A question to the user.", createTool).AsPure()
 }
 
 func (c *Config) questionKind() string {

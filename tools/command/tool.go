@@ -28,7 +28,7 @@ const (
 
 // Kind returns the tool kind command.
 func Kind() tools.Kind {
-	return spec.NewKind("command", "A program on the runtime's machine.", createTool)
+	return spec.NewKind("command", "A program on the runtime's machine.", createTool).AsPure()
 }
 
 // tool is a tool that runs a program.

@@ -15,7 +15,7 @@ import (
 
 // Kind returns the tool kind http.
 func Kind() tools.Kind {
-	return spec.NewKind("http", "A request to an HTTP service.", createTool)
+	return spec.NewKind("http", "A request to an HTTP service.", createTool).AsPure()
 }
 
 // tool is a tool that makes a request. It has a client of its own, so that its

@@ -62,5 +62,5 @@ func NewKind[C any, E model.Executor](name, summary string, create func(model.Se
 			return nil, err // without a typed nil beside it
 		}
 		return e, nil
-	})
+	}).AsPure()
 }

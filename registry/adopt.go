@@ -1,0 +1,118 @@
+package registry
+
+import (
+	"context"
+	"io"
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Declaration is how a configuration declares a component that depends on nothing else.
+type Declaration struct {
+	// Type is that of the kind, and Dir where relative paths of the settings start.
+	Type, Dir string
+	// Settings is the record of the settings, secrets included.
+	Settings any
+}
+
+// Adopt takes the entries of an earlier set in place of those that are declared alike,
+// so that a check of the set looks at the others alone. A component without a Declaration
+// is adopted if it is the same one. Adopt returns the components that are not needed now.
+func (s *Set) Adopt(from *Set) (spare []io.Closer) {
+	before := s.Clone()
+	s.Agents = adoptEntries(s.Agents, from.Agents, sameRecord[*spec.Agent])
+	s.Models = adoptEntries(s.Models, from.Models, sameRecord[*spec.Model])
+	s.Pools = adoptEntries(s.Pools, from.Pools, sameRecord[*spec.Pool])
+	s.Sources = adoptEntries(s.Sources, from.Sources, sameRecord[*Source])
+	s.Providers = adoptEntries(s.Providers, from.Providers, func(id string, now, before model.Executor) bool {
+		return s.declaresAlike(from, s.Providers.Path(id), now, before)
+	})
+	s.Tools = adoptEntries(s.Tools, from.Tools, func(id string, now, before tools.Tool) bool {
+		return s.declaresAlike(from, s.Tools.Path(id), now, before)
+	})
+	s.Plugins = adoptEntries(s.Plugins, from.Plugins, func(id string, now, before plugins.Plugin) bool {
+		return s.declaresAlike(from, s.Plugins.Path(id), now, before)
+	})
+	s.Backends = adoptEntries(s.Backends, from.Backends, func(_ string, now, before backend.Factory) bool {
+		f, ok := now.(backend.Interchangeable)
+		return isSame(now, before) || ok && f.Equal(before)
+	})
+	if reflect.DeepEqual(s.Defaults, from.Defaults) {
+		s.Defaults = from.Defaults
+	}
+	return before.closers(s)
+}
+
+// CloseOwn closes the components as Close does, without those of another set.
+func (s *Set) CloseOwn(other *Set) error { return closeAll(s.closers(other)) }
+
+// CloseComponents closes components at the same time, and returns when all have ended.
+func CloseComponents(list []io.Closer) error { return closeAll(list) }
+
+// declaresAlike reports whether a component of the set, at a place of a configuration,
+// can be replaced by the one of another set.
+func (s *Set) declaresAlike(from *Set, path string, now, before any) bool {
+	declared, ok := s.Declarations[path]
+	known, was := from.Declarations[path]
+	if ok != was {
+		return false
+	}
+	return ok && reflect.DeepEqual(declared, known) || isSame(now, before)
+}
+
+// isSame reports whether two components are the same one.
+func isSame(a, b any) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
+func sameRecord[T any](_ string, now, before T) bool { return reflect.DeepEqual(now, before) }
+
+// adoptEntries returns a registry with the ids of r, in their order, and with the slots
+// of an earlier one for the entries that are the same.
+func adoptEntries[T any](r, from *Registry[T], same func(id string, now, before T) bool) *Registry[T] {
+	merged := from.clone()
+	inOrder := r.SameOrder(from)
+	if !inOrder {
+		for _, id := range from.ids {
+			if !r.has(id) {
+				merged.slots.Delete(id)
+			}
+		}
+		merged.ids, merged.next = r.ids[:len(r.ids):len(r.ids)], uint64(len(r.ids))
+	}
+	for i, id := range r.ids {
+		now, _ := r.slots.Get(id)
+		before, ok := from.slots.Get(id)
+		kept := ok && before.owner == now.owner && same(id, now.entry, before.entry)
+		if kept && inOrder {
+			continue
+		}
+		if kept {
+			now.slot = before.slot
+		}
+		if now.at = before.at; !inOrder {
+			now.at = uint64(i) //nolint:gosec // an index is not negative
+		}
+		merged.slots.Set(id, now)
+	}
+	return merged
+}
+
+// Try checks a set as a revision that would follow another one, which it does not
+// publish.
+func Try(ctx context.Context, base *Revision, set *Set, check Check) (*Revision, diag.List, error) {
+	if found := set.checkSound(base.set); found != nil {
+		return nil, found, found.Err()
+	}
+	rev := newRevision(base.number+1, set, new(generation))
+	rev.base = base
+	found, err := check(ctx, rev)
+	rev.base = nil // revisions must not keep one another for ever
+	return rev, found, err
+}
