@@ -40,6 +40,8 @@ type AgentRuntimeBuilder struct {
 	warn                             func(diag.List)
 	newID                            func() string
 	depth                            int
+	// base is the revision whose entries were adopted; nil for none.
+	base *registry.Revision
 	// patched are the configurations with patches that must not widen access.
 	patched []*config.File
 }
@@ -231,16 +233,15 @@ func (b *AgentRuntimeBuilder) BuildUnchecked() (*runtime.AgentRuntime, error) {
 // notes included, without making a runtime. The revision is nil when ctx ended
 // first.
 func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, diag.List) {
-	var rev *registry.Revision
-	store := registry.NewStore(func(_ context.Context, draft *registry.Revision) (diag.List, error) {
-		rev = draft
-		return nil, nil
-	})
+	base := b.base
+	if base == nil {
+		base = registry.NewStore(nil).Current()
+	}
 	found := diag.FromError(b.joinedError())
-	if _, err := store.Publish(ctx, b.fillDraft); err != nil {
+	rev, more, _ := registry.Try(ctx, base, b.set.Clone(), resolve.Check)
+	if rev == nil {
 		return nil, found
 	}
-	more, _ := resolve.Check(ctx, rev)
 	found = append(found, more...)
 	if !found.HasErrors() {
 		found = append(found, b.checkPatches(ctx, rev)...)

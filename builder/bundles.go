@@ -150,8 +150,13 @@ func refreshBundle(ctx context.Context, bundle tools.LiveBundle) (err error) {
 }
 
 // Close closes what the builder made, for one whose runtime is not built or not
-// closed itself.
-func (b *AgentRuntimeBuilder) Close() error { return b.set.Close() }
+// closed itself. What was adopted stays open.
+func (b *AgentRuntimeBuilder) Close() error {
+	if b.base != nil {
+		return b.set.CloseOwn(b.base.Set())
+	}
+	return b.set.Close()
+}
 
 // errNotIn is returned if a bundle was removed from the runtime meanwhile.
 var errNotIn = errors.New("the bundle is gone")

@@ -33,6 +33,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 			exec = model.Unavailable{Err: err}
 		}
 		setFingerprint(b.set, b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
+		keepDeclaration(b.set, b.set.Providers.Path(e.ID), e, err)
 		b.reportCreate(b.set.Providers.Path(e.ID), "provider", e.ID, err)
 		b.WithProvider(e.ID, exec)
 	}
@@ -42,6 +43,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 			tool = unavailableTool{err, parametersOf(e.Config)}
 		}
 		setFingerprint(b.set, b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
+		keepDeclaration(b.set, b.set.Tools.Path(e.ID), e, err)
 		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
 		b.WithTool(e.ID, tool)
 	}
@@ -51,6 +53,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 			plugin = unavailablePlugin{}
 		}
 		setFingerprint(b.set, b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
+		keepDeclaration(b.set, b.set.Plugins.Path(e.ID), e, err)
 		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
 		b.WithPlugin(e.ID, plugin)
 	}
@@ -102,6 +105,14 @@ func createComponent[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (com
 	}
 	defer panics.Recover(&err)
 	return e.Kind.Create(settings, e.Config)
+}
+
+// keepDeclaration keeps how a component was declared, if it was made and depends on
+// nothing else.
+func keepDeclaration[S, T any](set *registry.Set, path string, e config.Entry[spec.Kind[S, T]], err error) {
+	if e.Kind.Pure && err == nil {
+		set.Declarations[path] = registry.Declaration{Type: e.Kind.Type, Dir: e.Dir, Settings: e.Config}
+	}
 }
 
 // setFingerprint keeps the fingerprint of a component's settings. The description is

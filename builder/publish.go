@@ -9,6 +9,16 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
+// Adopt has the builder take from a revision what it collected alike, so that Check and
+// Publish resolve only the agents that depend on something else. It is called after what
+// collects, and after the servers of tools and the peers were asked. The caller has
+// acquired the revision, and releases it after Publish or Close.
+func (b *AgentRuntimeBuilder) Adopt(rev *registry.Revision) *AgentRuntimeBuilder {
+	b.base = rev
+	_ = registry.CloseComponents(b.set.Adopt(rev.Set())) // they were never used
+	return b
+}
+
 // Publish makes what the builder collected all that a runtime knows, in place of
 // what it knew before: it resolves every agent once, as Build does, and publishes
 // a revision. When something is wrong nothing changes, and the error is a

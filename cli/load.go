@@ -26,6 +26,8 @@ type loaded struct {
 	file             *config.File
 	found            diag.List
 	builder          *builder.AgentRuntimeBuilder
+	// replaces is the revision that the configuration takes the place of; nil for none.
+	replaces *registry.Revision
 	// agent is the one whose turns are all that the configuration is used for; empty
 	// for any. They need the named parts of it besides.
 	agent string
@@ -95,6 +97,9 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
 		p.printErrorf("warning: %s", l.file.Redact(e.Diagnostic().Message))
 	})
+	if l.replaces != nil {
+		l.builder.Adopt(l.replaces)
+	}
 	rev, list, err := l.check(ctx)
 	if err != nil {
 		return err

@@ -141,6 +141,8 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 		return 0, nil, err
 	}
 	k.follow(l)
+	l.replaces = k.runtime.AcquireRevision()
+	defer l.replaces.Release()
 	defer func() {
 		if err != nil {
 			k.redactions.drop(l.file)

@@ -83,6 +83,7 @@ func (f *Fleet) adopt(ctx context.Context, r *store.Revision) error {
 	}
 	made, err := f.build(ctx, r.Document)
 	if err == nil {
+		defer f.adoptUnchanged(made)()
 		if err = f.swap(ctx, made, r); err != nil {
 			_ = made.builder.Close() // what is not used has nothing to say
 		}

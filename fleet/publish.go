@@ -103,6 +103,7 @@ func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
 	if err != nil {
 		return out, err
 	}
+	defer f.adoptUnchanged(made)()
 	used := false
 	defer func() {
 		if !used {
@@ -210,6 +211,14 @@ func redactDiff(r *resolve.DiffReport, redact func(string) string) *resolve.Diff
 		}
 	}
 	return r
+}
+
+// adoptUnchanged has a build take what is declared alike from what the process runs. The
+// build is published or closed before release is called.
+func (f *Fleet) adoptUnchanged(made *built) (release func()) {
+	current := f.settings.Runtime.AcquireRevision()
+	made.builder.Adopt(current)
+	return current.Release
 }
 
 // swap makes what was built the current revision of the runtime, which owns it then.
