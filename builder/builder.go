@@ -42,13 +42,15 @@ type AgentRuntimeBuilder struct {
 	depth                            int
 	// base is the revision whose entries were adopted; nil for none.
 	base *registry.Revision
+	// local runs the agents without an endpoint.
+	local backend.Backend
 	// patched are the configurations with patches that must not widen access.
 	patched []*config.File
 }
 
 // New returns an empty builder.
 func New() *AgentRuntimeBuilder {
-	return &AgentRuntimeBuilder{set: registry.NewSet(), logger: zap.NewNop()}
+	return &AgentRuntimeBuilder{set: registry.NewSet(), logger: zap.NewNop(), local: local.Backend{}}
 }
 
 // WithAgentSpec adds an agent. The builder keeps a copy.
@@ -129,6 +131,16 @@ func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntime
 		return b.addInvalid("backends", "a backend factory does not name its kind: %v", err)
 	}
 	b.addError(b.set.Backends.Add(kind, factory))
+	return b
+}
+
+// WithLocalBackend runs the agents without an endpoint on another backend than the local
+// loop. It must be able to do all that the loop can.
+func (b *AgentRuntimeBuilder) WithLocalBackend(where backend.Backend) *AgentRuntimeBuilder {
+	if where == nil {
+		return b.addInvalid("backends", "the local backend is nil")
+	}
+	b.local = where
 	return b
 }
 
@@ -292,7 +304,7 @@ func (b *AgentRuntimeBuilder) buildChecked(ctx context.Context, check registry.C
 		return nil, &BuildError{Diagnostics: withoutAmbiguity(found).Dedup(), Err: err}
 	}
 	rt := runtime.New(runtime.Settings{
-		Registry: store, Local: local.Backend{}, Logger: b.logger, Warn: b.warn, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,
+		Registry: store, Local: b.local, Logger: b.logger, Warn: b.warn, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,
 	})
 	b.publishOnChange(rt)
 	return rt, nil
