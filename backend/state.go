@@ -72,6 +72,8 @@ type State struct {
 	Journal []JournalEntry `json:"journal,omitempty"`
 	// Answered are the answers that were accepted, by interaction.
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
+	// Code is what Go code that drives the turn needs to continue; the loop ignores it.
+	Code json.RawMessage `json:"code,omitempty"`
 
 	SessionState
 }
