@@ -8,8 +8,8 @@ import (
 	"github.com/wI2L/jsondiff"
 )
 
-// diffCustom returns how the application's state changed, or nil if it did not.
-func diffCustom(from, to json.RawMessage) []event.PatchOperation {
+// DiffCustom returns how the application's state changed, or nil if it did not.
+func DiffCustom(from, to json.RawMessage) []event.PatchOperation {
 	diff, err := jsondiff.CompareJSON(documentOf(from), documentOf(to), jsondiff.UnmarshalFunc(decodeExactly))
 	if err != nil {
 		return []event.PatchOperation{replaceWhole(to)}

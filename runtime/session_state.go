@@ -320,7 +320,7 @@ func (s *sessionState) changeEvent(c *sessionChange) event.Data {
 	if !ok {
 		return nil
 	}
-	patch := diffCustom(base, custom)
+	patch := DiffCustom(base, custom)
 	if len(patch) == 0 {
 		return nil
 	}
