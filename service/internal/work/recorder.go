@@ -68,9 +68,16 @@ var (
 	_ backend.Journaler = (*recorder)(nil)
 )
 
-// Emit records an event.
+// Emit records an event. An artifact is stored with the event that shows it.
 func (r *recorder) Emit(ev event.Event) {
+	var made []*store.Artifact
+	if _, ok := ev.Data.(*event.Artifact); ok {
+		made = r.unsavedArtifacts()
+	}
 	r.mu.Lock()
+	if !r.closed && r.err == nil {
+		r.queue.made = append(r.queue.made, made...)
+	}
 	full := r.queueEvent(&ev)
 	r.mu.Unlock()
 	if full {
