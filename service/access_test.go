@@ -163,6 +163,14 @@ var accesses = []struct {
 		_, err := s.AnswerInteraction(ctx, c, b.turn, turntest.Yes(b.interaction))
 		return err
 	}}},
+	{"TurnMessages", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.TurnMessages(ctx, c, b.turn)
+		return err
+	}}},
+	{"GetSnapshotHead", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.GetSnapshotHead(ctx, c, b.snapshot)
+		return err
+	}}},
 	{"CancelTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.CancelTurn(ctx, c, b.turn, "")
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -45,6 +46,24 @@ func (s *Service) GetSnapshot(ctx context.Context, caller Caller, id string) (*S
 	}
 	state, err := s.stateOf(ctx, kept)
 	if err != nil {
+		return nil, err
+	}
+	if state, err = s.transformState(ctx, id, state); err != nil {
+		return nil, err
+	}
+	return &Snapshot{Snapshot: *withoutState(kept), State: state}, nil
+}
+
+// GetSnapshotHead returns a snapshot with its state, but for the conversation, so that its
+// cost does not grow with it. A StateTransform is asked as for custom_patch events, about
+// a state without messages.
+func (s *Service) GetSnapshotHead(ctx context.Context, caller Caller, id string) (*Snapshot, error) {
+	kept, err := s.readSnapshot(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	state := &SessionState{Custom: kept.Custom}
+	if state.Artifacts, err = artifactsOf(kept); err != nil {
 		return nil, err
 	}
 	if state, err = s.transformState(ctx, id, state); err != nil {
@@ -114,12 +133,21 @@ func (s *Service) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionSt
 	if state.Messages, err = messages.Decode(conversation); err != nil {
 		return nil, fmt.Errorf("read snapshot %s: %w", kept.ID, err)
 	}
-	if len(kept.Artifacts) > 0 {
-		if err := json.Unmarshal(kept.Artifacts, &state.Artifacts); err != nil {
-			return nil, fmt.Errorf("read the artifacts of snapshot %s: %w", kept.ID, err)
-		}
+	if state.Artifacts, err = artifactsOf(kept); err != nil {
+		return nil, err
 	}
 	return state, nil
+}
+
+// artifactsOf returns the artifacts that a snapshot holds, without their data.
+func artifactsOf(kept *store.Snapshot) (list []tools.Artifact, err error) {
+	if len(kept.Artifacts) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(kept.Artifacts, &list); err != nil {
+		return nil, fmt.Errorf("read the artifacts of snapshot %s: %w", kept.ID, err)
+	}
+	return list, nil
 }
 
 // transformState returns a state as callers see it.

@@ -75,6 +75,23 @@ func (s *Service) TurnInput(ctx context.Context, caller Caller, id string) ([]mo
 	return input, nil
 }
 
+// TurnMessages returns the messages of a turn: its input, and what it has added so far.
+// Those of a turn that failed or was canceled are not part of its session.
+func (s *Service) TurnMessages(ctx context.Context, caller Caller, id string) ([]model.Message, error) {
+	if _, err := s.readTurn(ctx, caller, id); err != nil {
+		return nil, err
+	}
+	own, err := s.settings.Store.OwnMessages(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	list, err := messages.Decode(own)
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of turn %s: %w", id, err)
+	}
+	return list, nil
+}
+
 // CancelTurn ends a live turn, wherever it runs; a turn that has ended stays as
 // it is. The turn that is returned is never live.
 func (s *Service) CancelTurn(ctx context.Context, caller Caller, id, reason string) (*Turn, error) {
