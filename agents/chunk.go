@@ -2,11 +2,12 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -26,14 +27,14 @@ func (r *storedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wir
 // yieldEvents yields what happens in the turn until it ends or is interrupted. It is
 // false when nobody wants more.
 func (r *storedRun) yieldEvents(ctx context.Context, w service.Waiter, yield func(*wire.Chunk, error) bool) (going bool, err error) {
-	var chunks chunker
+	chunks := chunker{definition: r.agent.definition, artifact: r.agent.readArtifact}
 	for records, err := range r.agent.service.Follower(r.agent.caller, r.turn, r.after, 0).Batches(ctx, w) {
 		if err != nil {
 			return true, err
 		}
 		waits := false
 		for i := range records {
-			chunk, err := chunks.next(&records[i])
+			chunk, err := chunks.next(ctx, &records[i])
 			if err != nil {
 				return true, err
 			}
@@ -62,23 +63,23 @@ func (r *storedRun) yieldEnd(ctx context.Context, yield func(*wire.Chunk, error)
 	if err != nil {
 		return err
 	}
-	if t.Status == service.Waiting && !yield(&wire.Chunk{ModelChunk: &wire.ModelChunk{Role: wire.RoleTool, Content: output.Message.Content}}, nil) {
-		return nil
-	}
-	yield(&wire.Chunk{TurnEnd: turnEnd(output)}, nil)
-	return nil
+	return yieldOutput(ctx, r.agent.definition, output, yield)
 }
 
-// chunker converts events to chunks.
-type chunker struct{ index int }
+// chunker converts the events of a turn to chunks as callers see them.
+type chunker struct {
+	definition *definition
+	// artifact returns an artifact by its id.
+	artifact func(ctx context.Context, id string) (wire.Artifact, error)
+	// index is that of the current message.
+	index  int
+	custom shownCustom
+}
 
-// next returns the chunk of an event, or nil.
-func (k *chunker) next(record *event.Record) (*wire.Chunk, error) {
+// next returns the chunk of a record, or nil.
+func (k *chunker) next(ctx context.Context, record *event.Record) (*wire.Chunk, error) {
 	switch record.Type {
-	case event.TypeTextDelta, event.TypeReasoningDelta, event.TypeToolCallReady, event.TypeToolCallDone, event.TypeCustomPatch:
-	case event.TypeInferenceComplete:
-		k.index++
-		return nil, nil //nolint:nilnil // it has no chunk
+	case event.TypeInferenceComplete, event.TypeTextDelta, event.TypeReasoningDelta, event.TypeToolCallReady, event.TypeToolCallDone, event.TypeCustomPatch, event.TypeArtifact:
 	default:
 		return nil, nil //nolint:nilnil // it has no chunk
 	}
@@ -86,33 +87,80 @@ func (k *chunker) next(record *event.Record) (*wire.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := k.index
-	switch d := ev.Data.(type) {
+	return k.convert(ctx, ev.Data)
+}
+
+// convert returns the chunk of an event, or nil.
+func (k *chunker) convert(ctx context.Context, data event.Data) (*wire.Chunk, error) {
+	chunk, err := k.plainChunk(ctx, data)
+	if err != nil || chunk == nil {
+		return nil, err
+	}
+	return k.definition.shownChunk(ctx, chunk)
+}
+
+// plainChunk returns the chunk of an event before the transform of chunks, or nil.
+func (k *chunker) plainChunk(ctx context.Context, data event.Data) (*wire.Chunk, error) {
+	switch d := data.(type) {
+	case *event.InferenceComplete:
+		k.index++
 	case *event.TextDelta:
-		return pieceOf(wire.RoleModel, index, wire.NewTextPart(d.Delta)), nil
+		return newModelChunk(wire.RoleModel, k.index, wire.NewTextPart(d.Delta)), nil
 	case *event.ReasoningDelta:
-		return pieceOf(wire.RoleModel, index, wire.Part{Reasoning: &d.Delta}), nil
+		return newModelChunk(wire.RoleModel, k.index, wire.Part{Reasoning: &d.Delta}), nil
 	case *event.ToolCallReady:
-		return pieceOf(wire.RoleModel, index, wire.Part{ToolRequest: &wire.ToolRequest{Name: d.Name, Ref: d.ID, Input: d.Arguments}}), nil
+		return newModelChunk(wire.RoleModel, k.index, wire.Part{ToolRequest: &wire.ToolRequest{Name: d.Name, Ref: d.ID, Input: d.Arguments}}), nil
 	case *event.ToolCallDone:
 		if d.Outcome == event.CallSuspended {
 			return nil, nil //nolint:nilnil // the interruption shows it
 		}
-		output, err := json.Marshal(d.Result)
+		return toolChunk(k.index, d), nil
+	case *event.CustomPatch:
+		patch, err := k.custom.show(ctx, k.definition, toPatch(d.Patch))
+		if err != nil || len(patch) == 0 {
+			return nil, err
+		}
+		return &wire.Chunk{CustomPatch: patch}, nil
+	case *event.Artifact:
+		artifact, err := k.artifact(ctx, d.ID)
 		if err != nil {
 			return nil, err
 		}
-		return pieceOf(wire.RoleTool, index, wire.Part{ToolResponse: &wire.ToolResponse{Name: d.Name, Ref: d.ID, Output: output}}), nil
-	case *event.CustomPatch:
-		chunk := &wire.Chunk{}
-		for _, op := range d.Patch {
-			chunk.CustomPatch = append(chunk.CustomPatch, wire.PatchOp{Op: op.Op, Path: op.Path, Value: op.Value})
-		}
-		return chunk, nil
+		return &wire.Chunk{Artifact: &artifact}, nil
 	}
 	return nil, nil //nolint:nilnil // it has no chunk
 }
 
-func pieceOf(role wire.Role, index int, part wire.Part) *wire.Chunk {
+// toolChunk returns the chunk of a tool's result.
+func toolChunk(index int, d *event.ToolCallDone) *wire.Chunk {
+	result := &model.ToolResult{CallID: d.ID, Name: d.Name, IsError: d.Result.IsError}
+	for i := range d.Result.Content {
+		c := &d.Result.Content[i]
+		part := model.Text(c.Text)
+		if c.MediaType != "" || c.URI != "" || len(c.Data) > 0 {
+			part.Type, part.Blob = model.PartFile, &model.Blob{MediaType: c.MediaType, Data: c.Data, URI: c.URI, Name: c.Name}
+		}
+		result.Content = append(result.Content, part)
+	}
+	return newModelChunk(wire.RoleTool, index, fromToolResult(result))
+}
+
+// newModelChunk returns a chunk with a piece of a message.
+func newModelChunk(role wire.Role, index int, part wire.Part) *wire.Chunk {
 	return &wire.Chunk{ModelChunk: &wire.ModelChunk{Role: role, Index: &index, Content: []wire.Part{part}}}
+}
+
+// yieldOutput yields what interrupted a turn, if anything did, and the end of the turn.
+func yieldOutput(ctx context.Context, d *definition, output *wire.Output, yield func(*wire.Chunk, error) bool) error {
+	if output.FinishReason == wire.FinishInterrupted && output.Message != nil {
+		chunk, err := d.shownChunk(ctx, &wire.Chunk{ModelChunk: &wire.ModelChunk{Role: wire.RoleTool, Content: slices.Clone(output.Message.Content)}})
+		if err != nil || chunk != nil && !yield(chunk, nil) {
+			return err
+		}
+	}
+	chunk, err := d.shownChunk(ctx, &wire.Chunk{TurnEnd: turnEnd(output)})
+	if err == nil && chunk != nil {
+		yield(chunk, nil)
+	}
+	return err
 }

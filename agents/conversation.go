@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/google/uuid"
 )
@@ -73,7 +74,7 @@ func (a *stored) openConversation(ctx context.Context, init *wire.Init) (*conver
 		if init.SessionID != "" || init.SnapshotID != "" {
 			return nil, newError(wire.StatusInvalidArgument, "init: state excludes sessionId and snapshotId")
 		}
-		return nil, newError(wire.StatusFailedPrecondition, "init.state: the server keeps the state of this agent; continue by sessionId or snapshotId")
+		return nil, newError(wire.StatusFailedPrecondition, "Cannot send 'state' to agent %q: the server keeps its state; continue by sessionId or snapshotId", a.name)
 	}
 	if init.SnapshotID != "" {
 		return a.openSnapshot(ctx, init)
@@ -117,7 +118,7 @@ func (a *stored) turnOfSnapshot(ctx context.Context, id string) (string, error) 
 	if id == "" {
 		return "", nil
 	}
-	kept, err := a.service.GetSnapshot(ctx, a.caller, id)
+	kept, err := a.service.GetSnapshotHead(ctx, a.caller, id)
 	if err != nil {
 		return "", err
 	}
@@ -139,14 +140,14 @@ func (a *stored) openSnapshot(ctx context.Context, init *wire.Init) (*conversati
 	}
 	talk := &conversation{id: wireID(s), keptID: s.ID, session: s}
 	if init.SessionID != "" && init.SessionID != talk.id && init.SessionID != s.ID {
-		return nil, newError(wire.StatusInvalidArgument, "init: the snapshot belongs to another session than sessionId")
+		return nil, newError(wire.StatusInvalidArgument, "init: snapshot %q does not belong to session %q", clip.Text(init.SnapshotID), clip.Text(init.SessionID))
 	}
 	switch turn.Status {
 	case service.Succeeded:
 		talk.snapshot, talk.lastGood = turn.SnapshotID, turn.ID
-		talk.waiting, err = a.findWaiting(ctx, s.ID)
-		if talk.waiting != nil {
-			return nil, newError(wire.StatusFailedPrecondition, "the session is interrupted in snapshot %s: answer its tool requests first", talk.waiting.ID)
+		var waiting *service.Turn
+		if waiting, err = a.findWaiting(ctx, s.ID); waiting != nil {
+			return nil, newError(wire.StatusFailedPrecondition, "the session is interrupted in snapshot %s: answer its tool requests first", waiting.ID)
 		}
 	case service.Waiting:
 		talk.waiting, talk.lastGood = turn, turn.ID

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -25,15 +25,11 @@ func toModelMessage(in *wire.Message) (model.Message, *wire.Error) {
 		case part.Text != nil:
 			out.Parts = append(out.Parts, model.Text(*part.Text))
 		case part.Media != nil:
-			blob, problem := toBlob(part.Media)
+			file, problem := toFilePart(part.Media)
 			if problem != "" {
-				return out, newError(wire.StatusInvalidArgument, "data.message.content[%d].media.url %s", i, problem)
+				return out, newError(wire.StatusInvalidArgument, "data.message.content[%d] %s", i, problem)
 			}
-			kind := model.PartFile
-			if strings.HasPrefix(blob.MediaType, "image/") {
-				kind = model.PartImage
-			}
-			out.Parts = append(out.Parts, model.Part{Type: kind, Blob: blob})
+			out.Parts = append(out.Parts, file)
 		default:
 			return out, newError(wire.StatusInvalidArgument, "data.message.content[%d] must have text or media", i)
 		}
@@ -42,6 +38,19 @@ func toModelMessage(in *wire.Message) (model.Message, *wire.Error) {
 		return out, newError(wire.StatusInvalidArgument, "data.message.content is empty")
 	}
 	return out, nil
+}
+
+// toFilePart returns a part with a file, or what is wrong with it.
+func toFilePart(media *wire.Media) (model.Part, string) {
+	blob, problem := toBlob(media)
+	if problem != "" {
+		return model.Part{}, "has a media.url that " + problem
+	}
+	kind := model.PartFile
+	if strings.HasPrefix(blob.MediaType, "image/") {
+		kind = model.PartImage
+	}
+	return model.Part{Type: kind, Blob: blob}, ""
 }
 
 // toBlob returns a file, or the problem of its address.
@@ -73,41 +82,65 @@ func fromModelMessages(kept []model.Message) []wire.Message {
 	for i := range kept {
 		list[i].Role = roles[kept[i].Role]
 		for j := range kept[i].Parts {
-			if part, ok := fromModelPart(&kept[i].Parts[j]); ok {
-				list[i].Content = append(list[i].Content, part)
-			}
+			list[i].Content = append(list[i].Content, fromModelPart(&kept[i].Parts[j]))
 		}
 	}
 	return list
 }
 
-// fromModelPart returns a part as clients see it; false for one that they do not see.
-func fromModelPart(p *model.Part) (wire.Part, bool) {
+// fromModelPart returns a part as clients see it.
+func fromModelPart(p *model.Part) wire.Part {
 	switch {
 	case p.ToolCall != nil:
-		input, err := json.Marshal(p.ToolCall)
-		var call struct{ Arguments json.RawMessage }
-		if err != nil || json.Unmarshal(input, &call) != nil {
-			return wire.Part{}, false
-		}
-		return wire.Part{ToolRequest: &wire.ToolRequest{Name: p.ToolCall.Name, Ref: p.ToolCall.ID, Input: call.Arguments}}, true
+		return wire.Part{ToolRequest: &wire.ToolRequest{Name: p.ToolCall.Name, Ref: p.ToolCall.ID, Input: rawjson.Encode(p.ToolCall.Arguments)}}
 	case p.ToolResult != nil:
-		var text strings.Builder
-		for i := range p.ToolResult.Content {
-			text.WriteString(p.ToolResult.Content[i].Text)
-		}
-		return wire.Part{ToolResponse: &wire.ToolResponse{Name: p.ToolResult.Name, Ref: p.ToolResult.CallID, Output: encodeText(text.String())}}, true
+		return fromToolResult(p.ToolResult)
 	case p.Blob != nil:
 		url := p.Blob.URI
 		if url == "" {
 			url = "data:" + p.Blob.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Blob.Data)
 		}
-		return wire.Part{Media: &wire.Media{ContentType: p.Blob.MediaType, URL: url}}, true
+		return wire.Part{Media: &wire.Media{ContentType: p.Blob.MediaType, URL: url}}
 	case p.Reasoning != nil:
-		return wire.Part{Reasoning: &p.Reasoning.Text}, p.Reasoning.Text != ""
+		return fromReasoning(p.Reasoning)
 	default:
-		return wire.NewTextPart(p.Text), true
+		return wire.NewTextPart(p.Text)
 	}
+}
+
+// The keys of metadata that parts are converted with.
+const (
+	// metaError is set for the result of a tool that failed, and metaReasoning has what
+	// a vendor needs to know its reasoning again.
+	metaError     = "isError"
+	metaReasoning = "reasoning"
+)
+
+// fromToolResult returns the result of a tool: its text, which may be JSON, and its files.
+func fromToolResult(r *model.ToolResult) wire.Part {
+	out := wire.Part{ToolResponse: &wire.ToolResponse{Name: r.Name, Ref: r.CallID}}
+	var text strings.Builder
+	for i := range r.Content {
+		if r.Content[i].Blob != nil {
+			out.ToolResponse.Content = append(out.ToolResponse.Content, fromModelPart(&r.Content[i]))
+		}
+		text.WriteString(r.Content[i].Text)
+	}
+	out.ToolResponse.Output = encodeText(text.String())
+	if r.IsError {
+		out.Metadata = map[string]json.RawMessage{metaError: json.RawMessage("true")}
+	}
+	return out
+}
+
+// fromReasoning returns what a model thought.
+func fromReasoning(r *model.Reasoning) wire.Part {
+	out := wire.Part{Reasoning: &r.Text}
+	if r.Encrypted != "" || r.ID != "" {
+		kept, _ := json.Marshal(model.Reasoning{Encrypted: r.Encrypted, ID: r.ID}) // strings
+		out.Metadata = map[string]json.RawMessage{metaReasoning: kept}
+	}
+	return out
 }
 
 // encodeText returns a text as JSON: as it is where it is JSON already.
@@ -135,15 +168,38 @@ func finishReason(t *service.Turn) wire.FinishReason {
 	if t.Outcome == nil {
 		return wire.FinishUnknown
 	}
-	switch t.Outcome.FinishReason {
+	return fromModelReason(t.Outcome.FinishReason)
+}
+
+// fromModelReason returns why an answer ended, as clients see it.
+func fromModelReason(reason model.FinishReason) wire.FinishReason {
+	switch reason {
 	case model.FinishStop, "":
 		return wire.FinishStop
 	case model.FinishMaxTokens:
 		return wire.FinishLength
 	case model.FinishContentFilter:
 		return wire.FinishBlocked
+	}
+	switch own := wire.FinishReason(reason); own {
+	case wire.FinishLength, wire.FinishBlocked, wire.FinishInterrupted, wire.FinishUnknown, wire.FinishAborted, wire.FinishFailed:
+		return own
 	default:
 		return wire.FinishOther
+	}
+}
+
+// toModelReason is the reverse of fromModelReason.
+func toModelReason(reason wire.FinishReason) model.FinishReason {
+	switch reason {
+	case "":
+		return model.FinishStop
+	case wire.FinishLength:
+		return model.FinishMaxTokens
+	case wire.FinishBlocked:
+		return model.FinishContentFilter
+	default:
+		return model.FinishReason(reason)
 	}
 }
 
@@ -156,38 +212,6 @@ func outcomeError(t *service.Turn) *wire.Error {
 		return turnError(&event.Termination{Type: event.Failed})
 	}
 	return turnError(&t.Outcome.Termination)
-}
-
-// toOutput returns the output of a turn that has ended or is interrupted.
-func (a *stored) toOutput(ctx context.Context, turn *service.Turn, sessionID string) (*wire.Output, error) {
-	out := &wire.Output{SessionID: sessionID, SnapshotID: turn.ID, FinishReason: finishReason(turn), Error: outcomeError(turn)}
-	switch turn.Status {
-	case service.Waiting:
-		open, err := a.openInteractions(ctx, turn.ID)
-		if err != nil {
-			return nil, err
-		}
-		out.Message = &wire.Message{Role: wire.RoleModel}
-		for _, asked := range open {
-			out.Message.Content = append(out.Message.Content, interruptPart(&asked.Request))
-		}
-	case service.Succeeded:
-		out.Message = &wire.Message{Role: wire.RoleModel}
-		if turn.Outcome != nil {
-			out.Message.Content = []wire.Part{wire.NewTextPart(turn.Outcome.Response)}
-		}
-	default:
-		var err error
-		if out.SnapshotID, err = a.lastGood(ctx, turn); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// lastGood returns the wire id of the snapshot that a turn continued from.
-func (a *stored) lastGood(ctx context.Context, t *service.Turn) (string, error) {
-	return a.turnOfSnapshot(ctx, t.ParentSnapshotID)
 }
 
 // interruptPart returns the tool request that interrupted a turn, with the question in

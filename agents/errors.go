@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/event"
@@ -33,8 +34,11 @@ func nameError(err error, kind, id string) error {
 }
 
 // turnError returns the error of a turn: its code, without the text of the failure,
-// which may have internals.
+// which may have internals, unless code of the agent made the text for clients.
 func turnError(why *event.Termination) *wire.Error {
+	if status, public := strings.CutPrefix(why.Code, publicCode); public {
+		return &wire.Error{Status: wire.Status(status), Message: why.Detail}
+	}
 	status := wire.StatusInternal
 	switch model.ErrorClass(why.Code) {
 	case model.RateLimited:
@@ -45,4 +49,12 @@ func turnError(why *event.Termination) *wire.Error {
 		status = wire.StatusDeadlineExceeded
 	}
 	return &wire.Error{Status: status, Message: "the turn failed: " + cmp.Or(why.Code, status.Label())}
+}
+
+// shownError returns an error of code as clients may see it.
+func shownError(err error) *wire.Error {
+	if shown, ok := errors.AsType[*wire.Error](err); ok {
+		return shown
+	}
+	return &wire.Error{Status: wire.StatusInternal, Message: wire.StatusInternal.Label()}
 }

@@ -7,8 +7,9 @@ package agents
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/service"
@@ -29,6 +30,10 @@ type Handle interface {
 	// the input, or fails later, is part of the output. The turn of a handle whose
 	// state is kept by the server goes on when ctx ends.
 	Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error)
+	// Connect opens the conversation that the init chooses, for several turns.
+	Connect(ctx context.Context, init *wire.Init) (Connection, error)
+	// Detach begins a turn that goes on by itself, and returns its output at once.
+	Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error)
 	// Follow returns the run of a turn by the id of its snapshot, from its first chunk.
 	Follow(ctx context.Context, snapshotID string) (Run, error)
 	// GetSnapshot returns a snapshot, and WaitForSnapshot returns it once it is not
@@ -37,6 +42,29 @@ type Handle interface {
 	WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error)
 	// Abort ends the turn of a snapshot, unless it has ended.
 	Abort(ctx context.Context, request *wire.AbortRequest) (*wire.AbortResponse, error)
+}
+
+// Connection is a conversation of several turns. One goroutine uses it.
+type Connection interface {
+	// SessionID returns the id of the session.
+	SessionID() string
+	// Begin begins the next turn, as Handle.Begin does. The turn before it has ended, is
+	// interrupted or was detached.
+	Begin(ctx context.Context, input *wire.Input) (Run, error)
+	// DetachRun lets the run go on by itself, and returns its output at once.
+	DetachRun(ctx context.Context, run Run) (*wire.Output, error)
+}
+
+// DetachOptions are for a turn that goes on by itself. The zero value is ready to use.
+type DetachOptions struct {
+	// NotBefore is when the turn begins; zero is at once.
+	NotBefore time.Time
+	// Deadline is when it must have ended; zero is never.
+	Deadline time.Time
+	// Metadata is a JSON object that is kept with the turn.
+	Metadata json.RawMessage
+
+	_ struct{} // keyed literals only
 }
 
 // Run is a turn that was begun. One goroutine uses it.
@@ -51,51 +79,4 @@ type Run interface {
 	// Output returns what the turn came to, once it ends, is interrupted or was
 	// detached.
 	Output(ctx context.Context) (*wire.Output, error)
-}
-
-// Settings are what a Set is made of. The Service is required and must have a runtime.
-type Settings struct {
-	Service *service.Service
-
-	_ struct{} // keyed literals only
-}
-
-// Set has the agents of a service. It is safe for concurrent use.
-type Set struct{ settings Settings }
-
-// NewSet returns the agents of a service. It fails without a service, or if the service
-// has no runtime.
-func NewSet(s Settings) (*Set, error) {
-	if s.Service == nil {
-		return nil, errors.New("the settings have no service")
-	}
-	if s.Service.Runtime() == nil {
-		return nil, errors.New("the service has no runtime")
-	}
-	return &Set{settings: s}, nil
-}
-
-// Find returns an agent that a caller may use. The error is a *wire.Error.
-func (s *Set) Find(caller service.Caller, name string) (Handle, error) {
-	if _, err := s.settings.Service.Catalog(caller).Agent(name); err != nil {
-		return nil, notFound("agent", name)
-	}
-	return &stored{service: s.settings.Service, caller: caller, name: name}, nil
-}
-
-// stored is an agent whose turns are those of the service.
-type stored struct {
-	service *service.Service
-	caller  service.Caller
-	name    string
-}
-
-var _ Handle = (*stored)(nil)
-
-// Name returns the name of the agent.
-func (a *stored) Name() string { return a.name }
-
-// Metadata describes the agent.
-func (*stored) Metadata() wire.Metadata {
-	return wire.Metadata{StateManagement: wire.StateServer, Abortable: true}
 }

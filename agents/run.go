@@ -17,17 +17,108 @@ func (a *stored) Begin(ctx context.Context, init *wire.Init, input *wire.Input) 
 	if err != nil {
 		return nil, err
 	}
-	run, problem, err := a.beginTurn(ctx, talk, input)
+	return a.beginRun(ctx, talk, input, DetachOptions{})
+}
+
+// Detach begins a turn that goes on by itself.
+func (a *stored) Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error) {
+	talk, err := a.openConversation(ctx, init)
+	if err != nil {
+		return nil, err
+	}
+	detached := *input
+	detached.Detach = true
+	run, err := a.beginRun(ctx, talk, &detached, o)
+	if err != nil {
+		return nil, err
+	}
+	return run.Output(ctx)
+}
+
+// beginRun begins or continues a turn. What is wrong with the input is part of the output.
+func (a *stored) beginRun(ctx context.Context, talk *conversation, input *wire.Input, o DetachOptions) (Run, error) {
+	run, problem, err := a.beginTurn(ctx, talk, input, o)
 	switch {
 	case err != nil:
 		return nil, err
 	case problem != nil:
 		return settledRun{&wire.Output{SessionID: talk.id, SnapshotID: talk.lastGood, FinishReason: wire.FinishFailed, Error: problem}}, nil
 	case input.Detach:
-		return settledRun{&wire.Output{SessionID: talk.id, SnapshotID: run.turn.ID, FinishReason: wire.FinishDetached}}, nil
+		return settledRun{detachedOutput(run)}, nil
 	default:
 		return run, nil
 	}
+}
+
+// detachedOutput returns the output of a run that goes on by itself.
+func detachedOutput(run *storedRun) *wire.Output {
+	return &wire.Output{SessionID: run.sessionID, SnapshotID: run.turn.ID, FinishReason: wire.FinishDetached}
+}
+
+// Connect opens a conversation for several turns.
+func (a *stored) Connect(ctx context.Context, init *wire.Init) (Connection, error) {
+	talk, err := a.openConversation(ctx, init)
+	if err != nil {
+		return nil, err
+	}
+	return &storedConnection{agent: a, talk: talk}, nil
+}
+
+// storedConnection is a conversation of an agent whose turns are those of the service.
+type storedConnection struct {
+	agent *stored
+	talk  *conversation
+	// last is the latest turn, if there was one.
+	last *storedRun
+}
+
+// SessionID returns the id of the session.
+func (c *storedConnection) SessionID() string { return c.talk.id }
+
+// Begin begins the next turn. The first one continues where the conversation was opened,
+// and later ones at the end of the session.
+func (c *storedConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
+	if err := c.noteLast(ctx); err != nil {
+		return nil, err
+	}
+	run, err := c.agent.beginRun(ctx, c.talk, input, DetachOptions{})
+	if begun, ok := run.(*storedRun); ok {
+		c.last = begun
+	}
+	return run, err
+}
+
+// noteLast notes what the latest turn came to.
+func (c *storedConnection) noteLast(ctx context.Context) (err error) {
+	if c.last == nil {
+		if c.talk.session != nil && c.talk.waiting == nil && c.talk.snapshot == "" {
+			c.talk.waiting, err = c.agent.findWaiting(ctx, c.talk.session.ID)
+		}
+		return err
+	}
+	turn := c.last.turn
+	if c.last.output == nil {
+		if turn, err = c.agent.getTurn(ctx, turn.ID); err != nil {
+			return err
+		}
+	}
+	c.talk.waiting = nil
+	switch turn.Status {
+	case service.Waiting:
+		c.talk.waiting, c.talk.snapshot, c.talk.lastGood = turn, "", turn.ID
+	case service.Succeeded:
+		c.talk.snapshot, c.talk.lastGood = "", turn.ID
+	}
+	return nil
+}
+
+// DetachRun lets a run go on by itself.
+func (c *storedConnection) DetachRun(_ context.Context, run Run) (*wire.Output, error) {
+	begun, ok := run.(*storedRun)
+	if !ok {
+		return nil, newError(wire.StatusFailedPrecondition, "there is no turn to detach")
+	}
+	return detachedOutput(begun), nil // it is one in the background already
 }
 
 // Follow returns the run of a turn from its first chunk.
@@ -45,7 +136,7 @@ func (a *stored) Follow(ctx context.Context, snapshotID string) (Run, error) {
 
 // beginTurn begins a turn or continues one that was interrupted. A problem is an error
 // of the turn.
-func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.Input) (run *storedRun, problem *wire.Error, err error) {
+func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.Input, o DetachOptions) (run *storedRun, problem *wire.Error, err error) {
 	if !input.Resume.IsEmpty() {
 		return a.resumeTurn(ctx, talk, input)
 	}
@@ -62,7 +153,7 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 	if err := a.ensureSession(ctx, talk); err != nil {
 		return nil, nil, err
 	}
-	create := service.CreateTurn{SessionID: talk.session.ID, AgentID: a.name, SnapshotID: talk.snapshot, Background: true}
+	create := service.CreateTurn{SessionID: talk.session.ID, AgentID: a.name, SnapshotID: talk.snapshot, Background: true, NotBefore: o.NotBefore, Deadline: o.Deadline, Metadata: o.Metadata}
 	create.Input = append(create.Input, message)
 	kept, err := a.service.CreateTurn(ctx, a.caller, create)
 	if err != nil {
@@ -73,50 +164,30 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 
 // resumeTurn answers what interrupted a turn, which then continues.
 func (a *stored) resumeTurn(ctx context.Context, talk *conversation, input *wire.Input) (*storedRun, *wire.Error, error) {
-	switch {
-	case len(input.Resume.Restart) > 0:
-		return nil, newError(wire.StatusUnimplemented, "resume.restart is not supported: answer with resume.respond"), nil
-	case input.Message != nil:
+	if input.Message != nil {
 		return nil, newError(wire.StatusUnimplemented, "a message cannot accompany resume: send it in the next turn"), nil
-	case talk.waiting == nil:
-		return nil, newError(wire.StatusInvalidArgument, "resume.respond answers no open tool request of the conversation"), nil
 	}
-	turn := talk.waiting
-	open, err := a.openInteractions(ctx, turn.ID)
-	if err != nil {
-		return nil, nil, err
-	}
-	answers := make([]interaction.Answer, 0, len(open))
-	for _, asked := range open {
-		response := findResponse(input.Resume.Respond, &asked.Request)
-		if response == nil {
-			return nil, newError(wire.StatusInvalidArgument, "resume.respond has no toolResponse for the tool %q with ref %q", asked.Request.Tool, asked.Request.CallID), nil
-		}
-		answer := interaction.Answer{Target: asked.ID, Action: interaction.Resume, Result: response.Output}
-		if err := interaction.Check(&asked.Request, &answer); err != nil {
-			return nil, newError(wire.StatusInvalidArgument, "resume.respond: %s", err), nil
-		}
-		answers = append(answers, answer)
-	}
-	if len(input.Resume.Respond) != len(answers) {
-		return nil, newError(wire.StatusInvalidArgument, "resume.respond has %d parts; the conversation has %d open tool requests", len(input.Resume.Respond), len(answers)), nil
-	}
-	for i := range answers {
-		if _, err := a.service.AnswerInteraction(ctx, a.caller, turn.ID, answers[i]); err != nil {
+	var open []*service.Interaction
+	var asked []*interaction.Request
+	if talk.waiting != nil {
+		var err error
+		if open, err = a.openInteractions(ctx, talk.waiting.ID); err != nil {
 			return nil, nil, err
 		}
 	}
-	return &storedRun{agent: a, turn: turn, sessionID: talk.id, after: turn.Seq}, nil, nil
-}
-
-// findResponse returns the response to an interaction, or nil.
-func findResponse(parts []wire.Part, asked *interaction.Request) *wire.ToolResponse {
-	for i := range parts {
-		if r := parts[i].ToolResponse; r.Name == asked.Tool && r.Ref == asked.CallID {
-			return r
+	for i := range open {
+		asked = append(asked, &open[i].Request)
+	}
+	answers, problem := answersOf(asked, input.Resume)
+	if problem != nil {
+		return nil, problem, nil
+	}
+	for i := range answers {
+		if _, err := a.service.AnswerInteraction(ctx, a.caller, talk.waiting.ID, answers[i]); err != nil {
+			return nil, nil, err
 		}
 	}
-	return nil
+	return &storedRun{agent: a, turn: talk.waiting, sessionID: talk.id, after: talk.waiting.Seq}, nil, nil
 }
 
 // openInteractions returns what a turn waits for.

@@ -2,8 +2,11 @@ package agents
 
 import (
 	"context"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -121,16 +124,115 @@ func (a *stored) toSnapshot(ctx context.Context, t *service.Turn) (*wire.Snapsho
 		return nil, err
 	}
 	switch t.Status {
-	case service.Succeeded:
-		kept, err := a.service.GetSnapshot(ctx, a.caller, t.SnapshotID)
-		if err != nil {
-			return nil, nameError(err, "snapshot", t.ID)
-		}
-		if kept.State != nil {
-			s.State = &wire.SessionState{SessionID: s.SessionID, Messages: fromModelMessages(kept.State.Messages), Custom: kept.State.Custom}
-		}
 	case service.Pending, service.Running:
 		s.HeartbeatAt = t.HeartbeatAt
+		return s, nil
+	case service.Succeeded:
+		s.State, err = a.keptState(ctx, t.SnapshotID)
+	default:
+		s.State, err = a.partialState(ctx, t)
 	}
-	return s, nil
+	if err != nil {
+		return nil, err
+	}
+	return s, a.showState(ctx, s)
+}
+
+// showState makes the state of a snapshot what callers see of it.
+func (a *stored) showState(ctx context.Context, s *wire.Snapshot) (err error) {
+	if s.State == nil {
+		return nil
+	}
+	s.State.SessionID = s.SessionID
+	s.State, err = a.definition.shownState(ctx, s.State)
+	return err
+}
+
+// keptState returns the state of a snapshot of the service; nil if it is not shown.
+func (a *stored) keptState(ctx context.Context, id string) (*wire.SessionState, error) {
+	kept, err := a.service.GetSnapshot(ctx, a.caller, id)
+	if err != nil {
+		return nil, nameError(err, "snapshot", id)
+	}
+	if kept.State == nil {
+		return nil, nil //nolint:nilnil // it is not shown
+	}
+	state := &wire.SessionState{Messages: fromModelMessages(kept.State.Messages), Custom: kept.State.Custom}
+	state.Artifacts, err = a.readArtifacts(ctx, kept.State.Artifacts)
+	return state, err
+}
+
+// partialState returns the state of a turn that left no snapshot: the conversation with
+// what it added. The custom state and the artifacts are those from before the turn, or
+// as they are while the turn is interrupted.
+func (a *stored) partialState(ctx context.Context, t *service.Turn) (*wire.SessionState, error) {
+	state := new(wire.SessionState)
+	if t.ParentSnapshotID != "" {
+		before, err := a.keptState(ctx, t.ParentSnapshotID)
+		if before == nil {
+			return nil, err
+		}
+		state = before
+	}
+	own, err := a.service.TurnMessages(ctx, a.caller, t.ID)
+	if err != nil {
+		return nil, nameError(err, "snapshot", t.ID)
+	}
+	state.Messages = append(state.Messages, fromModelMessages(own)...)
+	if t.Status != service.Waiting {
+		return state, nil
+	}
+	open, err := a.openInteractions(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, asked := range open {
+		markInterrupt(state.Messages, &asked.Request)
+	}
+	return state, a.applyChanges(ctx, t, state)
+}
+
+// markInterrupt gives the tool request that is open its question.
+func markInterrupt(list []wire.Message, asked *interaction.Request) {
+	for i := range slices.Backward(list) {
+		for j := range list[i].Content {
+			part := &list[i].Content[j]
+			if r := part.ToolRequest; r != nil && r.Name == asked.Tool && r.Ref == asked.CallID {
+				part.Metadata = interruptPart(asked).Metadata
+				return
+			}
+		}
+	}
+}
+
+// applyChanges applies what a turn has shown of its changes to the state from before it.
+func (a *stored) applyChanges(ctx context.Context, t *service.Turn, state *wire.SessionState) error {
+	for after := uint64(0); ; {
+		records, err := a.service.ReadEvents(ctx, a.caller, t.ID, after, service.MaxPage)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for i := range records {
+			after = records[i].Seq
+			if records[i].Type != event.TypeCustomPatch && records[i].Type != event.TypeArtifact {
+				continue
+			}
+			ev, err := records[i].Event()
+			if err != nil {
+				return err
+			}
+			switch d := ev.Data.(type) {
+			case *event.CustomPatch:
+				if state.Custom, err = ApplyPatch(state.Custom, toPatch(d.Patch)); err != nil {
+					return err
+				}
+			case *event.Artifact:
+				artifact, err := a.readArtifact(ctx, d.ID)
+				if err != nil {
+					return err
+				}
+				state.Artifacts = putArtifact(state.Artifacts, artifact)
+			}
+		}
+	}
 }

@@ -1,0 +1,210 @@
+package agents
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// ApplyPatch returns a JSON document with a patch applied, as clients do with the patches
+// of custom state. Missing parents are created, and what is missing is removed without
+// an error: a patch that was lost does not stop the next.
+func ApplyPatch(document json.RawMessage, patch []wire.PatchOp) (json.RawMessage, error) {
+	if len(patch) > 0 && patch[0].Path == "" && (patch[0].Op == "replace" || patch[0].Op == "add") {
+		document, patch = patch[0].Value, patch[1:]
+	}
+	if len(patch) == 0 {
+		return document, nil
+	}
+	root, err := decodeValue(document)
+	if err != nil {
+		return nil, fmt.Errorf("decode the document: %w", err)
+	}
+	for i := range patch {
+		if root, err = applyOp(root, &patch[i]); err != nil {
+			return nil, fmt.Errorf("operation %d, %s %q: %w", i+1, patch[i].Op, patch[i].Path, err)
+		}
+	}
+	return json.Marshal(root)
+}
+
+// decodeValue decodes a JSON value and keeps the spelling of numbers.
+func decodeValue(raw json.RawMessage) (value any, err error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return value, err
+}
+
+// applyOp applies one operation.
+func applyOp(root any, op *wire.PatchOp) (any, error) {
+	path, err := parsePointer(op.Path)
+	if err != nil {
+		return nil, err
+	}
+	switch op.Op {
+	case "add", "replace":
+		value, err := decodeValue(op.Value)
+		if err != nil {
+			return nil, err
+		}
+		return putAt(root, path, value, op.Op == "add")
+	case "remove":
+		return removeAt(root, path), nil
+	case "move", "copy":
+		from, err := parsePointer(op.From)
+		if err != nil {
+			return nil, err
+		}
+		value, found := valueAt(root, from)
+		if !found {
+			return root, nil
+		}
+		if op.Op == "move" {
+			root = removeAt(root, from)
+		} else {
+			encoded, _ := json.Marshal(value) // it was decoded
+			value, _ = decodeValue(encoded)
+		}
+		return putAt(root, path, value, true)
+	case "test":
+		value, _ := valueAt(root, path)
+		encoded, _ := json.Marshal(value) // it was decoded
+		if !sameJSON(encoded, json.RawMessage(cmp.Or(string(op.Value), "null"))) {
+			return nil, fmt.Errorf("the value is %s", encoded)
+		}
+		return root, nil
+	default:
+		return nil, fmt.Errorf("unknown operation %q", op.Op)
+	}
+}
+
+// parsePointer returns the tokens of a JSON Pointer.
+func parsePointer(pointer string) ([]string, error) {
+	if pointer == "" {
+		return nil, nil
+	}
+	if pointer[0] != '/' {
+		return nil, fmt.Errorf("the path %q does not begin with a slash", pointer)
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i := range tokens {
+		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(tokens[i], "~1", "/"), "~0", "~")
+	}
+	return tokens, nil
+}
+
+// valueAt returns the value at a path.
+func valueAt(at any, path []string) (any, bool) {
+	for _, token := range path {
+		switch parent := at.(type) {
+		case map[string]any:
+			child, ok := parent[token]
+			if !ok {
+				return nil, false
+			}
+			at = child
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(parent) {
+				return nil, false
+			}
+			at = parent[i]
+		default:
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// putAt puts a value at a path, and creates the objects on the way. insert moves the
+// elements of a list up.
+func putAt(at any, path []string, value any, insert bool) (any, error) {
+	if len(path) == 0 {
+		return value, nil
+	}
+	token, rest := path[0], path[1:]
+	if list, ok := at.([]any); ok {
+		return putInList(list, token, rest, value, insert)
+	}
+	object, ok := at.(map[string]any)
+	if !ok {
+		object = make(map[string]any)
+	}
+	child, err := putAt(object[token], rest, value, insert)
+	if err != nil {
+		return nil, err
+	}
+	object[token] = child
+	return object, nil
+}
+
+// putInList puts a value at a path that begins in a list.
+func putInList(list []any, token string, rest []string, value any, insert bool) (any, error) {
+	i := len(list)
+	if token != "-" {
+		var err error
+		if i, err = strconv.Atoi(token); err != nil || i < 0 || i > len(list) {
+			return nil, fmt.Errorf("there is no element %q", token)
+		}
+	}
+	if len(rest) == 0 && insert || i == len(list) {
+		child, err := putAt(nil, rest, value, insert)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, nil)
+		copy(list[i+1:], list[i:])
+		list[i] = child
+		return list, nil
+	}
+	child, err := putAt(list[i], rest, value, insert)
+	if err != nil {
+		return nil, err
+	}
+	list[i] = child
+	return list, nil
+}
+
+// removeAt removes the value at a path, if there is one.
+func removeAt(at any, path []string) any {
+	if len(path) == 0 {
+		return nil
+	}
+	switch parent := at.(type) {
+	case map[string]any:
+		if len(path) == 1 {
+			delete(parent, path[0])
+		} else if child, ok := parent[path[0]]; ok {
+			parent[path[0]] = removeAt(child, path[1:])
+		}
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		if err != nil || i < 0 || i >= len(parent) {
+			return at
+		}
+		if len(path) == 1 {
+			return append(parent[:i], parent[i+1:]...)
+		}
+		parent[i] = removeAt(parent[i], path[1:])
+	}
+	return at
+}
+
+// toPatch returns a patch of an event as clients see it.
+func toPatch(list []event.PatchOperation) []wire.PatchOp {
+	out := make([]wire.PatchOp, len(list))
+	for i := range list {
+		out[i] = wire.PatchOp{Op: list[i].Op, Path: list[i].Path, Value: list[i].Value}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// answersOf returns the answers to all that is asked, or what is wrong with them.
+func answersOf(asked []*interaction.Request, resume *wire.Resume) ([]interaction.Answer, *wire.Error) {
+	found := make(map[string]interaction.Answer)
+	for i := range resume.Respond {
+		response := resume.Respond[i].ToolResponse
+		request := findRequest(asked, response.Name, response.Ref)
+		if request == nil {
+			return nil, unknownRequest("respond", i, response.Name, response.Ref)
+		}
+		if problem := addAnswer(found, request, response.Output, "respond", i); problem != nil {
+			return nil, problem
+		}
+	}
+	for i := range resume.Restart {
+		again := resume.Restart[i].ToolRequest
+		request := findRequest(asked, again.Name, again.Ref)
+		switch {
+		case request == nil:
+			return nil, unknownRequest("restart", i, again.Name, again.Ref)
+		case !sameJSON(request.Arguments, again.Input):
+			return nil, newError(wire.StatusInvalidArgument, "resume.restart[%d]: the tool %q is requested with modified inputs", i, clip.Text(again.Name))
+		case request.Mode == interaction.UseDecisionAsToolResult:
+			return nil, newError(wire.StatusFailedPrecondition, "resume.restart[%d]: the tool %q does not run again: answer with resume.respond", i, clip.Text(again.Name))
+		}
+		resumed := resume.Restart[i].Metadata["resumed"]
+		if len(resumed) == 0 {
+			resumed = json.RawMessage("true")
+		}
+		if problem := addAnswer(found, request, resumed, "restart", i); problem != nil {
+			return nil, problem
+		}
+	}
+	answers := make([]interaction.Answer, len(asked))
+	for i, request := range asked {
+		answer, ok := found[request.ID]
+		if !ok {
+			return nil, newError(wire.StatusInvalidArgument, "resume settles %d of %d open tool requests: the tool %q with ref %q is missing", len(found), len(asked), request.Tool, request.CallID)
+		}
+		answers[i] = answer
+	}
+	return answers, nil
+}
+
+// addAnswer adds the answer to a request, or returns what is wrong with it.
+func addAnswer(found map[string]interaction.Answer, request *interaction.Request, result json.RawMessage, field string, i int) *wire.Error {
+	if _, twice := found[request.ID]; twice {
+		return newError(wire.StatusInvalidArgument, "resume.%s[%d] settles a tool request for the second time", field, i)
+	}
+	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume, Result: result}
+	if err := interaction.Check(request, &answer); err != nil {
+		return newError(wire.StatusInvalidArgument, "resume.%s[%d]: %s", field, i, err)
+	}
+	found[request.ID] = answer
+	return nil
+}
+
+// findRequest returns the open request of a tool, or nil.
+func findRequest(asked []*interaction.Request, tool, ref string) *interaction.Request {
+	for _, request := range asked {
+		if request.Tool == tool && request.CallID == ref {
+			return request
+		}
+	}
+	return nil
+}
+
+// unknownRequest returns the error for an answer to nothing that is open.
+func unknownRequest(field string, i int, tool, ref string) *wire.Error {
+	return newError(wire.StatusInvalidArgument, "resume.%s[%d]: an open request of the tool %q with ref %q was not found in session history, or was settled in an earlier turn", field, i, clip.Text(tool), clip.Text(ref))
+}
+
+// sameJSON reports whether two JSON values are the same; nothing is an empty object.
+func sameJSON(a, b json.RawMessage) bool {
+	x, errX := canonical(a)
+	y, errY := canonical(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// canonical returns a JSON value with its keys sorted and without blanks.
+func canonical(raw json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 {
+		return []byte("{}"), nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
