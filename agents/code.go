@@ -1,0 +1,402 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// coded is the backend of agents with code. Those without it run on the loop.
+type coded struct {
+	loop backend.Backend
+	code map[string]*definition
+}
+
+var _ backend.Backend = (*coded)(nil)
+
+// Profile returns what the loop can do.
+func (b *coded) Profile() backend.Profile { return b.loop.Profile() }
+
+// Execute runs one turn.
+func (b *coded) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+	d := b.code[job.Agent.ID]
+	if d == nil {
+		return b.loop.Execute(ctx, job, host)
+	}
+	t, err := newTurn(ctx, d, b.loop, job, host)
+	if err != nil {
+		return &backend.Result{}, err
+	}
+	defer t.close()
+	return t.run(context.WithValue(ctx, turnContextKey{}, t.named))
+}
+
+// turn is a turn that code drives.
+//
+//	code ──▶ generate ─┬─ ended ──▶ code ──▶ …  ──▶ result
+//	                   └─ suspended, stopped or lost: the turn leaves, whatever the code returns
+type turn struct {
+	definition *definition
+	loop       backend.Backend
+	job        *backend.Job
+	host       *sharedHost
+	session    tools.Session
+	named      TurnContext
+
+	mu sync.Mutex
+	// added are the messages of the turn after its input.
+	added []model.Message
+	// past has the calls of Generate that ended; the next of the code is number next.
+	past generations
+	next int
+	// last is what the latest call of Generate came to, and left is set with the error
+	// of one that did not end.
+	last *backend.Result
+	left error
+	// replaying is set while the changes that the code makes are stored already.
+	replaying bool
+}
+
+// generations are the calls of Generate that ended, as State.Code keeps them.
+type generations struct {
+	Ended []generation `json:"ended"`
+	// Steps is how many steps they took together.
+	Steps   int                        `json:"steps"`
+	Session map[string]json.RawMessage `json:"session,omitempty"`
+}
+
+// generation is a call of Generate that ended.
+type generation struct {
+	Text         string            `json:"text,omitempty"`
+	FinishReason wire.FinishReason `json:"finish_reason,omitempty"`
+}
+
+// newTurn returns a turn of an agent, from its start or from where its state says.
+func newTurn(ctx context.Context, d *definition, loop backend.Backend, job *backend.Job, host backend.Host) (*turn, error) {
+	t := &turn{definition: d, loop: loop, job: job, host: &sharedHost{Host: host}, session: host.Session()}
+	t.named = TurnContext{SnapshotID: t.session.SnapshotID(), SessionID: job.SessionID, ParentSnapshotID: t.session.ParentSnapshotID(), Resumed: job.State != nil}
+	if t.named.SnapshotID != "" {
+		t.named.SnapshotID = job.TurnID
+	}
+	if set := d.set.Load(); set != nil {
+		t.named.ParentSnapshotID = set.turnOf(ctx, t.named.ParentSnapshotID)
+	}
+	if job.State == nil {
+		return t, nil
+	}
+	t.replaying = true
+	if len(job.State.Code) > 0 {
+		if err := json.Unmarshal(job.State.Code, &t.past); err != nil {
+			return nil, fmt.Errorf("read what the code of agent %s did: %w", d.name, err)
+		}
+	}
+	return t, nil
+}
+
+// run runs the code.
+func (t *turn) run(ctx context.Context) (*backend.Result, error) {
+	result, err := t.callCode(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left != nil || t.last != nil && t.last.State != nil {
+		return t.last, t.left
+	}
+	out := &backend.Result{Messages: t.added}
+	if t.last != nil {
+		*out = *t.last
+		out.Messages = t.added
+	}
+	if err == nil && t.replaying {
+		err = fmt.Errorf("the code of agent %s has not called Generate again, where the turn stopped", t.definition.name)
+	}
+	if err != nil {
+		return out, publishError(err)
+	}
+	t.finish(out, result)
+	return out, nil
+}
+
+// finish makes what the code returned the end of the turn.
+func (t *turn) finish(out *backend.Result, result *Result) {
+	if out.Termination.Type == "" {
+		out.Termination.Type = event.NaturalEnd
+	}
+	if result == nil {
+		return
+	}
+	answer := result.Message
+	if answer == nil && result.Text != "" {
+		answer = new(model.Assistant(result.Text))
+	}
+	said := t.last != nil && answer != nil && answer.Text() == t.last.Response && len(t.added) > 0 && t.added[len(t.added)-1].Role == model.RoleAssistant
+	if answer != nil && !said {
+		answer.Role = model.RoleAssistant
+		out.Messages = append(slices.Clip(out.Messages), *answer)
+	}
+	out.Response = ""
+	if answer != nil {
+		out.Response = answer.Text()
+	}
+	out.FinishReason = toModelReason(result.FinishReason)
+}
+
+// callCode calls the code; a panic is its error.
+func (t *turn) callCode(ctx context.Context) (_ *Result, err error) {
+	defer panics.Recover(&err)
+	return t.definition.code(ctx, t)
+}
+
+// close ends the use of the turn by its code.
+func (t *turn) close() { t.host.close() }
+
+// changeSession makes a change of the session, and shows it. One that is stored already
+// is not made again.
+func (t *turn) changeSession(change func() error) error {
+	t.mu.Lock()
+	replaying := t.replaying
+	t.mu.Unlock()
+	if replaying {
+		return nil
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	return t.host.use(backend.Host.FlushSession)
+}
+
+// sendText streams a piece of text.
+func (t *turn) sendText(text string) error {
+	t.mu.Lock()
+	replaying := t.replaying
+	t.mu.Unlock()
+	if replaying {
+		return nil
+	}
+	return t.host.use(func(h backend.Host) { h.Emit(&event.TextDelta{Delta: text}) })
+}
+
+// addMessages adds messages to the conversation.
+func (t *turn) addMessages(list []model.Message) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.replaying {
+		return nil
+	}
+	t.added = append(t.added, cloneMessages(list)...)
+	return nil
+}
+
+// errNoModel reports that an agent that is code alone has no model to ask.
+var errNoModel = errors.New("the agent has no model: declare it and use Coded")
+
+// generate runs the loop. The messages that the turn has so far come before what it adds.
+func (t *turn) generate(ctx context.Context, p *Prompt) (*Result, error) {
+	if p == nil {
+		p = &Prompt{}
+	}
+	if t.definition.bare {
+		return nil, errNoModel
+	}
+	t.mu.Lock()
+	number := t.next
+	t.next++
+	if number < len(t.past.Ended) {
+		defer t.mu.Unlock()
+		done := t.past.Ended[number]
+		return &Result{Text: done.Text, FinishReason: done.FinishReason}, nil
+	}
+	job, err := t.jobOf(p)
+	t.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	result, err := t.loop.Execute(ctx, job, t.host.forLoop())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.noteEnd(ctx, result, err)
+}
+
+// jobOf returns the job of the loop: where the state of the turn continues, or after the
+// messages of the turn.
+func (t *turn) jobOf(p *Prompt) (*backend.Job, error) {
+	job := *t.job
+	if p.Instructions != "" {
+		agent := *job.Agent
+		agent.SystemPrompt = spec.Prompt(p.Instructions)
+		job.Agent = &agent
+	}
+	if p.History != nil {
+		job.History = p.History
+	}
+	switch {
+	case t.replaying:
+		t.replaying = false
+	default:
+		t.added = append(t.added, p.Input...)
+		if len(t.added) > 0 || t.next > 1 {
+			job.State = &backend.State{
+				Version: backend.StateVersion, Agent: job.Agent.ID, Messages: slices.Clone(t.added),
+				Stats: plugins.Stats{Steps: t.past.Steps}, Plugins: execution.State{Session: t.past.Session},
+			}
+		}
+	}
+	code, err := json.Marshal(&t.past)
+	if err != nil {
+		return nil, fmt.Errorf("keep what the code of agent %s did: %w", t.definition.name, err)
+	}
+	t.host.setCode(code)
+	if keep := job.Checkpoint; keep != nil {
+		job.Checkpoint = func(ctx context.Context, state *backend.State) error {
+			state.Code = code
+			return keep(ctx, state)
+		}
+	}
+	return &job, nil
+}
+
+// noteEnd notes what the loop came to.
+func (t *turn) noteEnd(ctx context.Context, result *backend.Result, err error) (*Result, error) {
+	t.last = result
+	if result == nil {
+		return nil, err
+	}
+	t.added = result.Messages
+	if result.State != nil { // it is suspended, or stopped between two steps
+		result.State.Code = t.host.code
+		t.left = err
+		if err == nil {
+			err = errInterrupted
+		}
+		return nil, err
+	}
+	switch {
+	case err != nil && backend.Released(ctx):
+		t.left = err
+		return nil, err
+	case err != nil:
+		return nil, err
+	case result.Termination.Status() != event.StatusSucceeded:
+		return nil, &terminationError{result.Termination}
+	}
+	done := generation{Text: result.Response, FinishReason: fromModelReason(result.FinishReason)}
+	t.past.Ended = append(slices.Clip(t.past.Ended), done)
+	t.past.Steps, t.past.Session = result.Steps, result.Session
+	return &Result{Text: done.Text, FinishReason: done.FinishReason}, nil
+}
+
+// terminationError is a turn that the loop ended without an error.
+type terminationError struct{ why event.Termination }
+
+// Error returns why it ended.
+func (e *terminationError) Error() string { return string(e.why.Type) + ": " + e.why.Detail }
+
+// Termination returns how the turn ends.
+func (e *terminationError) Termination() event.Termination { return e.why }
+
+// errInterrupted is what Generate returns when the turn waits for a person.
+var errInterrupted = errors.New("the turn is interrupted")
+
+// sharedHost is a host that several goroutines use, one at a time, until the code of the
+// turn has returned.
+type sharedHost struct {
+	backend.Host
+	mu   sync.Mutex
+	over bool
+	// code is State.Code of the states that are handed out.
+	code json.RawMessage
+}
+
+// use uses the host, unless the turn is over.
+func (h *sharedHost) use(do func(backend.Host)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return ErrTurnOver
+	}
+	do(h.Host)
+	return nil
+}
+
+func (h *sharedHost) setCode(code json.RawMessage) { h.code = code }
+
+func (h *sharedHost) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+// Emit appends an event.
+func (h *sharedHost) Emit(data event.Data) { _ = h.use(func(to backend.Host) { to.Emit(data) }) }
+
+// FlushSession emits the changes of the session.
+func (h *sharedHost) FlushSession() { _ = h.use(backend.Host.FlushSession) }
+
+// forLoop returns the host as the loop uses it: with a journal if there is one.
+func (h *sharedHost) forLoop() backend.Host {
+	journal, ok := h.Host.(backend.Journaler)
+	if !ok {
+		return h
+	}
+	return &journaledHost{h, journal}
+}
+
+// journaledHost is a sharedHost with a journal.
+type journaledHost struct {
+	*sharedHost
+	journal backend.Journaler
+}
+
+// Begin stores the turn before tool calls.
+func (h *journaledHost) Begin(ctx context.Context, state *backend.State) error {
+	state.Code = h.code
+	return h.journal.Begin(ctx, state)
+}
+
+// Keep stores where a running call continues.
+func (h *journaledHost) Keep(ctx context.Context, entry *backend.JournalEntry) error {
+	return h.journal.Keep(ctx, entry)
+}
+
+// Settle stores the result of a call.
+func (h *journaledHost) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
+	h.journal.Settle(entry, result)
+}
+
+// publicCode begins the code of a termination whose detail clients may see; the status of
+// the error follows.
+const publicCode = "agents:"
+
+// publicError is an error of code that clients may see.
+type publicError struct {
+	error
+	shown *wire.Error
+}
+
+// Unwrap returns the error.
+func (e *publicError) Unwrap() error { return e.error }
+
+// Termination returns how the turn ends.
+func (e *publicError) Termination() event.Termination {
+	return event.Termination{Type: event.Failed, Code: publicCode + string(e.shown.Status), Detail: e.shown.Message}
+}
+
+// publishError makes an error with text for clients end its turn with that text.
+func publishError(err error) error {
+	if shown, ok := errors.AsType[*wire.Error](err); ok {
+		return &publicError{err, shown}
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Options are what an agent may have besides its code. S is the type of its custom
+// state: what encoding/json can write and read. The zero value is ready to use.
+type Options[S any] struct {
+	// Description is what the agent is for. An agent that is declared has one already.
+	Description string
+	// StateTransform returns a state as callers see it: in snapshots, in the outputs of
+	// an agent whose state the client keeps, and as the basis of patches. It is handed
+	// a copy. Nil leaves the state out, and an error refuses it.
+	StateTransform func(ctx context.Context, state *State[S]) (*State[S], error)
+	// StreamTransform returns a chunk as callers see it. It is handed a copy. Nil leaves
+	// the chunk out, and an error ends the stream.
+	StreamTransform func(ctx context.Context, chunk *wire.Chunk) (*wire.Chunk, error)
+	// ClientManaged leaves the state to the client: it is part of every output, and
+	// comes back with the next turn. Nothing is stored.
+	ClientManaged bool
+
+	_ struct{} // keyed literals only
+}
+
+// Agent is an agent with custom state of type S. It is safe for concurrent use. It is
+// used after Install and NewSet got it.
+type Agent[S any] struct {
+	definition
+	caller *service.Caller
+	handle Handle
+}
+
+// Definition is an agent of any type of state, as Declared, Prompted and Coded return it.
+type Definition interface {
+	// Name returns the name of the agent.
+	Name() string
+	define() *definition
+}
+
+// definition is what an agent is, whatever the type of its state.
+type definition struct {
+	name, description string
+	// code drives the turns; nil is the loop. bare is set if there is no model.
+	code func(ctx context.Context, t *turn) (*Result, error)
+	bare bool
+
+	clientManaged bool
+	schema        json.RawMessage
+
+	// showState and showChunk are the transforms; nil changes nothing.
+	showState func(ctx context.Context, state *wire.SessionState) (*wire.SessionState, error)
+	showChunk func(ctx context.Context, chunk *wire.Chunk) (*wire.Chunk, error)
+
+	set *atomic.Pointer[Set]
+}
+
+// Name returns the name of the agent.
+func (d *definition) Name() string { return d.name }
+
+func (d *definition) define() *definition { return d }
+
+// Declared returns an agent that works as it is declared, by its prompt, its model and
+// its tools, which change its custom state and its artifacts. See StateOf.
+func Declared[S any](name string, o Options[S]) (*Agent[S], error) {
+	return newAgent(name, o)
+}
+
+// Prompted returns a declared agent whose instructions, and what its model sees of the
+// conversation, come from a function.
+func Prompted[S any](name string, prompt func(ctx context.Context, t *Turn[S]) (*Prompt, error), o Options[S]) (*Agent[S], error) {
+	a, err := newAgent(name, o)
+	if prompt == nil {
+		return nil, errors.Join(err, fmt.Errorf("agent %q: the prompt function is nil", name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.code = func(ctx context.Context, t *turn) (*Result, error) {
+		p, err := prompt(ctx, &Turn[S]{t})
+		if err != nil {
+			return nil, err
+		}
+		return t.generate(ctx, p)
+	}
+	return a, nil
+}
+
+// Coded returns a declared agent whose turns are driven by code, which may call
+// Turn.Generate for what the model and the tools of the declared agent come to.
+func Coded[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Result, error), o Options[S]) (*Agent[S], error) {
+	a, err := newAgent(name, o)
+	if code == nil {
+		return nil, errors.Join(err, fmt.Errorf("agent %q: the code is nil", name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.code = func(ctx context.Context, t *turn) (*Result, error) { return code(ctx, &Turn[S]{t}) }
+	return a, nil
+}
+
+// Custom returns an agent that is code alone: it is not declared and has no model.
+func Custom[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Result, error), o Options[S]) (*Agent[S], error) {
+	a, err := Coded(name, code, o)
+	if a != nil {
+		a.bare = true
+	}
+	return a, err
+}
+
+// newAgent returns an agent with options, or all that is wrong with them.
+func newAgent[S any](name string, o Options[S]) (*Agent[S], error) {
+	a := &Agent[S]{definition: definition{
+		name: name, description: o.Description, clientManaged: o.ClientManaged,
+		showChunk: o.StreamTransform, set: new(atomic.Pointer[Set]),
+	}}
+	var errs []error
+	if name == "" {
+		errs = append(errs, errors.New("the agent has no name"))
+	}
+	var err error
+	if a.schema, err = stateSchema[S](); err != nil {
+		errs = append(errs, fmt.Errorf("agent %q: its state has no JSON Schema: %w", name, err))
+	}
+	if show := o.StateTransform; show != nil {
+		a.showState = func(ctx context.Context, state *wire.SessionState) (*wire.SessionState, error) {
+			return transformState(ctx, show, state)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// stateSchema returns the JSON Schema of a type; nil for an interface, such as any, and for
+// raw JSON.
+func stateSchema[S any]() (json.RawMessage, error) {
+	typ := reflect.TypeFor[S]()
+	if typ.Kind() == reflect.Interface || typ == reflect.TypeFor[json.RawMessage]() {
+		return nil, nil
+	}
+	s, err := jsonschema.For[S](nil)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(s)
+}
+
+// metadata describes the agent.
+func (d *definition) metadata() wire.Metadata {
+	m := wire.Metadata{StateManagement: wire.StateServer, Abortable: true, StateSchema: d.schema}
+	if d.clientManaged {
+		m.StateManagement, m.Abortable = wire.StateClient, false
+	}
+	return m
+}

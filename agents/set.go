@@ -1,0 +1,177 @@
+package agents
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/backend/local"
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/internal/sealed"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/google/uuid"
+)
+
+// Settings are what a Set is made of. The Service, or for client-managed agents a Runtime,
+// is required.
+type Settings struct {
+	// Service keeps the turns of agents; it must have a runtime. Without one all agents
+	// are client-managed.
+	Service *service.Service
+	// Runtime runs the turns of client-managed agents; nil is that of the Service.
+	Runtime *runtime.AgentRuntime
+	// Agents are those that are made with Go code. All others of the service are
+	// served, too, as they are declared.
+	Agents []Definition
+	// Key has 32 bytes. With it the continuation of an interrupted client-managed turn
+	// is encrypted before the client gets it: another process with the same key can
+	// continue the turn. Without one a new key is made.
+	Key []byte
+
+	_ struct{} // keyed literals only
+}
+
+// Set has the agents of a program. It is safe for concurrent use.
+type Set struct {
+	service *service.Service
+	runtime *runtime.AgentRuntime
+	agents  map[string]*definition
+	box     *sealed.Box
+}
+
+// NewSet returns the agents of a program. The error has all that is wrong.
+func NewSet(s Settings) (*Set, error) {
+	set := &Set{service: s.Service, runtime: s.Runtime, agents: make(map[string]*definition)}
+	if set.runtime == nil && s.Service != nil {
+		set.runtime = s.Service.Runtime()
+	}
+	var errs []error
+	if s.Service == nil && s.Runtime == nil {
+		errs = append(errs, errors.New("the settings have neither a service nor a runtime"))
+	} else if set.runtime == nil {
+		errs = append(errs, errors.New("the service has no runtime"))
+	}
+	key := s.Key
+	if len(key) == 0 {
+		key = make([]byte, sealed.KeySize)
+		_, _ = rand.Read(key) // it never fails
+	}
+	var err error
+	if set.box, err = sealed.New(key); err != nil {
+		errs = append(errs, err)
+	}
+	for _, a := range s.Agents {
+		if a == nil || a.define() == nil {
+			errs = append(errs, errors.New("an agent of the settings is nil"))
+			continue
+		}
+		d := a.define()
+		if set.agents[d.name] != nil {
+			errs = append(errs, fmt.Errorf("there are two agents %q", d.name))
+		}
+		set.agents[d.name] = d
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, d := range set.agents {
+		d.set.Store(set)
+	}
+	return set, nil
+}
+
+// noModel is the model, and the provider, that agents of code alone are declared with.
+const noModel = "agents.none"
+
+// Install adds agents that are made with Go code to a builder, before it builds the
+// runtime. Those of code alone are declared; the others must be declared besides.
+func Install(b *builder.AgentRuntimeBuilder, list ...Definition) error {
+	code := &coded{loop: local.Backend{}, code: make(map[string]*definition)}
+	bare := false
+	var errs []error
+	for _, a := range list {
+		if a == nil || a.define() == nil {
+			errs = append(errs, errors.New("an agent is nil"))
+			continue
+		}
+		d := a.define()
+		if code.code[d.name] != nil {
+			errs = append(errs, fmt.Errorf("there are two agents %q", d.name))
+		}
+		if d.code != nil {
+			code.code[d.name] = d
+		}
+		if d.bare {
+			bare = true
+			b.WithAgentSpec(spec.Agent{ID: d.name, ModelID: noModel, Description: d.description, AllowedTools: spec.Names{}})
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if bare {
+		b.WithProvider(noModel, nothing{}).WithModel(spec.Model{ID: noModel, ProviderID: noModel, UpstreamModel: noModel})
+	}
+	b.WithLocalBackend(code)
+	return nil
+}
+
+// Find returns an agent that a caller may use. The error is a *wire.Error.
+func (s *Set) Find(caller service.Caller, name string) (Handle, error) {
+	if _, err := service.NewCatalog(s.runtime.Revision().Set(), caller).Agent(name); err != nil {
+		return nil, notFound("agent", name)
+	}
+	d := s.agents[name]
+	switch {
+	case s.service == nil, d != nil && d.clientManaged:
+		return &client{set: s, definition: d, caller: caller, name: name}, nil
+	default:
+		return &stored{service: s.service, definition: d, caller: caller, name: name}, nil
+	}
+}
+
+// newID returns a new id.
+func (s *Set) newID() string {
+	if s.service != nil {
+		return s.service.NewID()
+	}
+	return uuid.Must(uuid.NewV7()).String()
+}
+
+// turnOf returns the wire id of a snapshot of the service; itself if it is not known.
+func (s *Set) turnOf(ctx context.Context, id string) string {
+	if id == "" || s.service == nil {
+		return id
+	}
+	kept, err := s.service.GetSnapshotHead(ctx, service.Operator(), id)
+	if err != nil || kept.TurnID == "" {
+		return id
+	}
+	return kept.TurnID
+}
+
+// stored is an agent whose turns are those of the service.
+type stored struct {
+	service *service.Service
+	// definition is nil for an agent that is declared and nothing more.
+	definition *definition
+	caller     service.Caller
+	name       string
+}
+
+var _ Handle = (*stored)(nil)
+
+// Name returns the name of the agent.
+func (a *stored) Name() string { return a.name }
+
+// Metadata describes the agent.
+func (a *stored) Metadata() wire.Metadata {
+	if a.definition == nil {
+		return wire.Metadata{StateManagement: wire.StateServer, Abortable: true}
+	}
+	return a.definition.metadata()
+}

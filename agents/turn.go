@@ -1,0 +1,156 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// Turn is one turn as the code of an agent sees it. It is safe for concurrent use until
+// the code returns; then changes fail.
+//
+// A turn that was interrupted, or whose worker died, runs its code again from the
+// beginning. The calls of Generate that had ended return what they came to, the one
+// that had not continues, and the changes of state and artifacts that were stored
+// before it are not made again. Other effects of the code are repeated.
+type Turn[S any] struct{ turn *turn }
+
+// Result is what the code of an agent returns.
+type Result struct {
+	// Text is the answer. It becomes part of the conversation unless the model has
+	// just said it; nil Message is a message with that text.
+	Text    string
+	Message *model.Message
+	// FinishReason is why the answer ended; empty is stop.
+	FinishReason wire.FinishReason
+}
+
+// Prompt is what Generate asks the model besides the conversation. The zero value is what
+// is declared, and the whole conversation.
+type Prompt struct {
+	// Instructions take the place of the declared ones, unless they are empty.
+	Instructions string
+	// History is the conversation before the input of the turn, as the model is to see
+	// it; nil is all of it. The session keeps all of it in any case.
+	History []model.Message
+	// Input is added to the conversation before the model is asked.
+	Input []model.Message
+}
+
+// Error returns an error whose text clients may see. Any other error of an agent's code
+// reaches them as an internal one, without its text.
+func Error(status wire.Status, format string, args ...any) error {
+	return newError(status, format, args...)
+}
+
+// ErrTurnOver reports a change after the code has returned.
+var ErrTurnOver = errors.New("the turn is over")
+
+// TurnContext names a turn, for what runs in it.
+type TurnContext struct {
+	// SnapshotID is the id that is reserved for the snapshot of the turn, and
+	// ParentSnapshotID that of the turn that it continues from. Both are empty where
+	// the client keeps the state.
+	SnapshotID, ParentSnapshotID string
+	// SessionID is the session.
+	SessionID string
+	// Resumed is set if the turn was interrupted, or taken over from another worker.
+	Resumed bool
+}
+
+type turnContextKey struct{}
+
+// TurnContextFrom returns the turn that a context belongs to; false outside of one.
+func TurnContextFrom(ctx context.Context) (TurnContext, bool) {
+	c, ok := ctx.Value(turnContextKey{}).(TurnContext)
+	return c, ok
+}
+
+// Context names the turn.
+func (t *Turn[S]) Context() TurnContext { return t.turn.named }
+
+// Input returns the messages that the turn works on, and History those from before. They
+// are copies.
+func (t *Turn[S]) Input() []model.Message { return cloneMessages(t.turn.job.Input) }
+
+// History returns the conversation before the input.
+func (t *Turn[S]) History() []model.Message { return cloneMessages(t.turn.job.History) }
+
+// State returns a copy of the custom state.
+func (t *Turn[S]) State() (S, error) { return StateOf[S](t.turn.session) }
+
+// Update changes the custom state, and streams the change as a patch. See UpdateState.
+func (t *Turn[S]) Update(change func(state *S) error) error {
+	return t.turn.changeSession(func() error { return UpdateState(t.turn.session, change) })
+}
+
+// SendArtifact keeps an artifact, and streams it. One with a name takes the place of the
+// earlier one with that name.
+func (t *Turn[S]) SendArtifact(artifact wire.Artifact) error {
+	return t.turn.changeSession(func() error {
+		kept, err := toKeptArtifact(&artifact)
+		if err != nil {
+			return err
+		}
+		_, err = t.turn.session.KeepArtifact(kept)
+		return err
+	})
+}
+
+// SendText streams a piece of the answer. What it adds up to is the Result's to return.
+func (t *Turn[S]) SendText(text string) error { return t.turn.sendText(text) }
+
+// AddMessages adds messages to the conversation.
+func (t *Turn[S]) AddMessages(messages ...model.Message) error {
+	return t.turn.addMessages(messages)
+}
+
+// Generate asks the model of the declared agent, and runs its tools, until it has an
+// answer. An error that it returns is to be returned by the code: it may be that the
+// turn is interrupted, or continues elsewhere.
+func (t *Turn[S]) Generate(ctx context.Context, prompt Prompt) (*Result, error) {
+	return t.turn.generate(ctx, &prompt)
+}
+
+// cloneMessages returns a deep copy of messages.
+func cloneMessages(list []model.Message) []model.Message {
+	out := make([]model.Message, len(list))
+	for i := range list {
+		out[i] = list[i]
+		out[i].Parts = make([]model.Part, len(list[i].Parts))
+		for j := range list[i].Parts {
+			out[i].Parts[j] = clonePart(&list[i].Parts[j])
+		}
+	}
+	return out
+}
+
+// clonePart returns a deep copy of a part.
+func clonePart(in *model.Part) model.Part {
+	out := *in
+	if in.Blob != nil {
+		blob := *in.Blob
+		blob.Data = append([]byte(nil), blob.Data...)
+		out.Blob = &blob
+	}
+	if in.Reasoning != nil {
+		out.Reasoning = new(*in.Reasoning)
+	}
+	if in.ToolCall != nil {
+		call := *in.ToolCall
+		call.Arguments = append(json.RawMessage(nil), call.Arguments...)
+		out.ToolCall = &call
+	}
+	if in.ToolResult != nil {
+		result := *in.ToolResult
+		result.Content = make([]model.Part, len(in.ToolResult.Content))
+		for i := range result.Content {
+			result.Content[i] = clonePart(&in.ToolResult.Content[i])
+		}
+		out.ToolResult = &result
+	}
+	return out
+}
