@@ -1,0 +1,255 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/sealed"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// client is an agent whose state the client keeps. Nothing of it is stored: a turn runs
+// while somebody reads its chunks, or waits for its output.
+type client struct {
+	set *Set
+	// definition is nil for an agent that is declared and nothing more.
+	definition *definition
+	caller     service.Caller
+	name       string
+}
+
+var _ Handle = (*client)(nil)
+
+// Name returns the name of the agent.
+func (a *client) Name() string { return a.name }
+
+// Metadata describes the agent.
+func (a *client) Metadata() wire.Metadata {
+	m := wire.Metadata{StateManagement: wire.StateClient}
+	if a.definition != nil {
+		m.StateSchema = a.definition.schema
+	}
+	return m
+}
+
+// Begin begins a turn.
+func (a *client) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error) {
+	talk, err := a.Connect(ctx, init)
+	if err != nil {
+		return nil, err
+	}
+	return talk.Begin(ctx, input)
+}
+
+// Connect opens a conversation.
+func (a *client) Connect(_ context.Context, init *wire.Init) (Connection, error) {
+	memory := &memory{id: a.set.newID()}
+	switch {
+	case init.State != nil && (init.SessionID != "" || init.SnapshotID != ""):
+		return nil, newError(wire.StatusInvalidArgument, "init: state excludes sessionId and snapshotId")
+	case init.SessionID != "":
+		return nil, newError(wire.StatusFailedPrecondition, "Cannot use 'sessionId' with agent %q: its state is kept by the client; continue with state", a.name)
+	case init.SnapshotID != "":
+		return nil, newError(wire.StatusFailedPrecondition, "Cannot use 'snapshotId' with agent %q: its state is kept by the client; continue with state", a.name)
+	case init.State != nil:
+		if err := memory.load(init.State, a.set.box, a.name); err != nil {
+			return nil, err
+		}
+	}
+	return &clientConnection{agent: a, memory: memory}, nil
+}
+
+// Detach returns an output that failed: nothing is kept.
+func (a *client) Detach(ctx context.Context, init *wire.Init, input *wire.Input, _ DetachOptions) (*wire.Output, error) {
+	detached := *input
+	detached.Detach = true
+	run, err := a.Begin(ctx, init, &detached)
+	if err != nil {
+		return nil, err
+	}
+	return run.Output(ctx)
+}
+
+// Follow fails: nothing is kept.
+func (a *client) Follow(context.Context, string) (Run, error) { return nil, errNotStored(a.name) }
+
+// GetSnapshot fails: nothing is kept.
+func (a *client) GetSnapshot(context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+	return nil, errNotStored(a.name)
+}
+
+// WaitForSnapshot fails: nothing is kept.
+func (a *client) WaitForSnapshot(context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+	return nil, errNotStored(a.name)
+}
+
+// Abort fails: nothing is kept.
+func (a *client) Abort(context.Context, *wire.AbortRequest) (*wire.AbortResponse, error) {
+	return nil, errNotStored(a.name)
+}
+
+// clientConnection is a conversation in memory.
+type clientConnection struct {
+	agent  *client
+	memory *memory
+}
+
+// SessionID returns the id of the session.
+func (c *clientConnection) SessionID() string { return c.memory.id }
+
+// Begin begins the next turn.
+func (c *clientConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
+	r := &clientRun{agent: c.agent, memory: c.memory}
+	problem := r.prepare(input)
+	if input.Detach {
+		problem = newError(wire.StatusFailedPrecondition, "agent %q cannot detach: its state is kept by the client", c.agent.name)
+	}
+	if problem == nil {
+		return r, nil
+	}
+	out, err := r.failedOutput(ctx, problem)
+	if err != nil {
+		return nil, err
+	}
+	return settledRun{out}, nil
+}
+
+// DetachRun fails: nothing is kept.
+func (c *clientConnection) DetachRun(context.Context, Run) (*wire.Output, error) {
+	return nil, newError(wire.StatusFailedPrecondition, "agent %q cannot detach: its state is kept by the client", c.agent.name)
+}
+
+// memory is a conversation that is not stored.
+type memory struct {
+	id       string
+	messages []model.Message
+	custom   json.RawMessage
+	// artifacts have their data.
+	artifacts []tools.Artifact
+	// plugins is what plugins keep for the session, in this process.
+	plugins map[string]json.RawMessage
+	// waiting is the interrupted turn, or nil.
+	waiting *waitingTurn
+}
+
+// waitingTurn is an interrupted turn.
+type waitingTurn struct {
+	TurnID string `json:"turn_id"`
+	// History is how many messages there are before the turn, and Input how many of
+	// the following are its input.
+	History int                        `json:"history"`
+	Input   int                        `json:"input"`
+	State   *backend.State             `json:"state"`
+	Plugins map[string]json.RawMessage `json:"plugins,omitempty"`
+}
+
+// metaContinuation is the key of the metadata of an open tool request that has the
+// encrypted continuation of the turn.
+const metaContinuation = "continuation"
+
+// placeContinuation is where the continuation of a turn may be opened.
+func placeContinuation(agent, sessionID string) string {
+	return sealed.Place("agents continuation", agent, sessionID)
+}
+
+// load takes a state that a client kept. The copy is deep.
+func (m *memory) load(in *wire.SessionState, box *sealed.Box, agent string) (err error) {
+	if in.SessionID != "" {
+		m.id = in.SessionID
+	}
+	if len(in.Custom) > 0 && string(in.Custom) != "null" {
+		m.custom = append(json.RawMessage(nil), in.Custom...)
+	}
+	for i := range in.Artifacts {
+		kept, err := toKeptArtifact(&in.Artifacts[i])
+		if err != nil {
+			return newError(wire.StatusInvalidArgument, "init.state: %s", err)
+		}
+		kept.ID, kept.Size = fmt.Sprintf("%s/%d", m.id, i), len(kept.Data)
+		m.artifacts = append(m.artifacts, kept)
+	}
+	if m.messages, err = toHistory(in.Messages); err != nil {
+		return err
+	}
+	m.messages = cloneMessages(m.messages)
+	return m.loadWaiting(in, box, agent)
+}
+
+// loadWaiting takes the continuation of the turn that is interrupted, if there is one.
+func (m *memory) loadWaiting(in *wire.SessionState, box *sealed.Box, agent string) error {
+	raw := findContinuation(in.Messages)
+	if raw == nil {
+		return nil
+	}
+	plain, err := box.Open(placeContinuation(agent, m.id), raw)
+	waiting := new(waitingTurn)
+	if err != nil || string(plain) == string(raw) || json.Unmarshal(plain, waiting) != nil ||
+		waiting.State == nil || waiting.History+waiting.Input > len(m.messages) {
+		return newError(wire.StatusFailedPrecondition, "init.state: the interrupted turn cannot be continued here: it is of another agent, session or key")
+	}
+	m.waiting, m.plugins = waiting, waiting.Plugins
+	return nil
+}
+
+// findContinuation returns the continuation in the last message of the model, or nil.
+func findContinuation(list []wire.Message) json.RawMessage {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Role != wire.RoleModel {
+			continue
+		}
+		for j := range list[i].Content {
+			if raw := list[i].Content[j].Metadata[metaContinuation]; len(raw) > 0 {
+				return raw
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// state returns the conversation as the client keeps it.
+func (m *memory) state(box *sealed.Box, agent string) (*wire.SessionState, error) {
+	out := &wire.SessionState{SessionID: m.id, Messages: fromModelMessages(m.messages), Custom: m.custom}
+	for i := range m.artifacts {
+		out.Artifacts = append(out.Artifacts, fromKeptArtifact(&m.artifacts[i]))
+	}
+	if m.waiting == nil {
+		return out, nil
+	}
+	plain, err := json.Marshal(m.waiting)
+	if err != nil {
+		return nil, err
+	}
+	continuation, err := box.Seal(placeContinuation(agent, m.id), plain)
+	if err != nil {
+		return nil, err
+	}
+	for _, asked := range m.waiting.State.Interactions() {
+		markInterrupt(out.Messages, asked)
+	}
+	setContinuation(out.Messages, continuation)
+	return out, nil
+}
+
+// setContinuation gives the open tool requests of the last message of the model the
+// continuation.
+func setContinuation(list []wire.Message, continuation json.RawMessage) {
+	for i := len(list) - 1; i >= 0; i-- {
+		for j := range list[i].Content {
+			if part := &list[i].Content[j]; list[i].Role == wire.RoleModel && part.Metadata["interrupt"] != nil {
+				part.Metadata[metaContinuation] = continuation
+				return
+			}
+		}
+	}
+}
+
+// errNotStored reports a companion request for an agent whose state the client keeps.
+func errNotStored(name string) error {
+	return newError(wire.StatusFailedPrecondition, "agent %q has no snapshots: its state is part of its outputs", name)
+}

@@ -1,0 +1,112 @@
+package agents
+
+import (
+	"context"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// feed has the chunks of a turn that runs in this process, for the one who reads them. The
+// zero value is ready to use.
+type feed struct {
+	// waiter waits for news in place of take, if it is set before the turn begins.
+	waiter service.Waiter
+
+	mu     sync.Mutex
+	chunks []*wire.Chunk
+	err    error
+	over   bool
+	// changed is closed by the next news; nil if nobody waits.
+	changed chan struct{}
+}
+
+// put adds a chunk.
+func (f *feed) put(chunk *wire.Chunk) { f.change(func() { f.chunks = append(f.chunks, chunk) }) }
+
+// fail ends the chunks with an error.
+func (f *feed) fail(err error) { f.change(func() { f.err = err }) }
+
+// close ends the turn.
+func (f *feed) close() { f.change(func() { f.over = true }) }
+
+func (f *feed) change(do func()) {
+	f.mu.Lock()
+	do()
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
+	f.mu.Unlock()
+	if f.waiter != nil {
+		f.waiter.Wake()
+	}
+}
+
+// take returns the chunks that came, and waits for the first. It returns nothing at the end
+// of the turn, and an error after all chunks.
+func (f *feed) take(ctx context.Context) ([]*wire.Chunk, error) {
+	for {
+		f.mu.Lock()
+		list, err, over := f.chunks, f.err, f.over
+		f.chunks = nil
+		f.mu.Unlock()
+		if len(list) > 0 {
+			return list, nil
+		}
+		if over || err != nil {
+			return nil, err
+		}
+		if err := f.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wait waits for news.
+func (f *feed) wait(ctx context.Context) error {
+	if f.waiter != nil {
+		if _, err := f.waiter.Wait(0); err != nil {
+			return err
+		}
+		return context.Cause(ctx)
+	}
+	f.mu.Lock()
+	if len(f.chunks) > 0 || f.err != nil || f.over {
+		f.mu.Unlock()
+		return nil
+	}
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
+	changed := f.changed
+	f.mu.Unlock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// waitDone waits for the end of the turn.
+func (f *feed) waitDone(ctx context.Context) error {
+	for {
+		f.mu.Lock()
+		over := f.over
+		if !over && f.changed == nil {
+			f.changed = make(chan struct{})
+		}
+		changed := f.changed
+		f.mu.Unlock()
+		if over {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
