@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+)
+
+// Source chooses a conversation: where a turn continues. The zero value is a fresh one.
+type Source struct {
+	init wire.Init
+	err  error
+}
+
+// FromSession returns the conversation of a session, at its last completed turn. One that
+// does not exist begins under that id.
+func FromSession(id string) Source {
+	s := Source{init: wire.Init{SessionID: id}}
+	if id == "" {
+		s.err = newError(wire.StatusInvalidArgument, "the session id is empty: use the zero Source for a fresh conversation")
+	}
+	return s
+}
+
+// FromSnapshot returns the conversation as it was after a turn. To continue anything but
+// the last turn of a session is a fork.
+func FromSnapshot(id string) Source {
+	s := Source{init: wire.Init{SnapshotID: id}}
+	if id == "" {
+		s.err = newError(wire.StatusInvalidArgument, "the snapshot id is empty: use the zero Source for a fresh conversation")
+	}
+	return s
+}
+
+// InSession returns the source for a snapshot that must belong to a session.
+func (s Source) InSession(id string) Source {
+	if id == "" && s.err == nil {
+		s.err = newError(wire.StatusInvalidArgument, "the session id is empty")
+	}
+	s.init.SessionID = id
+	return s
+}
+
+// FromState returns the conversation of a state that the client kept: that of an output of
+// a client-managed agent.
+func (a *Agent[S]) FromState(state *State[S]) Source {
+	encoded, err := encodeState(state)
+	if err == nil && encoded == nil {
+		err = newError(wire.StatusInvalidArgument, "the state is nil: use the zero Source for a fresh conversation")
+	}
+	return Source{init: wire.Init{State: encoded}, err: err}
+}
+
+// Text returns an input with a message of the user.
+func Text(text string) *wire.Input {
+	return &wire.Input{Message: &wire.Message{Role: wire.RoleUser, Content: []wire.Part{wire.NewTextPart(text)}}}
+}
+
+// Respond returns an input that answers the open tool requests of an interrupted turn,
+// each made by Answer.
+func Respond(answers ...wire.Part) *wire.Input {
+	return &wire.Input{Resume: &wire.Resume{Respond: answers}}
+}
+
+// Answer returns the answer to an open tool request, for Respond.
+func Answer(request *wire.Part, output any) (wire.Part, error) {
+	if request.ToolRequest == nil {
+		return wire.Part{}, newError(wire.StatusInvalidArgument, "the part is not a tool request")
+	}
+	encoded, err := json.Marshal(output)
+	if err != nil {
+		return wire.Part{}, err
+	}
+	return wire.Part{ToolResponse: &wire.ToolResponse{Name: request.ToolRequest.Name, Ref: request.ToolRequest.Ref, Output: encoded}}, nil
+}
+
+// Restart returns an input that runs the tools of open requests again, each made by Again.
+func Restart(requests ...wire.Part) *wire.Input {
+	return &wire.Input{Resume: &wire.Resume{Restart: requests}}
+}
+
+// Again returns an open tool request to be run again, with what its tool is told.
+func Again(request *wire.Part, resumed any) (wire.Part, error) {
+	if request.ToolRequest == nil {
+		return wire.Part{}, newError(wire.StatusInvalidArgument, "the part is not a tool request")
+	}
+	encoded, err := json.Marshal(resumed)
+	if err != nil {
+		return wire.Part{}, err
+	}
+	return wire.Part{ToolRequest: request.ToolRequest, Metadata: map[string]json.RawMessage{"resumed": encoded}}, nil
+}

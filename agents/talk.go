@@ -1,0 +1,460 @@
+package agents
+
+import (
+	"context"
+	"iter"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// Output is what a turn came to. A turn that failed is an output, too.
+type Output[S any] struct {
+	SessionID string
+	// SnapshotID is that of the turn, or of the turn before one that failed; empty for a
+	// client-managed agent, whose State is set.
+	SnapshotID string
+	State      *State[S]
+	// Message and Artifacts are nil if the turn failed or was detached.
+	Message      *wire.Message
+	Artifacts    []wire.Artifact
+	FinishReason wire.FinishReason
+	// Error is why the turn failed; nil if it did not.
+	Error *wire.Error
+}
+
+// Text returns the text of the message.
+func (o *Output[S]) Text() string {
+	if o.Message == nil {
+		return ""
+	}
+	return o.Message.Text()
+}
+
+// Interrupts returns the open tool requests of an interrupted turn.
+func (o *Output[S]) Interrupts() []wire.Part {
+	if o.FinishReason != wire.FinishInterrupted || o.Message == nil {
+		return nil
+	}
+	var list []wire.Part
+	for i := range o.Message.Content {
+		if o.Message.Content[i].ToolRequest != nil {
+			list = append(list, o.Message.Content[i])
+		}
+	}
+	return list
+}
+
+// decodeOutput returns an output with its state decoded.
+func decodeOutput[S any](in *wire.Output) (*Output[S], error) {
+	state, err := decodeState[S](in.State)
+	if err != nil {
+		return nil, err
+	}
+	return &Output[S]{
+		SessionID: in.SessionID, SnapshotID: in.SnapshotID, State: state, Message: in.Message, Artifacts: in.Artifacts,
+		FinishReason: in.FinishReason, Error: in.Error,
+	}, nil
+}
+
+// Snapshot is a session as it was after a turn.
+type Snapshot[S any] struct {
+	wire.Snapshot
+	// State is the state of the session; nil while the turn is pending.
+	State *State[S]
+}
+
+// Bind returns an agent of the custom state S over any handle: one of a Set, or of another
+// server.
+func Bind[S any](handle Handle) *Agent[S] {
+	return &Agent[S]{definition: definition{name: handle.Name()}, handle: handle}
+}
+
+// As returns the agent as a caller may use it. Without a caller it is used as the operator.
+func (a *Agent[S]) As(caller service.Caller) *Agent[S] {
+	other := *a
+	other.caller = &caller
+	return &other
+}
+
+// Handle returns the agent without the type of its state.
+func (a *Agent[S]) Handle() (Handle, error) {
+	if a.handle != nil {
+		return a.handle, nil
+	}
+	set := a.set.Load()
+	if set == nil {
+		return nil, newError(wire.StatusFailedPrecondition, "agent %q is part of no set: give it to NewSet", a.name)
+	}
+	caller := service.Operator()
+	if a.caller != nil {
+		caller = *a.caller
+	}
+	return set.Find(caller, a.name)
+}
+
+// open returns the handle, and the init of a source.
+func (a *Agent[S]) open(source Source) (Handle, *wire.Init, error) {
+	if source.err != nil {
+		return nil, nil, source.err
+	}
+	handle, err := a.Handle()
+	return handle, &source.init, err
+}
+
+// Connect opens a conversation for several turns.
+func (a *Agent[S]) Connect(ctx context.Context, source Source) (*Conversation[S], error) {
+	handle, init, err := a.open(source)
+	if err != nil {
+		return nil, err
+	}
+	talk, err := Open(ctx, handle, init)
+	if err != nil {
+		return nil, err
+	}
+	return &Conversation[S]{talk}, nil
+}
+
+// Run runs one turn. The error is one of the source; a turn that fails is an output.
+func (a *Agent[S]) Run(ctx context.Context, source Source, input *wire.Input) (*Output[S], error) {
+	handle, init, err := a.open(source)
+	if err != nil {
+		return nil, err
+	}
+	run, err := handle.Begin(ctx, init, input)
+	if err != nil {
+		return nil, err
+	}
+	output, err := run.Output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOutput[S](output)
+}
+
+// RunText runs one turn with a message of the user.
+func (a *Agent[S]) RunText(ctx context.Context, source Source, text string) (*Output[S], error) {
+	return a.Run(ctx, source, Text(text))
+}
+
+// Piece is one piece of a stream: a chunk or, at the end, the output.
+type Piece[S any] struct {
+	Chunk  *wire.Chunk
+	Output *Output[S]
+}
+
+// Stream runs one turn, and returns its chunks and then its output.
+func (a *Agent[S]) Stream(ctx context.Context, source Source, input *wire.Input) iter.Seq2[*Piece[S], error] {
+	return func(yield func(*Piece[S], error) bool) {
+		handle, init, err := a.open(source)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		run, err := handle.Begin(ctx, init, input)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		streamRun(ctx, run, yield)
+	}
+}
+
+// StreamText is Stream with a message of the user.
+func (a *Agent[S]) StreamText(ctx context.Context, source Source, text string) iter.Seq2[*Piece[S], error] {
+	return a.Stream(ctx, source, Text(text))
+}
+
+// streamRun yields the chunks and the output of a run.
+func streamRun[S any](ctx context.Context, run Run, yield func(*Piece[S], error) bool) {
+	for chunk, err := range run.Chunks(ctx, nil) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !yield(&Piece[S]{Chunk: chunk}, nil) {
+			return
+		}
+	}
+	output, err := run.Output(ctx)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	decoded, err := decodeOutput[S](output)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	yield(&Piece[S]{Output: decoded}, nil)
+}
+
+// Detach begins a turn that goes on by itself, and returns the id of its snapshot.
+func (a *Agent[S]) Detach(ctx context.Context, source Source, input *wire.Input, o DetachOptions) (*Output[S], error) {
+	handle, init, err := a.open(source)
+	if err != nil {
+		return nil, err
+	}
+	output, err := handle.Detach(ctx, init, input, o)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOutput[S](output)
+}
+
+// Follow returns the chunks and the output of a turn, from its beginning, by the id of its
+// snapshot.
+func (a *Agent[S]) Follow(ctx context.Context, snapshotID string) iter.Seq2[*Piece[S], error] {
+	return func(yield func(*Piece[S], error) bool) {
+		handle, err := a.Handle()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		run, err := handle.Follow(ctx, snapshotID)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		streamRun(ctx, run, yield)
+	}
+}
+
+// GetSnapshot returns a snapshot, LatestSnapshot the newest one of a session, and
+// WaitForSnapshot a snapshot once it is not pending any more.
+func (a *Agent[S]) GetSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error) {
+	return a.readSnapshot(ctx, Handle.GetSnapshot, &wire.GetSnapshotRequest{SnapshotID: snapshotID})
+}
+
+// LatestSnapshot returns the newest snapshot of a session.
+func (a *Agent[S]) LatestSnapshot(ctx context.Context, sessionID string) (*Snapshot[S], error) {
+	return a.readSnapshot(ctx, Handle.GetSnapshot, &wire.GetSnapshotRequest{SessionID: sessionID})
+}
+
+// WaitForSnapshot returns a snapshot once it is not pending any more.
+func (a *Agent[S]) WaitForSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error) {
+	return a.readSnapshot(ctx, Handle.WaitForSnapshot, &wire.GetSnapshotRequest{SnapshotID: snapshotID})
+}
+
+// readSnapshot returns the snapshot that a method of the handle reads.
+func (a *Agent[S]) readSnapshot(ctx context.Context, read func(Handle, context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error), request *wire.GetSnapshotRequest) (*Snapshot[S], error) {
+	handle, err := a.Handle()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := read(handle, ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	out := &Snapshot[S]{Snapshot: *kept}
+	out.State, err = decodeState[S](kept.State)
+	return out, err
+}
+
+// Abort ends the turn of a snapshot, unless it has ended, and returns the status of the
+// snapshot then.
+func (a *Agent[S]) Abort(ctx context.Context, snapshotID string) (wire.SnapshotStatus, error) {
+	handle, err := a.Handle()
+	if err != nil {
+		return "", err
+	}
+	response, err := handle.Abort(ctx, &wire.AbortRequest{SnapshotID: snapshotID})
+	if err != nil {
+		return "", err
+	}
+	return response.Status, nil
+}
+
+// Conversation is a Talk with custom state of type S.
+type Conversation[S any] struct{ *Talk }
+
+// Output returns what the current turn came to, once it ends, is interrupted or was
+// detached.
+func (c *Conversation[S]) Output(ctx context.Context) (*Output[S], error) {
+	output, err := c.Talk.Output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOutput[S](output)
+}
+
+// Detach lets the current turn go on by itself, and ends the conversation. The output has
+// the id of its snapshot.
+func (c *Conversation[S]) Detach(ctx context.Context) (*Output[S], error) {
+	output, err := c.Talk.Detach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOutput[S](output)
+}
+
+// Open opens a conversation for several turns with an agent of any type of state.
+func Open(ctx context.Context, handle Handle, init *wire.Init) (*Talk, error) {
+	connection, err := handle.Connect(ctx, init)
+	if err != nil {
+		return nil, err
+	}
+	return &Talk{connection: connection}, nil
+}
+
+// Talk is a conversation of several turns in one process. A turn that fails costs
+// that turn: the next one continues from the turn before. One goroutine uses it.
+type Talk struct {
+	connection Connection
+	// runs are those whose chunks were not read, the last of which is the current one.
+	runs   []Run
+	last   Run
+	output *wire.Output
+	over   bool
+}
+
+// SessionID returns the id of the session.
+func (c *Talk) SessionID() string { return c.connection.SessionID() }
+
+// errOver reports that a conversation was closed.
+var errOver = newError(wire.StatusFailedPrecondition, "the conversation has ended: connect again")
+
+// Send begins the next turn. If the turn before it still runs, Send waits for its end.
+func (c *Talk) Send(ctx context.Context, input *wire.Input) error {
+	if c.over {
+		return errOver
+	}
+	if input.Detach {
+		_, err := c.detach(ctx, input)
+		return err
+	}
+	if err := c.finishLast(ctx); err != nil {
+		return err
+	}
+	run, err := c.connection.Begin(ctx, input)
+	if err != nil {
+		return err
+	}
+	c.last, c.output = run, nil
+	c.runs = append(c.runs, run)
+	return nil
+}
+
+// SendText begins the next turn with a message of the user.
+func (c *Talk) SendText(ctx context.Context, text string) error {
+	return c.Send(ctx, Text(text))
+}
+
+// finishLast waits for the end of the current turn.
+func (c *Talk) finishLast(ctx context.Context) (err error) {
+	if c.last == nil || c.output != nil {
+		return nil
+	}
+	if len(c.runs) > 0 && c.runs[len(c.runs)-1] == c.last {
+		c.runs[len(c.runs)-1], err = recordRun(ctx, c.last)
+		if err != nil {
+			return err
+		}
+	}
+	c.output, err = c.last.Output(ctx)
+	return err
+}
+
+// Chunks returns the chunks of the turns that were begun and not read yet, up to the end
+// of the current one.
+func (c *Talk) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
+	return func(yield func(*wire.Chunk, error) bool) {
+		for len(c.runs) > 0 {
+			run := c.runs[0]
+			c.runs = c.runs[1:]
+			for chunk, err := range run.Chunks(ctx, nil) {
+				if !yield(chunk, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Output returns what the current turn came to, once it ends, is interrupted or was
+// detached.
+func (c *Talk) Output(ctx context.Context) (*wire.Output, error) {
+	if c.last == nil {
+		return nil, newError(wire.StatusFailedPrecondition, "no turn was begun: send a message first")
+	}
+	if c.output == nil {
+		var err error
+		if c.output, err = c.last.Output(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.output, nil
+}
+
+// Detach lets the current turn go on by itself, and ends the conversation. The output has
+// the id of its snapshot.
+func (c *Talk) Detach(ctx context.Context) (*wire.Output, error) {
+	return c.detach(ctx, &wire.Input{Detach: true})
+}
+
+// detach begins a detached turn, or detaches the current one if the input has nothing else.
+func (c *Talk) detach(ctx context.Context, input *wire.Input) (*wire.Output, error) {
+	if c.over {
+		return nil, errOver
+	}
+	if input.Message == nil && input.Resume.IsEmpty() && c.last != nil && c.output == nil {
+		output, err := c.connection.DetachRun(ctx, c.last)
+		if err != nil {
+			return nil, err
+		}
+		c.settle(output)
+		return output, nil
+	}
+	if err := c.finishLast(ctx); err != nil {
+		return nil, err
+	}
+	run, err := c.connection.Begin(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	output, err := run.Output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.settle(output)
+	return output, nil
+}
+
+// settle ends the conversation with an output, if it was detached.
+func (c *Talk) settle(output *wire.Output) {
+	c.last, c.output, c.runs = settledRun{output}, output, []Run{settledRun{output}}
+	c.over = output.FinishReason == wire.FinishDetached
+}
+
+// recordRun reads the chunks of a run, for those who ask for them later. A run whose chunks
+// can be read at any time is returned as it is.
+func recordRun(ctx context.Context, run Run) (Run, error) {
+	if _, ok := run.(*clientRun); !ok {
+		return run, nil
+	}
+	kept := &recordedRun{Run: run}
+	for chunk, err := range run.Chunks(ctx, nil) {
+		if err != nil {
+			return run, err
+		}
+		kept.chunks = append(kept.chunks, chunk)
+	}
+	return kept, nil
+}
+
+// recordedRun is a run whose chunks were read.
+type recordedRun struct {
+	Run
+	chunks []*wire.Chunk
+}
+
+// Chunks returns the chunks.
+func (r *recordedRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chunk, error] {
+	return func(yield func(*wire.Chunk, error) bool) {
+		for _, chunk := range r.chunks {
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
