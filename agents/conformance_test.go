@@ -1,0 +1,19 @@
+package agents_test
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/agentstest"
+)
+
+// TestConformance runs all cases of the specification in process, on all stores; none is
+// left out.
+func TestConformance(t *testing.T) {
+	eachStore(t, func(t *testing.T, open opener) {
+		agentstest.Run(t, func(t *testing.T) (*agentstest.World, agentstest.Driver) {
+			kept, queue := open(t)
+			w := agentstest.New(t, kept, queue)
+			return w, agentstest.InProcess(w)
+		}, nil)
+	})
+}
