@@ -166,7 +166,7 @@ func apiKey(k *settings.ServerKey) (auth.Key, error) {
 		return auth.Key{}, fmt.Errorf("key %s: %w", k.ID, err)
 	}
 	return auth.Key{Hash: hash, Expires: endOf(k.Expires), Principal: &server.Principal{
-		Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(k.Agents), Scopes: k.Scopes}, KeyID: k.ID,
+		Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(k.Agents), Scopes: k.Scopes}, KeyID: k.ID, AuthSource: "api_key",
 	}}, nil
 }
 
@@ -182,7 +182,7 @@ func oauthClients(o *settings.ServerOAuth) ([]auth.Client, error) {
 		}
 		scopes := append([]string{}, c.Scopes...) // nil would be all
 		clients[i] = auth.Client{Secret: hash, Expires: endOf(c.Expires), Principal: &server.Principal{
-			Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(c.Agents), Scopes: scopes}, KeyID: c.ID,
+			Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(c.Agents), Scopes: scopes}, KeyID: c.ID, AuthSource: "oauth",
 		}}
 	}
 	return clients, nil

@@ -81,6 +81,9 @@ func New(s Settings) *AgentRuntime {
 	return r
 }
 
+// Telemetry returns what observes the turns; nil if nothing does.
+func (r *AgentRuntime) Telemetry() *telemetry.Telemetry { return r.observer }
+
 // Revision returns the current revision.
 func (r *AgentRuntime) Revision() *registry.Revision { return r.registry.Current() }
 

@@ -8,7 +8,8 @@ import (
 
 // refuseRequest answers a request with an error in place of its handler.
 func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
-	e.RequestID = RequestID(r.Context())
+	x := exchangeFrom(r.Context())
+	e.RequestID, x.code = x.id, e.Code
 	w.Header().Set("Cache-Control", "no-store")
 	if writer != nil {
 		writer.WriteError(w, r, e)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // exchange is the state of a request while it is answered.
@@ -18,6 +20,10 @@ type exchange struct {
 	principal *Principal
 	// keyID is the credential of a refused request, and problem the reason.
 	keyID, problem string
+	// code is that of the error response, and audit what a handler adds to the audit
+	// record.
+	code  string
+	audit []zap.Field
 	// aborted is set if the response must not look complete.
 	aborted bool
 	// leave ends the request for the limiter; nil if it is not counted.

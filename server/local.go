@@ -23,7 +23,7 @@ type localAuthenticator struct {
 // newLocalAuthenticator returns the authenticator of a server without credentials.
 func newLocalAuthenticator(s *Settings) (*localAuthenticator, error) {
 	e := &localAuthenticator{
-		principal: &Principal{Caller: service.Caller{Tenant: "local", Subject: "local"}},
+		principal: &Principal{Caller: service.Caller{Tenant: "local", Subject: "local"}, AuthSource: "local"},
 		foreign:   http.NewCrossOriginProtection(),
 	}
 	for _, origin := range s.CORSOrigins {

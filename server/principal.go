@@ -21,6 +21,9 @@ type Principal struct {
 	// KeyID identifies the credential in logs and for rate limits; empty where no
 	// credential is needed.
 	KeyID string
+	// AuthSource is what the sender was authenticated by, for the audit log: api_key, jwt
+	// or oauth, or local where no credential is needed.
+	AuthSource string
 }
 
 // Authenticator authenticates requests.

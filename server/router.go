@@ -136,6 +136,7 @@ func (rt *router) endExchange(w *response, r *http.Request, x *exchange, cause a
 	rt.handlePanic(w, r, x, cause)
 	rt.metrics.endRequest(r.Context(), r, x, w, rt.server.settings.Clock().Sub(x.began))
 	rt.logRequest(r, x, w)
+	rt.logAudit(r, x, w)
 }
 
 // serveRest serves the rest of a response whose connection was hijacked from

@@ -36,6 +36,9 @@ type Route struct {
 	// Begins marks a route that begins new work, which a draining server refuses
 	// with 503 and Retry-After.
 	Begins bool
+	// Audit is the operation that requests of the route ask for, such as create_turn.
+	// The server writes an audit record of each, refused ones too; empty writes none.
+	Audit string
 	// Quiet requests are logged with level debug only, if they succeed: probes.
 	Quiet bool
 

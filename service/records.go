@@ -28,6 +28,8 @@ type (
 	Page = store.Page
 	// SessionQuery asks for sessions.
 	SessionQuery = store.SessionQuery
+	// SessionPage is one page of sessions.
+	SessionPage = store.SessionPage
 	// TurnQuery asks for turns.
 	TurnQuery = store.TurnQuery
 	// InteractionQuery asks for interactions.

@@ -21,6 +21,7 @@ type ServerSessions struct {
 	Enabled            *bool                      `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be made over HTTP, at /api/v1/agent."`
 	Providers          map[string]SessionProvider `json:"providers,omitempty" doc:"What clients name as the provider of a session: name to settings. One named runtime, without settings, when absent."`
 	NarrowingThreshold *int                       `json:"default_tool_narrowing_threshold,omitempty" min:"1" default:"200" doc:"How many tools a turn that names none may be given. Of more it is given those of the servers that its latest message names, if it names any."`
+	LegacyMetrics      bool                       `json:"legacy_metrics,omitempty" default:"false" doc:"Whether metrics of sessions, turns and tool calls are also measured under the names that Gestalt gives them, such as gestaltd.agent.operation.count."`
 }
 
 // SessionProvider configures what the sessions of one provider run on.

@@ -65,6 +65,7 @@ type metrics struct {
 	again  cache[retryKey, measured]
 	costs  cache[costKey, measured]
 	plans  cache[resolveKey, measured]
+	legacy cache[legacyToolKey, measured]
 }
 
 func newMetrics(meter metric.Meter) (*metrics, error) {
@@ -123,6 +124,13 @@ type toolKey struct{ agent, name, kind, outcome, failure, tenant string }
 func newToolMeasured(k toolKey) *measured {
 	return newMeasured(semconv.GenAIAgentName(k.agent), semconv.GenAIToolName(k.name), semconv.GenAIToolType(k.kind),
 		keyToolOutcome.String(k.outcome), semconv.ErrorTypeKey.String(k.failure), keyTenant.String(k.tenant))
+}
+
+type legacyToolKey struct{ agent, name, failure string }
+
+func newLegacyToolMeasured(k legacyToolKey) *measured {
+	return newMeasured(semconv.GenAIOperationNameExecuteTool, semconv.GenAIProviderNameKey.String("gestalt"), semconv.GenAIToolName(k.name),
+		semconv.GenAIToolType("extension"), semconv.GenAIAgentName(k.agent), semconv.ErrorTypeKey.String(k.failure))
 }
 
 type modelKey struct{ provider, model, served, failure, tenant string }

@@ -50,9 +50,12 @@ type Settings struct {
 type Telemetry struct {
 	// tracer is nil when nobody takes the spans.
 	tracer  trace.Tracer
+	meter   metric.Meter
 	metrics *metrics
 	content *content
 	starts  starts
+	// legacyTools measures tool calls under the names of Gestalt, too.
+	legacyTools atomic.Bool
 	// tenants are those that metrics tell apart; a nil map tells none apart.
 	tenants atomic.Pointer[map[string]bool]
 }
@@ -80,7 +83,8 @@ func New(s Settings) (*Telemetry, error) {
 		numbers = noopmetric.NewMeterProvider()
 	}
 	var err error
-	if t.metrics, err = newMetrics(numbers.Meter(scopeName, metric.WithSchemaURL(semconv.SchemaURL))); err != nil {
+	t.meter = numbers.Meter(scopeName, metric.WithSchemaURL(semconv.SchemaURL))
+	if t.metrics, err = newMetrics(t.meter); err != nil {
 		return nil, fmt.Errorf("make the instruments: %w", err)
 	}
 	if s.CaptureContent {

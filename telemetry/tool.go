@@ -94,7 +94,19 @@ func (c ToolSpan) End(o ToolOutcome) {
 		c.span.End()
 	}
 	m := t.metrics
-	m.toolDuration.Record(context.Background(), time.Since(c.begun).Seconds(), m.tools.get(c.key, newToolMeasured).record...)
+	took := time.Since(c.begun).Seconds()
+	m.toolDuration.Record(context.Background(), took, m.tools.get(c.key, newToolMeasured).record...)
+	if t.legacyTools.Load() {
+		m.modelDuration.Record(context.Background(), took, m.legacy.get(legacyToolKey{c.key.agent, c.key.name, c.key.failure}, newLegacyToolMeasured).record...)
+	}
+}
+
+// SetLegacyToolMetrics chooses whether tool calls are also measured as Gestalt does, by
+// gen_ai.client.operation.duration with the operation execute_tool.
+func (t *Telemetry) SetLegacyToolMetrics(on bool) {
+	if t != nil {
+		t.legacyTools.Store(on)
+	}
 }
 
 func (c *ToolSpan) setAttributes(t *Telemetry, o *ToolOutcome) {

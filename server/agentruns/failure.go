@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/server"
+	"go.uber.org/zap"
 )
 
 // retryUnavailable is after how many seconds a client is told to ask again.
@@ -20,6 +21,7 @@ func (c *call) writeError(err error) {
 	if e.Code == codeUnavailable {
 		c.w.Header().Set("Retry-After", retryUnavailable)
 	}
+	server.NoteAudit(c.r.Context(), zap.String("error", string(e.Code)))
 	writeError(c.w, statuses[e.Code], &body)
 }
 

@@ -23,7 +23,15 @@ func (s *Surface) Routes() []server.Route {
 	create := s.newRoute("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
 	message := s.newRoute("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage)
 	create.Begins, message.Begins, send.Begins = true, true, true
-	return []server.Route{
+	audited := map[string]string{
+		create.Pattern: server.AuditCreateTurn, message.Pattern: server.AuditCreateTurn, send.Pattern: server.AuditCreateTurn,
+		"POST " + workspacePath + "/agent-runs/{id}/tool-results":               server.AuditResolveInteraction,
+		"POST " + workspacePath + "/agent-runs/{id}/interactions/{interaction}": server.AuditResolveInteraction,
+		"POST " + workspacePath + "/agent-runs/{id}/cancel":                     server.AuditCancelTurn,
+		"POST " + workspacePath + "/agent-sessions":                             server.AuditCreateSession,
+		"DELETE " + workspacePath + "/agent-sessions/{id}":                      server.AuditUpdateSession,
+	}
+	return server.AuditRoutes(audited, []server.Route{
 		s.newRoute("GET "+workspacePath+"/models", settings.ScopeModelsRead, (*call).listModels),
 		create,
 		s.newRoute("GET "+workspacePath+"/agent-runs/{id}", settings.ScopeRunsRead, (*call).readRun),
@@ -39,7 +47,7 @@ func (s *Surface) Routes() []server.Route {
 		send,
 		s.newRoute("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
 		s.newRoute("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
-	}
+	})
 }
 
 // newRoute returns a route whose handler answers by itself, or returns why not.

@@ -61,12 +61,14 @@ func (*Surface) OpenAPI() []byte { return description }
 func (s *Surface) Routes() []server.Route {
 	const path = "POST /agents/{name}"
 	run := s.newRoute(path, settings.ScopeRunsWrite, (*call).runTurn)
-	run.Begins = true
+	run.Begins, run.Audit = true, server.AuditCreateTurn
+	abort := s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn)
+	abort.Audit = server.AuditCancelTurn
 	return []server.Route{
 		run,
 		s.newRoute(path+"/getSnapshot", settings.ScopeSessionsRead, (*call).getSnapshot),
 		s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot),
-		s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn),
+		abort,
 	}
 }
 

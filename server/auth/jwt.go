@@ -170,7 +170,7 @@ func (j *JWT) principalOf(claims *jwt.Claims, all map[string]json.RawMessage) (*
 	// No key of a configuration has a slash in its id.
 	return &server.Principal{
 		Caller: service.Caller{Tenant: tenant, Subject: subject, Scopes: scopes},
-		KeyID:  "jwt/" + clip.Text(tenant) + "/" + clip.Text(subject),
+		KeyID:  "jwt/" + clip.Text(tenant) + "/" + clip.Text(subject), AuthSource: "jwt",
 	}, nil
 }
 

@@ -15,7 +15,12 @@ func (s *Surface) Routes() []server.Route {
 	events.Stream = true
 	create := s.newRoute("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn)
 	create.Begins = true
-	return []server.Route{
+	audited := map[string]string{
+		"POST " + Prefix + "/sessions": server.AuditCreateSession, "POST " + Prefix + "/sessions/import": server.AuditCreateSession,
+		"POST " + Prefix + "/turns": server.AuditCreateTurn, "POST " + Prefix + "/turns/{turn}/cancel": server.AuditCancelTurn,
+		"POST " + Prefix + "/turns/{turn}/interactions/{interaction}": server.AuditResolveInteraction,
+	}
+	return server.AuditRoutes(audited, []server.Route{
 		s.newRoute("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
 		s.newRoute("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
 		s.newRoute("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession),
@@ -28,7 +33,7 @@ func (s *Surface) Routes() []server.Route {
 		s.newRoute("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
 		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
 		events,
-	}
+	})
 }
 
 // newRoute returns a route whose handler answers by itself, or returns why not.

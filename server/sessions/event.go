@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -139,7 +140,9 @@ func (c *call) listEvents() error {
 func (c *call) readEvents(t *turn, reader *eventReader, limit int) ([]eventView, error) {
 	list, seen := []eventView{}, uint64(0)
 	for len(list) < limit {
-		records, err := c.settings.Service.ReadEvents(c.r.Context(), c.caller, t.ID, seen, service.MaxPage)
+		records, err := askProvider(c, "list_turn_events", func(ctx context.Context) ([]event.Record, error) {
+			return c.settings.Service.ReadEvents(ctx, c.caller, t.ID, seen, service.MaxPage)
+		})
 		if err != nil {
 			return nil, nameError(err, "turn", t.ID)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"go.uber.org/zap"
 )
 
 // WriteError answers with an error of the router. A request without a credential gets
@@ -36,6 +37,7 @@ func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 			refused = &requestError{http.StatusServiceUnavailable, "unavailable", "the agent of the provider cannot be run now"}
 		}
 	}
+	server.NoteAudit(r.Context(), zap.String("error", cmp.Or(refused.code, "internal")))
 	_ = server.WriteJSON(w, refused.status, errorBody{refused.message, cmp.Or(refused.code, "internal")}) // as above
 }
 

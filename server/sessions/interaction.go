@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -85,15 +86,23 @@ func (c *call) listInteractions() error {
 	if err != nil {
 		return err
 	}
-	found, err := c.settings.Service.ListInteractions(c.r.Context(), c.caller, service.InteractionQuery{TurnID: t.ID})
+	found, err := c.askInteractions(t.ID)
 	if err != nil {
-		return nameError(err, "turn", t.ID)
+		return err
 	}
 	list := make([]interactionView, len(found))
 	for n, i := range found {
 		list[n] = viewInteraction(i)
 	}
 	return server.WriteJSON(c.w, http.StatusOK, list)
+}
+
+// askInteractions returns what a turn asks, or asked, the oldest first.
+func (c *call) askInteractions(turnID string) ([]*service.Interaction, error) {
+	return askProvider(c, "list_interactions", func(ctx context.Context) ([]*service.Interaction, error) {
+		found, err := c.settings.Service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: turnID})
+		return found, nameError(err, "turn", turnID)
+	})
 }
 
 // resolveInteraction answers what a turn asks. The same answer again changes nothing.
@@ -119,18 +128,24 @@ func (c *call) resolveInteraction() error {
 	if err != nil {
 		return err
 	}
-	answered, err := c.settings.Service.AnswerInteraction(c.r.Context(), c.caller, t.ID, answer)
+	answered, err := askProvider(c, "resolve_interaction", func(ctx context.Context) (*service.Interaction, error) {
+		answered, err := c.settings.Service.AnswerInteraction(ctx, c.caller, t.ID, answer)
+		if err != nil {
+			return nil, answerError(err)
+		}
+		return answered, nil
+	})
 	if err != nil {
-		return answerError(err)
+		return err
 	}
 	return server.WriteJSON(c.w, http.StatusOK, viewInteraction(answered))
 }
 
 // findInteraction returns an interaction of a turn.
 func (c *call) findInteraction(turnID, id string) (*service.Interaction, error) {
-	found, err := c.settings.Service.ListInteractions(c.r.Context(), c.caller, service.InteractionQuery{TurnID: turnID})
+	found, err := c.askInteractions(turnID)
 	if err != nil {
-		return nil, nameError(err, "turn", turnID)
+		return nil, err
 	}
 	for _, i := range found {
 		if i.ID == id {

@@ -16,32 +16,44 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	stream := s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, (*call).streamEvents)
+	stream := s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, "stream_turn_events", (*call).streamEvents)
 	stream.Stream = true
-	create := s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, (*call).createTurn)
+	create := s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn)
 	create.Begins = true
-	return []server.Route{
+	routes := []server.Route{
 		{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)},
-		s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, (*call).listProviders),
-		s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, (*call).resolveHarness),
-		s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
-		s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
-		s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
-		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, (*call).updateSession),
+		s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, "list_providers", (*call).listProviders),
+		s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, "resolve_harness", (*call).resolveHarness),
+		s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession),
+		s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions),
+		s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, "get_session", (*call).readSession),
+		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession),
 		create,
-		s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, (*call).listTurns),
-		s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
-		s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
-		s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).listEvents),
+		s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, "list_turns", (*call).listTurns),
+		s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, "get_turn", (*call).readTurn),
+		s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, "cancel_turn", (*call).cancelTurn),
+		s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, "list_turn_events", (*call).listEvents),
 		stream,
-		s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
-		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, (*call).resolveInteraction),
+		s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, "list_interactions", (*call).listInteractions),
+		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction),
 	}
+	audited := map[string]string{
+		"POST " + agentPath + "/sessions":            server.AuditCreateSession,
+		"PATCH " + agentPath + "/sessions/{session}": server.AuditUpdateSession,
+		create.Pattern: server.AuditCreateTurn,
+		"POST " + agentPath + "/turns/{turn}/cancel":                             server.AuditCancelTurn,
+		"POST " + agentPath + "/turns/{turn}/interactions/{interaction}/resolve": server.AuditResolveInteraction,
+	}
+	return server.AuditRoutes(audited, routes)
 }
 
-// newRoute returns a route whose handler answers by itself, or returns why not.
-func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
+// newRoute returns a route whose handler answers by itself, or returns why not. The
+// operation is what metrics call it.
+func (s *Surface) newRoute(pattern, scope, operation string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-		return answer(&call{Surface: s, w: w, r: r, caller: caller})
+		ctx, observed := s.operations.Start(r.Context(), operation)
+		err := answer(&call{Surface: s, w: w, r: r.WithContext(ctx), caller: caller})
+		observed.End(failureType(err))
+		return err
 	})
 }

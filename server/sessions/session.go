@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -65,15 +66,18 @@ func sessionFrom(kept *service.Session) (*session, bool) {
 // callers are not found.
 func (c *call) getSession() (*session, error) {
 	id := c.r.PathValue("session")
-	kept, err := c.settings.Service.GetSession(c.r.Context(), c.caller, id)
-	if err != nil {
-		return nil, nameError(err, "session", id)
-	}
-	s, own := sessionFrom(kept)
-	if !own {
-		return nil, notFound("session", id)
-	}
-	return s, nil
+	return askProvider(c, "get_session", func(ctx context.Context) (*session, error) {
+		kept, err := c.settings.Service.GetSession(ctx, c.caller, id)
+		if err != nil {
+			return nil, nameError(err, "session", id)
+		}
+		s, own := sessionFrom(kept)
+		if !own {
+			return nil, notFound("session", id)
+		}
+		c.nameProvider(s.record.Provider)
+		return s, nil
+	})
 }
 
 // actor is who made something.
@@ -152,9 +156,12 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	kept, err := c.settings.Service.CreateSession(c.r.Context(), c.caller, service.CreateSession{
-		AgentID: p.Agent, Labels: map[string]string{labelKind: "session", labelProvider: p.name}, Metadata: metadata,
-		IdempotencyKey: prefixKey("session:"+p.name, key), IdempotencyBody: body,
+	c.nameProvider(p.name)
+	kept, err := askProvider(c, "create_session", func(ctx context.Context) (*service.Session, error) {
+		return c.settings.Service.CreateSession(ctx, c.caller, service.CreateSession{
+			AgentID: p.Agent, Labels: map[string]string{labelKind: "session", labelProvider: p.name}, Metadata: metadata,
+			IdempotencyKey: prefixKey("session:"+p.name, key), IdempotencyBody: body,
+		})
 	})
 	if err != nil {
 		return err
@@ -233,7 +240,9 @@ func (c *call) updateSession() error {
 		}
 		patch.Metadata = &metadata
 	}
-	kept, err := c.settings.Service.UpdateSession(c.r.Context(), c.caller, s.ID, patch)
+	kept, err := askProvider(c, "update_session", func(ctx context.Context) (*service.Session, error) {
+		return c.settings.Service.UpdateSession(ctx, c.caller, s.ID, patch)
+	})
 	if err != nil {
 		return nameError(err, "session", s.ID)
 	}
@@ -257,11 +266,14 @@ func (c *call) listSessions() error {
 			return err
 		}
 		labels[labelProvider] = name
+		c.nameProvider(name)
 	}
 	list, after := []sessionView{}, q.values.Get("after")
 	for len(list) < q.limit {
-		page, err := c.settings.Service.ListSessions(c.r.Context(), c.caller, service.SessionQuery{
-			State: service.SessionStatus(state), Labels: labels, Page: service.Page{After: after, Limit: q.limit - len(list)},
+		page, err := askProvider(c, "list_sessions", func(ctx context.Context) (service.SessionPage, error) {
+			return c.settings.Service.ListSessions(ctx, c.caller, service.SessionQuery{
+				State: service.SessionStatus(state), Labels: labels, Page: service.Page{After: after, Limit: q.limit - len(list)},
+			})
 		})
 		if errors.Is(err, service.ErrCursor) {
 			return badRequest("after is not a cursor of this list")

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 )
 
@@ -27,6 +28,8 @@ type Settings struct {
 	// NarrowingThreshold is how many tools a turn that names none may be given; 0 is
 	// settings.DefaultNarrowingThreshold.
 	NarrowingThreshold int
+	// LegacyMetrics measures operations and tool calls under the names of Gestalt, too.
+	LegacyMetrics bool
 	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
 	// server.DefaultKeepAlive.
 	KeepAlive time.Duration
@@ -38,8 +41,9 @@ type Settings struct {
 
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct {
-	settings  Settings
-	providers []provider
+	settings   Settings
+	providers  []provider
+	operations *telemetry.Operations
 }
 
 var (
@@ -63,7 +67,13 @@ func New(s Settings) (*Surface, error) {
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
-	return &Surface{settings: s, providers: newProviders(s.Providers)}, nil
+	observer := s.Service.Runtime().Telemetry()
+	operations, err := observer.NewOperations(s.LegacyMetrics)
+	if err != nil {
+		return nil, err
+	}
+	observer.SetLegacyToolMetrics(s.LegacyMetrics)
+	return &Surface{settings: s, providers: newProviders(s.Providers), operations: operations}, nil
 }
 
 //go:embed openapi.yaml
@@ -78,6 +88,8 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	caller service.Caller
+	// provider is the name of the one that the call is about, once it is known.
+	provider string
 }
 
 // serveAuthInfo answers with how clients log in: by a token that they have already.

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -40,15 +41,18 @@ func turnFrom(kept *service.Turn) (*turn, bool) {
 // not found.
 func (c *call) getTurn() (*turn, error) {
 	id := c.r.PathValue("turn")
-	kept, err := c.settings.Service.GetTurn(c.r.Context(), c.caller, id)
-	if err != nil {
-		return nil, nameError(err, "turn", id)
-	}
-	t, own := turnFrom(kept)
-	if !own {
-		return nil, notFound("turn", id)
-	}
-	return t, nil
+	return askProvider(c, "get_turn", func(ctx context.Context) (*turn, error) {
+		kept, err := c.settings.Service.GetTurn(ctx, c.caller, id)
+		if err != nil {
+			return nil, nameError(err, "turn", id)
+		}
+		t, own := turnFrom(kept)
+		if !own {
+			return nil, notFound("turn", id)
+		}
+		c.nameProvider(t.record.Provider)
+		return t, nil
+	})
 }
 
 // createTurn asks for a turn.
@@ -90,7 +94,9 @@ func (c *call) createTurn() error {
 		return err
 	}
 	made.IdempotencyKey = prefixKey("turn", key)
-	kept, err := c.settings.Service.CreateTurn(c.r.Context(), c.caller, *made)
+	kept, err := askProvider(c, "create_turn", func(ctx context.Context) (*service.Turn, error) {
+		return c.settings.Service.CreateTurn(ctx, c.caller, *made)
+	})
 	if err != nil {
 		return nameError(err, "session", s.ID)
 	}
@@ -120,7 +126,10 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolRequest) (*ser
 	}
 	modelName := p.modelFor(in.Model, s.record.Model)
 	k := composer{set: c.settings.Service.Revision().Set(), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
-	if turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Input); err != nil {
+	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.source, sourceCatalog))
+	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Input)
+	observed.End(failureType(err))
+	if err != nil {
 		return nil, err
 	}
 	if turn.Ephemeral != nil {
@@ -249,7 +258,9 @@ func (c *call) listTurns() error {
 	list := []turnView{}
 	for len(list) < q.limit {
 		query.Page.Limit = q.limit - len(list)
-		page, err := c.settings.Service.ListTurns(c.r.Context(), c.caller, query)
+		page, err := askProvider(c, "list_turns", func(ctx context.Context) (*service.TurnList, error) {
+			return c.settings.Service.ListTurns(ctx, c.caller, query)
+		})
 		if errors.Is(err, service.ErrCursor) {
 			return badRequest("after is not a cursor of this list")
 		}
@@ -300,7 +311,9 @@ func (c *call) cancelTurn() error {
 	if err != nil {
 		return err
 	}
-	ended, err := c.settings.Service.CancelTurn(c.r.Context(), c.caller, t.ID, cmp.Or(in.Reason, "canceled"))
+	ended, err := askProvider(c, "cancel_turn", func(ctx context.Context) (*service.Turn, error) {
+		return c.settings.Service.CancelTurn(ctx, c.caller, t.ID, cmp.Or(in.Reason, "canceled"))
+	})
 	if err != nil {
 		return nameError(err, "turn", t.ID)
 	}

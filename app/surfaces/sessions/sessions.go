@@ -18,5 +18,5 @@ func newSurface(s app.SurfaceSettings) (server.Surface, error) {
 	if !c.On() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
-	return sessions.New(sessions.Settings{Service: s.Service, Providers: c.Providers, NarrowingThreshold: c.Threshold(), Logger: s.Logger})
+	return sessions.New(sessions.Settings{Service: s.Service, Providers: c.Providers, NarrowingThreshold: c.Threshold(), LegacyMetrics: c.LegacyMetrics, Logger: s.Logger})
 }
