@@ -80,7 +80,7 @@ var newYear = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // keys accepts goodKey, scopedKey without any scope, and no longer expiredKey.
 func keys() *auth.Keys {
 	of := func(id string, scopes []string) *server.Principal {
-		return &server.Principal{Caller: service.Caller{Tenant: "acme", Subject: id, Scopes: scopes}, KeyID: id}
+		return &server.Principal{Caller: service.Caller{Tenant: "acme", Subject: id, Scopes: scopes}, KeyID: id, AuthSource: "api_key"}
 	}
 	return auth.NewKeys([]auth.Key{
 		{Hash: auth.HashKey(goodKey), Principal: of("good", nil)},

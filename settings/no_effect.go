@@ -47,6 +47,7 @@ func (s *Server) warnNoEffect() diag.List {
 	if c := &s.Sessions; !c.On() {
 		const off = "%s has no effect: sessions is not enabled"
 		warnIneffective(&list, len(c.Providers) > 0, "sessions.providers", off, "providers")
+		warnIneffective(&list, c.LegacyMetrics, "sessions.legacy_metrics", off, "legacy_metrics")
 		warnIneffective(&list, c.NarrowingThreshold != nil, "sessions.default_tool_narrowing_threshold", off, "default_tool_narrowing_threshold")
 	}
 	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()), "encryption_key",

@@ -74,6 +74,9 @@ var judged = map[string]map[string]settingCase{
 		"sessions.default_tool_narrowing_threshold": {
 			noSessions + `"default_tool_narrowing_threshold":9}}`, `{"sessions":{"default_tool_narrowing_threshold":9}}`,
 		},
+		"sessions.legacy_metrics": {
+			noSessions + `"legacy_metrics":true}}`, `{"sessions":{"legacy_metrics":true}}`,
+		},
 		"sessions.providers": {
 			noSessions + `"providers":{"a":{}}}}`, `{"sessions":{"providers":{"a":{}}}}`,
 		},

@@ -21,7 +21,7 @@ func (c *call) writeError(err error) {
 	if e.Code == codeUnavailable {
 		c.w.Header().Set("Retry-After", retryUnavailable)
 	}
-	server.NoteAudit(c.r.Context(), zap.String("error", string(e.Code)))
+	server.NoteAudit(c.r.Context(), zap.String("error", e.Code))
 	writeError(c.w, statuses[e.Code], &body)
 }
 
