@@ -60,7 +60,7 @@ func mountAgents(ctx context.Context, path string) error {
 	// A program calls http.ListenAndServe here.
 	own := httptest.NewServer(mux)
 	defer own.Close()
-	defer agents.Shutdown(ctx) // hands back turns and ends streams, ahead of the HTTP server
+	defer agents.Shutdown(ctx) // hands back turns and ends streams, before the HTTP server
 
 	for _, id := range agents.Runtime().Revision().Set().Agents.IDs() {
 		fmt.Println(id)
@@ -70,7 +70,7 @@ func mountAgents(ctx context.Context, path string) error {
 
 //docs:end
 
-// showCard prints where a card says that its agent is.
+// showCard prints the address of the agent in a card.
 func showCard(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

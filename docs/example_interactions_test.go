@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// newCareful returns a runtime whose agent asks ahead of every call of a tool.
+// newCareful returns a runtime whose agent asks before every tool call.
 func newCareful() (*runtime.AgentRuntime, error) {
 	demo, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
 		{ToolCalls: []model.ToolCall{{Name: "refund", Arguments: json.RawMessage(`{"order": "A-17"}`)}}},

@@ -94,7 +94,7 @@ func (b *callBudget) Register(r *plugins.Registrar) error {
 
 //docs:region gate
 
-// budgetGate decides about each call ahead of it.
+// budgetGate decides about each call before it.
 type budgetGate struct{ limit int }
 
 var _ plugins.StaticGate = budgetGate{}
@@ -108,7 +108,7 @@ func (g budgetGate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.D
 	return plugins.Decision{}, nil
 }
 
-// Verdict says what is certain before any call: without a budget every tool is
+// Verdict returns what is certain before any call: without a budget every tool is
 // denied, so none is offered to the model.
 func (g budgetGate) Verdict(string) plugins.Verdict {
 	if g.limit == 0 {

@@ -74,7 +74,7 @@ func (h *house) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 				return
 			}
 			if !yield(model.Event{Type: model.EventText, Delta: line.Text}, nil) {
-				return // whoever asked has heard enough
+				return // the caller has enough
 			}
 		}
 		// The answer ended without its last line.

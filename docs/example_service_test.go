@@ -54,7 +54,7 @@ func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
 		return err
 	}
 
-	// Whoever asks is named in every call, and sees nothing of anybody else.
+	// The caller is named in every call, and sees nothing of others.
 	alice := service.Caller{Tenant: "acme", Subject: "alice"}
 	session, err := turns.CreateSession(ctx, alice, service.CreateSession{AgentID: "assistant"})
 	if err != nil {

@@ -128,7 +128,7 @@ type Revisions interface {
 	// CurrentRevision returns the revision that was published last. The error is
 	// ErrNotFound for a tenant without any.
 	CurrentRevision(ctx context.Context, tenant string) (*Revision, error)
-	// CurrentHash returns the hash of that revision; empty if there is none. It costs
+	// CurrentHash returns the hash of that revision; empty without one. It costs
 	// little: each process asks every second.
 	CurrentHash(ctx context.Context, tenant string) (string, error)
 	// Revision returns the latest revision with a hash. The error is ErrNotFound for

@@ -33,7 +33,7 @@ const (
 type Operations struct {
 	tracer trace.Tracer
 	// operation is measured once a request, provider once for each call of the provider
-	// behind it, and toolResolve for each set of tools that a turn is given. The second
+	// of sessions, and toolResolve for each set of tools that a turn is given. The second
 	// of each is the one under the names of Gestalt, or nil.
 	operation, provider, toolResolve [2]*family
 }

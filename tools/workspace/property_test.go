@@ -39,7 +39,7 @@ func TestPropertyNoPathLeavesTheRoot(t *testing.T) {
 		})
 		for _, link := range []string{"l", "d/l", "d/m", "d/e/l"} {
 			if rapid.Bool().Draw(rt, "link "+link) {
-				_ = os.Symlink(shape.Draw(rt, "target"), filepath.Join(root, link)) // an empty target is none
+				_ = os.Symlink(shape.Draw(rt, "target"), filepath.Join(root, link)) // an empty target is refused
 			}
 		}
 		c := Config{Root: root}

@@ -30,7 +30,7 @@ type workspace struct {
 var _ tools.Bundle = (*workspace)(nil)
 
 // newWorkspace makes the tools that a configuration describes. It does not look for the
-// root: a dry run may happen where there is none.
+// root: a dry run may happen where it does not exist.
 func newWorkspace(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
