@@ -39,6 +39,9 @@ type clientRun struct {
 // SnapshotID returns "".
 func (*clientRun) SnapshotID() string { return "" }
 
+// StreamID returns "".
+func (*clientRun) StreamID() string { return "" }
+
 // prepare notes what the turn is asked, or returns what is wrong with it.
 func (r *clientRun) prepare(input *wire.Input) *wire.Error {
 	waiting := r.memory.waiting

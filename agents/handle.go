@@ -34,8 +34,9 @@ type Handle interface {
 	Connect(ctx context.Context, init *wire.Init) (Connection, error)
 	// Detach begins a turn that goes on by itself, and returns its output at once.
 	Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error)
-	// Follow returns the run of a turn by the id of its snapshot, from its first chunk.
-	Follow(ctx context.Context, snapshotID string) (Run, error)
+	// Follow returns a run by the id of its stream, or the run of a turn by the id of its
+	// snapshot, from its first chunk.
+	Follow(ctx context.Context, id string) (Run, error)
 	// GetSnapshot returns a snapshot, and WaitForSnapshot returns it once it is not
 	// pending any more.
 	GetSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error)
@@ -72,6 +73,9 @@ type Run interface {
 	// SnapshotID returns the id that is reserved for the snapshot of the turn; empty if
 	// there is no turn, or the client keeps the state.
 	SnapshotID() string
+	// StreamID identifies the chunks of the run, for Follow: those since the turn began or
+	// continued. It is empty where the SnapshotID is.
+	StreamID() string
 	// Chunks returns the chunks of the turn, as they come, until it ends, is
 	// interrupted or was detached. A waiter, unless it is nil, waits for them. After an
 	// error the turn still goes on.

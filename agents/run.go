@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/event"
@@ -121,8 +123,31 @@ func (c *storedConnection) DetachRun(_ context.Context, run Run) (*wire.Output, 
 	return detachedOutput(begun), nil // it is one in the background already
 }
 
+// StreamID is that of the snapshot, followed by the last event from before the run.
+func (r *storedRun) StreamID() string {
+	if r.after == 0 {
+		return r.turn.ID
+	}
+	return r.turn.ID + streamMark + strconv.FormatUint(r.after, 10)
+}
+
+// streamMark separates the parts of the id of a stream. The id of a turn does not contain
+// it.
+const streamMark = "~"
+
+// splitStreamID returns the parts of the id of a stream.
+func splitStreamID(id string) (snapshotID string, after uint64) {
+	snapshotID, text, _ := strings.Cut(id, streamMark)
+	after, err := strconv.ParseUint(text, 10, 63)
+	if text != "" && err != nil {
+		return id, 0 // which is unknown
+	}
+	return snapshotID, after
+}
+
 // Follow returns the run of a turn from its first chunk.
-func (a *stored) Follow(ctx context.Context, snapshotID string) (Run, error) {
+func (a *stored) Follow(ctx context.Context, id string) (Run, error) {
+	snapshotID, after := splitStreamID(id)
 	turn, err := a.getTurn(ctx, snapshotID)
 	if err != nil {
 		return nil, err
@@ -131,7 +156,7 @@ func (a *stored) Follow(ctx context.Context, snapshotID string) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &storedRun{agent: a, turn: turn, sessionID: sessionID}, nil
+	return &storedRun{agent: a, turn: turn, sessionID: sessionID, after: after}, nil
 }
 
 // beginTurn begins a turn or continues one that was interrupted. A problem is an error
@@ -217,6 +242,9 @@ func (a *stored) awaitTurn(ctx context.Context, id string, after uint64) (*servi
 
 // settledRun is a run whose output is known at once.
 type settledRun struct{ output *wire.Output }
+
+// StreamID is that of the snapshot.
+func (r settledRun) StreamID() string { return r.SnapshotID() }
 
 // SnapshotID returns the id of the snapshot of a detached turn, or "".
 func (r settledRun) SnapshotID() string {

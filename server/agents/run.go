@@ -67,6 +67,9 @@ func (c *call) runTurn() error {
 	if err != nil {
 		return err
 	}
+	if id := c.r.Header.Get(streamIDHeader); stream && id != "" {
+		return c.followStream(id)
+	}
 	run, err := c.agent.Begin(c.r.Context(), init, input)
 	if err != nil {
 		return err

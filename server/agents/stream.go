@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )
 
@@ -27,8 +29,30 @@ func sendFrame(out *server.EventStream, frame *wire.Frame) error {
 	})
 }
 
+// streamIDHeader is the header by which a response names its stream, and a request the
+// stream that it continues to read.
+const streamIDHeader = "X-Genkit-Stream-Id"
+
+// followStream answers with a stream from its beginning, or with 204 if the caller has no
+// such stream. The input of the request is that of the turn already, and begins nothing.
+func (c *call) followStream(id string) error {
+	run, err := c.agent.Follow(c.r.Context(), id)
+	if unknown := (*wire.Error)(nil); errors.Is(err, service.ErrNotFound) || errors.As(err, &unknown) {
+		c.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.streamRun(run)
+	return nil
+}
+
 // streamRun answers with the chunks of a run, and its output at the end.
 func (c *call) streamRun(run agents.Run) {
+	if id := run.StreamID(); id != "" {
+		c.w.Header().Set(streamIDHeader, id)
+	}
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		err := sendRun(ctx, out, run)
 		if err == nil || errors.Is(err, server.ErrClientGone) {
