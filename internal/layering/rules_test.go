@@ -45,12 +45,13 @@ var layers = []string{
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string][]string{
-	"internal/testkit/a2asdk": {"internal/testkit/needs", "internal/testkit/pyenv"},
-	"internal/testkit/grpcpy": {"internal/testkit/pyenv"},
-	"internal/testkit/pgtest": {"internal/testkit/needs"},
-	"internal/testkit/pyenv":  {"internal/testkit/needs"},
-	"plugins/window":          {"plugins/core"},
-	"tools/mcp":               {"tools/toolset"},
+	"internal/testkit/a2asdk":   {"internal/testkit/needs", "internal/testkit/pyenv"},
+	"internal/testkit/grpcpy":   {"internal/testkit/pyenv"},
+	"internal/testkit/genkitjs": {"internal/testkit/needs"},
+	"internal/testkit/pgtest":   {"internal/testkit/needs"},
+	"internal/testkit/pyenv":    {"internal/testkit/needs"},
+	"plugins/window":            {"plugins/core"},
+	"tools/mcp":                 {"tools/toolset"},
 	"app/shipped": {
 		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
 		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/agents", "app/surfaces/native", "app/surfaces/sessions", "app/turntools",
