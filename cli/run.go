@@ -10,8 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -173,6 +175,9 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	}
 	asked := runtime.Prompt(l.agent, q.text)
 	asked.Variables = q.variables
+	if asked.History, err = startConversation(ctx, rt, l.agent); err != nil {
+		return p.complain(ctx, l, err)
+	}
 	result, err := await(ctx, rt, asked, out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
@@ -231,6 +236,19 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 	}
 	a.run(ctx, ownTurn{turn})
 	return turn.Wait(context.WithoutCancel(ctx))
+}
+
+// startConversation runs what is to run when a session of an agent begins, for a turn that
+// is a conversation by itself, and returns what is said before the turn.
+func startConversation(ctx context.Context, rt *runtime.AgentRuntime, agent string) ([]model.Message, error) {
+	kept, err := sessionstart.Run(ctx, service.HooksOf(rt.Revision(), agent), "")
+	if err != nil {
+		return nil, err
+	}
+	if before, ok := sessionstart.ContextOf(kept); ok {
+		return []model.Message{before}, nil
+	}
+	return nil, nil
 }
 
 // failed is the end of a command that has shown why it fails; err is the error of

@@ -137,6 +137,7 @@ func explainAll(ctx context.Context, rev *registry.Revision) (map[string]*Explan
 // fields with named entries.
 type view struct {
 	single  []field
+	hooks   []field
 	plugins []field
 	section []field
 	tools   []ToolChoice
@@ -157,7 +158,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		{"model", modelText(e)},
 		{"provider", providerText(set, e)},
 		{"prompt", promptHash(string(a.SystemPrompt))},
-	}}
+	}, hooks: hookFields(a.SessionStart)}
 	if !a.Local() {
 		return v
 	}
@@ -207,6 +208,27 @@ func toolDefinition(set *registry.Set, id string) string {
 	d := tool.Descriptor()
 	return shortHash(fmt.Sprintf("%s\x1f%s\x1f%s\x1f%s\x1f%v",
 		set.Definitions[set.Tools.Path(id)], compactJSON(d.Parameters), d.Effect, d.Limit(), d.Serial))
+}
+
+// hookFields identifies what runs when a session begins, the secrets of its environment
+// included.
+func hookFields(hooks []spec.SessionHook) []field {
+	fields := make([]field, len(hooks))
+	for i := range hooks {
+		h := &hooks[i]
+		fields[i] = field{h.ID, shortHash(fmt.Sprintf("%q %q %v %q %v", h.Command, h.Cwd, h.Limit(), h.Env, h.Output))}
+	}
+	return fields
+}
+
+// compareHooks compares what runs when a session begins: a program that did not run before
+// widens what the agent may do.
+func compareHooks(before, after []field) []Change {
+	changes := compareNamed("session_start", before, after)
+	for i := range changes {
+		changes[i].Widened = changes[i].Kind != Removed
+	}
+	return changes
 }
 
 // providerText identifies the providers that an agent's model calls go to.
@@ -303,6 +325,7 @@ func compareViews(before, after view, reached *delegation) []Change {
 			changes = append(changes, Change{Kind: Removed, Field: f.name, Old: f.value})
 		}
 	}
+	changes = append(changes, compareHooks(before.hooks, after.hooks)...)
 	changes = append(changes, compareNamed("plugin", before.plugins, after.plugins)...)
 	sections := compareNamed("section", before.section, after.section)
 	changes = append(changes, sections...)

@@ -216,7 +216,7 @@ func TestPluginsThatClaimOneSectionReadItEachInItsOwnWay(t *testing.T) {
 // local has the severity with which each field of an agent is reported when the
 // agent has an endpoint; empty for those that have their effect there.
 var local = map[string]diag.Severity{
-	"id": "", "description": "", "endpoint": "", "registry": "",
+	"id": "", "description": "", "endpoint": "", "registry": "", "session_start": "",
 	"model_id": diag.Warning, "system_prompt": diag.Warning, "reasoning_effort": diag.Warning, "tool_execution": diag.Warning,
 	"variables": diag.Warning, "active_hook_filter": diag.Warning, "context_policy": diag.Warning, "a2a": diag.Warning,
 	"max_rounds": diag.Error, "on_max_rounds": diag.Error, "max_continuation_retries": diag.Error, "on_truncation": diag.Error,
@@ -238,6 +238,7 @@ func TestFieldsThatHaveNoEffectAtAnEndpoint(t *testing.T) {
 		AllowedTools: spec.Names{}, AllowedToolPatterns: spec.Names{"[a-"}, ExcludedTools: spec.Names{"rm"}, ExcludedToolPatterns: spec.Names{"rm*"},
 		Budgets: &spec.Budgets{MaxTokens: new(1)}, LoopDetection: &spec.LoopDetection{}, ToolBudgets: map[string]spec.ToolBudget{"wc": {MaxCalls: 1}},
 		OutputSchema: &spec.OutputSchema{Schema: []byte(`{"type": "objekt"}`)}, Delegates: []string{"gone"}, Handoffs: []string{"gone"}, MaxHandoffs: new(1),
+		SessionStart:  []spec.SessionHook{{ID: "h", Command: []string{"true"}}},
 		A2A:           &spec.AgentA2A{Reply: spec.ReplyMessage},
 		ContextPolicy: &spec.ContextPolicy{}, Sections: spec.Sections{"permission": []byte(`{"rules": 3}`)},
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"go.uber.org/zap"
 )
 
@@ -43,6 +44,8 @@ const (
 	ClassCursor
 	ClassText
 	ClassUnfitAnswer
+	// ClassSessionStart is a session that did not begin because a program failed.
+	ClassSessionStart
 	// ClassTooLarge is a body above the size limit.
 	ClassTooLarge
 	// ClassTooDeep is a delegation that is nested too deep.
@@ -77,6 +80,7 @@ var outcomes = [...]struct {
 	ClassTooDeep:      {http.StatusBadRequest, "invalid_request", false},
 	ClassCursor:       {http.StatusBadRequest, "invalid_cursor", false},
 	ClassUnfitAnswer:  {http.StatusBadRequest, "unfit_answer", false},
+	ClassSessionStart: {http.StatusInternalServerError, "session_start_failed", false},
 	ClassTooLarge:     {http.StatusRequestEntityTooLarge, "too_large", false},
 	ClassExists:       {http.StatusConflict, "exists", false},
 	ClassKeyConflict:  {http.StatusConflict, "key_conflict", false},
@@ -190,6 +194,7 @@ var failures = []func(error) *Failure{
 	matchErrorType(ClassUnfitAnswer, func(e *interaction.AnswerError) Details {
 		return Details{ID: e.Target, Problem: e.Problem, Conflict: e.Conflict}
 	}),
+	matchErrorType(ClassSessionStart, func(e *sessionstart.Error) Details { return Details{ID: e.Hook, Problem: e.Problem} }),
 	matchErrorType(ClassTooDeep, func(*runtime.DelegationError) Details { return Details{} }),
 	matchErrorType(ClassExists, func(e *service.ExistsError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
 	matchErrorType(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: e.ID} }),

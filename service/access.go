@@ -56,6 +56,9 @@ func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*s
 		return nil, err
 	}
 	session, err := s.settings.Store.Session(ctx, scope, id)
+	if err == nil && session.State == store.SessionStarting {
+		err = store.ErrNotFound
+	}
 	if err == nil {
 		var sees bool
 		if sees, err = s.seesSession(ctx, caller, session); err == nil && !sees {
@@ -66,16 +69,6 @@ func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*s
 		return nil, nameNotFound(err, "session", id)
 	}
 	return session, nil
-}
-
-// sessionScope returns the scope in which the caller may change a session, as
-// turnScope does for a turn.
-func (s *Service) sessionScope(ctx context.Context, caller Caller, id string) (store.Scope, error) {
-	scope, err := caller.toScope()
-	if err == nil && caller.Agents != nil {
-		_, err = s.readSession(ctx, caller, id)
-	}
-	return scope, err
 }
 
 // seesSession reports whether the caller may use all agents of a session that

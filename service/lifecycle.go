@@ -89,6 +89,7 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	s.started.Store(true)
 	s.tasks.Go(s.sweepPeriodically)
+	s.tasks.Go(func() { s.dropAbandoned(s.ctx) })
 	if r := s.settings.Retention; r.Sessions > 0 || r.Events > 0 || r.Keys > 0 || r.Revisions > 0 {
 		s.tasks.Go(s.prunePeriodically)
 	}

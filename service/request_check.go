@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -70,7 +71,21 @@ func checkSession(req *CreateSession) error {
 	if err := checkLabels(req.Labels); err != nil {
 		return err
 	}
-	return checkMetadata(req.Metadata)
+	if err := checkHooks(req.SessionStart); err != nil {
+		return err
+	}
+	return checkSessionMetadata(req.Metadata)
+}
+
+// checkSessionMetadata checks the metadata that a caller gives a session.
+func checkSessionMetadata(metadata json.RawMessage) error {
+	if err := checkMetadata(metadata); err != nil {
+		return err
+	}
+	if name := sessionstart.ReservedIn(metadata); name != "" {
+		return &InvalidError{"metadata", fmt.Sprintf("member %q is reserved: the service sets it", name)}
+	}
+	return nil
 }
 
 // checkID checks an id that a caller chose; it may be empty.

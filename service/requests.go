@@ -103,6 +103,9 @@ type CreateSession struct {
 	AgentID  string
 	Labels   map[string]string
 	Metadata json.RawMessage
+	// SessionStart are programs that run once, after those of the agent, before there
+	// is the session.
+	SessionStart []spec.SessionHook `json:",omitempty"`
 	// IdempotencyKey makes the request repeatable: with the same key it returns
 	// the session that was made first.
 	IdempotencyKey string

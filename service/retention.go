@@ -24,6 +24,7 @@ func (s *Service) prunePeriodically() {
 		select {
 		case <-timer.C:
 			s.pruneExpired(s.ctx)
+			s.dropAbandoned(s.ctx)
 			timer.Reset(pruneInterval + s.settings.Jitter(pruneJitter))
 		case <-s.ctx.Done():
 			return

@@ -10,12 +10,14 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/store"
 )
 
 // CreateSession makes a session that belongs to the caller. The errors are an
-// *InvalidError, an *resolve.AgentNotFoundError, a *store.ExistsError and a
-// *store.KeyConflictError.
+// *InvalidError, an *resolve.AgentNotFoundError, a *store.ExistsError, a
+// *store.KeyConflictError and a *sessionstart.Error; with any of them there is no
+// session.
 func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSession) (*store.Session, error) {
 	return s.createWithExport(ctx, caller, req, new(SessionExport), req)
 }
@@ -49,7 +51,7 @@ func (s *Service) createWithExport(ctx context.Context, caller Caller, req Creat
 	if err := s.importChain(n, export); err != nil {
 		return nil, err
 	}
-	return s.settings.Store.CreateSession(ctx, n)
+	return s.beginSession(ctx, n, s.preparationOf(&req))
 }
 
 // importChain gives a new session the chain of an export, under new ids.
@@ -134,7 +136,10 @@ func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSe
 		req.Labels = export.Session.Labels
 	}
 	if req.Metadata == nil {
-		req.Metadata = export.Session.Metadata
+		var err error // hooks run again: it is another session
+		if req.Metadata, err = sessionstart.Replace(export.Session.Metadata, nil); err != nil {
+			return nil, err
+		}
 	}
 	return s.createWithExport(ctx, caller, req, export, export)
 }

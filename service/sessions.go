@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -21,8 +23,12 @@ func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.Sessi
 		return store.SessionPage{}, err
 	}
 	page, err := s.settings.Store.Sessions(ctx, q)
-	if err != nil || caller.Agents == nil {
+	if err != nil {
 		return page, err
+	}
+	page.Sessions = slices.DeleteFunc(page.Sessions, func(session *store.Session) bool { return session.State == store.SessionStarting })
+	if caller.Agents == nil {
+		return page, nil
 	}
 	visible := make([]*store.Session, 0, len(page.Sessions))
 	for _, session := range page.Sessions {
@@ -40,7 +46,11 @@ func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.Sessi
 
 // UpdateSession changes what the patch names, and returns the session.
 func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p store.SessionPatch) (*store.Session, error) {
-	scope, err := s.sessionScope(ctx, caller, id)
+	scope, err := caller.toScope()
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.readSession(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +63,14 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 		}
 	}
 	if p.Metadata != nil {
-		if err := checkMetadata(*p.Metadata); err != nil {
+		if err := checkSessionMetadata(*p.Metadata); err != nil {
 			return nil, err
 		}
+		changed, err := sessionstart.Replace(*p.Metadata, sessionstart.Kept(found.Metadata))
+		if err != nil {
+			return nil, err
+		}
+		p.Metadata = &changed
 	}
 	if p.AgentID != nil && *p.AgentID != "" {
 		if err := s.checkAgent(ctx, caller, *p.AgentID); err != nil {

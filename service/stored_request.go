@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -19,6 +20,8 @@ type storedRequest struct {
 	// SealedTools are the tools of Ephemeral, where there is a key to encrypt them
 	// with.
 	SealedTools json.RawMessage `json:"sealed_tools,omitempty"`
+	// SessionContext is what is put before every turn of the session.
+	SessionContext *model.Message `json:"session_context,omitempty"`
 	// Trace is the trace that the turn was asked for in.
 	Trace http.Header `json:"trace,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
@@ -36,6 +37,9 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	}
 	agent, err := s.agentOf(session, &req)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkHooksRan(session, agent); err != nil {
 		return nil, err
 	}
 	if agent != spec.EphemeralAgent || req.Ephemeral == nil {
@@ -67,7 +71,8 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	if err != nil {
 		return nil, err
 	}
-	overrides, err := s.checkStart(ctx, agent, req)
+	before := contextOf(session)
+	overrides, err := s.checkStart(ctx, agent, req, before)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}
 	asked := *req
 	asked.Overrides = overrides
-	request, err := s.encodeRequest(ctx, id, asked)
+	request, err := s.encodeRequest(ctx, id, asked, before)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +113,7 @@ func (s *Service) agentOf(session *store.Session, req *CreateTurn) (string, erro
 
 // checkStart returns the overrides that a turn will have, if it can begin with
 // them in the current revision.
-func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn) (resolve.Overrides, error) {
+func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
 	overrides := req.Overrides
 	if s.settings.Runtime == nil {
 		return overrides, nil
@@ -118,7 +123,7 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn)
 		return overrides, err
 	}
 	asked := &runtime.Request{
-		AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: req.Before,
+		AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
 		Persistence: runtime.Persistence{Checkpoint: keepNothing},
 	}
 	if req.Ephemeral != nil {

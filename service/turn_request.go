@@ -21,8 +21,8 @@ import (
 )
 
 // encodeRequest returns a request as it is stored with its turn.
-func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn) (json.RawMessage, error) {
-	stored := storedRequest{CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before), Trace: make(http.Header)}
+func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn, before *model.Message) (json.RawMessage, error) {
+	stored := storedRequest{CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before), SessionContext: before, Trace: make(http.Header)}
 	stored.SessionID, stored.ID, stored.AgentID, stored.Input, stored.Before, stored.Metadata, stored.IdempotencyKey = "", "", "", nil, nil, nil, ""
 	stored.Limits, stored.Deadline = nil, time.Time{} // they are part of the overrides now
 	telemetry.Inject(ctx, stored.Trace)
@@ -65,7 +65,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	if asked.TextHistory {
 		req.History = model.Spoken(req.History)
 	}
-	req.History = slices.Concat(req.History, own[:asked.BeforeCount])
+	req.History = slices.Concat(contextMessages(asked.SessionContext), req.History, own[:asked.BeforeCount])
 	order := &work.Order{
 		Request: req, Trace: asked.Trace, Added: len(own) - asked.InputCount,
 		Patience: cmp.Or(asked.InteractionTimeout, s.settings.InteractionTimeout),
@@ -82,6 +82,14 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	}
 	req.Answers, err = unappliedAnswers(req.State, c.Interactions)
 	return order, err
+}
+
+// contextMessages returns what is put before every turn of a session as messages.
+func contextMessages(m *model.Message) []model.Message {
+	if m == nil {
+		return nil
+	}
+	return []model.Message{*m}
 }
 
 // customOf returns what shows the application's state to those who follow a turn;

@@ -113,6 +113,8 @@ type Agent struct {
 	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored"`
 	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it." remote:"sections"`
 
+	SessionStart []SessionHook `json:"session_start,omitempty" doc:"Programs that run once, in order, when a session of the agent begins. One that fails fails the session, of which nothing is stored." remote:"read"`
+
 	A2A *AgentA2A `json:"a2a,omitempty" doc:"How other runtimes see the agent over A2A." remote:"ignored"`
 
 	Endpoint *Endpoint `json:"endpoint,omitempty" doc:"Where the agent runs when it is not local." remote:"read"`
@@ -197,6 +199,10 @@ func (a *Agent) Clone() *Agent {
 	c.ExcludedTools = slices.Clone(a.ExcludedTools)
 	c.ExcludedToolPatterns = slices.Clone(a.ExcludedToolPatterns)
 	c.Delegates = slices.Clone(a.Delegates)
+	c.SessionStart = slices.Clone(a.SessionStart)
+	for i := range c.SessionStart {
+		c.SessionStart[i] = a.SessionStart[i].clone()
+	}
 	c.Sections = maps.Clone(a.Sections)
 	return &c
 }
@@ -222,6 +228,7 @@ func (a *Agent) Validate() diag.List {
 		list = append(list, check.Within("context_policy", a.ContextPolicy.Validate())...)
 	}
 	list = append(list, a.validateGuards()...)
+	list = append(list, a.validateSessionStart()...)
 	if a.Endpoint != nil {
 		list = append(list, check.Within("endpoint", a.Endpoint.Validate())...)
 	}

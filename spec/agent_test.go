@@ -18,8 +18,17 @@ func TestAgentValidate(t *testing.T) {
 		agent spec.Agent
 		want  []string
 	}{
-		"a small one":                    {spec.Agent{ModelID: "m"}, nil},
-		"a whole one":                    {*whole(), nil},
+		"a small one": {spec.Agent{ModelID: "m"}, nil},
+		"a whole one": {*whole(), []string{"invalid-value session_start[0].output.additional_context: an agent with an endpoint owns its prompt, so nothing can be put before its turns"}},
+		"hooks": {spec.Agent{ModelID: "m", SessionStart: []spec.SessionHook{
+			{ID: "a", Command: []string{"true"}, Timeout: new(spec.Duration(0))}, {ID: "a b", Type: "script", Command: []string{""}}, {ID: "a", Command: []string{"true"}},
+		}}, []string{
+			"invalid-value session_start[0].timeout: timeout is 0s; it must be more than 0",
+			"invalid-value session_start[1].id: the id of a hook has 1 to 64 letters, digits, _ and -",
+			"invalid-value session_start[1].command: command names no program",
+			`invalid-value session_start[1].type: type is "script"; allowed is command`,
+			`duplicate-id session_start[2].id: hook "a" is hook 1 of the agent already`,
+		}},
 		"no model":                       {spec.Agent{}, []string{"missing-field model_id: model_id is missing"}},
 		"an endpoint instead of a model": {spec.Agent{Endpoint: &spec.Endpoint{BaseURL: "https://x.example"}}, nil},
 		"zero is unlimited":              {spec.Agent{ModelID: "m", MaxRounds: new(0), MaxContinuationRetries: new(0)}, nil},
@@ -78,7 +87,11 @@ func whole() *spec.Agent {
 		LoopDetection: &spec.LoopDetection{Enabled: new(true), ConsecutiveThreshold: new(4), HardCutoffThreshold: new(5)},
 		ToolBudgets:   map[string]spec.ToolBudget{"x": {MaxCalls: 2}},
 		OutputSchema:  &spec.OutputSchema{OnMismatch: spec.MismatchAccepted, Name: "mood", Schema: []byte(`{"type":"object"}`)},
-		Delegates:     []string{"b"}, Handoffs: []string{"c"}, MaxHandoffs: new(1),
+		SessionStart: []spec.SessionHook{{
+			ID: "h", Type: "command", Command: []string{"true"}, Cwd: "/", Timeout: new(spec.Duration(time.Second)), Env: map[string]string{"K": "***"},
+			Output: spec.HookOutput{AdditionalContext: true, Metadata: true},
+		}},
+		Delegates: []string{"b"}, Handoffs: []string{"c"}, MaxHandoffs: new(1),
 		ContextPolicy: &spec.ContextPolicy{
 			MaxContextTokens: new(9), MaxOutputTokens: new(8), MinRecentMessages: new(1), EnablePromptCache: new(false),
 			AutocompactThreshold: new(7), CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: new(2),
@@ -159,7 +172,8 @@ func TestAgentsSurviveJSON(t *testing.T) {
 	if diff := cmp.Diff(want, &again); diff != "" {
 		t.Errorf("round trip (-want +got):\n%s", diff)
 	}
-	expect(t, again.Validate(), "invalid-endpoint endpoint.auth.token: token is the placeholder for a hidden value")
+	expect(t, again.Validate(), "invalid-value session_start[0].output.additional_context: an agent with an endpoint owns its prompt, so nothing can be put before its turns",
+		"invalid-endpoint endpoint.auth.token: token is the placeholder for a hidden value")
 }
 
 // A copy shares no memory that anybody would write to.

@@ -66,6 +66,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inheritList(m, "stop_conditions", &m.agent.StopConditions, d.StopConditions, a.StopConditions != nil)
 	inheritList(m, "plugin_ids", &m.agent.PluginIDs, d.PluginIDs, a.PluginIDs != nil)
 	inheritList(m, "active_hook_filter", &m.agent.ActiveHookFilter, d.ActiveHookFilter, a.ActiveHookFilter != nil)
+	inheritList(m, "session_start", &m.agent.SessionStart, d.SessionStart, a.SessionStart != nil)
 	inheritList(m, "delegates", &m.agent.Delegates, d.Delegates, a.Delegates != nil)
 	allows := a.AllowedTools != nil || a.AllowedToolPatterns != nil
 	inheritList(m, "allowed_tools", &m.agent.AllowedTools, d.AllowedTools, allows)

@@ -31,6 +31,7 @@ func inherited() map[string][2]func(*spec.Agent) {
 		"allowed_tool_patterns":    {func(a *spec.Agent) { a.AllowedToolPatterns = spec.Names{"d*"} }, func(a *spec.Agent) { a.AllowedToolPatterns = spec.Names{} }},
 		"excluded_tools":           {func(a *spec.Agent) { a.ExcludedTools = spec.Names{"d"} }, func(a *spec.Agent) { a.ExcludedTools = spec.Names{} }},
 		"excluded_tool_patterns":   {func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"d*"} }, func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{} }},
+		"session_start":            {func(a *spec.Agent) { a.SessionStart = []spec.SessionHook{{ID: "d"}} }, func(a *spec.Agent) { a.SessionStart = []spec.SessionHook{} }},
 		"delegates":                {func(a *spec.Agent) { a.Delegates = []string{"d"} }, func(a *spec.Agent) { a.Delegates = []string{} }},
 		"budgets":                  {func(a *spec.Agent) { a.Budgets = &spec.Budgets{MaxTokens: new(9)} }, func(a *spec.Agent) { a.Budgets = &spec.Budgets{} }},
 		"loop_detection":           {func(a *spec.Agent) { a.LoopDetection = &spec.LoopDetection{} }, func(a *spec.Agent) { a.LoopDetection = &spec.LoopDetection{Enabled: new(false)} }},

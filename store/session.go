@@ -8,8 +8,11 @@ import (
 // SessionState is whether a session accepts new turns.
 type SessionState string
 
-// The states of a session. It goes from active to archived and back.
+// The states of a session. It goes from active to archived and back. One that is starting
+// is being prepared: it is no session yet, holds its id and its idempotency key, and
+// becomes active or is deleted.
 const (
+	SessionStarting SessionState = "starting"
 	SessionActive   SessionState = "active"
 	SessionArchived SessionState = "archived"
 )

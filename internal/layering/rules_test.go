@@ -59,7 +59,7 @@ var siblings = map[string][]string{
 	"server":            {"server/openapi"},
 	"server/admin":      {"server/native"},
 	"server/a2a":        {"server/openapi"},
-	"service":           {"service/webhook"},
+	"service":           {"service/sessionstart", "service/webhook"},
 	"internal/jsonfit":  {"internal/clip"},
 	"internal/netguard": {"internal/hostlist"},
 	"internal/pattern":  {"internal/panics"},

@@ -21,6 +21,11 @@ var inherited = []string{"PATH", "HOME", "TMPDIR", "LANG"}
 // Environment returns the variables of a program, sorted by name: PATH, HOME,
 // TMPDIR and LANG of the runtime's own, and those that are configured.
 func Environment(configured map[string]string) []string {
+	return EnvironmentWith(inherited, configured)
+}
+
+// EnvironmentWith is Environment with other variables of the runtime's own.
+func EnvironmentWith(inherited []string, configured map[string]string) []string {
 	values := make(map[string]string, len(inherited)+len(configured))
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {

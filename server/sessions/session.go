@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 )
 
 // The labels of the sessions of this protocol: labelKind has one value, and
@@ -62,6 +63,16 @@ func sessionFrom(kept *service.Session) (*session, bool) {
 	return s, kept.Labels[labelKind] != "" && decodeOwn(kept.Metadata, &s.record)
 }
 
+// shownMetadata returns the client's metadata with what the hooks of the session came to.
+func (s *session) shownMetadata() map[string]json.RawMessage {
+	kept := sessionstart.Kept(s.Metadata)
+	if len(kept) == 0 {
+		return s.record.Metadata
+	}
+	maps.Copy(kept, s.record.Metadata)
+	return kept
+}
+
 // getSession returns the session that the path names. Those of other protocols and
 // callers are not found.
 func (c *call) getSession() (*session, error) {
@@ -104,7 +115,7 @@ type sessionView struct {
 
 func (s *session) view() sessionView {
 	return sessionView{
-		ID: s.ID, Provider: s.record.Provider, Model: s.record.Model, ClientRef: s.record.ClientRef, State: s.State, Metadata: s.record.Metadata,
+		ID: s.ID, Provider: s.record.Provider, Model: s.record.Model, ClientRef: s.record.ClientRef, State: s.State, Metadata: s.shownMetadata(),
 		CreatedBy: actorOf(s.Owner), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
 	}
 }

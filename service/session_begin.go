@@ -1,0 +1,231 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// A session that something has to be done for begins in two steps. It is stored as
+// starting, which takes its id and its idempotency key but shows nothing of it; who made
+// that record, in any process, does what has to be done, and makes the session active, or
+// deletes the record. Others with the same key wait for either. A process that dies in
+// between leaves a record that says until when it is waited for.
+
+const (
+	// startMargin is how much longer a starting session is waited for than its
+	// preparation may take, which bridges the clocks of several machines.
+	startMargin = 30 * time.Second
+	// startPoll is how often a session is looked at that another request starts.
+	startPoll = 100 * time.Millisecond
+	// releaseTime bounds how long it may take to store how a start came out.
+	releaseTime = 10 * time.Second
+)
+
+// startRecord is the metadata of a starting session.
+type startRecord struct {
+	// Until is how long it is waited for, and Token names the request that starts it.
+	Until time.Time `json:"_starting_until"`
+	Token string    `json:"_starting_token"`
+}
+
+// errTakenOver reports that the record of a starting session is gone.
+var errTakenOver = errors.New("the start of the session took too long; another request has taken its place")
+
+// preparation is what has to be done before a session begins.
+type preparation struct {
+	hooks []spec.SessionHook
+}
+
+// isNeeded reports whether there is anything to do.
+func (p *preparation) isNeeded() bool { return len(p.hooks) > 0 }
+
+// limit returns how long the preparation may take.
+func (p *preparation) limit() time.Duration { return sessionstart.Limit(p.hooks) }
+
+// run does what has to be done and returns what the metadata of the session keeps of it.
+func (p *preparation) run(ctx context.Context) (map[string]json.RawMessage, error) {
+	return sessionstart.Run(ctx, p.hooks, "")
+}
+
+// preparationOf returns what has to be done for a session.
+func (s *Service) preparationOf(req *CreateSession) *preparation {
+	return &preparation{hooks: append(s.hooksOf(req.AgentID), req.SessionStart...)}
+}
+
+// hooksOf returns the programs that run when a session of an agent begins.
+func (s *Service) hooksOf(agentID string) []spec.SessionHook {
+	if agentID == "" || s.settings.Runtime == nil {
+		return nil
+	}
+	return HooksOf(s.settings.Runtime.Revision(), agentID)
+}
+
+// HooksOf returns the programs that run when a session of an agent begins.
+func HooksOf(rev *registry.Revision, agentID string) []spec.SessionHook {
+	set := rev.Set()
+	agent, ok := set.Agent(agentID)
+	if !ok {
+		return nil
+	}
+	if agent.Local() {
+		agent, _ = set.Defaults.Apply(agent)
+	}
+	return agent.Clone().SessionStart
+}
+
+// checkHooksRan reports a turn of an agent whose hooks did not run for the session.
+func (s *Service) checkHooksRan(session *store.Session, agentID string) error {
+	if agentID == session.AgentID || len(s.hooksOf(agentID)) == 0 {
+		return nil
+	}
+	return &InvalidError{"agent_id", fmt.Sprintf("agent %q has programs that run when its sessions begin, and this session is not one of its: make a session with the agent", agentID)}
+}
+
+// contextOf returns what is put before every turn of a session; nil for nothing.
+func contextOf(session *store.Session) *model.Message {
+	m, ok := sessionstart.Context(session.Metadata)
+	if !ok {
+		return nil
+	}
+	return &m
+}
+
+// checkHooks checks the programs that a request brings.
+func checkHooks(hooks []spec.SessionHook) error {
+	for _, d := range spec.ValidateSessionHooks(hooks) {
+		return &InvalidError{diag.Join("session_start", d.Path), d.Message}
+	}
+	return nil
+}
+
+// beginSession stores a new session once what has to be done for it is done.
+func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
+	if !p.isNeeded() {
+		made, err := s.settings.Store.CreateSession(ctx, n)
+		if err != nil || made.State != store.SessionStarting {
+			return made, err
+		}
+		return s.awaitStart(ctx, made, n, p) // the hooks were there when it began
+	}
+	final := n.Session.Metadata
+	record := startRecord{Until: s.now().Add(p.limit() + startMargin), Token: s.settings.NewID()}
+	waiting, err := json.Marshal(&record)
+	if err != nil {
+		return nil, err
+	}
+	n.Session.State, n.Session.Metadata = store.SessionStarting, waiting
+	made, err := s.settings.Store.CreateSession(ctx, n)
+	n.Session.Metadata = final
+	switch exists, ok := errors.AsType[*store.ExistsError](err); {
+	case ok && s.dropExpired(ctx, n.Session.Owner, exists.ID):
+		return s.beginSession(ctx, n, p)
+	case err != nil:
+		return nil, err
+	case made.State != store.SessionStarting || readStart(made).Token != record.Token:
+		return s.awaitStart(ctx, made, n, p)
+	}
+	return s.startSession(ctx, n, p, record.Until.Add(-startMargin))
+}
+
+// startSession does what has to be done for a starting session, and makes it active.
+func (s *Service) startSession(ctx context.Context, n *store.NewSession, p *preparation, end time.Time) (*store.Session, error) {
+	limited, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	kept, err := p.run(limited)
+	if err == nil {
+		n.Session.Metadata, err = sessionstart.Replace(n.Session.Metadata, kept)
+	}
+	if err == nil {
+		err = checkMetadata(n.Session.Metadata)
+	}
+	storing, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer stop()
+	scope := store.Of(n.Session.Owner)
+	if err != nil {
+		if wrong := s.settings.Store.DeleteSession(storing, scope, n.Session.ID); wrong != nil && !errors.Is(wrong, store.ErrNotFound) {
+			s.logError(storing, "deleting a session that did not start failed", wrong)
+		}
+		return nil, err
+	}
+	active := store.SessionActive
+	started, err := s.settings.Store.UpdateSession(storing, scope, n.Session.ID, store.SessionPatch{State: &active, Metadata: &n.Session.Metadata, Now: s.now()})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, errTakenOver
+	}
+	return started, err
+}
+
+// awaitStart waits until a session has started that another request, or process, starts.
+// When that one gave up, the request starts the session itself.
+func (s *Service) awaitStart(ctx context.Context, made *store.Session, n *store.NewSession, p *preparation) (*store.Session, error) {
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for made.State == store.SessionStarting {
+		if s.now().After(readStart(made).Until) {
+			s.dropExpired(ctx, made.Owner, made.ID)
+			return s.beginSession(ctx, n, p)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		next, err := s.settings.Store.Session(ctx, store.Of(made.Owner), made.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return s.beginSession(ctx, n, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		made = next
+	}
+	return made, nil
+}
+
+// readStart returns what is kept of a starting session.
+func readStart(session *store.Session) startRecord {
+	var record startRecord
+	if json.Unmarshal(session.Metadata, &record) != nil {
+		return startRecord{}
+	}
+	return record
+}
+
+// dropExpired deletes a starting session whose process is dead, and reports whether it
+// did.
+func (s *Service) dropExpired(ctx context.Context, owner store.Owner, id string) bool {
+	scope := store.Of(owner)
+	found, err := s.settings.Store.Session(ctx, scope, id)
+	if err != nil || found.State != store.SessionStarting || !s.now().After(readStart(found).Until) {
+		return false
+	}
+	return s.settings.Store.DeleteSession(ctx, scope, id) == nil
+}
+
+// dropAbandoned deletes the starting sessions whose processes are dead.
+func (s *Service) dropAbandoned(ctx context.Context) {
+	q := store.SessionQuery{Scope: store.Everything, State: store.SessionStarting, Page: store.Page{Limit: store.MaxPage}}
+	for {
+		page, err := s.settings.Store.Sessions(ctx, q)
+		if err != nil {
+			s.logError(ctx, "listing starting sessions failed", err)
+			return
+		}
+		for _, found := range page.Sessions {
+			s.dropExpired(ctx, found.Owner, found.ID)
+		}
+		if q.Page.After = page.Next; page.Next == "" {
+			return
+		}
+	}
+}

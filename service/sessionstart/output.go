@@ -1,0 +1,152 @@
+package sessionstart
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/exec"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// output is what a program wrote.
+type output struct {
+	stdout, stderr string
+	// object is set when standard output is a JSON object.
+	object *object
+}
+
+// object is what a program writes that knows what becomes of it.
+type object struct {
+	AdditionalContext string          `json:"additionalContext"`
+	Metadata          json.RawMessage `json:"metadata"`
+}
+
+// result is what the metadata of a session holds of a hook. The programs of sessions that
+// began have all succeeded.
+type result struct {
+	Status   string          `json:"status"`
+	ExitCode int             `json:"exitCode"`
+	Timeout  string          `json:"timeout"`
+	TimedOut bool            `json:"timedOut"`
+	Stdout   string          `json:"stdout,omitempty"`
+	Stderr   string          `json:"stderr,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// parse reads standard output as a JSON object if it is one.
+func (o *output) parse() {
+	text := strings.TrimSpace(o.stdout)
+	var read object
+	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &read) == nil {
+		o.object = &read
+	}
+}
+
+// context returns what the program says about every turn; empty for nothing.
+func (o *output) context() string {
+	if o.object != nil {
+		return strings.TrimSpace(o.object.AdditionalContext)
+	}
+	return strings.TrimSpace(o.stdout)
+}
+
+// result returns what is kept of a hook.
+func (o *output) result(h *spec.SessionHook) *result {
+	r := &result{Status: "succeeded", Timeout: h.Limit().String()}
+	if !h.Output.Metadata {
+		return r
+	}
+	r.Stdout, r.Stderr = o.stdout, o.stderr
+	if o.object != nil && strings.HasPrefix(strings.TrimSpace(string(o.object.Metadata)), "{") {
+		r.Metadata = o.object.Metadata
+	}
+	return r
+}
+
+// problem says why a program failed: what it wrote, or its exit code.
+func (o *output) problem(exit *exec.ExitError) string {
+	said := cmp.Or(strings.TrimSpace(o.stderr), strings.TrimSpace(o.stdout))
+	if said != "" {
+		return clip.At(maxProblem, said)
+	}
+	if exit.ExitCode() < 0 {
+		return "it was ended: " + exit.String()
+	}
+	return fmt.Sprintf("exit code %d", exit.ExitCode())
+}
+
+// IsReserved reports whether only the service sets a member of metadata.
+func IsReserved(name string) bool {
+	return name == Reserved || strings.HasPrefix(name, Reserved+".")
+}
+
+// ReservedIn returns the name of a reserved member of metadata, the first in their order;
+// empty if it has none.
+func ReservedIn(metadata json.RawMessage) string {
+	first := ""
+	for name := range decodeMembers(metadata) {
+		if IsReserved(name) && (first == "" || name < first) {
+			first = name
+		}
+	}
+	return first
+}
+
+// Kept returns the reserved members of metadata; nil if it has none.
+func Kept(metadata json.RawMessage) map[string]json.RawMessage {
+	all := decodeMembers(metadata)
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !IsReserved(name) })
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// Replace returns metadata with other reserved members, or without any.
+func Replace(metadata json.RawMessage, kept map[string]json.RawMessage) (json.RawMessage, error) {
+	all := decodeMembers(metadata)
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return IsReserved(name) })
+	if len(all) == 0 && len(kept) == 0 {
+		return nil, nil //nolint:nilnil // no metadata
+	}
+	if all == nil {
+		all = make(map[string]json.RawMessage)
+	}
+	maps.Copy(all, kept)
+	return json.Marshal(all)
+}
+
+// contextHeading introduces what hooks say about every turn.
+const contextHeading = "# Session start context\n\n"
+
+// Context returns the message that is put before every turn of a session with such
+// metadata; false if there is none.
+func Context(metadata json.RawMessage) (model.Message, bool) {
+	var text string
+	if json.Unmarshal(decodeMembers(metadata)[contextKey], &text) != nil || text == "" {
+		return model.Message{}, false
+	}
+	return model.System(contextHeading + text), true
+}
+
+// ContextOf is Context for what Run returned.
+func ContextOf(kept map[string]json.RawMessage) (model.Message, bool) {
+	metadata, err := json.Marshal(kept)
+	if err != nil {
+		return model.Message{}, false
+	}
+	return Context(metadata)
+}
+
+func decodeMembers(metadata json.RawMessage) map[string]json.RawMessage {
+	var all map[string]json.RawMessage
+	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil {
+		return nil
+	}
+	return all
+}

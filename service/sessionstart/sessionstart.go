@@ -1,0 +1,164 @@
+// Package sessionstart runs the programs that an agent has run when a session begins,
+// and keeps what they came to in the session's metadata.
+package sessionstart
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The members of a session's metadata that hold what its hooks came to. They have the
+// names that clients of Gestalt know.
+const (
+	// Reserved begins all of them: only the service sets members with this name, or one
+	// that continues it after a dot.
+	Reserved = "__gestalt.lifecycle"
+	// resultPrefix is followed by the id of a hook.
+	resultPrefix = Reserved + ".sessionStart.results."
+	// contextKey holds what is put before every turn.
+	contextKey = Reserved + ".sessionStart.additionalContext"
+)
+
+const (
+	// maxOutput is how much a program may write to its standard output, and maxErrors
+	// how much of its standard error is kept, in bytes.
+	maxOutput = 128 << 10
+	maxErrors = 8 << 10
+	// maxProblem is how much of what a failed program wrote is shown, in bytes.
+	maxProblem = 1 << 10
+	// pipeDelay is how long output is waited for when the program has ended but
+	// something that it started still holds its pipes.
+	pipeDelay = time.Second
+	// minSecret is the length from which on the value of a configured variable is
+	// replaced in what is kept and shown, in bytes.
+	minSecret = 8
+)
+
+// inherited are the variables that a program gets of the runtime's own.
+var inherited = []string{"HOME", "PATH", "SHELL", "TMPDIR", "USER", "LOGNAME", "LANG", "LC_ALL"}
+
+// Error reports a program that failed, so that its session does not begin.
+type Error struct {
+	// Hook is the id of the hook.
+	Hook string
+	// Problem is what the program wrote about it, or how it ended.
+	Problem string
+}
+
+// Error names the hook and the problem.
+func (e *Error) Error() string {
+	return fmt.Sprintf("session start hook %q failed: %s", e.Hook, e.Problem)
+}
+
+// Run runs the hooks in their order and returns the members of metadata that hold what
+// they came to. It stops at the first one that fails; the error is an *Error unless ctx
+// ended. A relative directory of a hook starts in dir, which may be empty for that of the
+// process.
+func Run(ctx context.Context, hooks []spec.SessionHook, dir string) (map[string]json.RawMessage, error) {
+	kept := make(map[string]json.RawMessage, len(hooks)+1)
+	var contexts []string
+	for i := range hooks {
+		h := &hooks[i]
+		out, err := runHook(ctx, h, dir)
+		if err != nil {
+			return nil, err
+		}
+		if kept[resultPrefix+h.ID], err = json.Marshal(out.result(h)); err != nil {
+			return nil, err
+		}
+		if text := out.context(); h.Output.AdditionalContext && text != "" {
+			contexts = append(contexts, text)
+		}
+	}
+	if len(contexts) > 0 {
+		text, err := json.Marshal(strings.Join(contexts, "\n\n"))
+		if err != nil {
+			return nil, err
+		}
+		kept[contextKey] = text
+	}
+	return kept, nil
+}
+
+// Limit returns how long the hooks may take together.
+func Limit(hooks []spec.SessionHook) time.Duration {
+	var sum time.Duration
+	for i := range hooks {
+		sum += hooks[i].Limit() + pipeDelay
+	}
+	return sum
+}
+
+// runHook runs the program of a hook to its end, and ends all that it started.
+func runHook(ctx context.Context, h *spec.SessionHook, dir string) (*output, error) {
+	limited, cancel := context.WithTimeout(ctx, h.Limit())
+	defer cancel()
+	stdout, stderr := &process.Head{Limit: maxOutput}, &process.Tail{Limit: maxErrors}
+	cmd, err := newCommand(limited, h, dir)
+	if err != nil {
+		return nil, &Error{h.ID, err.Error()}
+	}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	err = cmd.Run()
+	if cmd.Process != nil {
+		_ = process.Kill(cmd) // what it left running
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	out := &output{stdout: hideValues(h, string(stdout.Kept())), stderr: hideValues(h, stderr.Text())}
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case limited.Err() != nil:
+		return nil, &Error{h.ID, fmt.Sprintf("it did not end within %s", h.Limit())}
+	case failed:
+		return nil, &Error{h.ID, out.problem(exit)}
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return nil, &Error{h.ID, process.Refused(h.Command[0], cmd.Dir, err).Error()}
+	case !stdout.IsComplete() && h.Output != (spec.HookOutput{}):
+		return nil, &Error{h.ID, fmt.Sprintf("it wrote more than %d bytes, of which nothing can be kept", maxOutput)}
+	}
+	out.parse()
+	return out, nil
+}
+
+// newCommand returns the program of a hook, ready to start.
+func newCommand(ctx context.Context, h *spec.SessionHook, base string) (*exec.Cmd, error) {
+	dir := h.Cwd
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(base, dir)
+	}
+	path, err := process.Find(h.Command[0], dir, h.Env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, h.Command[1:]...) //nolint:gosec // the configuration names the program
+	cmd.Dir = dir
+	cmd.Env = process.EnvironmentWith(inherited, h.Env)
+	cmd.Cancel = func() error { return process.Kill(cmd) }
+	cmd.WaitDelay = pipeDelay
+	process.Separate(cmd)
+	return cmd, nil
+}
+
+// hideValues makes text of what a program wrote, without the configured variables of the
+// hook, which may be secret.
+func hideValues(h *spec.SessionHook, text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	for _, value := range h.Env {
+		if len(value) >= minSecret {
+			text = strings.ReplaceAll(text, value, redact.Placeholder)
+		}
+	}
+	return text
+}
