@@ -80,7 +80,7 @@ var outcomes = [...]struct {
 	ClassTooDeep:      {http.StatusBadRequest, "invalid_request", false},
 	ClassCursor:       {http.StatusBadRequest, "invalid_cursor", false},
 	ClassUnfitAnswer:  {http.StatusBadRequest, "unfit_answer", false},
-	ClassSessionStart: {http.StatusInternalServerError, "session_start_failed", false},
+	ClassSessionStart: {http.StatusInternalServerError, "internal", false},
 	ClassTooLarge:     {http.StatusRequestEntityTooLarge, "too_large", false},
 	ClassExists:       {http.StatusConflict, "exists", false},
 	ClassKeyConflict:  {http.StatusConflict, "key_conflict", false},

@@ -63,6 +63,8 @@ func errorForFailure(f *server.Failure) error {
 		return newInvalidParams("there is no %s %q", protocolNoun(d.Kind), clip.Text(d.ID))
 	case server.ClassNoAgent:
 		return unknownAgent(d.ID)
+	case server.ClassSessionStart:
+		return a2a.NewError(a2a.ErrInternalError, f.Message)
 	case server.ClassWrongState:
 		return newUnsupported("the %s is %s", protocolNoun(d.Kind), d.State)
 	case server.ClassMismatch, server.ClassBusy, server.ClassLimit:

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
 )
 
 // Secret is in the text of every error, and callers are never told it.
@@ -42,6 +43,7 @@ func All() []Case {
 		{"a text", service.ErrText, server.ClassText},
 		{"an answer", &interaction.AnswerError{Target: "i", Problem: "p"}, server.ClassUnfitAnswer},
 		{"a body", &http.MaxBytesError{Limit: 5}, server.ClassTooLarge},
+		{"a hook", &sessionstart.Error{Hook: "h", Problem: "exit code 1"}, server.ClassSessionStart},
 		{"a delegation", &runtime.DelegationError{Agent: "a", Depth: 3}, server.ClassTooDeep},
 		{"an id", &service.ExistsError{Kind: "session", ID: "s"}, server.ClassExists},
 		{"a key", &service.KeyConflictError{Key: "k", ID: "t"}, server.ClassKeyConflict},
