@@ -1,12 +1,14 @@
 package agents
 
 import (
+	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/server"
 )
@@ -59,18 +61,14 @@ func (c *call) runTurn() error {
 	if err != nil {
 		return err
 	}
-	init, err := wire.DecodeInit(request.Init)
-	if err != nil {
-		return err
-	}
-	input, err := wire.DecodeInput(request.Data)
-	if err != nil {
-		return err
-	}
 	if id := c.r.Header.Get(streamIDHeader); stream && id != "" {
 		return c.followStream(id)
 	}
-	run, err := c.agent.Begin(c.r.Context(), init, input)
+	run, err := c.beginRun(request)
+	if refused := (*wire.Error)(nil); stream && errors.As(err, &refused) {
+		c.refuseStream(refused)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -83,4 +81,17 @@ func (c *call) runTurn() error {
 		return err
 	}
 	return server.WriteJSON(c.w, http.StatusOK, wire.Reply[*wire.Output]{Result: output})
+}
+
+// beginRun begins the turn that a request asks for, or continues one that was interrupted.
+func (c *call) beginRun(request *wire.Request) (agents.Run, error) {
+	init, err := wire.DecodeInit(request.Init)
+	if err != nil {
+		return nil, err
+	}
+	input, err := wire.DecodeInput(request.Data)
+	if err != nil {
+		return nil, err
+	}
+	return c.agent.Begin(c.r.Context(), init, input)
 }
