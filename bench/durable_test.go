@@ -87,6 +87,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := startService(b, settings, newRuntime(b, script(b, 1), size{tools: 10}))
 		b.ReportAllocs()
+		used := cpu(b)
 		b.SetParallelism(32)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
@@ -106,6 +107,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 			}
 		})
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+		b.ReportMetric(float64((cpu(b)-used).Microseconds())/float64(b.N), "cpu-µs/turn")
 	})
 }
 

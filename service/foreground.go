@@ -13,7 +13,7 @@ import (
 // WaitTurn returns a turn once it has ended, or when ctx ends why.
 func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	var t *Turn
-	err := s.hub.WaitFor(ctx, id, func() (_ bool, err error) {
+	err := s.hub.WaitForEnd(ctx, id, func() (_ bool, err error) {
 		t, err = s.GetTurn(ctx, caller, id)
 		return err == nil && !t.Status.Live(), err
 	})

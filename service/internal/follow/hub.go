@@ -70,7 +70,7 @@ func (h *Hub) joinTopic(turnID string) *topic {
 	defer h.mu.Unlock()
 	t, ok := h.topics[turnID]
 	if !ok {
-		t = &topic{turnID: turnID, news: make(chan struct{})}
+		t = &topic{turnID: turnID, news: make(chan struct{}), ended: make(chan struct{})}
 		h.topics[turnID] = t
 	}
 	t.followers++

@@ -32,7 +32,7 @@ func TestHowManyEventsAreReadDependsOnHowLargeTheyAre(t *testing.T) {
 func TestTheTailOfATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 100, tailBytes / 4, 3 * tailBytes} {
-		topic := &topic{turnID: "t", news: make(chan struct{})}
+		topic := &topic{turnID: "t", news: make(chan struct{}), ended: make(chan struct{})}
 		seq := uint64(1)
 		for n := range 200 {
 			more := recordsOf(seq, n%40, size)

@@ -234,17 +234,17 @@ func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield
 	return !last
 }
 
-// WaitFor waits until done reports true, asking whenever something happens to the
-// turn. The error is that of done, or why ctx or the hub ended.
-func (h *Hub) WaitFor(ctx context.Context, turnID string, done func() (bool, error)) error {
+// WaitForEnd waits until done reports true, asking whenever the turn may have ended. The
+// error is that of done, or why ctx or the hub ended.
+func (h *Hub) WaitForEnd(ctx context.Context, turnID string, done func() (bool, error)) error {
 	t := h.joinTopic(turnID)
 	defer h.leaveTopic(t)
 	for {
-		changed := t.changeSignal()
+		ended := t.endSignal()
 		if over, err := done(); over || err != nil {
 			return err
 		}
-		if err := waitFor(ctx, h.ctx, changed); err != nil {
+		if err := waitFor(ctx, h.ctx, ended); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,9 @@ type topic struct {
 	stale bool
 	// news is closed when there is something new, and replaced.
 	news chan struct{}
-	// waiters are woken at the same time. The list is replaced, and never changed.
+	// ended is closed when the turn may have ended, and replaced.
+	ended chan struct{}
+	// waiters are woken at the same time as news is closed. The list is replaced, and never changed.
 	waiters []Waiter
 	look    lookPhase
 	// looks counts how often the turn itself was found changed.
@@ -137,12 +139,30 @@ func (t *topic) appendRecords(records []event.Record) []Waiter {
 		t.tail, t.size = nil, 0
 	}
 	t.seq, t.known, t.stale = records[len(records)-1].Seq, true, false
+	if records[len(records)-1].Terminal() {
+		t.signalEnd()
+	}
 	t.tail = append(t.tail, records...)
 	t.size += sizeOf(records)
 	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
 		t.trimTail()
 	}
 	return t.signalChange()
+}
+
+// endSignal returns a channel that is closed when the turn may have ended. It is asked
+// for before one looks at the turn.
+func (t *topic) endSignal() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ended
+}
+
+// signalEnd tells those who wait for the end that the turn may have ended. The caller
+// holds the lock.
+func (t *topic) signalEnd() {
+	close(t.ended)
+	t.ended = make(chan struct{})
 }
 
 // signalChange tells those who wait on the channel that there is something new, and returns
@@ -191,6 +211,7 @@ func (t *topic) trimTail() {
 func (t *topic) wakeAll() {
 	t.mu.Lock()
 	t.looks++
+	t.signalEnd()
 	waiters := t.signalChange()
 	t.mu.Unlock()
 	wakeAll(waiters)
