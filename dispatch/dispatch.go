@@ -32,6 +32,14 @@ type Dispatcher interface {
 	Stop()
 }
 
+// Hinter is implemented by dispatchers that take a while to find a job. A job may be
+// handled twice then, which is harmless.
+type Hinter interface {
+	// Hint reports that a job for a turn was queued and committed by this process,
+	// which may handle it at once. It does not wait.
+	Hint(turnID string)
+}
+
 // Bell tells every process that uses a store that something happened to a turn:
 // it has new events, or was ended. A store that one process has for itself needs
 // none.

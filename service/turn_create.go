@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -54,6 +55,9 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	made, err := s.settings.Store.CreateTurn(ctx, n)
 	if err != nil {
 		return nil, nameNotFound(err, "session", req.SessionID)
+	}
+	if h, ok := s.settings.Dispatcher.(dispatch.Hinter); ok && made.Status == store.Pending && made.Admitted {
+		h.Hint(made.ID)
 	}
 	if req.OnBusy == Interrupt && made.ID == n.Turn.ID {
 		if err := s.interruptOlder(ctx, caller, made); err != nil {

@@ -72,9 +72,12 @@ type Dispatcher struct {
 
 	work   dispatch.Handler // set before the client starts
 	ending atomic.Bool      // set when it is to end
+	// slots is a semaphore: each handler that is under way has one.
+	slots chan struct{}
 
 	mu      sync.Mutex
 	stopped <-chan struct{} // of a client that runs: closed when it has ended
+	hints   hints
 }
 
 var _ dispatch.Dispatcher = (*Dispatcher)(nil)
@@ -119,7 +122,7 @@ func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make dispatcher: %w", err)
 	}
-	d.client = client
+	d.client, d.slots = client, make(chan struct{}, s.Concurrency)
 	d.ringer = newRinger(d.notifyReplicas)
 	return d, nil
 }
@@ -130,11 +133,13 @@ func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
 	if err := d.setHandler(work); err != nil {
 		return err
 	}
-	if err := d.client.Start(context.WithoutCancel(ctx)); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := d.client.Start(ctx); err != nil {
 		return fmt.Errorf("start dispatcher: %w", err)
 	}
 	d.mu.Lock()
 	d.stopped = d.client.Stopped()
+	d.hints.ctx, d.hints.cancel = context.WithCancel(ctx)
 	d.mu.Unlock()
 	if d.ending.Load() {
 		d.Stop() // the one that came in between found nothing to stop
@@ -162,6 +167,11 @@ func (d *Dispatcher) setHandler(work dispatch.Handler) error {
 func (d *Dispatcher) Drain(ctx context.Context) error {
 	select {
 	case <-d.stopClient(d.client.Stop):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-d.hintsHandled():
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -171,14 +181,17 @@ func (d *Dispatcher) Drain(ctx context.Context) error {
 // Stop implements dispatch.Dispatcher. Jobs may be queued after it, for other
 // replicas or the next start.
 func (d *Dispatcher) Stop() {
-	<-d.stopClient(d.client.StopAndCancel)
+	stopped := d.stopClient(d.client.StopAndCancel)
+	d.cancelHints()
+	<-stopped
+	<-d.hintsHandled()
 	d.ringer.close()
 }
 
 // stopClient begins to end the client and returns what is closed when that is done.
 func (d *Dispatcher) stopClient(stop func(context.Context) error) <-chan struct{} {
-	d.ending.Store(true)
 	d.mu.Lock()
+	d.ending.Store(true) // no hint is taken after that
 	stopped := d.stopped
 	d.mu.Unlock()
 	if stopped == nil {

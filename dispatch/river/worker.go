@@ -34,8 +34,13 @@ type worker struct {
 // Work implements river.Worker. Whatever became of the turn is in the store, so
 // the job is done.
 func (w *worker) Work(ctx context.Context, job *river.Job[turn]) error {
-	if w.dispatcher.ending.Load() {
-		return river.JobSnooze(0) // it was fetched late, and is for another replica
+	select {
+	case w.dispatcher.slots <- struct{}{}:
+		defer w.dispatcher.leaveSlot()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil || w.dispatcher.ending.Load() {
+		return river.JobSnooze(0) // it comes late, and is for another replica
 	}
 	w.dispatcher.work(ctx, job.Args.ID)
 	return nil

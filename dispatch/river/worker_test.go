@@ -27,7 +27,7 @@ func TestAJobHasNoTimeoutButIsRescued(t *testing.T) {
 
 func TestAJobThatWasFetchedLateIsHandedBack(t *testing.T) {
 	var handled []string
-	d := &Dispatcher{work: func(_ context.Context, id string) { handled = append(handled, id) }}
+	d := &Dispatcher{slots: make(chan struct{}, 1), work: func(_ context.Context, id string) { handled = append(handled, id) }}
 	w := &worker{dispatcher: d}
 	if err := w.Work(t.Context(), job("in time", time.Now())); err != nil {
 		t.Fatal(err)
