@@ -36,6 +36,7 @@ type Store struct {
 	webhookTable
 	revocationTable
 	revisionTable
+	runTable
 }
 
 // turnTable has the turns.
@@ -98,7 +99,7 @@ func New(s store.Settings) *Store {
 		turnTable: turnTable{turns: make(map[string]*turn), live: make(map[string]*turn)},
 		snapshots: make(map[string]*store.Snapshot), messages: make(map[string][][]byte),
 		artifacts: make(map[string]*store.Artifact), keys: make(map[string]*key),
-		webhookTable: webhookTable{told: make(map[string]*turn)},
+		webhookTable: webhookTable{told: make(map[string]*turn)}, runTable: newRunTable(),
 	}
 	if m.logger == nil {
 		m.logger = zap.NewNop()

@@ -1,0 +1,398 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var workflowTests = []test{
+	{name: "ARunIsReadAsItWasMade", run: aRunIsReadAsItWasMade},
+	{name: "ARunIsMadeOnce", run: aRunIsMadeOnce},
+	{name: "AForeignRunIsUnknown", run: aForeignRunIsUnknown},
+	{name: "PagesOfRunsMissNothing", run: pagesOfRunsMissNothing},
+	{name: "ADueRunIsClaimedOnce", run: aDueRunIsClaimedOnce},
+	{name: "ARunIsDueWhenItsTurnHasEnded", run: aRunIsDueWhenItsTurnHasEnded},
+	{name: "ARunIsDueWhenItsTurnWaits", run: aRunIsDueWhenItsTurnWaits},
+	{name: "ARunOfAnOldVersionIsNotSaved", run: aRunOfAnOldVersionIsNotSaved},
+	{name: "RunsAreHeldBackAtTheirLimit", run: runsAreHeldBackAtTheirLimit},
+	{name: "ManyBeginNoMoreThanTheLimit", run: manyBeginNoMoreThanTheLimit},
+	{name: "ACanceledRunIsDue", run: aCanceledRunIsDue},
+	{name: "LiveRunsHaveRevisions", run: liveRunsHaveRevisions},
+	{name: "OldRunsAreDeleted", run: oldRunsAreDeleted},
+	{name: "CursorsOnlyMoveOn", run: cursorsOnlyMoveOn},
+	{name: "TriggersAreKept", run: triggersAreKept},
+}
+
+var runTenant = store.Owner{Tenant: "acme", Subject: "workflow"}
+
+// allRuns sees everything.
+var allRuns = store.RunScope{All: true}
+
+// runOf returns a run that was not made yet.
+func (f *fixture) runOf(id string) *store.WorkflowRun {
+	return &store.WorkflowRun{
+		ID: id, WorkflowID: "nightly", Owner: runTenant, Shared: true, Status: store.RunPending, Revision: "rev", Definition: json.RawMessage(`{"id": "nightly"}`),
+		Trigger: json.RawMessage(`{"kind":"schedule"}`), Input: json.RawMessage(`{"a":1}`), State: json.RawMessage(`{}`), DueAt: f.now, CreatedAt: f.now, UpdatedAt: f.now,
+	}
+}
+
+func (f *fixture) createRuns(runs ...*store.WorkflowRun) {
+	f.Helper()
+	created, err := f.CreateRuns(f.Context(), runs, nil)
+	wantOK(f, err)
+	if len(created) != len(runs) {
+		f.Fatalf("%d of %d runs were new", len(created), len(runs))
+	}
+}
+
+func (f *fixture) claimRuns(now time.Time) (ids []string, runs []*store.WorkflowRun) {
+	f.Helper()
+	runs, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 100, Now: now})
+	wantOK(f, err)
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	return ids, runs
+}
+
+// beginRun claims the one run that is due and saves it as running.
+func (f *fixture) beginRun() *store.WorkflowRun {
+	f.Helper()
+	_, runs := f.claimRuns(f.now)
+	if len(runs) != 1 {
+		f.Fatalf("%d runs are due", len(runs))
+	}
+	r := runs[0]
+	r.Status, r.StartedAt, r.DueAt = store.RunRunning, f.now, time.Time{}
+	wantOK(f, f.SaveRun(f.Context(), r))
+	return r
+}
+
+func aRunIsReadAsItWasMade(f *fixture) {
+	want := f.runOf("r")
+	f.createRuns(want)
+	got, err := f.GetRun(f.Context(), allRuns, "acme", "r")
+	wantOK(f, err)
+	want.Version = 1
+	if !reflect.DeepEqual(got, want) {
+		f.Fatalf("the run is %+v, want %+v", got, want)
+	}
+}
+
+func aRunIsMadeOnce(f *fixture) {
+	f.createRuns(f.runOf("r"))
+	other := f.runOf("r")
+	other.WorkflowID = "other"
+	foreign := f.runOf("r")
+	foreign.Owner.Tenant = "globex"
+	created, err := f.CreateRuns(f.Context(), []*store.WorkflowRun{other, foreign, f.runOf("s")}, nil)
+	wantOK(f, err)
+	if !slices.Equal(created, []string{"r", "s"}) {
+		f.Fatalf("new are %q", created)
+	}
+	got, err := f.GetRun(f.Context(), allRuns, "acme", "r")
+	wantOK(f, err)
+	if got.WorkflowID != "nightly" {
+		f.Fatalf("the run was replaced: %+v", got)
+	}
+}
+
+func aForeignRunIsUnknown(f *fixture) {
+	own := f.runOf("own")
+	own.Shared = false
+	f.createRuns(f.runOf("shared"), own)
+	for _, tt := range []struct {
+		owner  store.Owner
+		id     string
+		unseen bool
+	}{
+		{runTenant, "own", false}, {runTenant, "shared", false},
+		{store.Owner{Tenant: "acme", Subject: "bob"}, "shared", false}, {store.Owner{Tenant: "acme", Subject: "bob"}, "own", true},
+		{store.Owner{Tenant: "globex", Subject: "workflow"}, "shared", true}, {store.Owner{Tenant: "globex", Subject: "workflow"}, "own", true},
+	} {
+		scope := store.RunScope{Owner: tt.owner}
+		_, err := f.GetRun(f.Context(), scope, "acme", tt.id)
+		page, listErr := f.ListRuns(f.Context(), store.RunQuery{Scope: scope})
+		wantOK(f, listErr)
+		listed := slices.ContainsFunc(page.Runs, func(r *store.WorkflowRun) bool { return r.ID == tt.id })
+		if errors.Is(err, store.ErrNotFound) != tt.unseen || listed == tt.unseen {
+			f.Errorf("%v reads %s: %v, and it is listed: %v", tt.owner, tt.id, err, listed)
+		}
+		if tt.unseen {
+			_, err := f.CancelRun(f.Context(), scope, "acme", tt.id, "no", f.now)
+			if !errors.Is(err, store.ErrNotFound) {
+				f.Errorf("%v cancels %s: %v", tt.owner, tt.id, err)
+			}
+		}
+	}
+}
+
+func pagesOfRunsMissNothing(f *fixture) {
+	var want []string
+	for i := range 7 {
+		r := f.runOf(fmt.Sprintf("r%d", i))
+		if i%2 == 1 {
+			r.WorkflowID = "other"
+		}
+		f.createRuns(r)
+		want = append([]string{r.ID}, want...)
+	}
+	var got []string
+	for q := (store.RunQuery{Scope: allRuns, Page: store.Page{Limit: 3}}); ; {
+		page, err := f.ListRuns(f.Context(), q)
+		wantOK(f, err)
+		for _, r := range page.Runs {
+			if r.Definition != nil || r.State != nil || r.Input != nil || len(r.Trigger) == 0 {
+				f.Fatalf("the listed run is %+v", r)
+			}
+			got = append(got, r.ID)
+		}
+		if q.Page.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		f.Fatalf("the pages have %q, want %q", got, want)
+	}
+	page, err := f.ListRuns(f.Context(), store.RunQuery{Scope: store.RunScope{Owner: runTenant}, WorkflowID: "other", Status: store.RunPending})
+	wantOK(f, err)
+	if len(page.Runs) != 3 {
+		f.Fatalf("%d runs of the other workflow", len(page.Runs))
+	}
+}
+
+func aDueRunIsClaimedOnce(f *fixture) {
+	later, never := f.runOf("later"), f.runOf("never")
+	later.DueAt, never.DueAt = f.now.Add(time.Hour), time.Time{}
+	f.createRuns(f.runOf("now"), later, never)
+	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"now"}) {
+		f.Fatalf("due are %q", ids)
+	}
+	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+		f.Fatalf("claimed again: %q", ids)
+	}
+	ids, runs := f.claimRuns(f.now.Add(time.Hour))
+	if !slices.Equal(ids, []string{"later"}) {
+		f.Fatalf("due an hour later are %q", ids)
+	}
+	wantOK(f, f.SaveRun(f.Context(), runs[0]))
+	if ids, _ := f.claimRuns(f.now.Add(time.Hour)); !slices.Equal(ids, []string{"later"}) {
+		f.Fatalf("due after it was saved are %q", ids)
+	}
+}
+
+func aRunIsDueWhenItsTurnHasEnded(f *fixture) {
+	f.createRuns(f.runOf("r"))
+	r := f.beginRun()
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	r.TurnID = "t"
+	wantOK(f, f.SaveRun(f.Context(), r))
+	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+		f.Fatalf("due while the turn is live: %q", ids)
+	}
+	c := f.claimTurn("t")
+	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+		f.Fatalf("due while the turn runs: %q", ids)
+	}
+	f.finishTurn(c)
+	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"r"}) {
+		f.Fatalf("due after the end of the turn are %q", ids)
+	}
+}
+
+func aRunIsDueWhenItsTurnWaits(f *fixture) {
+	f.createRuns(f.runOf("r"))
+	r := f.beginRun()
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	r.TurnID = "t"
+	wantOK(f, f.SaveRun(f.Context(), r))
+	c := f.claimTurn("t")
+	f.suspendTurn(c, "i")
+	claimed, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 1, TurnID: "t", Now: f.now})
+	wantOK(f, err)
+	if len(claimed) != 1 {
+		f.Fatal("the run is not due although its turn waits")
+	}
+	claimed[0].Status = store.RunWaiting
+	wantOK(f, f.SaveRun(f.Context(), claimed[0]))
+	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+		f.Fatalf("due while both wait: %q", ids)
+	}
+	f.answerTurn("t", "i", `{"action":"resume"}`)
+	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"r"}) {
+		f.Fatalf("due after the answer are %q", ids)
+	}
+}
+
+func aRunOfAnOldVersionIsNotSaved(f *fixture) {
+	f.createRuns(f.runOf("r"))
+	old, err := f.GetRun(f.Context(), allRuns, "acme", "r")
+	wantOK(f, err)
+	f.beginRun()
+	old.Status = store.RunFailed
+	if err := f.SaveRun(f.Context(), old); !errors.As(err, new(*store.StateError)) {
+		f.Fatalf("saving an old version: %v", err)
+	}
+}
+
+func runsAreHeldBackAtTheirLimit(f *fixture) {
+	for _, id := range []string{"a", "b", "c"} {
+		r := f.runOf(id)
+		r.Limit = 1
+		f.createRuns(r)
+	}
+	_, runs := f.claimRuns(f.now)
+	for i, r := range runs {
+		r.Status, r.StartedAt, r.DueAt = store.RunRunning, f.now, time.Time{}
+		err := f.SaveRun(f.Context(), r)
+		if i == 0 && err != nil || i > 0 && !errors.Is(err, store.ErrRunLimit) {
+			f.Fatalf("run %s begins: %v", r.ID, err)
+		}
+	}
+	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
+		f.Fatalf("due while one is under way: %q", ids)
+	}
+	runs[0].Status, runs[0].FinishedAt, runs[0].UpdatedAt = store.RunSucceeded, f.now, f.now
+	wantOK(f, f.SaveRun(f.Context(), runs[0]))
+	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{runs[1].ID}) {
+		f.Fatalf("due after its end are %q", ids)
+	}
+}
+
+func manyBeginNoMoreThanTheLimit(f *fixture) {
+	const all, limit = 12, 3
+	for i := range all {
+		r := f.runOf(fmt.Sprintf("r%d", i))
+		r.Limit = limit
+		f.createRuns(r)
+	}
+	_, runs := f.claimRuns(f.now)
+	var group sync.WaitGroup
+	errs := make([]error, len(runs))
+	for i, r := range runs {
+		group.Go(func() {
+			r.Status, r.StartedAt, r.DueAt = store.RunRunning, f.now, time.Time{}
+			errs[i] = f.SaveRun(f.Context(), r)
+		})
+	}
+	group.Wait()
+	begun := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			begun++
+		case !errors.Is(err, store.ErrRunLimit):
+			f.Errorf("a run begins: %v", err)
+		}
+	}
+	if begun != limit {
+		f.Fatalf("%d runs began at once, want %d", begun, limit)
+	}
+}
+
+func aCanceledRunIsDue(f *fixture) {
+	f.createRuns(f.runOf("r"))
+	r := f.beginRun()
+	_, err := f.CancelRun(f.Context(), allRuns, "acme", "r", "not needed", f.now)
+	wantOK(f, err)
+	ids, runs := f.claimRuns(f.now)
+	if !slices.Equal(ids, []string{"r"}) || runs[0].CancelReason != "not needed" {
+		f.Fatalf("due are %q", ids)
+	}
+	if err := f.SaveRun(f.Context(), r); !errors.As(err, new(*store.StateError)) {
+		f.Fatalf("saving the run as it was before: %v", err)
+	}
+	runs[0].Status, runs[0].FinishedAt = store.RunCanceled, f.now
+	wantOK(f, f.SaveRun(f.Context(), runs[0]))
+	if _, err := f.CancelRun(f.Context(), allRuns, "acme", "r", "again", f.now); !errors.As(err, new(*store.StateError)) {
+		f.Fatalf("canceling a run that has ended: %v", err)
+	}
+	if _, err := f.CancelRun(f.Context(), allRuns, "acme", "x", "", f.now); !errors.Is(err, store.ErrNotFound) {
+		f.Fatalf("canceling a run that is not there: %v", err)
+	}
+}
+
+func liveRunsHaveRevisions(f *fixture) {
+	other := f.runOf("other")
+	other.Revision = "other"
+	f.createRuns(f.runOf("a"), f.runOf("b"), other)
+	got, err := f.RunRevisions(f.Context())
+	wantOK(f, err)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"other", "rev"}) {
+		f.Fatalf("the revisions are %q", got)
+	}
+}
+
+func oldRunsAreDeleted(f *fixture) {
+	f.createRuns(f.runOf("r"))
+	r := f.beginRun()
+	f.createRuns(f.runOf("live"))
+	r.Status, r.FinishedAt = store.RunSucceeded, f.now
+	wantOK(f, f.SaveRun(f.Context(), r))
+	for want, before := range []time.Time{f.now, f.now.Add(time.Second)} {
+		n, err := f.PruneRuns(f.Context(), before, 10)
+		wantOK(f, err)
+		if n != want {
+			f.Fatalf("%d runs were deleted, want %d", n, want)
+		}
+	}
+	_, err := f.GetRun(f.Context(), allRuns, "acme", "live")
+	wantOK(f, err)
+}
+
+func cursorsOnlyMoveOn(f *fixture) {
+	for _, at := range []time.Duration{0, time.Hour, time.Minute} {
+		_, err := f.CreateRuns(f.Context(), nil, []store.ScheduleCursor{{Tenant: "acme", ID: "s", Last: f.now.Add(at)}, {Tenant: "globex", ID: "s", Last: f.now}})
+		wantOK(f, err)
+	}
+	got, err := f.Cursors(f.Context())
+	wantOK(f, err)
+	slices.SortFunc(got, func(a, b store.ScheduleCursor) int { return len(a.Tenant) - len(b.Tenant) })
+	want := []store.ScheduleCursor{{Tenant: "acme", ID: "s", Last: f.now.Add(time.Hour)}, {Tenant: "globex", ID: "s", Last: f.now}}
+	if !reflect.DeepEqual(got, want) {
+		f.Fatalf("the cursors are %v, want %v", got, want)
+	}
+}
+
+func triggersAreKept(f *fixture) {
+	alice, bob := store.Owner{Tenant: "acme", Subject: "alice"}, store.Owner{Tenant: "acme", Subject: "bob"}
+	own := &store.WorkflowTrigger{ID: "own", Kind: "schedule", Owner: alice, Definition: json.RawMessage(`{"id":"own"}`), CreatedAt: f.now, UpdatedAt: f.now}
+	declared := &store.WorkflowTrigger{ID: "declared", Kind: "event", Owner: bob, Declared: true, Paused: true, CreatedAt: f.now, UpdatedAt: f.now}
+	for _, t := range []*store.WorkflowTrigger{own, declared} {
+		wantOK(f, f.SaveTrigger(f.Context(), t, true))
+		if err := f.SaveTrigger(f.Context(), t, true); !errors.As(err, new(*store.ExistsError)) {
+			f.Fatalf("saving a new trigger twice: %v", err)
+		}
+	}
+	own.Paused = true
+	wantOK(f, f.SaveTrigger(f.Context(), own, false))
+	got, err := f.Triggers(f.Context(), store.RunScope{Owner: alice})
+	wantOK(f, err)
+	if !reflect.DeepEqual(got, []*store.WorkflowTrigger{own, declared}) {
+		f.Fatalf("the triggers are %+v and %+v", got[0], got[1])
+	}
+	if got, err := f.Triggers(f.Context(), store.RunScope{Owner: bob}); err != nil || len(got) != 1 {
+		f.Fatalf("another subject sees %v (%v)", got, err)
+	}
+	if got, err := f.Triggers(f.Context(), store.RunScope{Owner: store.Owner{Tenant: "globex", Subject: "alice"}}); err != nil || len(got) > 0 {
+		f.Fatalf("another tenant sees %v (%v)", got, err)
+	}
+	if err := f.DeleteTrigger(f.Context(), store.RunScope{Owner: bob}, "acme", "schedule", "own"); !errors.Is(err, store.ErrNotFound) {
+		f.Fatalf("deleting a foreign trigger: %v", err)
+	}
+	wantOK(f, f.DeleteTrigger(f.Context(), store.RunScope{Owner: alice}, "acme", "schedule", "own"))
+	if err := f.DeleteTrigger(f.Context(), store.RunScope{Owner: alice}, "acme", "schedule", "own"); !errors.Is(err, store.ErrNotFound) {
+		f.Fatalf("deleting it again: %v", err)
+	}
+}

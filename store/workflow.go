@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// RunStatus is the state of a run of a workflow.
+type RunStatus string
+
+// The states of a run. Pending, running and waiting ones are live.
+const (
+	// RunPending is a run that has not begun.
+	RunPending RunStatus = "pending"
+	// RunRunning is one whose steps are under way.
+	RunRunning RunStatus = "running"
+	// RunWaiting is one that waits for a person.
+	RunWaiting RunStatus = "waiting"
+	// RunSucceeded, RunFailed and RunCanceled are runs that have ended.
+	RunSucceeded RunStatus = "succeeded"
+	RunFailed    RunStatus = "failed"
+	RunCanceled  RunStatus = "canceled"
+)
+
+// Live reports whether a run in the state has not ended.
+func (s RunStatus) Live() bool { return s == RunPending || s == RunRunning || s == RunWaiting }
+
+// WorkflowRun is one run of a workflow.
+type WorkflowRun struct {
+	// ID is unique within the tenant of the owner.
+	ID         string
+	WorkflowID string
+	// Owner owns the sessions and turns of the run. A run of everybody in the tenant is
+	// Shared; others are seen by their owner alone.
+	Owner  Owner
+	Shared bool
+	Status RunStatus
+	// Revision is the hash of the revision that its turns begin in.
+	Revision string
+	// Definition is the workflow, Trigger is what began the run, Input its input and
+	// State what its steps have come to, all as JSON. Lists leave out all but Trigger.
+	Definition, Trigger, Input, State json.RawMessage
+	// Message describes the end of the run, or what it waits for.
+	Message string
+	// TurnID is the turn that the run waits for; empty for none.
+	TurnID string
+	// DueAt is when the run is looked at again, whatever becomes of the turn; zero is
+	// never.
+	DueAt time.Time
+	// Limit is how many runs of the workflow may be under way at the same time; 0 is any
+	// number.
+	Limit int
+	// CancelReason is set if somebody asked for the end of the run.
+	CancelReason string
+	// Version is raised by every change.
+	Version int64
+
+	// StartedAt is zero for a run that has not begun, FinishedAt for one that has not
+	// ended.
+	CreatedAt, UpdatedAt, StartedAt, FinishedAt time.Time
+}
+
+// ErrRunLimit reports that a run cannot begin now, because as many of its workflow are
+// under way as may be. It is due again when one of them ends.
+var ErrRunLimit = errors.New("as many runs of the workflow are under way as may be")
+
+// RunScope is which runs, and triggers, a caller sees: those of Owner, and the shared ones
+// of the tenant. With All it sees everything.
+type RunScope struct {
+	Owner Owner
+	All   bool
+}
+
+// Sees reports whether something of an owner is in the scope.
+func (s RunScope) Sees(o Owner, shared bool) bool {
+	return s.All || o.Tenant == s.Owner.Tenant && (shared || o.Subject == s.Owner.Subject)
+}
+
+// ScheduleCursor is how far a schedule has been worked through.
+type ScheduleCursor struct {
+	Tenant, ID string
+	// Last is the latest time whose run was made, or that was skipped.
+	Last time.Time
+}
+
+// WorkflowTrigger is a schedule or an event trigger that a caller made, or the state of
+// one that a configuration declares.
+type WorkflowTrigger struct {
+	// ID is unique among those of the same kind of a tenant.
+	ID string
+	// Kind is schedule or event.
+	Kind  string
+	Owner Owner
+	// Declared is set for one that a configuration declares: only Paused counts.
+	Declared bool
+	Paused   bool
+	// Definition is the workflow, with the one trigger; nil if it is declared.
+	Definition           json.RawMessage
+	CreatedAt, UpdatedAt time.Time
+}
+
+// RunQuery asks for a page of runs, the newest first.
+type RunQuery struct {
+	Scope RunScope
+	// WorkflowID and Status restrict the runs where they are set.
+	WorkflowID string
+	Status     RunStatus
+	Page       Page
+}
+
+// RunPage is a page of runs.
+type RunPage struct {
+	Runs []*WorkflowRun
+	// Next is where the next page begins, or empty if none.
+	Next string
+}
+
+// ClaimRuns asks for runs to be looked at.
+type ClaimRuns struct {
+	// Lease is how long nobody else gets them.
+	Lease time.Duration
+	// TurnID restricts the claim to the run that waits for a turn, and RunID with Tenant
+	// to one run; empty does not.
+	TurnID, Tenant, RunID string
+	Limit                 int
+	Now                   time.Time
+}
+
+// WorkflowRuns is the part of a Store that keeps the runs of workflows.
+type WorkflowRuns interface {
+	// CreateRuns stores new runs, and moves cursors to later times. A run whose id is
+	// taken stays as it is. It returns the ids of the runs that are new.
+	CreateRuns(ctx context.Context, runs []*WorkflowRun, cursors []ScheduleCursor) (created []string, err error)
+	// GetRun returns a run. The error is ErrNotFound for one that the scope does not see.
+	GetRun(ctx context.Context, scope RunScope, tenant, id string) (*WorkflowRun, error)
+	// ListRuns returns a page of runs, the newest first.
+	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
+	// ClaimRuns returns live runs that are due: their time has come, the turn that they
+	// wait for has ended or is gone, or that turn waits for a person and they do not, or
+	// the other way round. Nobody else gets them until the lease ends or they are saved.
+	ClaimRuns(ctx context.Context, c *ClaimRuns) ([]*WorkflowRun, error)
+	// SaveRun replaces a run. Its version must be the one that is stored, and is raised;
+	// otherwise the error is a *StateError, and nothing changes. A pending run that is
+	// to begin is held back with ErrRunLimit when its limit is reached: it is pending,
+	// and due when another one ends. The run that is passed has the new version then.
+	SaveRun(ctx context.Context, r *WorkflowRun) error
+	// CancelRun asks for the end of a live run, which is then due. The error is
+	// ErrNotFound for one that the scope does not see, and a *StateError for one that
+	// has ended.
+	CancelRun(ctx context.Context, scope RunScope, tenant, id, reason string, now time.Time) (*WorkflowRun, error)
+	// RunRevisions returns the hashes of the revisions of live runs, each once.
+	RunRevisions(ctx context.Context) ([]string, error)
+	// PruneRuns deletes runs that ended before a time, up to a limit.
+	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// Cursors returns the cursors of all schedules.
+	Cursors(ctx context.Context) ([]ScheduleCursor, error)
+	// SaveTrigger stores a trigger, in the place of one with the same tenant, kind and
+	// id. With isNew the error is an *ExistsError if there is one.
+	SaveTrigger(ctx context.Context, t *WorkflowTrigger, isNew bool) error
+	// Triggers returns all triggers that the scope sees, the oldest first.
+	Triggers(ctx context.Context, scope RunScope) ([]*WorkflowTrigger, error)
+	// DeleteTrigger deletes a trigger. The error is ErrNotFound for one that the scope
+	// does not see.
+	DeleteTrigger(ctx context.Context, scope RunScope, tenant, kind, id string) error
+}
+
+// CheckText returns ErrText for a run that no store keeps.
+func (r *WorkflowRun) CheckText() error {
+	return checkTexts(r.ID, r.WorkflowID, r.Owner.Tenant, r.Owner.Subject, string(r.Status), r.Revision, r.Message, r.TurnID, r.CancelReason)
+}
+
+// CheckText returns ErrText for a trigger that no store keeps.
+func (t *WorkflowTrigger) CheckText() error {
+	return checkTexts(t.ID, t.Kind, t.Owner.Tenant, t.Owner.Subject)
+}
