@@ -22,6 +22,9 @@ type Ephemeral struct {
 	// revision's tool with the same id, which the caller need not know. The agent's
 	// catalog applies to all of them.
 	Tools []EphemeralTool
+	// Call, if set, is all that the turn does: no model is asked. Of the agent's
+	// record, or the defaults, only what guards counts.
+	Call *SingleCall
 }
 
 // EphemeralTool is a tool under its id.
@@ -40,7 +43,7 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 	if !e.Agent.Local() {
 		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
 	}
-	x, t := indexOf(rev), &template{brought: e.Tools, passing: true}
+	x, t := indexOf(rev), &template{brought: e.Tools, passing: true, call: e.Call}
 	return x.runStages(t, e.Agent, nil).newPlan(x, opts)
 }
 

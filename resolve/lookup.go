@@ -27,6 +27,11 @@ func (t *template) lookupModel() {
 		return
 	}
 	t.decodePipeline()
+	if t.call != nil {
+		t.agent.ContextPolicy = nil
+		t.served = served{executor: t.call, upstream: t.agent.ModelID}
+		return
+	}
 	if t.agent.ModelID != "" { // the record's own validation reports its absence
 		t.served = t.findServed(t.agent.ModelID, t.pathOf("model_id"))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Overrides take the place of an agent's own limits, and of the form of its
@@ -21,11 +22,13 @@ type Overrides struct {
 	// ToolBudgets, when not nil, are all there are.
 	ToolBudgets map[string]spec.ToolBudget `json:"tool_budgets,omitempty"`
 	Output      *spec.OutputSchema         `json:"output_schema,omitempty"`
+	// Tools, when not nil, are all that the turn may call, as far as the agent has them.
+	Tools spec.Names `json:"tools,omitzero"`
 }
 
 // Empty reports whether the agent stays as it is.
 func (o *Overrides) Empty() bool {
-	return o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil
+	return o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil && o.Tools == nil
 }
 
 // applyTo returns the agent as it is for the turn.
@@ -49,6 +52,20 @@ func (o *Overrides) applyTo(agent *spec.Agent) *spec.Agent {
 		a.OutputSchema = o.Output
 	}
 	return &a
+}
+
+// narrowTools returns the tools of a set that the turn may call.
+func (o *Overrides) narrowTools(set *toolset.Set) *toolset.Set {
+	if o.Tools == nil {
+		return set
+	}
+	var list []*toolset.Entry
+	for _, entry := range set.Entries() {
+		if slices.Contains(o.Tools, entry.ID) {
+			list = append(list, entry)
+		}
+	}
+	return toolset.NewSet(list)
 }
 
 // variant is what of a template a turn runs with: the agent, its plugins, and

@@ -76,6 +76,9 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []ex
 		}
 	}
 	add(core.LoopActionsID, core.LoopActions{}, "every local agent has it")
+	if t.call != nil {
+		add(core.SingleCallID, core.SingleCall{Approval: t.call.Approval, Asking: t.call.Asking}, "the turn makes one call")
+	}
 	rounds := "max_rounds " + strconv.Itoa(agent.Rounds())
 	if agent.OnMaxRounds != "" {
 		rounds += ", then " + string(agent.OnMaxRounds)

@@ -98,7 +98,7 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 		plan Plan
 		env  backend.Environment
 	}{Plan{Revision: x.rev, Agent: agent, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.Environment{
-		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
+		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: opts.Overrides.narrowTools(set), Offered: opts.Overrides.narrowTools(t.offered.set()).Declarations(),
 		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,
 	}}

@@ -66,6 +66,8 @@ type template struct {
 	// brought are the tools of an ephemeral agent, and passing is set if the
 	// template is for one turn only.
 	brought []EphemeralTool
+	// call is the one call of an ephemeral agent that asks no model; nil for others.
+	call    *SingleCall
 	passing bool
 
 	// Set by the third stage. The agent sees some tools, and its model is offered
@@ -105,6 +107,9 @@ func (x *index) resolveAgent(id string, trace *Trace) *template {
 func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *template {
 	t.index, t.trace = x, trace
 	t.agent, t.origin = x.set.Defaults.Apply(declared)
+	if t.call != nil {
+		t.agent = onlyGuards(t.agent)
+	}
 	t.validateAgent()
 	t.lookupModel()
 	if !t.agent.Local() {

@@ -16,6 +16,7 @@ const (
 	LoopDetectionID   = Prefix + "loop-detection"
 	ToolBudgetsID     = Prefix + "tool-budgets"
 	KnowledgeCutoffID = Prefix + "knowledge-cutoff"
+	SingleCallID      = Prefix + "single-call"
 )
 
 // noSections describes a plugin that claims no section.

@@ -1,0 +1,116 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// ApprovalAction is the action of interactions that ask whether a call may be made.
+const ApprovalAction = "tool:PermissionConfirm"
+
+// CodeToolFailed is the code of a turn whose only call failed.
+const CodeToolFailed = "tool_failed"
+
+// SingleCall is the plugin of a turn that makes one call: it lets a person approve the
+// call first, where that is asked for, and fails the turn with the call.
+type SingleCall struct {
+	// Approval makes the call wait for a person.
+	Approval bool
+	// Asking names who makes the call, for the person.
+	Asking string
+}
+
+var _ plugins.Plugin = SingleCall{}
+
+// Descriptor describes the plugin.
+func (SingleCall) Descriptor() plugins.Descriptor {
+	return noSections("Makes one call, once a person has approved it where that is asked for.")
+}
+
+// Register adds the gate and the hook.
+func (s SingleCall) Register(r *plugins.Registrar) error {
+	if s.Approval {
+		r.ToolGate(plugins.GateFunc(s.checkApproval))
+	}
+	r.Hook(plugins.StepEnd, failWithCall)
+	return nil
+}
+
+// approvalSchema is the JSON Schema of an answer.
+var approvalSchema = json.RawMessage(`{"type":"object","required":["approved"],"additionalProperties":false,"properties":{` +
+	`"approved":{"type":"boolean","description":"Whether the call may be made."},` +
+	`"scope":{"enum":["once"],"default":"once","description":"What is approved: this call."},` +
+	`"reason":{"type":"string","description":"Why not."}}}`)
+
+// checkApproval lets the call wait until a person has decided about it.
+func (s SingleCall) checkApproval(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
+	_, answer := p.Answered(ApprovalAction)
+	if answer == nil {
+		return s.askApproval(p.Call), nil
+	}
+	var said struct {
+		Approved bool   `json:"approved"`
+		Reason   string `json:"reason"`
+	}
+	if answer.Action == interaction.Resume {
+		if err := json.Unmarshal(answer.Result, &said); err != nil {
+			said.Approved, said.Reason = false, "the answer cannot be read"
+		}
+	}
+	switch {
+	case said.Approved:
+		return plugins.Decision{Kind: plugins.Allow}, nil
+	case said.Reason == "" && answer.Reason == "":
+		return plugins.Decision{Kind: plugins.Block, Reason: "a person refused this call"}, nil
+	case said.Reason == "":
+		said.Reason = answer.Reason
+	}
+	return plugins.Decision{Kind: plugins.Block, Reason: "a person refused this call: " + said.Reason}, nil
+}
+
+// askApproval returns the decision that makes the call wait.
+func (s SingleCall) askApproval(call *model.ToolCall) plugins.Decision {
+	message := fmt.Sprintf("%s wants to call tool %s, which needs your approval.", s.Asking, call.Name)
+	parameters, err := json.Marshal(map[string]any{"agent": s.Asking, "tool": call.Name, "scopes": []string{"once"}})
+	if err != nil {
+		return plugins.Decision{Kind: plugins.Block, Reason: err.Error()}
+	}
+	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Interaction: &interaction.Request{
+		ID: "approve_" + call.ID, Action: ApprovalAction, Message: message, Parameters: parameters,
+		ResponseSchema: approvalSchema, Mode: interaction.ReplayToolCall,
+	}}
+}
+
+// failWithCall fails a turn whose call did not do what it asked.
+func failWithCall(_ context.Context, p *plugins.PhaseContext) error {
+	if result := LastResult(p.Messages); result != nil && result.IsError {
+		p.Stop(event.Termination{Type: event.Failed, Code: CodeToolFailed, Detail: TextOf(result)})
+	}
+	return nil
+}
+
+// LastResult returns the result of a call that a conversation ends with, or nil.
+func LastResult(messages []model.Message) *model.ToolResult {
+	if len(messages) == 0 {
+		return nil
+	}
+	parts := messages[len(messages)-1].Parts
+	for i := range parts {
+		if parts[i].Type == model.PartToolResult {
+			return parts[i].ToolResult
+		}
+	}
+	return nil
+}
+
+// TextOf returns the text of a result.
+func TextOf(result *model.ToolResult) string {
+	m := model.Message{Parts: result.Content}
+	return m.Text()
+}
