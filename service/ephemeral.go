@@ -50,7 +50,7 @@ func (s *Service) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMe
 		return nil, nil, &InvalidError{"ephemeral.tools", err.Error()}
 	}
 	kept, err := s.box.Seal(placeTools(turnID), plain)
-	return &Ephemeral{Agent: e.Agent}, kept, err
+	return &Ephemeral{Agent: e.Agent, Call: e.Call}, kept, err
 }
 
 // openTools returns the tools that a turn brings along.

@@ -69,6 +69,9 @@ type CreateTurn struct {
 	// Ephemeral is an agent that the turn brings along, in place of a declared one;
 	// AgentID is then not used.
 	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
+	// Revision is the hash of the revision that the turn begins in; empty is the one
+	// that is current then.
+	Revision string `json:"revision,omitempty"`
 	// InteractionTimeout and OnTimeout take the place of the service's, for what
 	// the turn waits for.
 	InteractionTimeout time.Duration `json:"interaction_timeout,omitempty"`

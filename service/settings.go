@@ -171,6 +171,8 @@ type Ephemeral struct {
 	// Tools are those that it has besides the revision's, as ServiceSettings.TurnTools
 	// makes them.
 	Tools []EphemeralTool `json:"tools,omitempty"`
+	// Call, if set, is all that the turn does: no model is asked.
+	Call *resolve.SingleCall `json:"call,omitempty"`
 }
 
 // SessionState is what a session has come to.

@@ -131,7 +131,10 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn,
 		Persistence: runtime.Persistence{Checkpoint: keepNothing},
 	}
 	if req.Ephemeral != nil {
-		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent}
+		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent, Call: req.Ephemeral.Call}
+	}
+	if req.Revision != "" && req.Revision != s.settings.Runtime.Revision().Hash() {
+		return overrides, nil // it is checked when the turn begins, in that revision
 	}
 	err = s.settings.Runtime.CheckRequest(ctx, asked)
 	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {

@@ -67,11 +67,11 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	}
 	req.History = slices.Concat(contextMessages(asked.SessionContext), req.History, own[:asked.BeforeCount])
 	order := &work.Order{
-		Request: req, Trace: asked.Trace, Added: len(own) - asked.InputCount,
+		Request: req, Trace: asked.Trace, Revision: asked.Revision, Added: len(own) - asked.InputCount,
 		Patience: cmp.Or(asked.InteractionTimeout, s.settings.InteractionTimeout),
 	}
 	if asked.Ephemeral != nil {
-		req.Ephemeral = &resolve.Ephemeral{Agent: &asked.Ephemeral.Agent}
+		req.Ephemeral = &resolve.Ephemeral{Agent: &asked.Ephemeral.Agent, Call: asked.Ephemeral.Call}
 		order.MakeTools = func(ctx context.Context) (func(), error) { return s.makeTools(ctx, c.Turn.ID, asked, req.Ephemeral) }
 	}
 	if len(c.State) == 0 {

@@ -45,6 +45,9 @@ type Order struct {
 	Request *runtime.Request
 	// Trace is the trace that the turn was asked for in.
 	Trace http.Header
+	// Revision is the hash of the revision that the turn begins in; empty is the current
+	// one.
+	Revision string
 	// Patience is how long the turn waits for a person; 0 is for ever.
 	Patience time.Duration
 	// Added is how many messages of the turn are stored, after its input.

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,7 +146,7 @@ func (e *goneError) Error() string {
 // in the request in which one it ran before.
 func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error) {
 	req, policy := w.order.Request, w.pool.settings.Policy
-	before := w.turn.Revision
+	before := cmp.Or(w.order.Revision, w.turn.Revision)
 	if req.State != nil && req.State.Revision.Hash != "" {
 		before = req.State.Revision.Hash
 	}
