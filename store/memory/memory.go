@@ -33,10 +33,9 @@ type Store struct {
 	messages  map[string][][]byte
 	artifacts map[string]*store.Artifact
 	keys      map[string]*key
-	webhookTable
+	exchangeTable
 	revocationTable
 	revisionTable
-	runTable
 }
 
 // turnTable has the turns.
@@ -46,6 +45,12 @@ type turnTable struct {
 	live map[string]*turn
 	// made counts them, in the order in which they were made.
 	made uint64
+}
+
+// exchangeTable holds what tells others of turns, and the runs of which turns are steps.
+type exchangeTable struct {
+	webhookTable
+	runTable
 }
 
 // webhookTable holds the webhooks.
@@ -99,7 +104,7 @@ func New(s store.Settings) *Store {
 		turnTable: turnTable{turns: make(map[string]*turn), live: make(map[string]*turn)},
 		snapshots: make(map[string]*store.Snapshot), messages: make(map[string][][]byte),
 		artifacts: make(map[string]*store.Artifact), keys: make(map[string]*key),
-		webhookTable: webhookTable{told: make(map[string]*turn)}, runTable: newRunTable(),
+		exchangeTable: exchangeTable{webhookTable{told: make(map[string]*turn)}, newRunTable()},
 	}
 	if m.logger == nil {
 		m.logger = zap.NewNop()

@@ -74,7 +74,7 @@ func (s *Store) ListRuns(ctx context.Context, q store.RunQuery) (store.RunPage, 
 	return page, wrapError("list", "runs", err)
 }
 
-// ClaimRuns returns runs that are due. Nothing is written if there is none.
+// ClaimRuns returns runs that are due. It writes nothing if it finds no run.
 func (s *Store) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
 	if due, err := runDialect.AnyDue(ctx, runSession{s.read}, c); err != nil || !due {
 		return nil, wrapError("look for", "runs", err)
