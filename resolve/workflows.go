@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/agentruntime/agentruntime/workflow"
 )
@@ -195,9 +196,9 @@ func (w *workflowCheck) checkToolCall(path string, s *workflow.Step, earlier []w
 // checkRetry reports that a step is to be tried again although its tool may not be
 // called twice.
 func (w *workflowCheck) checkRetry(path string, s *workflow.Step, entry *toolset.Entry) {
-	if s.Attempts() > 1 && entry.Descriptor.EffectClass() == "once" {
-		w.add(path, diag.New(diag.InvalidValue, "retry", "tool %q is not tried again: what it does must happen once", s.Tool.Name).AtKey().
-			WithHint("set effect: read or effect: idempotent on the tool if its calls may be repeated, or remove retry"))
+	if s.Attempts() > 1 && entry.Descriptor.EffectClass() != tools.Read {
+		w.add(path, diag.New(diag.InvalidValue, "retry", "tool %q is not tried again: a call may have changed something although it failed", s.Tool.Name).AtKey().
+			WithHint("set effect: read on the tool if its calls change nothing, or remove retry"))
 	}
 }
 

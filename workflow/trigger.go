@@ -132,9 +132,6 @@ func (s *Schedule) Validate() diag.List {
 	return append(list, check.OneOf("missed", string(s.Missed), string(MissedSkip), string(MissedLatest), string(MissedAll))...)
 }
 
-// Times returns when the schedule is due.
-func (s *Schedule) Times() (*cron.Times, error) { return cron.Parse(s.Cron, s.TimeZone) }
-
 // idsOnce are the ids of a list, which differ from each other. At most one is empty.
 type idsOnce map[string]string
 
