@@ -30,6 +30,9 @@ type Caller struct {
 // the runtime itself. What it makes belongs to nobody else.
 func Operator() Caller { return Caller{Tenant: "operator", Subject: "operator", operator: true} }
 
+// IsOperator reports whether the caller sees everything.
+func (c Caller) IsOperator() bool { return c.operator }
+
 // HasScope reports whether the caller has a scope. Everybody has the empty one; those of
 // the configuration have to be named.
 func (c Caller) HasScope(scope string) bool {

@@ -57,7 +57,7 @@ func New(s Settings) *Service {
 		},
 	})
 	v.pool = work.NewPool(work.Settings{
-		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{v.hub, s.Bell}, Read: v.readOrder,
+		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{v.hub, s.Bell, s.OnChange}, Read: v.readOrder,
 		End: func(ctx context.Context, turnID string, why event.Termination) error {
 			_, err := v.endTurn(ctx, Operator(), turnID, why)
 			return err

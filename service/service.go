@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/follow"
@@ -52,9 +53,10 @@ func (s *Service) now() time.Time { return s.settings.Clock().UTC().Truncate(tim
 // announceTurn tells everybody who follows a turn, here and elsewhere, that something
 // happened to it.
 func (s *Service) announceTurn(turnID string) {
-	f := feed{s.hub, s.settings.Bell}
+	f := feed{s.hub, s.settings.Bell, s.settings.OnChange}
 	f.Look(turnID)
 	f.Ring(turnID)
+	f.tellChange(turnID)
 }
 
 // logError logs an error, unless the service is being closed.
@@ -68,6 +70,22 @@ func (s *Service) logError(ctx context.Context, text string, err error, fields .
 type feed struct {
 	*follow.Hub
 	bell dispatch.Bell
+	// changed is told of turns that ended, or wait; nil for nobody.
+	changed func(turnID string)
+}
+
+// Publish passes on events that were committed.
+func (f feed) Publish(turnID string, records []event.Record) {
+	f.Hub.Publish(turnID, records)
+	if last := &records[len(records)-1]; last.Terminal() || last.Type == event.TypeInteractionRequest {
+		f.tellChange(turnID)
+	}
+}
+
+func (f feed) tellChange(turnID string) {
+	if f.changed != nil {
+		f.changed(turnID)
+	}
 }
 
 // Ring tells everybody who follows a turn in another process that something happened

@@ -71,6 +71,9 @@ type Settings struct {
 	EventTransform EventTransform
 	// OnRing is told what was rung for, as dispatch.Bell tells it; nil for nobody.
 	OnRing func(ids []string)
+	// OnChange is told of turns that ended, or wait, as far as this process had a part in
+	// that. It must not block; nil for nobody.
+	OnChange func(turnID string)
 	// Logger receives the service's log; nil drops it.
 	Logger *zap.Logger
 	// Clock tells the time; nil is time.Now. NewID makes ids; nil makes UUIDs of

@@ -39,6 +39,7 @@ func (s SingleCall) Register(r *plugins.Registrar) error {
 		r.ToolGate(plugins.GateFunc(s.checkApproval))
 	}
 	r.Hook(plugins.StepEnd, failWithCall)
+	r.Hook(plugins.AfterInference, failWithCall) // of a call that was refused
 	return nil
 }
 
@@ -89,8 +90,18 @@ func (s SingleCall) askApproval(call *model.ToolCall) plugins.Decision {
 
 // failWithCall fails a turn whose call did not do what it asked.
 func failWithCall(_ context.Context, p *plugins.PhaseContext) error {
-	if result := LastResult(p.Messages); result != nil && result.IsError {
+	if result := findResult(p.Messages); result != nil && result.IsError {
 		p.Stop(event.Termination{Type: event.Failed, Code: CodeToolFailed, Detail: TextOf(result)})
+	}
+	return nil
+}
+
+// findResult returns the result of the one call, or nil.
+func findResult(messages []model.Message) *model.ToolResult {
+	for i := len(messages) - 1; i >= max(0, len(messages)-2); i-- {
+		if result := LastResult(messages[:i+1]); result != nil {
+			return result
+		}
 	}
 	return nil
 }
