@@ -1,0 +1,115 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/workflow"
+)
+
+// The kinds of triggers in the store.
+const (
+	kindSchedule = "schedule"
+	kindEvent    = "event"
+)
+
+// definition is what starts a workflow: one of its schedules or triggers, under its id.
+type definition struct {
+	id       string
+	flow     *workflow.Workflow
+	owner    store.Owner
+	declared bool
+	paused   bool
+	// revision is the one that its runs begin in.
+	revision             string
+	createdAt, updatedAt time.Time
+}
+
+// eventTrigger is an event trigger of a workflow, as it is now.
+type eventTrigger struct {
+	definition
+	trigger *workflow.EventTrigger
+}
+
+// starts are all schedules and event triggers.
+type starts struct {
+	schedules []scheduled
+	triggers  []eventTrigger
+}
+
+// schedules returns all schedules.
+func (e *Engine) schedules(ctx context.Context) ([]scheduled, error) {
+	all, err := e.listStarts(ctx, store.RunScope{All: true})
+	return all.schedules, err
+}
+
+// listStarts returns the schedules and triggers that a scope sees: those that are
+// declared, with what the store knows of them, and then those that callers made.
+func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (all starts, err error) {
+	stored, err := e.settings.Store.Triggers(ctx, scope)
+	if err != nil {
+		return all, err
+	}
+	declared, revision := e.settings.Source.Workflows()
+	states := make(map[string]*store.WorkflowTrigger)
+	for _, t := range stored {
+		if t.Declared {
+			states[t.Owner.Tenant+"\x00"+t.Kind+"\x00"+t.ID] = t
+		}
+	}
+	for _, w := range declared {
+		tenant, subject := w.Owner()
+		owner := store.Owner{Tenant: tenant, Subject: subject}
+		if !scope.Sees(owner, true) {
+			continue
+		}
+		base := definition{flow: w, owner: owner, declared: true, revision: revision}
+		if err := all.addWorkflow(base, func(d *definition, kind string, paused bool) {
+			d.paused = paused
+			if state := states[tenant+"\x00"+kind+"\x00"+d.id]; state != nil {
+				d.paused, d.createdAt, d.updatedAt = state.Paused, state.CreatedAt, state.UpdatedAt
+			}
+		}); err != nil {
+			return all, err
+		}
+	}
+	for _, t := range stored {
+		if t.Declared {
+			continue
+		}
+		w := new(workflow.Workflow)
+		if err := json.Unmarshal(t.Definition, w); err != nil {
+			return all, fmt.Errorf("read %s %s: %w", t.Kind, t.ID, err)
+		}
+		base := definition{flow: w, owner: t.Owner, revision: revision, createdAt: t.CreatedAt, updatedAt: t.UpdatedAt}
+		if err := all.addWorkflow(base, func(d *definition, _ string, _ bool) { d.paused = t.Paused }); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// addWorkflow adds what starts a workflow. fill completes each, which the workflow itself
+// pauses or not.
+func (all *starts) addWorkflow(base definition, fill func(d *definition, kind string, paused bool)) error {
+	for i := range base.flow.Schedules {
+		s := scheduled{definition: base, schedule: &base.flow.Schedules[i]}
+		times, err := s.schedule.Times()
+		if err != nil {
+			return fmt.Errorf("schedule %s: %w", base.flow.ScheduleID(s.schedule), err)
+		}
+		s.id, s.times = base.flow.ScheduleID(s.schedule), times
+		fill(&s.definition, kindSchedule, s.schedule.Paused)
+		all.schedules = append(all.schedules, s)
+	}
+	for i := range base.flow.Events {
+		t := eventTrigger{definition: base, trigger: &base.flow.Events[i]}
+		t.id = base.flow.TriggerID(t.trigger)
+		fill(&t.definition, kindEvent, t.trigger.Paused)
+		all.triggers = append(all.triggers, t)
+	}
+	return nil
+}

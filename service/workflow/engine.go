@@ -1,0 +1,234 @@
+// Package workflow runs workflows: schedules and events make runs, which are rows in the
+// store, and each step of a run is a turn of the service. What a process does for a run
+// is short, can be repeated, and is decided by the version of its row: a process that
+// dies loses nothing, and several may work on the same store.
+package workflow
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/workflow"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+)
+
+const (
+	// lookInterval is how often runs are looked for that are due, besides those that
+	// this process hears of.
+	lookInterval = time.Second
+	// claimLease is how long nobody else looks at a run that was claimed.
+	claimLease = 30 * time.Second
+	// claimBatch is how many runs are claimed at once, and workers how many of them are
+	// looked at at the same time.
+	claimBatch = 256
+	workers    = 16
+	// stuckPause is when a run is looked at again that could not be advanced.
+	stuckPause = 5 * time.Second
+	// pruneInterval is how often old runs are deleted.
+	pruneInterval = time.Hour
+	// minRetention is how long runs are kept at least: events are told apart by them.
+	minRetention = 24 * time.Hour
+)
+
+// Store is what an Engine uses of a store.
+type Store interface {
+	store.WorkflowRuns
+	Journal(ctx context.Context, turnID string) ([]store.JournalRow, error)
+}
+
+// Source has the workflows that are declared, and names the revision that they belong to.
+type Source interface {
+	Workflows() (list []*workflow.Workflow, revision string)
+	// Check returns what is wrong with a workflow that somebody made, as an error.
+	Check(w *workflow.Workflow) error
+	// Repeatable reports whether calls of a tool may be made again.
+	Repeatable(tool string) bool
+}
+
+// Settings is what an Engine is made of. Store, Turns and Source are required.
+type Settings struct {
+	Store  Store
+	Turns  *service.Service
+	Source Source
+	// Retention is how long runs are kept after their end, a day at least; 0 is for
+	// ever.
+	Retention time.Duration
+	// Clock tells the time; nil is time.Now.
+	Clock func() time.Time
+	// MeterProvider takes what is measured; nil for none.
+	MeterProvider metric.MeterProvider
+	// Logger receives the log; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Engine runs workflows. It is safe for concurrent use.
+type Engine struct {
+	settings Settings
+	meter    *meter
+	// news is signaled when a run may be due, and changed when schedules changed.
+	news, changed chan struct{}
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+}
+
+// New returns an engine. It does nothing before Start.
+func New(s Settings) (*Engine, error) {
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	m, err := newMeter(s.MeterProvider)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{settings: s, meter: m, news: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// Start begins to make runs and to work on them.
+func (e *Engine) Start() {
+	e.tasks.Go(e.runClock)
+	e.tasks.Go(e.runDue)
+	if e.settings.Retention > 0 {
+		e.tasks.Go(e.prunePeriodically)
+	}
+}
+
+// Close makes no more runs, and waits for what is under way. It may be called more than
+// once.
+func (e *Engine) Close() {
+	e.cancel()
+	e.tasks.Wait()
+}
+
+// TurnChanged reports that a turn ended, or waits. It does not block.
+func (e *Engine) TurnChanged(turnID string) {
+	if isStepTurn(turnID) {
+		signal(e.news)
+	}
+}
+
+// signal leaves a note in a channel, unless there is one.
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// now returns the time as the store keeps it.
+func (e *Engine) now() time.Time { return e.settings.Clock().UTC().Truncate(time.Microsecond) }
+
+// runDue advances the runs that are due, until the engine is closed.
+func (e *Engine) runDue() {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		for e.advanceDue(e.ctx) == claimBatch {
+		}
+		select {
+		case <-e.news:
+		case <-ticker.C:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// advanceDue advances runs that are due, and returns how many there were.
+func (e *Engine) advanceDue(ctx context.Context) int {
+	runs, err := e.settings.Store.ClaimRuns(ctx, &store.ClaimRuns{Lease: claimLease, Limit: claimBatch, Now: e.now()})
+	if err != nil {
+		e.logError("looking for due runs failed", err)
+		return 0
+	}
+	next := make(chan *store.WorkflowRun)
+	var group sync.WaitGroup
+	for range min(workers, len(runs)) {
+		group.Go(func() {
+			for r := range next {
+				e.advanceRun(ctx, r)
+			}
+		})
+	}
+	for _, r := range runs {
+		next <- r
+	}
+	close(next)
+	group.Wait()
+	return len(runs)
+}
+
+// advanceRun advances a run as far as it goes. One that cannot be advanced is looked at
+// again later.
+func (e *Engine) advanceRun(ctx context.Context, r *store.WorkflowRun) {
+	err := e.tryAdvance(ctx, r)
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*store.StateError)) {
+		return // saved, or changed by somebody else, who then has it looked at
+	}
+	e.logError("advancing run failed; will retry", err, zap.String("workflow", r.WorkflowID), zap.String("run", r.ID))
+	known, err := e.settings.Store.GetRun(ctx, store.RunScope{All: true}, r.Owner.Tenant, r.ID)
+	if err != nil || !known.Status.Live() {
+		return // its lease ends
+	}
+	known.DueAt = e.now().Add(stuckPause)
+	if err := e.settings.Store.SaveRun(ctx, known); err != nil && !errors.As(err, new(*store.StateError)) {
+		e.logError("releasing run failed; its lease will expire", err, zap.String("run", r.ID))
+	}
+}
+
+func (e *Engine) tryAdvance(ctx context.Context, r *store.WorkflowRun) (err error) {
+	defer panics.Recover(&err)
+	a, err := e.newActivation(r)
+	if err != nil {
+		return e.failUnreadable(ctx, r, err)
+	}
+	return a.advance(ctx)
+}
+
+// failUnreadable ends a run of which a part cannot be read.
+func (e *Engine) failUnreadable(ctx context.Context, r *store.WorkflowRun, why error) error {
+	now := e.now()
+	r.Status, r.Message, r.TurnID, r.DueAt, r.UpdatedAt, r.FinishedAt = store.RunFailed, why.Error(), "", time.Time{}, now, now
+	return e.settings.Store.SaveRun(ctx, r)
+}
+
+// prunePeriodically deletes old runs until the engine is closed.
+func (e *Engine) prunePeriodically() {
+	ticker := time.NewTicker(pruneInterval)
+	defer ticker.Stop()
+	for {
+		n, err := e.settings.Store.PruneRuns(e.ctx, e.now().Add(-max(e.settings.Retention, minRetention)), store.MaxPage)
+		if err != nil {
+			e.logError("deleting old runs failed", err)
+		}
+		if n == store.MaxPage {
+			continue
+		}
+		select {
+		case <-ticker.C:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// logError logs an error, unless the engine is being closed.
+func (e *Engine) logError(text string, err error, fields ...zap.Field) {
+	if e.ctx.Err() == nil {
+		e.settings.Logger.Error(text, append(fields, zap.Error(err))...)
+	}
+}

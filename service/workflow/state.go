@@ -1,0 +1,106 @@
+package workflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// StepStatus is the state of a step.
+type StepStatus string
+
+// The states of a step.
+const (
+	StepPending   StepStatus = "pending"
+	StepRunning   StepStatus = "running"
+	StepWaiting   StepStatus = "waiting"
+	StepSucceeded StepStatus = "succeeded"
+	StepFailed    StepStatus = "failed"
+	StepSkipped   StepStatus = "skipped"
+	StepCanceled  StepStatus = "canceled"
+)
+
+// StepState is what a step of a run has come to.
+type StepState struct {
+	ID     string     `json:"id"`
+	Status StepStatus `json:"status"`
+	// Attempt counts the tries, from 1.
+	Attempt int `json:"attempt,omitempty"`
+	// SessionID and TurnID are those of the latest try.
+	SessionID string `json:"session_id,omitempty"`
+	TurnID    string `json:"turn_id,omitempty"`
+	// Input is what the step was given: the arguments of a call, or the prompt of a turn.
+	Input json.RawMessage `json:"input,omitempty"`
+	// Output is what it came to, and Error why it failed, or was skipped.
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  string          `json:"error,omitempty"`
+	// Usage and Cost are those of all tries.
+	Usage event.Usage `json:"usage,omitzero"`
+	Cost  *event.Cost `json:"cost,omitempty"`
+
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+	// TimedFrom is when the time of the try began: its start, or when it went on after a
+	// person had answered.
+	TimedFrom time.Time `json:"timed_from,omitzero"`
+	// RetryAt is when the next try begins.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+}
+
+// State is what a run has come to.
+type State struct {
+	// At is the position of the step that is under way, or comes next.
+	At    int         `json:"at"`
+	Steps []StepState `json:"steps"`
+	// Trace is the trace that the turns of the run belong to.
+	Trace http.Header `json:"trace,omitempty"`
+}
+
+// TriggerKind is how a run began.
+type TriggerKind string
+
+// The kinds.
+const (
+	BySchedule TriggerKind = "schedule"
+	ByEvent    TriggerKind = "event"
+	ByWebhook  TriggerKind = "webhook"
+)
+
+// Trigger is what began a run.
+type Trigger struct {
+	Kind TriggerKind `json:"kind"`
+	// ID is that of the schedule, the event trigger or the webhook.
+	ID string `json:"id"`
+	// ScheduledFor is the due time of a schedule.
+	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
+	Event        *Event    `json:"event,omitempty"`
+}
+
+// signal returns what references to the signal stand for.
+func (t *Trigger) signal() any {
+	if t.Event != nil {
+		return t.Event
+	}
+	return map[string]any{"type": "schedule", "id": t.ID, "scheduled_for": t.ScheduledFor.UTC().Format(time.RFC3339)}
+}
+
+// stepTurn begins the ids of the turns and sessions of steps.
+const stepTurn = "wf_"
+
+func isStepTurn(id string) bool { return strings.HasPrefix(id, stepTurn) }
+
+// stepID returns the id of what belongs to a step: the same whenever it is asked for.
+func stepID(parts ...any) string {
+	h := sha256.New()
+	for _, part := range parts {
+		text := fmt.Sprint(part)
+		fmt.Fprintf(h, "%d:%s,", len(text), text)
+	}
+	return stepTurn + hex.EncodeToString(h.Sum(nil)[:16])
+}

@@ -1,0 +1,18 @@
+package workflow
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/telemetry"
+)
+
+// startTrace begins the trace that the turns of the run belong to.
+func (a *activation) startTrace(ctx context.Context) http.Header {
+	if rt := a.settings.Turns.Runtime(); rt != nil {
+		ctx = rt.Telemetry().WorkflowRun(ctx, a.run.WorkflowID, a.run.ID, string(a.trigger.Kind))
+	}
+	header := make(http.Header)
+	telemetry.Inject(ctx, header)
+	return header
+}
