@@ -1,0 +1,375 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/workflow"
+)
+
+// What callers may see and change is decided here, for all surfaces: of their tenant what
+// is declared, and what they made themselves. One that may not use all agents sees the
+// workflows whose agents it may all use. The rest looks as if it did not exist.
+
+// NotFoundError reports that something does not exist, or that the caller may not see it.
+type NotFoundError struct {
+	// Kind is schedule, trigger or run.
+	Kind, ID string
+}
+
+// Error names what was asked for.
+func (e *NotFoundError) Error() string { return fmt.Sprintf("workflow %s %q not found", e.Kind, e.ID) }
+
+// DeclaredError reports that something cannot be changed, because the configuration
+// declares it.
+type DeclaredError struct{ Kind, ID string }
+
+// Error describes what to do about it.
+func (e *DeclaredError) Error() string {
+	return fmt.Sprintf("workflow %s %q is declared in the configuration: change it there, or pause it", e.Kind, e.ID)
+}
+
+// Start is a schedule or an event trigger as callers see it. Exactly one of Schedule and
+// Event is set.
+type Start struct {
+	ID       string
+	Workflow *workflow.Workflow
+	Schedule *workflow.Schedule
+	Event    *workflow.EventTrigger
+	Paused   bool
+	Declared bool
+	// NextRunAt is when a schedule is due next; zero for a paused one.
+	NextRunAt            time.Time
+	CreatedAt, UpdatedAt time.Time
+}
+
+// Run is a run as callers see it.
+type Run struct {
+	store.WorkflowRun
+	Trigger Trigger
+	// Steps are what they have come to; lists leave them out.
+	Steps []StepState
+}
+
+// runScope returns which runs a caller sees.
+func runScope(caller service.Caller) (store.RunScope, error) {
+	if caller.IsOperator() {
+		return store.RunScope{All: true}, nil
+	}
+	if caller.Tenant == "" || caller.Subject == "" {
+		return store.RunScope{}, service.ErrNoCaller
+	}
+	return store.RunScope{Owner: store.Owner{Tenant: caller.Tenant, Subject: caller.Subject}}, nil
+}
+
+// mayUse reports whether a caller may use all agents of a workflow.
+func mayUse(caller service.Caller, w *workflow.Workflow) bool {
+	steps := w.AllSteps()
+	return !slices.ContainsFunc(steps, func(s workflow.Step) bool { return s.Agent != nil && !caller.Agents.Has(s.Agent.Agent) })
+}
+
+// visible returns what starts workflows, as far as the caller sees it.
+func (e *Engine) visible(ctx context.Context, caller service.Caller) (all starts, err error) {
+	scope, err := runScope(caller)
+	if err == nil {
+		all, err = e.listStarts(ctx, scope)
+	}
+	all.schedules = slices.DeleteFunc(all.schedules, func(s scheduled) bool { return !mayUse(caller, s.flow) })
+	all.triggers = slices.DeleteFunc(all.triggers, func(t eventTrigger) bool { return !mayUse(caller, t.flow) })
+	return all, err
+}
+
+// view returns a schedule as callers see it.
+func (s *scheduled) view(now time.Time) *Start {
+	v := &Start{ID: s.id, Workflow: s.flow, Schedule: s.schedule, Paused: s.paused, Declared: s.declared, CreatedAt: s.createdAt, UpdatedAt: s.updatedAt}
+	if !s.paused {
+		v.NextRunAt = s.times.Next(now).UTC()
+	}
+	return v
+}
+
+// view returns a trigger as callers see it.
+func (t *eventTrigger) view() *Start {
+	return &Start{ID: t.id, Workflow: t.flow, Event: t.trigger, Paused: t.paused, Declared: t.declared, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt}
+}
+
+// Schedules returns the schedules that the caller sees.
+func (e *Engine) Schedules(ctx context.Context, caller service.Caller) ([]*Start, error) {
+	all, err := e.visible(ctx, caller)
+	list := make([]*Start, len(all.schedules))
+	for i := range all.schedules {
+		list[i] = all.schedules[i].view(e.now())
+	}
+	return list, err
+}
+
+// Triggers returns the event triggers that the caller sees.
+func (e *Engine) Triggers(ctx context.Context, caller service.Caller) ([]*Start, error) {
+	all, err := e.visible(ctx, caller)
+	list := make([]*Start, len(all.triggers))
+	for i := range all.triggers {
+		list[i] = all.triggers[i].view()
+	}
+	return list, err
+}
+
+// Start returns the schedule or event trigger with an id. The error is a *NotFoundError.
+func (e *Engine) startOf(ctx context.Context, caller service.Caller, kind, id string) (*Start, error) {
+	list, err := e.Schedules(ctx, caller)
+	if kind == kindEvent {
+		list, err = e.Triggers(ctx, caller)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.ID == id {
+			return s, nil
+		}
+	}
+	return nil, notFound(kind, id)
+}
+
+func notFound(kind, id string) error {
+	if kind == kindEvent {
+		kind = "trigger"
+	}
+	return &NotFoundError{kind, id}
+}
+
+// Schedule returns a schedule. The error is a *NotFoundError.
+func (e *Engine) Schedule(ctx context.Context, caller service.Caller, id string) (*Start, error) {
+	return e.startOf(ctx, caller, kindSchedule, id)
+}
+
+// EventTrigger returns an event trigger. The error is a *NotFoundError.
+func (e *Engine) EventTrigger(ctx context.Context, caller service.Caller, id string) (*Start, error) {
+	return e.startOf(ctx, caller, kindEvent, id)
+}
+
+// Save stores a workflow with one schedule or one event trigger that a caller makes, or
+// replaces, under an id; its runs are the caller's. The errors are a diagnostic of what is
+// wrong with it, a *NotFoundError, a *DeclaredError and a *store.ExistsError.
+func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *workflow.Workflow, paused, isNew bool) (*Start, error) {
+	kind := kindSchedule
+	if len(w.Schedules) == 0 {
+		kind = kindEvent
+	}
+	if found := spec.CheckID("id", kind, id); len(found) > 0 {
+		return nil, &service.InvalidError{Field: "id", Problem: found[0].Message}
+	}
+	w.ID, w.Tenant, w.Subject = id, caller.Tenant, caller.Subject
+	if err := e.settings.Source.Check(w); err != nil {
+		return nil, err
+	}
+	if !mayUse(caller, w) {
+		return nil, &service.InvalidError{Field: "target", Problem: "it names an agent that does not exist"}
+	}
+	now := e.now()
+	t := &store.WorkflowTrigger{ID: id, Kind: kind, Owner: store.Owner{Tenant: caller.Tenant, Subject: caller.Subject}, Paused: paused, CreatedAt: now, UpdatedAt: now}
+	if known, err := e.startOf(ctx, caller, kind, id); err == nil {
+		if known.Declared {
+			return nil, &DeclaredError{kind, id}
+		}
+		t.CreatedAt = known.CreatedAt
+	} else if !isNew {
+		return nil, err
+	}
+	if err := e.checkUntaken(kind, id, caller.Tenant); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.Definition, err = json.Marshal(w); err != nil {
+		return nil, err
+	}
+	if err := e.settings.Store.SaveTrigger(ctx, t, isNew); err != nil {
+		return nil, err
+	}
+	signal(e.changed)
+	return e.startOf(ctx, caller, kind, id)
+}
+
+// checkUntaken reports an id that something declared has in the tenant.
+func (e *Engine) checkUntaken(kind, id, tenant string) error {
+	declared, _ := e.settings.Source.Workflows()
+	for _, w := range declared {
+		if of, _ := w.Owner(); of != tenant {
+			continue
+		}
+		taken := kind == kindSchedule && slices.ContainsFunc(w.Schedules, func(s workflow.Schedule) bool { return w.ScheduleID(&s) == id }) ||
+			kind == kindEvent && slices.ContainsFunc(w.Events, func(t workflow.EventTrigger) bool { return w.TriggerID(&t) == id })
+		if taken {
+			return &store.ExistsError{Kind: kind, ID: id}
+		}
+	}
+	return nil
+}
+
+// Delete deletes a schedule, or an event trigger, that the caller made.
+func (e *Engine) Delete(ctx context.Context, caller service.Caller, schedule bool, id string) error {
+	kind := kindOf(schedule)
+	s, err := e.startOf(ctx, caller, kind, id)
+	if err != nil {
+		return err
+	}
+	if s.Declared {
+		return &DeclaredError{kind, id}
+	}
+	scope, err := runScope(caller)
+	if err != nil {
+		return err
+	}
+	err = e.settings.Store.DeleteTrigger(ctx, scope, s.Workflow.Tenant, kind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = notFound(kind, id)
+	}
+	signal(e.changed)
+	return err
+}
+
+func kindOf(schedule bool) string {
+	if schedule {
+		return kindSchedule
+	}
+	return kindEvent
+}
+
+// Pause pauses or resumes a schedule, or an event trigger. What comes while it is paused
+// begins no run, also later.
+func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool, id string, paused bool) (*Start, error) {
+	kind := kindOf(schedule)
+	s, err := e.startOf(ctx, caller, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	tenant, subject := s.Workflow.Owner()
+	t := &store.WorkflowTrigger{
+		ID: id, Kind: kind, Owner: store.Owner{Tenant: tenant, Subject: subject}, Declared: s.Declared, Paused: paused, CreatedAt: s.CreatedAt, UpdatedAt: e.now(),
+	}
+	if !s.Declared {
+		if t.Definition, err = json.Marshal(s.Workflow); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.settings.Store.SaveTrigger(ctx, t, false); err != nil {
+		return nil, err
+	}
+	signal(e.changed)
+	return e.startOf(ctx, caller, kind, id)
+}
+
+// ListRuns returns a page of the runs that the caller sees, the newest first. The scope of the
+// query is set by the caller.
+func (e *Engine) ListRuns(ctx context.Context, caller service.Caller, q store.RunQuery) (list []*Run, next string, err error) {
+	if q.Scope, err = runScope(caller); err != nil {
+		return nil, "", err
+	}
+	page, err := e.settings.Store.ListRuns(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, r := range page.Runs {
+		if caller.Agents != nil {
+			whole, err := e.settings.Store.GetRun(ctx, q.Scope, r.Owner.Tenant, r.ID)
+			if err != nil || !runIsVisible(caller, whole) {
+				continue
+			}
+		}
+		v := &Run{WorkflowRun: *r}
+		if err := json.Unmarshal(r.Trigger, &v.Trigger); err != nil {
+			return nil, "", err
+		}
+		list = append(list, v)
+	}
+	return list, page.Next, nil
+}
+
+// runIsVisible reports whether a caller may use all agents of a run.
+func runIsVisible(caller service.Caller, r *store.WorkflowRun) bool {
+	if caller.Agents == nil {
+		return true
+	}
+	w := new(workflow.Workflow)
+	return json.Unmarshal(r.Definition, w) == nil && mayUse(caller, w)
+}
+
+// readRun returns a run that the caller sees.
+func (e *Engine) readRun(ctx context.Context, caller service.Caller, id string) (*store.WorkflowRun, store.RunScope, error) {
+	scope, err := runScope(caller)
+	if err != nil {
+		return nil, scope, err
+	}
+	tenant := scope.Owner.Tenant
+	if scope.All {
+		tenant = workflow.DefaultTenant
+	}
+	r, err := e.settings.Store.GetRun(ctx, scope, tenant, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !runIsVisible(caller, r) {
+		err = &NotFoundError{"run", id}
+	}
+	return r, scope, err
+}
+
+// GetRun returns a run with its steps. The error is a *NotFoundError.
+func (e *Engine) GetRun(ctx context.Context, caller service.Caller, id string) (*Run, error) {
+	r, _, err := e.readRun(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	a, err := e.newActivation(r)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{WorkflowRun: *r, Trigger: a.trigger, Steps: a.state.Steps}, nil
+}
+
+// Cancel asks for the end of a run. The errors are a *NotFoundError, and a
+// *store.StateError for a run that has ended.
+func (e *Engine) Cancel(ctx context.Context, caller service.Caller, id, reason string) (*Run, error) {
+	r, scope, err := e.readRun(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	if reason == "" {
+		reason = "canceled"
+	}
+	if _, err := e.settings.Store.CancelRun(ctx, scope, r.Owner.Tenant, id, reason, e.now()); err != nil {
+		return nil, err
+	}
+	signal(e.news)
+	return e.GetRun(ctx, caller, id)
+}
+
+// Interactions returns what a run waits for.
+func (e *Engine) Interactions(ctx context.Context, caller service.Caller, id string) ([]*service.Interaction, error) {
+	r, _, err := e.readRun(ctx, caller, id)
+	if err != nil || r.TurnID == "" {
+		return nil, err
+	}
+	return e.settings.Turns.ListInteractions(ctx, ownerOf(r), store.InteractionQuery{TurnID: r.TurnID, State: store.InteractionPending})
+}
+
+// Answer answers what a run waits for.
+func (e *Engine) Answer(ctx context.Context, caller service.Caller, id string, answer interaction.Answer) (*service.Interaction, error) {
+	r, _, err := e.readRun(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.TurnID == "" {
+		return nil, &store.StateError{Kind: "run", ID: id, State: string(r.Status), Want: "answered"}
+	}
+	return e.settings.Turns.AnswerInteraction(ctx, ownerOf(r), r.TurnID, answer)
+}
+
+// ownerOf returns whose turns a run makes.
+func ownerOf(r *store.WorkflowRun) service.Caller {
+	return service.Caller{Tenant: r.Owner.Tenant, Subject: r.Owner.Subject}
+}
