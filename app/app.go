@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/schedule"
+	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"go.opentelemetry.io/otel/metric"
@@ -66,6 +67,8 @@ type App struct {
 	fleet *fleet.Fleet
 	// schedules make turns when they are due; nil until Start.
 	schedules *schedule.Runner
+	// workflows runs workflows; nil until Start.
+	workflows *workflow.Engine
 	// server answers requests; nil answers none.
 	server *server.Server
 	// accepted is what the server asks about credentials, and credentials those that
@@ -92,6 +95,9 @@ func (a *App) Runtime() *runtime.AgentRuntime { return a.runtime }
 
 // Service returns what keeps turns and works on them; nil before Start.
 func (a *App) Service() *service.Service { return a.service }
+
+// Workflows returns what runs workflows; nil before Start.
+func (a *App) Workflows() *workflow.Engine { return a.workflows }
 
 // Server returns what answers requests; nil where nothing does, and before Listen.
 func (a *App) Server() *server.Server { return a.server }
@@ -147,7 +153,14 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if settings.Webhooks, err = a.newSenders(); err != nil {
 		return err
 	}
+	settings.OnChange = func(turnID string) { a.workflows.TurnChanged(turnID) }
 	a.service = service.New(settings)
+	if a.workflows, err = workflow.New(workflow.Settings{
+		Store: engine.Store, Turns: a.service, Source: workflow.Published{Runtime: rt}, Retention: s.File.Store.Retention.Sessions.Std(),
+		MeterProvider: s.MeterProvider, Logger: s.Logger.Named("workflow"),
+	}); err != nil {
+		return err
+	}
 	if err := a.mountSurfaces(ctx); err != nil {
 		return err
 	}
@@ -158,6 +171,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 		return err
 	}
 	a.schedules.Start()
+	a.workflows.Start()
 	if a.server != nil {
 		a.server.EndStartup()
 	}
@@ -215,6 +229,9 @@ func (a *App) drainRuns(ctx context.Context) error {
 		}
 		if a.schedules != nil {
 			a.schedules.Close()
+		}
+		if a.workflows != nil {
+			a.workflows.Close()
 		}
 		grace := a.settings.File.Turns.GraceTime()
 		steps, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
