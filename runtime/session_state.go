@@ -338,15 +338,24 @@ func (s *sessionState) customViews(next json.RawMessage) (base, custom json.RawM
 	if s.view == nil {
 		return s.base, next, true
 	}
-	custom, err := s.view(bytes.Clone(next))
+	custom, err := s.viewOf(next)
 	if err != nil {
 		return nil, nil, false
 	}
 	base = s.base
 	if !s.patched {
-		if base, err = s.view(bytes.Clone(base)); err != nil {
+		if base, err = s.viewOf(base); err != nil {
 			base = nil
 		}
 	}
 	return base, custom, true
+}
+
+// viewOf returns a custom state as followers of the turn see it, as compact JSON.
+func (s *sessionState) viewOf(custom json.RawMessage) (json.RawMessage, error) {
+	shown, err := s.view(bytes.Clone(custom))
+	if err != nil {
+		return nil, err
+	}
+	return customOf(shown)
 }
