@@ -1,0 +1,215 @@
+package agents_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/agents"
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/memory"
+)
+
+// yes is a model that answers with one word.
+type yes struct{}
+
+func (yes) Vendor() string { return "openai" }
+
+func (yes) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if yield(model.Event{Type: model.EventText, Delta: "Yes."}, nil) {
+			yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop, Usage: &model.Usage{Input: 1, Output: 1}}, nil)
+		}
+	}
+}
+
+// newRuntime returns a runtime with the agent plain and others.
+func newRuntime(t testing.TB, provider model.Executor, list ...agents.Definition) *runtime.AgentRuntime {
+	t.Helper()
+	b := builder.New().WithProvider("main", provider).WithModel(spec.Model{ID: "m", ProviderID: "main", UpstreamModel: "m"}).
+		WithAgentSpec(spec.Agent{ID: "plain", ModelID: "m", AllowedTools: spec.Names{}})
+	if err := agents.Install(b, list...); err != nil {
+		t.Fatal(err)
+	}
+	rt, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rt.Close() })
+	return rt
+}
+
+// BenchmarkRun is the turn that BenchmarkConnect adds to.
+func BenchmarkRun(b *testing.B) {
+	rt := newRuntime(b, yes{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := rt.Run(b.Context(), runtime.Prompt("plain", "Well?"), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkConnect is a conversation of one turn in memory.
+func BenchmarkConnect(b *testing.B) {
+	agent, err := agents.Declared("plain", agents.Options[struct{}]{ClientManaged: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := agents.NewSet(agents.Settings{Runtime: newRuntime(b, yes{}), Agents: []agents.Definition{agent}}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		talk, err := agent.Connect(b.Context(), agents.Source{})
+		if err == nil {
+			err = talk.SendText(b.Context(), "Well?")
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		if out, err := talk.Output(b.Context()); err != nil || out.Text() != "Yes." {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkConnectStored is a turn of a conversation whose turns are the service's, in a
+// memory store.
+func BenchmarkConnectStored(b *testing.B) {
+	agent, err := agents.Declared("plain", agents.Options[struct{}]{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	serveSet(b, newRuntime(b, yes{}), agent)
+	b.ReportAllocs()
+	for b.Loop() {
+		if out, err := agent.RunText(b.Context(), agents.Source{}, "Well?"); err != nil || out.Text() != "Yes." {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOpenLongSession opens a session of 10,000 messages by the id of its snapshot.
+func BenchmarkOpenLongSession(b *testing.B) {
+	agent, err := agents.Custom("long", addThousands, agents.Options[struct{}]{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	serveSet(b, newRuntime(b, yes{}, agent), agent)
+	out, err := agent.RunText(b.Context(), agents.Source{}, "Begin.")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := agent.Connect(b.Context(), agents.FromSnapshot(out.SnapshotID)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	kept, err := agent.GetSnapshot(b.Context(), out.SnapshotID)
+	if err != nil || len(kept.State.Messages) != 10_000 {
+		b.Fatalf("%v, %d messages", err, len(kept.State.Messages))
+	}
+}
+
+// addThousands makes the conversation one of 10,000 messages.
+func addThousands(_ context.Context, t *agents.Turn[struct{}]) (*agents.Result, error) {
+	for i := range 9_998 {
+		m := model.Assistant("a message of some length, as they are said in conversations")
+		if i%2 == 1 {
+			m.Role = model.RoleUser
+		}
+		if err := t.AddMessages(m); err != nil {
+			return nil, err
+		}
+	}
+	return &agents.Result{Text: "Done."}, nil
+}
+
+// serveSet returns the agents of a service on a memory store.
+func serveSet(t testing.TB, rt *runtime.AgentRuntime, list ...agents.Definition) (*agents.Set, *service.Service) {
+	t.Helper()
+	s := service.New(service.Settings{Runtime: rt, Store: closing(t, memory.New(store.Settings{})), Dispatcher: newQueue()})
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	set, err := agents.NewSet(agents.Settings{Service: s, Agents: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, s
+}
+
+// BenchmarkPatch is a change of one field of a state of 100 KB.
+func BenchmarkPatch(b *testing.B) {
+	var state strings.Builder
+	state.WriteString(`{"rows":[`)
+	for i := range 1000 {
+		if i > 0 {
+			state.WriteByte(',')
+		}
+		fmt.Fprintf(&state, `{"id":%d,"name":"row number %d","note":%q}`, i, i, strings.Repeat("x", 50))
+	}
+	state.WriteString(`],"counter":1}`)
+	from := []byte(state.String())
+	to := []byte(strings.Replace(state.String(), `"counter":1`, `"counter":2`, 1))
+	size := 0
+	b.SetBytes(int64(len(from)))
+	b.ReportAllocs()
+	for b.Loop() {
+		size = 0
+		for _, op := range runtime.DiffCustom(from, to) {
+			size += len(op.Op) + len(op.Path) + len(op.Value)
+		}
+	}
+	b.ReportMetric(float64(size), "patch-bytes")
+}
+
+// rows is a custom state of 100 KB.
+type rows struct {
+	Rows    []row `json:"rows"`
+	Counter int   `json:"counter"`
+}
+
+type row struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
+	Note string `json:"note"`
+}
+
+// BenchmarkUpdate is a change of one field of a typed state of 100 KB by code, with its
+// patch.
+func BenchmarkUpdate(b *testing.B) {
+	agent, err := agents.Custom("rows", func(_ context.Context, t *agents.Turn[rows]) (*agents.Result, error) {
+		err := t.Update(func(state *rows) error {
+			for i := range 1000 {
+				state.Rows = append(state.Rows, row{i, fmt.Sprintf("row number %d", i), strings.Repeat("x", 50)})
+			}
+			return nil
+		})
+		b.ReportAllocs()
+		for err == nil && b.Loop() {
+			err = t.Update(func(state *rows) error { state.Counter++; return nil })
+		}
+		return nil, err
+	}, agents.Options[rows]{ClientManaged: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := agents.NewSet(agents.Settings{Runtime: newRuntime(b, yes{}, agent), Agents: []agents.Definition{agent}}); err != nil {
+		b.Fatal(err)
+	}
+	if out, err := agent.RunText(b.Context(), agents.Source{}, "Go."); err != nil || out.Error != nil {
+		b.Fatal(err, out)
+	}
+}
