@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
@@ -120,6 +121,7 @@ func (l *ledger) enter(name string) error {
 type place struct {
 	t       testing.TB
 	kept    store.Store
+	queue   func() dispatch.Dispatcher
 	gate    *gate
 	agent   *agents.Agent[ledger]
 	service *service.Service
@@ -128,12 +130,22 @@ type place struct {
 
 // newPlace returns a place with a memory store.
 func newPlace(t testing.TB) *place {
-	p := &place{t: t, kept: memory.New(store.Settings{}), gate: new(gate)}
+	kept := memory.New(store.Settings{})
+	p := &place{t: t, kept: kept, queue: func() dispatch.Dispatcher { return newQueue() }, gate: new(gate)}
 	p.start()
 	t.Cleanup(func() {
 		p.close()
-		_ = p.kept.Close()
+		_ = kept.Close()
 	})
+	return p
+}
+
+// newPlaceOn returns a place with another store, which cannot restart.
+func newPlaceOn(t testing.TB, open opener) *place {
+	kept, queue := open(t)
+	p := &place{t: t, kept: kept, queue: func() dispatch.Dispatcher { return queue }, gate: new(gate)}
+	p.start()
+	t.Cleanup(func() { p.close() })
 	return p
 }
 
@@ -153,7 +165,7 @@ func (p *place) start() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.service = service.New(service.Settings{Runtime: rt, Store: p.kept, Dispatcher: newQueue()})
+	p.service = service.New(service.Settings{Runtime: rt, Store: p.kept, Dispatcher: p.queue()})
 	if err := p.service.Start(context.Background()); err != nil {
 		p.t.Fatal(err)
 	}
