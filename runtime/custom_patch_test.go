@@ -48,7 +48,7 @@ func TestPropertyAPatchLeadsFromOneStateToTheOther(t *testing.T) {
 
 func FuzzDiffCustom(f *testing.F) {
 	f.Add([]byte(`{"a":[1,"\u0061\\",{}],"b":"x"}`), []byte(`{"b":"x","a":[1,"a\\"]}`))
-	f.Fuzz(func(t *testing.T, from, to []byte) {
+	f.Fuzz(func(_ *testing.T, from, to []byte) {
 		var a, b bytes.Buffer
 		if json.Compact(&a, from) != nil || json.Compact(&b, to) != nil {
 			return
