@@ -26,6 +26,8 @@ type clientRun struct {
 	state   *backend.State
 	turnID  string
 	history int
+	// snapshotID and parentID are those of an agent with a store of its own.
+	snapshotID, parentID string
 
 	news feed
 	// begun is set once the turn runs, and output or err is what it came to.
@@ -171,6 +173,7 @@ func (r *clientRun) execute(ctx context.Context, to event.Sink) {
 	req := runtime.Request{
 		AgentID: r.agent.name, SessionID: m.id, TurnID: r.turnID, Tenant: r.agent.caller.Tenant,
 		History: m.messages[:r.history:r.history], Input: r.input, Custom: m.custom, Session: m.plugins, State: r.state, Answers: r.answers,
+		Persistence: runtime.Persistence{SnapshotID: r.snapshotID, ParentSnapshotID: r.parentID},
 	}
 	for i := range m.artifacts {
 		held := m.artifacts[i]

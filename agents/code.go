@@ -88,10 +88,10 @@ type generation struct {
 func newTurn(ctx context.Context, d *definition, loop backend.Backend, job *backend.Job, host backend.Host) (*turn, error) {
 	t := &turn{definition: d, loop: loop, job: job, host: &sharedHost{Host: host}, session: host.Session()}
 	t.named = TurnContext{SnapshotID: t.session.SnapshotID(), SessionID: job.SessionID, ParentSnapshotID: t.session.ParentSnapshotID(), Resumed: job.State != nil}
-	if t.named.SnapshotID != "" {
+	if t.named.SnapshotID != "" && d.snapshots == nil {
 		t.named.SnapshotID = job.TurnID
 	}
-	if set := d.set.Load(); set != nil {
+	if set := d.set.Load(); set != nil && d.snapshots == nil {
 		t.named.ParentSnapshotID = set.turnOf(ctx, t.named.ParentSnapshotID)
 	}
 	if job.State == nil {

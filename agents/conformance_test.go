@@ -3,6 +3,7 @@ package agents_test
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/agents/snapshottest"
 	"github.com/agentruntime/agentruntime/internal/testkit/agentstest"
 )
 
@@ -16,4 +17,14 @@ func TestConformance(t *testing.T) {
 			return w, agentstest.InProcess(w)
 		}, nil)
 	})
+}
+
+// TestConformanceOnAStoreOfOnesOwn runs all cases with agents whose snapshots are kept in a
+// SnapshotStore.
+func TestConformanceOnAStoreOfOnesOwn(t *testing.T) {
+	agentstest.Run(t, func(t *testing.T) (*agentstest.World, agentstest.Driver) {
+		kept, queue := onMemory(t)(t)
+		w := agentstest.NewOn(t, kept, queue, snapshottest.NewMemory())
+		return w, agentstest.InProcess(w)
+	}, nil)
 }

@@ -28,6 +28,10 @@ type Options[S any] struct {
 	// ClientManaged leaves the state to the client: it is part of every output, and
 	// comes back with the next turn. Nothing is stored.
 	ClientManaged bool
+	// Snapshots is a store of one's own, in place of the service's; see SnapshotStore.
+	Snapshots SnapshotStore
+	// Heartbeat is for detached turns in Snapshots.
+	Heartbeat Heartbeat
 
 	_ struct{} // keyed literals only
 }
@@ -55,6 +59,8 @@ type definition struct {
 	bare bool
 
 	clientManaged bool
+	snapshots     SnapshotStore
+	heartbeat     Heartbeat
 	schema        json.RawMessage
 
 	// showState and showChunk are the transforms; nil changes nothing.
@@ -121,12 +127,21 @@ func Custom[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Res
 // newAgent returns an agent with options, or all that is wrong with them.
 func newAgent[S any](name string, o Options[S]) (*Agent[S], error) {
 	a := &Agent[S]{definition: definition{
-		name: name, description: o.Description, clientManaged: o.ClientManaged,
+		name: name, description: o.Description, clientManaged: o.ClientManaged, snapshots: o.Snapshots, heartbeat: o.Heartbeat.withDefaults(),
 		showChunk: o.StreamTransform, set: new(atomic.Pointer[Set]),
 	}}
 	var errs []error
 	if name == "" {
 		errs = append(errs, errors.New("the agent has no name"))
+	}
+	if o.ClientManaged && o.Snapshots != nil {
+		errs = append(errs, fmt.Errorf("agent %q: a client-managed agent has no snapshot store: leave out ClientManaged or Snapshots", name))
+	}
+	if o.Snapshots == nil && o.Heartbeat != (Heartbeat{}) {
+		errs = append(errs, fmt.Errorf("agent %q: heartbeat times are for an agent with Snapshots; the lease of other turns is the service's", name))
+	}
+	if err := o.Heartbeat.check(name); err != nil {
+		errs = append(errs, err)
 	}
 	var err error
 	if a.schema, err = stateSchema[S](); err != nil {
@@ -160,8 +175,11 @@ func stateSchema[S any]() (json.RawMessage, error) {
 // metadata describes the agent.
 func (d *definition) metadata() wire.Metadata {
 	m := wire.Metadata{StateManagement: wire.StateServer, Abortable: true, StateSchema: d.schema}
-	if d.clientManaged {
+	switch {
+	case d.clientManaged:
 		m.StateManagement, m.Abortable = wire.StateClient, false
+	case d.snapshots != nil:
+		_, m.Abortable = d.snapshots.(SnapshotWatcher)
 	}
 	return m
 }

@@ -41,6 +41,8 @@ type Set struct {
 	runtime *runtime.AgentRuntime
 	agents  map[string]*definition
 	box     *sealed.Box
+	// background has the detached turns of agents with a store of their own.
+	background background
 }
 
 // NewSet returns the agents of a program. The error has all that is wrong.
@@ -127,12 +129,18 @@ func (s *Set) Find(caller service.Caller, name string) (Handle, error) {
 	}
 	d := s.agents[name]
 	switch {
+	case d != nil && d.snapshots != nil:
+		return &owned{client: client{set: s, definition: d, caller: caller, name: name}, store: d.snapshots}, nil
 	case s.service == nil, d != nil && d.clientManaged:
 		return &client{set: s, definition: d, caller: caller, name: name}, nil
 	default:
 		return &stored{service: s.service, definition: d, caller: caller, name: name}, nil
 	}
 }
+
+// Close ends the detached turns of agents with a store of their own, and waits for them:
+// their snapshots expire. It is not needed for any other agent.
+func (s *Set) Close() { s.background.close() }
 
 // newID returns a new id.
 func (s *Set) newID() string {

@@ -429,7 +429,9 @@ func (c *Talk) settle(output *wire.Output) {
 // recordRun reads the chunks of a run, for those who ask for them later. A run whose chunks
 // can be read at any time is returned as it is.
 func recordRun(ctx context.Context, run Run) (Run, error) {
-	if _, ok := run.(*clientRun); !ok {
+	switch run.(type) {
+	case *clientRun, *ownedRun:
+	default:
 		return run, nil
 	}
 	kept := &recordedRun{Run: run}

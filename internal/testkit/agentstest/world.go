@@ -28,8 +28,15 @@ type World struct {
 // ends. The store is the caller's to close.
 func New(t testing.TB, kept store.Store, queue dispatch.Dispatcher) *World {
 	t.Helper()
+	return NewOn(t, kept, queue, nil)
+}
+
+// NewOn is New for agents that keep their snapshots in a store of their own; nil is that
+// of the service.
+func NewOn(t testing.TB, kept store.Store, queue dispatch.Dispatcher, snapshots agents.SnapshotStore) *World {
+	t.Helper()
 	w := &World{Model: new(Model)}
-	list, err := define()
+	list, err := define(snapshots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +71,7 @@ func New(t testing.TB, kept store.Store, queue dispatch.Dispatcher) *World {
 	if w.Set, err = agents.NewSet(agents.Settings{Service: w.Service, Agents: list}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(w.Set.Close)
 	return w
 }
 
@@ -74,7 +82,7 @@ type counters struct {
 }
 
 // define returns the agents.
-func define() ([]agents.Definition, error) {
+func define(snapshots agents.SnapshotStore) ([]agents.Definition, error) {
 	type code = func(context.Context, *agents.Turn[counters]) (*agents.Result, error)
 	var list []agents.Definition
 	var errs []error
@@ -82,7 +90,7 @@ func define() ([]agents.Definition, error) {
 		list, errs = append(list, a), append(errs, err)
 	}
 	onClient := agents.Options[counters]{ClientManaged: true}
-	onServer := agents.Options[counters]{}
+	onServer := agents.Options[counters]{Snapshots: snapshots}
 	for _, name := range []string{"promptAgent", "promptAgentWithTools"} {
 		add(agents.Declared(name, onClient))
 	}

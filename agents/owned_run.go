@@ -1,0 +1,274 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// ownedConnection is a conversation whose snapshots are kept in a store of one's own.
+type ownedConnection struct {
+	agent  *owned
+	memory *memory
+	// parent is the snapshot that the next turn continues from.
+	parent string
+}
+
+// SessionID returns the id of the session.
+func (c *ownedConnection) SessionID() string { return c.memory.id }
+
+// Begin begins the next turn.
+func (c *ownedConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
+	r := &ownedRun{connection: c, id: c.agent.set.newID(), clientRun: clientRun{agent: &c.agent.client, memory: c.memory}}
+	r.snapshotID, r.parentID = r.id, c.parent
+	if problem := r.prepare(input); problem != nil {
+		return settledRun{r.failed(problem)}, nil
+	}
+	if !input.Detach {
+		return r, nil
+	}
+	output, err := c.detach(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return settledRun{output}, nil
+}
+
+// DetachRun lets a turn that has not begun to run go on by itself.
+func (c *ownedConnection) DetachRun(ctx context.Context, run Run) (*wire.Output, error) {
+	r, ok := run.(*ownedRun)
+	if !ok || r.begun {
+		return nil, newError(wire.StatusFailedPrecondition, "the turn runs while its chunks are read: detach it before")
+	}
+	return c.detach(ctx, r)
+}
+
+// ownedRun is a turn whose snapshot is kept in a store of one's own.
+type ownedRun struct {
+	clientRun
+	connection *ownedConnection
+	id         string
+	saved      bool
+}
+
+// SnapshotID returns the id that is reserved for the snapshot.
+func (r *ownedRun) SnapshotID() string { return r.id }
+
+// failed returns the output of a turn that failed.
+func (r *ownedRun) failed(problem *wire.Error) *wire.Output {
+	return &wire.Output{SessionID: r.memory.id, SnapshotID: r.parentID, FinishReason: wire.FinishFailed, Error: problem}
+}
+
+// Output runs the turn, unless it was run, and keeps its snapshot.
+func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
+	if r.saved {
+		return r.output, r.err
+	}
+	ctx = r.connection.agent.withCaller(ctx)
+	before := *r.memory
+	output, err := r.clientRun.Output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.saved = true
+	if r.output, r.err = r.save(ctx, output); r.output.FinishReason == wire.FinishFailed {
+		*r.memory = before
+	}
+	return r.output, r.err
+}
+
+// Chunks runs the turn, keeps its snapshot, and returns its chunks.
+func (r *ownedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error] {
+	return func(yield func(*wire.Chunk, error) bool) {
+		for chunk, err := range r.clientRun.Chunks(ctx, w) {
+			if err != nil || chunk.TurnEnd == nil {
+				if !yield(chunk, err) || err != nil {
+					return
+				}
+				continue
+			}
+			output, err := r.Output(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			yield(&wire.Chunk{TurnEnd: turnEnd(output)}, nil)
+		}
+	}
+}
+
+// save keeps the snapshot of a turn that ended or is interrupted. A turn whose snapshot
+// cannot be kept has failed.
+func (r *ownedRun) save(ctx context.Context, output *wire.Output) (*wire.Output, error) {
+	if output.Error != nil {
+		return r.failed(output.Error), nil
+	}
+	state, err := r.memory.state(r.agent.set.box, r.agent.name)
+	if err != nil {
+		return r.failed(shownError(err)), nil
+	}
+	now := time.Now().UTC()
+	_, err = r.connection.agent.store.SaveSnapshot(ctx, r.id, func(existing *wire.Snapshot) (*wire.Snapshot, error) {
+		row := &wire.Snapshot{SessionID: r.memory.id, ParentID: r.parentID, CreatedAt: now, UpdatedAt: now, Status: wire.SnapshotCompleted, FinishReason: output.FinishReason, State: state}
+		if existing != nil {
+			row.CreatedAt = existing.CreatedAt
+		}
+		return row, nil
+	})
+	if err != nil {
+		return r.failed(&wire.Error{Status: wire.StatusUnavailable, Message: "the snapshot of the turn could not be kept"}), nil
+	}
+	r.connection.parent = r.id
+	kept := *output
+	kept.State, kept.SnapshotID = nil, r.id
+	return &kept, nil
+}
+
+// detach lets a turn go on by itself.
+func (c *ownedConnection) detach(ctx context.Context, r *ownedRun) (*wire.Output, error) {
+	ctx = c.agent.withCaller(ctx)
+	watcher, ok := c.agent.store.(SnapshotWatcher)
+	if !ok {
+		return r.failed(newError(wire.StatusFailedPrecondition, "agent %q cannot detach: its store does not report changes", c.agent.name)), nil
+	}
+	now := time.Now().UTC()
+	_, err := c.agent.store.SaveSnapshot(ctx, r.id, func(*wire.Snapshot) (*wire.Snapshot, error) {
+		return &wire.Snapshot{SessionID: c.memory.id, ParentID: r.parentID, CreatedAt: now, UpdatedAt: now, HeartbeatAt: now, Status: wire.SnapshotPending}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !c.agent.set.background.begin(func(until context.Context) {
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		defer cancel(nil)
+		defer context.AfterFunc(until, func() { cancel(errClosed) })()
+		r.runDetached(ctx, cancel, watcher)
+	}) {
+		return nil, errClosed
+	}
+	return &wire.Output{SessionID: c.memory.id, SnapshotID: r.id, FinishReason: wire.FinishDetached}, nil
+}
+
+// runDetached runs a detached turn, and keeps what it comes to.
+func (r *ownedRun) runDetached(ctx context.Context, cancel context.CancelCauseFunc, watcher SnapshotWatcher) {
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() { // ends with the turn
+		defer close(ended)
+		r.attend(ctx, cancel, watcher, done)
+	}()
+	output, err := r.clientRun.Output(ctx)
+	close(done)
+	<-ended
+	if errors.Is(context.Cause(ctx), errClosed) {
+		return // it expires
+	}
+	r.finalize(context.WithoutCancel(ctx), output, err)
+}
+
+// attend gives signs of life for a detached turn, and ends it when it is aborted.
+func (r *ownedRun) attend(ctx context.Context, cancel context.CancelCauseFunc, watcher SnapshotWatcher, done <-chan struct{}) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	changes, err := watcher.WatchStatus(watching, r.id)
+	if err != nil {
+		changes = nil // the turn goes on; a late abort is found when it ends
+	}
+	beat := time.NewTicker(r.agent.definition.heartbeat.Interval)
+	defer beat.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case status, ok := <-changes:
+			switch {
+			case !ok:
+				changes = nil
+			case status != wire.SnapshotPending:
+				cancel(errStopped)
+			}
+		case <-beat.C:
+			_, _ = r.connection.agent.store.SaveSnapshot(ctx, r.id, func(existing *wire.Snapshot) (*wire.Snapshot, error) {
+				if existing == nil || existing.Status != wire.SnapshotPending {
+					return nil, nil //nolint:nilnil // it has ended
+				}
+				existing.HeartbeatAt = time.Now().UTC()
+				return existing, nil
+			}) // one that is missed is made up for by the next
+		}
+	}
+}
+
+// finalize keeps what a detached turn came to. One that was aborted stays aborted, and has
+// the conversation from before.
+func (r *ownedRun) finalize(ctx context.Context, output *wire.Output, err error) {
+	state, _ := r.memory.state(r.agent.set.box, r.agent.name)
+	_, _ = r.connection.agent.store.SaveSnapshot(ctx, r.id, func(existing *wire.Snapshot) (*wire.Snapshot, error) {
+		if existing == nil {
+			return nil, nil //nolint:nilnil // it was deleted
+		}
+		existing.UpdatedAt, existing.HeartbeatAt = time.Now().UTC(), time.Time{}
+		existing.State = state
+		switch {
+		case existing.Status == wire.SnapshotAborted:
+			existing.FinishReason = wire.FinishAborted
+		case err != nil:
+			existing.Status, existing.FinishReason, existing.Error = wire.SnapshotFailed, wire.FinishFailed, shownError(err)
+		case output.Error != nil:
+			existing.Status, existing.FinishReason, existing.Error = wire.SnapshotFailed, wire.FinishFailed, output.Error
+		default:
+			existing.Status, existing.FinishReason = wire.SnapshotCompleted, output.FinishReason
+		}
+		return existing, nil
+	}) // without it the snapshot expires
+}
+
+// followedRow is the run of a detached turn.
+type followedRow struct {
+	agent *owned
+	row   *wire.Snapshot
+}
+
+// SnapshotID returns the id of the snapshot.
+func (r *followedRow) SnapshotID() string { return r.row.SnapshotID }
+
+// StreamID is that of the snapshot.
+func (r *followedRow) StreamID() string { return r.row.SnapshotID }
+
+// Chunks returns the end of the turn.
+func (r *followedRow) Chunks(ctx context.Context, _ service.Waiter) iter.Seq2[*wire.Chunk, error] {
+	return func(yield func(*wire.Chunk, error) bool) {
+		output, err := r.Output(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(&wire.Chunk{TurnEnd: turnEnd(output)}, nil)
+	}
+}
+
+// Output returns what the turn came to.
+func (r *followedRow) Output(ctx context.Context) (*wire.Output, error) {
+	row, err := r.agent.WaitForSnapshot(ctx, &wire.GetSnapshotRequest{SnapshotID: r.row.SnapshotID})
+	if err != nil {
+		return nil, err
+	}
+	output := &wire.Output{SessionID: row.SessionID, SnapshotID: row.SnapshotID, FinishReason: row.FinishReason, Error: row.Error}
+	if row.Status != wire.SnapshotCompleted {
+		output.SnapshotID = row.ParentID
+		return output, nil
+	}
+	if row.State != nil {
+		output.Artifacts = row.State.Artifacts
+		for i := len(row.State.Messages) - 1; i >= 0 && output.Message == nil; i-- {
+			if row.State.Messages[i].Role == wire.RoleModel {
+				output.Message = &row.State.Messages[i]
+			}
+		}
+	}
+	return output, nil
+}
