@@ -1,0 +1,317 @@
+package agents
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// RemoteSettings describe an agent of another server.
+type RemoteSettings struct {
+	// URL is that of the agent, such as https://example.com/agents/desk. It is required.
+	URL string
+	// Header is sent with each request, such as the credentials.
+	Header http.Header
+	// Client sends the requests; nil is http.DefaultClient.
+	Client *http.Client
+	// Metadata describes the agent; nil is one whose state its server keeps.
+	Metadata *wire.Metadata
+
+	_ struct{} // keyed literals only
+}
+
+// NewRemote returns an agent of another server, which speaks the agents API over HTTP.
+func NewRemote(s RemoteSettings) (Handle, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, fmt.Errorf("the URL of the agent: %w", err)
+	}
+	name := u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || name == "" {
+		return nil, fmt.Errorf("the URL of the agent is %q; it must be an http or https URL that ends with the agent's name", s.URL)
+	}
+	if s.Client == nil {
+		s.Client = http.DefaultClient
+	}
+	if s.Metadata == nil {
+		s.Metadata = &wire.Metadata{StateManagement: wire.StateServer, Abortable: true}
+	}
+	return &remote{settings: s, name: name}, nil
+}
+
+// remote is an agent of another server.
+type remote struct {
+	settings RemoteSettings
+	name     string
+}
+
+var _ Handle = (*remote)(nil)
+
+// Name returns the name of the agent.
+func (a *remote) Name() string { return a.name }
+
+// Metadata describes the agent.
+func (a *remote) Metadata() wire.Metadata { return *a.settings.Metadata }
+
+// maxErrorText bounds how much of an error is read, and maxFrame a frame of a stream.
+const (
+	maxErrorText = 4 << 10
+	maxFrame     = 64 << 20
+)
+
+// streamHeader has the id of a stream.
+const streamHeader = "X-Genkit-Stream-Id"
+
+// post sends a request. The body of the response is open unless there is an error.
+func (a *remote) post(ctx context.Context, path string, body any, header ...string) (*http.Response, error) {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.settings.URL+path, bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range a.settings.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := a.settings.Client.Do(req)
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorText)) // the status says the rest
+	return nil, &wire.Error{Status: statusOfHTTP(resp.StatusCode), Message: strings.TrimSpace(string(text))}
+}
+
+// statusOfHTTP returns the status of an error by the status code of its reply.
+func statusOfHTTP(code int) wire.Status {
+	for _, status := range []wire.Status{
+		wire.StatusInvalidArgument, wire.StatusUnauthenticated, wire.StatusPermissionDenied, wire.StatusNotFound, wire.StatusAborted,
+		wire.StatusResourceExhausted, wire.StatusCanceled, wire.StatusUnimplemented, wire.StatusUnavailable, wire.StatusDeadlineExceeded,
+	} {
+		if status.HTTP() == code {
+			return status
+		}
+	}
+	if code == http.StatusNoContent {
+		return wire.StatusNotFound
+	}
+	return wire.StatusInternal
+}
+
+// ask sends a request and returns the result of the reply.
+func ask[T any](ctx context.Context, a *remote, path string, body any) (T, error) {
+	var reply wire.Reply[T]
+	resp, err := a.post(ctx, path, body)
+	if err != nil {
+		return reply.Result, err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxFrame)).Decode(&reply); err != nil {
+		return reply.Result, fmt.Errorf("read the reply of agent %s: %w", a.name, err)
+	}
+	return reply.Result, nil
+}
+
+// turnRequest is the body of a request that runs a turn.
+type turnRequest struct {
+	Data *wire.Input `json:"data"`
+	Init *wire.Init  `json:"init,omitempty"`
+}
+
+// companionRequest is the body of any other request.
+type companionRequest struct {
+	Data any `json:"data"`
+}
+
+// Begin begins a turn. ctx ends the reading of its stream.
+func (a *remote) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error) {
+	return a.openStream(ctx, turnRequest{input, init})
+}
+
+// Follow returns a stream from its beginning.
+func (a *remote) Follow(ctx context.Context, id string) (Run, error) {
+	return a.openStream(ctx, turnRequest{Data: &wire.Input{}}, streamHeader, id)
+}
+
+// openStream sends a request for a stream, and returns its run once the first frame came.
+func (a *remote) openStream(ctx context.Context, body turnRequest, header ...string) (Run, error) {
+	resp, err := a.post(ctx, "", body, append(header, "Accept", "text/event-stream")...)
+	if err != nil {
+		return nil, err
+	}
+	r := &remoteRun{body: resp.Body, streamID: resp.Header.Get(streamHeader)}
+	r.lines = bufio.NewScanner(resp.Body)
+	r.lines.Buffer(nil, maxFrame)
+	if r.first, err = r.readFrame(); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Detach begins a turn that goes on by itself.
+func (a *remote) Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error) {
+	if !o.NotBefore.IsZero() || !o.Deadline.IsZero() || len(o.Metadata) > 0 {
+		return nil, newError(wire.StatusUnimplemented, "agent %q is remote: its protocol has no options for detached turns", a.name)
+	}
+	detached := *input
+	detached.Detach = true
+	return ask[*wire.Output](ctx, a, "", turnRequest{&detached, init})
+}
+
+// GetSnapshot returns a snapshot.
+func (a *remote) GetSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+	return ask[*wire.Snapshot](ctx, a, "/getSnapshot", companionRequest{request})
+}
+
+// WaitForSnapshot returns a snapshot once it is not pending any more.
+func (a *remote) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+	return ask[*wire.Snapshot](ctx, a, "/waitForSnapshot", companionRequest{request})
+}
+
+// Abort ends a turn.
+func (a *remote) Abort(ctx context.Context, request *wire.AbortRequest) (*wire.AbortResponse, error) {
+	return ask[*wire.AbortResponse](ctx, a, "/abort", companionRequest{request})
+}
+
+// Connect opens a conversation. Whether there is one shows the first turn.
+func (a *remote) Connect(_ context.Context, init *wire.Init) (Connection, error) {
+	return &remoteConnection{agent: a, init: *init}, nil
+}
+
+// remoteConnection is a conversation with an agent of another server.
+type remoteConnection struct {
+	agent *remote
+	init  wire.Init
+	last  *remoteRun
+}
+
+// SessionID returns the id of the session; empty until the server has said it.
+func (c *remoteConnection) SessionID() string {
+	c.noteLast()
+	return c.init.SessionID
+}
+
+// noteLast continues from what the latest turn came to.
+func (c *remoteConnection) noteLast() {
+	if c.last == nil || c.last.output == nil {
+		return
+	}
+	switch out := c.last.output; {
+	case out.State != nil:
+		c.init = wire.Init{State: out.State}
+	case out.SnapshotID != "":
+		c.init = wire.Init{SessionID: out.SessionID, SnapshotID: out.SnapshotID}
+	}
+	c.last = nil
+}
+
+// Begin begins the next turn.
+func (c *remoteConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
+	c.noteLast()
+	run, err := c.agent.Begin(ctx, &c.init, input)
+	if begun, ok := run.(*remoteRun); ok {
+		c.last = begun
+	}
+	return run, err
+}
+
+// DetachRun fails: over HTTP a turn is detached when it begins.
+func (*remoteConnection) DetachRun(context.Context, Run) (*wire.Output, error) {
+	return nil, newError(wire.StatusFailedPrecondition, "a turn of a remote agent is detached when it begins: send its message with detach")
+}
+
+// remoteRun is the stream of a turn at another server.
+type remoteRun struct {
+	body     io.ReadCloser
+	lines    *bufio.Scanner
+	streamID string
+	// first is a frame that was read and not used yet.
+	first  *wire.Frame
+	output *wire.Output
+	err    error
+}
+
+// SnapshotID returns the id of the snapshot, once the output is known.
+func (r *remoteRun) SnapshotID() string {
+	if r.output == nil {
+		return ""
+	}
+	return r.output.SnapshotID
+}
+
+// StreamID returns the id of the stream; empty if the server keeps none.
+func (r *remoteRun) StreamID() string { return r.streamID }
+
+// errCut reports a stream that ended before its result.
+var errCut = errors.New("the stream of the agent ended before its result")
+
+// readFrame returns the next frame. The error of an error frame is returned.
+func (r *remoteRun) readFrame() (*wire.Frame, error) {
+	if frame := r.first; frame != nil {
+		r.first = nil
+		return frame, nil
+	}
+	for r.lines.Scan() {
+		data, ok := bytes.CutPrefix(r.lines.Bytes(), []byte("data: "))
+		if !ok {
+			continue
+		}
+		frame := new(wire.Frame)
+		if err := json.Unmarshal(data, frame); err != nil {
+			return nil, fmt.Errorf("read a frame: %w", err)
+		}
+		if frame.Error != nil {
+			return nil, frame.Error
+		}
+		return frame, nil
+	}
+	if err := r.lines.Err(); err != nil {
+		return nil, err
+	}
+	return nil, errCut
+}
+
+// Chunks returns the chunks of the stream.
+func (r *remoteRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chunk, error] {
+	return func(yield func(*wire.Chunk, error) bool) {
+		for r.output == nil && r.err == nil {
+			frame, err := r.readFrame()
+			switch {
+			case err != nil:
+				r.err = err
+				_ = r.body.Close()
+				yield(nil, err)
+			case frame.Result != nil:
+				r.output = frame.Result
+				_ = r.body.Close()
+			case frame.Message != nil && !yield(frame.Message, nil):
+				return
+			}
+		}
+	}
+}
+
+// Output reads the stream to its end, and returns the output.
+func (r *remoteRun) Output(ctx context.Context) (*wire.Output, error) {
+	for range r.Chunks(ctx, nil) { //nolint:revive // r has what it comes to
+	}
+	return r.output, r.err
+}
