@@ -10,7 +10,7 @@ import (
 )
 
 // SnapshotStore keeps the snapshots of an agent in a store of one's own. Implementations
-// pass snapshottest.TestStore. They are safe for concurrent use, and copy what they
+// pass snapshottest.Run. They are safe for concurrent use, and copy what they
 // are given and return.
 //
 // A store that is a SnapshotWatcher as well lets turns be detached and aborted.

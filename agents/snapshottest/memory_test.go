@@ -11,5 +11,5 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemory(t *testing.T) {
-	snapshottest.TestStore(t, func(*testing.T) agents.SnapshotStore { return snapshottest.NewMemory() })
+	snapshottest.Run(t, func(*testing.T) agents.SnapshotStore { return snapshottest.NewMemory() })
 }

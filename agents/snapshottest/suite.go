@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// TestStore runs the tests of a store. open returns an empty one for each of them.
-func TestStore(t *testing.T, open func(t *testing.T) agents.SnapshotStore) {
+// Run runs the tests of a store. open returns an empty one for each of them.
+func Run(t *testing.T, open func(t *testing.T) agents.SnapshotStore) {
 	for name, test := range map[string]func(*testing.T, agents.SnapshotStore){
 		"WhatDoesNotExist":       testMissing,
 		"WhatIsSavedIsRead":      testRoundTrip,
