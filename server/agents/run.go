@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -65,10 +64,6 @@ func (c *call) runTurn() error {
 		return c.followStream(id)
 	}
 	run, err := c.beginRun(request)
-	if refused := (*wire.Error)(nil); stream && errors.As(err, &refused) {
-		c.refuseStream(refused)
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -48,14 +48,6 @@ func (c *call) followStream(id string) error {
 	return nil
 }
 
-// refuseStream answers with a stream that has nothing but an error: clients of streams read
-// what is wrong with the input or the init of a turn from a frame.
-func (c *call) refuseStream(refused *wire.Error) {
-	server.ServeEvents(c.w, c.r, func(_ context.Context, out *server.EventStream) {
-		_ = sendFrame(out, &wire.Frame{Error: refused}) // the client may be gone
-	})
-}
-
 // streamRun answers with the chunks of a run, and its output at the end.
 func (c *call) streamRun(run agents.Run) {
 	if id := run.StreamID(); id != "" {

@@ -101,7 +101,8 @@ func (r *run) send(ctx context.Context, s *Step) error {
 	}
 	chunks, output, err := r.driver.Send(ctx, r.agent, init, inputs)
 	if want := s.ExpectError; want != nil {
-		return checkError(err, want)
+		_, byCode := r.driver.(overHTTP)
+		return checkError(err, want, byCode)
 	}
 	if err != nil {
 		return err
