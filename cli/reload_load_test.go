@@ -13,7 +13,7 @@ import (
 // configuration. Stopping the server does no harm either.
 func TestStreamsGoOnWhileTheConfigurationChanges(t *testing.T) {
 	t.Parallel()
-	f := mortal(t, onSQLite(t), "")
+	f := mortal(t, onSQLite(t), "turns: {grace: 2s}") // the client that owes an answer is waited for so long
 	file := filepath.Join(f.dir, "config.yaml")
 	first, err := os.ReadFile(file)
 	if err != nil {
