@@ -20,6 +20,9 @@ type notedTexts struct {
 	prompts map[*node]string
 	// plain are the places of the secrets that the files themselves contain.
 	plain map[*node]string
+	// dirs are the directories where the paths of nodes start, where their files do not
+	// decide it.
+	dirs map[*node]string
 }
 
 func (t *notedTexts) addPath(n *node) {
@@ -113,7 +116,7 @@ var declaredSections = []string{"providers", "models", "model_pools", "tools", "
 // reads: their declarations merged, with patches applied. Settings, such as those of the
 // server, are not part of it. Variables stay references, and so do files that may hold
 // secrets; the contents of other files stand in their place. Relative paths start at
-// BaseDir. The error is a *PlainSecretError if the files contain a secret.
+// BaseDir, or, for an entry with the field $dir, at the directory that it names. The error is a *PlainSecretError if the files contain a secret.
 func (f *File) Document() ([]byte, error) {
 	w := &documentWriter{file: f, base: f.BaseDir()}
 	w.out.WriteString(`{"version":1`)
@@ -122,7 +125,7 @@ func (f *File) Document() ([]byte, error) {
 			w.out.WriteByte(',')
 			w.writeText(name)
 			w.out.WriteByte(':')
-			if err := w.writeNode(section); err != nil {
+			if err := w.writeSection(name, section); err != nil {
 				return nil, err
 			}
 		}
@@ -157,6 +160,13 @@ type documentWriter struct {
 	file  *File
 	base  string
 	plain []string
+}
+
+func (w *documentWriter) writeSection(name string, section *node) error {
+	if section.kind == mappingNode && slices.Contains(placedSections, name) {
+		return w.writePlaced(section)
+	}
+	return w.writeNode(section)
 }
 
 func (w *documentWriter) writeNode(n *node) error {
@@ -203,6 +213,14 @@ func (w *documentWriter) writeNode(n *node) error {
 
 func (w *documentWriter) writeFields(n *node) error {
 	w.out.WriteByte('{')
+	if err := w.writePairs(n); err != nil {
+		return err
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+func (w *documentWriter) writePairs(n *node) error {
 	first := true
 	for key, value := range n.pairs {
 		if !first {
@@ -215,7 +233,6 @@ func (w *documentWriter) writeFields(n *node) error {
 			return err
 		}
 	}
-	w.out.WriteByte('}')
 	return nil
 }
 
@@ -231,7 +248,7 @@ func (w *documentWriter) promptOf(n *node) (content string, ok bool) {
 
 // textOf returns a text of a file as it is in the document.
 func (w *documentWriter) textOf(n *node) (string, error) {
-	dir := w.file.documents[n.document].dir
+	dir := w.file.dirOf(n)
 	text := n.text
 	if w.file.noted.paths[n] && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)

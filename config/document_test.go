@@ -92,3 +92,51 @@ func TestADocumentContainsNoSecret(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A component of a file in another directory has that directory also when it is read from
+// the document, and paths that are variables start there.
+func TestADocumentKeepsTheDirectoriesOfComponents(t *testing.T) {
+	t.Setenv("MOUNT", "from-variable")
+	dir := writeFiles(t, map[string]string{
+		"base.yaml": "version: 1\nproviders: {p: {type: echo}}\nmodels: {m: {provider_id: p, upstream_model: up}}\nagents: {a: {model_id: m}}\n",
+		"sub/tools.yaml": "version: 1\ntools: {t: {type: command, command: [x], mounts: [{from: data}, {from: \"${MOUNT}\"}, {from: /abs}]}}\n" +
+			"plugins: {l: {type: log}}\npatches: {providers: {p: {delay: 1}}}\n",
+	})
+	paths := []string{filepath.Join(dir, "base.yaml"), filepath.Join(dir, "sub/tools.yaml")}
+	f, found, err := config.Load(paths, config.Options{Kinds: testKinds()})
+	if err != nil || found.HasErrors() {
+		t.Fatal(err, found)
+	}
+	document := documentOf(t, f)
+	if want := `"tools":{"t":{"$dir":"sub","type":"command","command":["x"],"mounts":[{"from":"data"},{"from":"${MOUNT}"},{"from":"/abs"}]}}`; !strings.Contains(document, want) {
+		t.Errorf("%s\ndoes not contain\n%s", document, want)
+	}
+	if strings.Contains(document, dir) {
+		t.Error("the document names a directory of this machine:", document)
+	}
+	again, found := config.Parse([]config.Source{{Name: filepath.Join(dir, "document"), Data: []byte(document)}}, config.Options{Kinds: testKinds()})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	if diff := cmp.Diff(document, documentOf(t, again)); diff != "" {
+		t.Error("the document of the document differs", diff)
+	}
+	one, other := f.Tools[0], again.Tools[0]
+	if one.Dir != other.Dir || one.Dir != filepath.Join(dir, "sub") {
+		t.Errorf("the tool's directory is %s, and %s from the document", one.Dir, other.Dir)
+	}
+	if diff := cmp.Diff(one.Config, other.Config); diff != "" {
+		t.Error("the tool differs", diff)
+	}
+	if f.Plugins[0].Dir != again.Plugins[0].Dir || f.Providers[0].Dir != again.Providers[0].Dir {
+		t.Errorf("plugin in %s and %s, provider in %s and %s", f.Plugins[0].Dir, again.Plugins[0].Dir, f.Providers[0].Dir, again.Providers[0].Dir)
+	}
+}
+
+// A directory that is not a text is a field that is not known.
+func TestADirectoryMustBeAText(t *testing.T) {
+	_, found := parseDocument(t, "version: 1\nplugins: {l: {type: log, $dir: 3}}\n")
+	if !found.HasErrors() || !strings.Contains(shows(found), "$dir") {
+		t.Fatal(shows(found))
+	}
+}

@@ -70,6 +70,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 		}
 	}
 	f.root = d.mergeDocuments()
+	d.readDirs()
 	d.decodeComponents(opts.Kinds)
 	d.decodeModels()
 	d.remoteAgents()

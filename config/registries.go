@@ -115,7 +115,7 @@ func decodeKinds[S, T any](d *decoder, name string, kinds []spec.Kind[S, T]) []E
 	var list []Entry[spec.Kind[S, T]]
 	known := kindsOf(kinds)
 	d.eachEntry(name, func(id string, n *node, p *place, sound bool) {
-		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: d.file.documents[n.document].dir}
+		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: d.file.dirOf(n)}
 		before := d.countErrors()
 		if i, ok := d.findKind(n, p, known); ok {
 			entry.Kind = kinds[i]

@@ -109,7 +109,7 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 	if strings.IndexByte(n.text, '$') < 0 {
 		return n.text, true, true
 	}
-	x := d.expander.expand(n.text, d.file.documents[n.document].dir)
+	x := d.expander.expand(n.text, d.file.dirOf(n))
 	for _, hidden := range x.hidden {
 		d.file.redactor.addValue(hidden)
 	}
@@ -144,7 +144,7 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 	}
 	if f.path {
 		d.file.noted.addPath(n)
-		text = relativeTo(d.file.documents[n.document].dir, text)
+		text = relativeTo(d.file.dirOf(n), text)
 	}
 	if f.read {
 		d.file.addReferredFile(text)

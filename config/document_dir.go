@@ -1,0 +1,95 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// dirKey is the field of an entry in a document that says where the relative paths of the
+// entry start, as a path from the directory of the document. Entries of files in other
+// directories have it, because a component may use its directory for more than the fields
+// that are known to be paths.
+const dirKey = "$dir"
+
+// placedSections are the top-level keys whose entries become components, which know the
+// directory of their file.
+var placedSections = []string{"providers", "tools", "plugins"}
+
+// readDirs notes the directories that entries name, and removes the fields that name them.
+// A directory that is not a text stays, and is an unknown field.
+func (d *decoder) readDirs() {
+	for _, name := range placedSections {
+		_, section := d.file.root.findField(name)
+		for _, entry := range section.pairs {
+			_, value := entry.findField(dirKey)
+			if value == nil || value.kind != stringNode || value.text == "" {
+				continue
+			}
+			dir := relativeTo(d.file.documents[value.document].dir, filepath.FromSlash(value.text))
+			at := slices.Index(entry.children, value) - 1
+			entry.children = slices.Delete(slices.Clone(entry.children), at, at+2)
+			d.file.noted.placeNodes(entry, value.document, dir)
+		}
+	}
+}
+
+// placeNodes notes the directory of a node and of those below it that are of one file.
+func (t *notedTexts) placeNodes(n *node, document uint16, dir string) {
+	if _, known := t.dirs[n]; known || n.document != document {
+		return
+	}
+	if t.dirs == nil {
+		t.dirs = make(map[*node]string)
+	}
+	t.dirs[n] = dir
+	for _, child := range n.children {
+		t.placeNodes(child, document, dir)
+	}
+}
+
+// dirOf returns the directory where relative paths in a node start.
+func (f *File) dirOf(n *node) string {
+	if dir, ok := f.noted.dirs[n]; ok {
+		return dir
+	}
+	return f.documents[n.document].dir
+}
+
+// writePlaced writes a section whose entries become components. The paths of an entry
+// start at its own directory, which the entry then names.
+func (w *documentWriter) writePlaced(section *node) error {
+	base := w.base
+	defer func() { w.base = base }()
+	w.out.WriteByte('{')
+	first := true
+	for key, entry := range section.pairs {
+		if !first {
+			w.out.WriteByte(',')
+		}
+		first = false
+		w.writeText(key.text)
+		w.out.WriteByte(':')
+		w.base = base
+		dir := w.file.dirOf(entry)
+		if dir == base || entry.kind != mappingNode || len(entry.children) == 0 {
+			if err := w.writeNode(entry); err != nil {
+				return err
+			}
+			continue
+		}
+		named, err := w.rebase(dir, ".")
+		if err != nil {
+			return err
+		}
+		w.base = dir
+		w.out.WriteString(`{"` + dirKey + `":`)
+		w.writeText(named)
+		w.out.WriteByte(',')
+		if err := w.writePairs(entry); err != nil {
+			return err
+		}
+		w.out.WriteByte('}')
+	}
+	w.out.WriteByte('}')
+	return nil
+}
