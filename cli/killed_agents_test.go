@@ -2,40 +2,100 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	agentwire "github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// streamAgent asks for a turn of the agents API as a stream, or for a stream again; nil when
-// nobody answers.
-func streamAgent(t *testing.T, base, body, streamID string) *http.Response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/agents/clerk", strings.NewReader(body))
+// toldStory is the answer of the model to "Tell a story", which takes four seconds.
+const toldStory = "once upon a time there was a server that was killed in the middle of a word and yet told all of it to the end"
+
+// agentsClient is a client of the agents API that knows nothing but the protocol.
+type agentsClient struct {
+	t    *testing.T
+	base string
+}
+
+// send sends a request about the agent clerk and returns the response; nil when nobody
+// answers.
+func (c *agentsClient) send(path, body string, header ...string) *http.Response {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	c.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/agents/clerk"+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	req.Header = bearer(rightKey)
-	req.Header.Set("Accept", "text/event-stream")
-	if streamID != "" {
-		req.Header.Set("X-Genkit-Stream-Id", streamID)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil
 	}
 	return resp
 }
 
-// readAgent reads a stream up to some frames, or to its end, and returns the text of the
-// model and the result, if there is one.
-func readAgent(t *testing.T, resp *http.Response, most int) (said string, result map[string]any) {
-	t.Helper()
+// askAgents sends a request that succeeds and returns its result.
+func askAgents[T any](c *agentsClient, path, body string) *T {
+	c.t.Helper()
+	resp := c.send(path, body)
+	if resp == nil {
+		c.t.Fatalf("%s: nobody answers", path)
+	}
 	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	var reply agentwire.Reply[*T]
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(text, &reply) != nil || reply.Result == nil {
+		c.t.Fatalf("%s %s: %s %s %v", path, body, resp.Status, text, err)
+	}
+	return reply.Result
+}
+
+// sayTo returns the body of a turn.
+func sayTo(sessionID, text string, detach bool) string {
+	return fmt.Sprintf(`{"data":{"message":{"content":[{"text":%q}]},"detach":%t},"init":{"sessionId":%q}}`, text, detach, sessionID)
+}
+
+// aboutSnapshot returns the body of a request about a snapshot.
+func aboutSnapshot(id string) string { return fmt.Sprintf(`{"data":{"snapshotId":%q}}`, id) }
+
+// agentStream is what a client has read of a stream.
+type agentStream struct {
+	id     string
+	said   string
+	ends   int
+	output *agentwire.Output
+}
+
+// read reads a stream until there were so many pieces of text, or to its end; a stream
+// with an id is read again from its beginning.
+func (c *agentsClient) read(body, id string, pieces int) *agentStream {
+	c.t.Helper()
+	header := []string{"Accept", "text/event-stream, */*"}
+	if id != "" {
+		header = append(header, "X-Genkit-Stream-Id", id)
+	}
+	got := new(agentStream)
+	resp := c.send("", body, header...)
+	if resp == nil {
+		return got
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return got
+	}
+	got.id = resp.Header.Get("X-Genkit-Stream-Id")
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -43,73 +103,116 @@ func readAgent(t *testing.T, resp *http.Response, most int) (said string, result
 		if !ok {
 			continue
 		}
-		var frame struct {
-			Message struct {
-				ModelChunk struct{ Content []struct{ Text string } }
-			}
-			Result map[string]any
-		}
+		var frame agentwire.Frame
 		if err := json.Unmarshal([]byte(data), &frame); err != nil {
-			t.Fatalf("%v in %s", err, data)
+			c.t.Fatalf("frame %s: %v", data, err)
 		}
-		for _, part := range frame.Message.ModelChunk.Content {
-			said += part.Text
-		}
-		if frame.Result != nil {
-			return said, frame.Result
-		}
-		if most--; most == 0 {
-			return said, nil
+		switch {
+		case frame.Result != nil:
+			got.output = frame.Result
+		case frame.Message != nil && frame.Message.TurnEnd != nil:
+			got.ends++
+		case frame.Message != nil && frame.Message.ModelChunk != nil:
+			text := agentwire.Message{Content: frame.Message.ModelChunk.Content}
+			got.said += text.Text()
+			if pieces--; pieces == 0 {
+				return got
+			}
 		}
 	}
-	return said, nil
+	return got
 }
 
-func TestStreamsOfAgentsSurviveTheDeathOfTheirServer(t *testing.T) {
+// readOut reads a stream again until it has its end, whatever happens to servers.
+func (c *agentsClient) readOut(body, id string) *agentStream {
+	c.t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for range 500 {
+		if got := c.read(body, id, 0); got.output != nil {
+			return got
+		}
+		<-again.C
+	}
+	c.t.Fatalf("stream %s does not end", id)
+	return nil
+}
+
+// expect compares a whole stream with what the model says.
+func (c *agentsClient) expect(got *agentStream, want string) {
+	c.t.Helper()
+	if got.said != want || got.ends != 1 || got.output.FinishReason != agentwire.FinishStop || got.output.Message.Text() != want {
+		c.t.Errorf("the stream says %q, ends %d times, and comes to %+v", got.said, got.ends, got.output)
+	}
+}
+
+func TestStreamsAndDetachedTurnsOfAgentsSurviveTheDeathOfTheirServer(t *testing.T) {
 	t.Parallel()
-	const (
-		story = "once upon a time there was a server that was killed in the middle of a word and yet told all of it to the end"
-		body  = `{"data":{"message":{"role":"user","content":[{"text":"Tell a story"}]}},"init":{"sessionId":"mine"}}`
-	)
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := mortal(t, store(t), "")
 			s := f.start("127.0.0.1:0")
-			resp := streamAgent(t, s.url, body, "")
-			id := resp.Header.Get("X-Genkit-Stream-Id")
-			if said, _ := readAgent(t, resp, 3); said == "" || !strings.HasPrefix(story, said) || id == "" {
-				t.Fatalf("stream %q begins with %q", id, said)
+			c := &agentsClient{t: t, base: s.url}
+			detached := askAgents[agentwire.Output](c, "", sayTo("alone", "Tell a story", true))
+			body := sayTo("read", "Tell a story", false)
+			cut := c.read(body, "", 3)
+			if cut.id == "" || cut.said == "" || !strings.HasPrefix(toldStory, cut.said) || detached.FinishReason != agentwire.FinishDetached {
+				t.Fatalf("the stream is %+v, the detached turn %+v", cut, detached)
 			}
 			s.kill()
+			if c.read(body, cut.id, 0).output != nil {
+				t.Error("a server that was killed answers")
+			}
 			f.start(s.address)
-			deadline := time.After(time.Minute)
-			for {
-				if resp := streamAgent(t, s.url, body, id); resp != nil && resp.StatusCode == http.StatusOK {
-					if said, result := readAgent(t, resp, 0); result != nil {
-						if !strings.HasSuffix(said, story) || result["finishReason"] != "stop" {
-							t.Errorf("the stream says %q and ends with %v", said, result)
-						}
-						break
-					}
-				} else if resp != nil {
-					text, _ := io.ReadAll(resp.Body)
-					t.Fatalf("%s %s", resp.Status, text)
-				}
-				select {
-				case <-deadline:
-					t.Fatal("the stream does not end")
-				case <-time.After(20 * time.Millisecond):
+
+			// It is read while the turn goes on, and once more when it has ended.
+			c.expect(c.readOut(body, cut.id), toldStory)
+			c.expect(c.readOut(body, cut.id), toldStory)
+			for _, id := range []string{detached.SnapshotID, cut.id} {
+				kept := askAgents[agentwire.Snapshot](c, "/waitForSnapshot", aboutSnapshot(id))
+				if kept.Status != agentwire.SnapshotCompleted || len(kept.State.Messages) != 2 || kept.State.Messages[1].Text() != toldStory {
+					t.Errorf("got %+v", kept)
 				}
 			}
-			if resp := streamAgent(t, s.url, body, id); resp != nil {
-				if said, result := readAgent(t, resp, 0); said != story || result["finishReason"] != "stop" {
-					t.Errorf("read again, the stream says %q and ends with %v", said, result)
-				}
-			}
-			if counted, err := os.ReadFile(f.counted); err == nil {
-				t.Errorf("a tool that nobody called left %q", counted)
+			if next := askAgents[agentwire.Output](c, "", sayTo("read", "Good morning", false)); next.FinishReason != agentwire.FinishStop {
+				t.Errorf("the session goes on with %+v", next)
 			}
 		})
+	}
+}
+
+func TestAnotherReplicaTakesOverTurnsOfAgentsAndAbortsThem(t *testing.T) {
+	t.Parallel()
+	f := mortal(t, onPostgres(t), "")
+	one, two := f.start("127.0.0.1:0"), f.start("127.0.0.1:0")
+	at, other := &agentsClient{t: t, base: one.url}, &agentsClient{t: t, base: two.url}
+
+	// A turn that one replica began is aborted at the other one.
+	hanging := askAgents[agentwire.Output](at, "", sayTo("aborted", "Tell a story", true))
+	began := time.Now()
+	if a := askAgents[agentwire.AbortResponse](other, "/abort", aboutSnapshot(hanging.SnapshotID)); a.Status == "" {
+		t.Errorf("got %+v", a)
+	}
+	if kept := askAgents[agentwire.Snapshot](at, "/waitForSnapshot", aboutSnapshot(hanging.SnapshotID)); kept.Status != agentwire.SnapshotAborted {
+		t.Errorf("got %+v", kept)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the abort took %s", took)
+	}
+	if next := askAgents[agentwire.Output](at, "", sayTo("aborted", "Good morning", false)); next.FinishReason != agentwire.FinishStop {
+		t.Errorf("the session goes on with %+v", next)
+	}
+
+	detached := askAgents[agentwire.Output](at, "", sayTo("alone", "Tell a story", true))
+	body := sayTo("read", "Tell a story", false)
+	cut := at.read(body, "", 3)
+	one.kill()
+	other.expect(other.readOut(body, cut.id), toldStory)
+	if kept := askAgents[agentwire.Snapshot](other, "/waitForSnapshot", aboutSnapshot(detached.SnapshotID)); kept.Status != agentwire.SnapshotCompleted {
+		t.Errorf("got %+v", kept)
+	}
+	if _, err := os.Stat(f.counted); err == nil {
+		t.Error("a tool ran that nobody called")
 	}
 }
