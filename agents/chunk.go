@@ -71,14 +71,18 @@ type chunker struct {
 	definition *definition
 	// artifact returns an artifact by its id.
 	artifact func(ctx context.Context, id string) (wire.Artifact, error)
-	// index is that of the current message.
-	index  int
-	custom shownCustom
+	// index is that of the current message, and message is what was shown of it.
+	index   int
+	message saidMessage
+	custom  shownCustom
 }
 
 // next returns the chunk of a record, or nil.
 func (k *chunker) next(ctx context.Context, record *event.Record) (*wire.Chunk, error) {
 	switch record.Type {
+	case event.TypeRunStart, event.TypeStepStart, event.TypeStreamReset:
+		k.message.restart()
+		return nil, nil //nolint:nilnil // it has no chunk
 	case event.TypeInferenceComplete, event.TypeTextDelta, event.TypeReasoningDelta, event.TypeToolCallReady, event.TypeToolCallDone, event.TypeCustomPatch, event.TypeArtifact:
 	default:
 		return nil, nil //nolint:nilnil // it has no chunk
@@ -102,13 +106,19 @@ func (k *chunker) convert(ctx context.Context, data event.Data) (*wire.Chunk, er
 // plainChunk returns the chunk of an event before the transform of chunks, or nil.
 func (k *chunker) plainChunk(ctx context.Context, data event.Data) (*wire.Chunk, error) {
 	switch d := data.(type) {
+	case *event.RunStart, *event.StepStart, *event.StreamReset:
+		k.message.restart()
 	case *event.InferenceComplete:
-		k.index++
+		return k.endMessage(), nil
 	case *event.TextDelta:
-		return newModelChunk(wire.RoleModel, k.index, wire.NewTextPart(d.Delta)), nil
+		return k.pieceChunk(d.Delta, ""), nil
 	case *event.ReasoningDelta:
-		return newModelChunk(wire.RoleModel, k.index, wire.Part{Reasoning: &d.Delta}), nil
+		return k.pieceChunk("", d.Delta), nil
 	case *event.ToolCallReady:
+		if slices.Contains(k.message.refs, d.ID) {
+			return nil, nil //nolint:nilnil // it was shown
+		}
+		k.message.refs = append(k.message.refs, d.ID)
 		return newModelChunk(wire.RoleModel, k.index, wire.Part{ToolRequest: &wire.ToolRequest{Name: d.Name, Ref: d.ID, Input: d.Arguments}}), nil
 	case *event.ToolCallDone:
 		if d.Outcome == event.CallSuspended {
@@ -131,6 +141,30 @@ func (k *chunker) plainChunk(ctx context.Context, data event.Data) (*wire.Chunk,
 	return nil, nil //nolint:nilnil // it has no chunk
 }
 
+// pieceChunk returns the chunk of a piece of the current message; nil if it was shown. A
+// message that is said again and differs from what was shown has an index of its own.
+func (k *chunker) pieceChunk(text, reasoning string) *wire.Chunk {
+	parts, same := k.message.add(text, reasoning)
+	if !same {
+		k.index++
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return newModelChunk(wire.RoleModel, k.index, parts...)
+}
+
+// endMessage ends the current message. It returns a chunk if more was shown than the
+// message has.
+func (k *chunker) endMessage() *wire.Chunk {
+	parts := k.message.end()
+	if k.index++; len(parts) == 0 {
+		return nil
+	}
+	k.index++
+	return newModelChunk(wire.RoleModel, k.index-1, parts...)
+}
+
 // toolChunk returns the chunk of a tool's result.
 func toolChunk(index int, d *event.ToolCallDone) *wire.Chunk {
 	result := &model.ToolResult{CallID: d.ID, Name: d.Name, IsError: d.Result.IsError}
@@ -146,8 +180,8 @@ func toolChunk(index int, d *event.ToolCallDone) *wire.Chunk {
 }
 
 // newModelChunk returns a chunk with a piece of a message.
-func newModelChunk(role wire.Role, index int, part wire.Part) *wire.Chunk {
-	return &wire.Chunk{ModelChunk: &wire.ModelChunk{Role: role, Index: &index, Content: []wire.Part{part}}}
+func newModelChunk(role wire.Role, index int, parts ...wire.Part) *wire.Chunk {
+	return &wire.Chunk{ModelChunk: &wire.ModelChunk{Role: role, Index: &index, Content: parts}}
 }
 
 // yieldOutput yields what interrupted a turn, if anything did, and the end of the turn.

@@ -1,0 +1,74 @@
+package agents
+
+import (
+	"bytes"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+)
+
+// saidMessage is what was shown of the message that the model is saying. When its worker
+// dies, or the model breaks off, the message is said again from its beginning, and what
+// was shown of it is not shown twice.
+type saidMessage struct {
+	text, reasoning saidText
+	// refs are those of the tool requests.
+	refs []string
+}
+
+// restart begins the same message again.
+func (m *saidMessage) restart() {
+	m.text.again, m.reasoning.again = len(m.text.said), len(m.reasoning.said)
+}
+
+// add returns the parts to show of a piece. It is false if the message differs from what
+// was shown: then the parts are all of it so far, which is another message.
+func (m *saidMessage) add(text, reasoning string) (parts []wire.Part, same bool) {
+	newText, sameText := m.text.add(text)
+	newReasoning, sameReasoning := m.reasoning.add(reasoning)
+	if !sameText || !sameReasoning {
+		*m = saidMessage{
+			text: saidText{said: append(m.text.repeated(), newText...)}, reasoning: saidText{said: append(m.reasoning.repeated(), newReasoning...)},
+		}
+		newText, newReasoning = string(m.text.said), string(m.reasoning.said)
+	}
+	if newReasoning != "" {
+		parts = append(parts, wire.Part{Reasoning: &newReasoning})
+	}
+	if newText != "" {
+		parts = append(parts, wire.NewTextPart(newText))
+	}
+	return parts, sameText && sameReasoning
+}
+
+// end ends the message. It returns the parts of another one if the message is shorter than
+// what was shown.
+func (m *saidMessage) end() []wire.Part {
+	var parts []wire.Part
+	if m.text.again > 0 || m.reasoning.again > 0 {
+		whole := saidMessage{}
+		parts, _ = whole.add(string(m.text.repeated()), string(m.reasoning.repeated()))
+	}
+	*m = saidMessage{}
+	return parts
+}
+
+// saidText is a text that was shown, of which the last bytes are still to be said again.
+type saidText struct {
+	said  []byte
+	again int
+}
+
+// repeated returns what was shown and is not to be said again.
+func (t *saidText) repeated() []byte { return t.said[: len(t.said)-t.again : len(t.said)-t.again] }
+
+// add returns what of the next piece was not shown. It is false, with all of the piece, if
+// the piece differs from what was shown.
+func (t *saidText) add(piece string) (shown string, same bool) {
+	n := min(t.again, len(piece))
+	if !bytes.Equal(t.said[len(t.said)-t.again:][:n], []byte(piece[:n])) {
+		return piece, false
+	}
+	t.again -= n
+	t.said = append(t.said, piece[n:]...)
+	return piece[n:], true
+}
