@@ -1,0 +1,297 @@
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/tools"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// HostVariable is the environment variable that names where the host is called.
+const HostVariable = "GESTALT_AGENT_HOST_SOCKET"
+
+const (
+	// maxMessage bounds what a host sends at once, in bytes.
+	maxMessage = 32 << 20
+	// hostKind is the kind of the tools that turns of the protocol bring along.
+	hostKind = "agent_host"
+	// relayHeader carries the token of a host that is reached through a relay.
+	relayHeader = "x-gestalt-host-service-relay-token"
+	// toolPage is how many tools are asked for at once, and maxTools how many a turn may
+	// have.
+	toolPage = 100
+	maxTools = 4096
+	// listTime bounds the listing of tools, and callTime a call of one.
+	listTime = 30 * time.Second
+	callTime = 5 * time.Minute
+	// listRetry is how soon a host is asked again that cannot be reached.
+	listRetry = 250 * time.Millisecond
+)
+
+// hostTools is what is kept of the tools of a turn.
+type hostTools struct {
+	SessionID string `json:"session_id"`
+	TurnID    string `json:"turn_id"`
+	RunGrant  string `json:"run_grant"`
+}
+
+// Host calls the host that started the provider. It connects when it is first needed.
+type Host struct {
+	target, token string
+	secure        bool
+
+	mu   sync.Mutex
+	conn *grpc.ClientConn
+}
+
+var _ service.TurnTools = (*Host)(nil)
+
+// NewHost returns what calls the host at an address: the path of a socket, unix:PATH,
+// tcp://HOST:PORT or tls://HOST:PORT. token is sent to a relay; empty for none.
+func NewHost(address, token string) (*Host, error) {
+	h := &Host{token: token}
+	switch scheme, rest, found := strings.Cut(address, "://"); {
+	case found && scheme == "unix":
+		h.target = "unix:" + rest
+	case found && scheme == "tcp":
+		h.target = "dns:///" + rest
+	case found && scheme == "tls":
+		h.target, h.secure = "dns:///"+rest, true
+	case found:
+		return nil, fmt.Errorf("%s has the scheme %q; use unix, tcp or tls", HostVariable, scheme)
+	default:
+		h.target = "unix:" + strings.TrimPrefix(address, "unix:")
+	}
+	return h, nil
+}
+
+// client returns a client of the host.
+func (h *Host) client() (pb.AgentHostClient, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn == nil {
+		options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage))}
+		if h.secure {
+			options[0] = grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}))
+		}
+		if strings.HasPrefix(h.target, "unix:") {
+			options = append(options, grpc.WithAuthority("localhost"))
+		}
+		conn, err := grpc.NewClient(h.target, options...)
+		if err != nil {
+			return nil, err
+		}
+		h.conn = conn
+	}
+	return pb.NewAgentHostClient(h.conn), nil
+}
+
+// Close ends the connection.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn == nil {
+		return nil
+	}
+	err := h.conn.Close()
+	h.conn = nil
+	return err
+}
+
+// outgoing returns the context of a call: it continues the trace at the host.
+func (h *Host) outgoing(ctx context.Context) context.Context {
+	header := make(http.Header)
+	telemetry.Inject(ctx, header)
+	for name := range header {
+		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), header.Get(name))
+	}
+	if h.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, relayHeader, h.token)
+	}
+	return ctx
+}
+
+// Check reports tools of another kind.
+func (*Host) Check(list []service.EphemeralTool) error {
+	for i := range list {
+		if list[i].Kind != hostKind {
+			return fmt.Errorf("tools of kind %q are not made here", list[i].Kind)
+		}
+	}
+	return nil
+}
+
+// Make lists the tools of a turn at the host, whenever a worker begins to work on it.
+func (h *Host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+	var made []resolve.EphemeralTool
+	taken := make(map[string]bool)
+	for i := range list {
+		var of hostTools
+		if err := json.Unmarshal(list[i].Config, &of); err != nil {
+			return nil, nil, fmt.Errorf("read the tools of the host: %w", err)
+		}
+		listed, err := h.listTools(ctx, &of)
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the tools of the host: %w", err)
+		}
+		for _, t := range listed {
+			made = append(made, resolve.EphemeralTool{ID: toolName(t, taken), Tool: newTool(h, &of, t)})
+		}
+	}
+	return made, nil, nil
+}
+
+// listTools returns all tools of a turn. A host that has just started the provider may
+// not know it yet, and is asked again.
+func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentTool, error) {
+	client, err := h.client()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(h.outgoing(ctx), listTime)
+	defer cancel()
+	var all []*pb.ListedAgentTool
+	req := &pb.ListAgentToolsRequest{SessionId: of.SessionID, TurnId: of.TurnID, RunGrant: of.RunGrant, PageSize: toolPage}
+	seen := map[string]bool{"": true}
+	for {
+		page, err := client.ListTools(ctx, req, grpc.WaitForReady(true))
+		if status.Code(err) == codes.Unavailable && ctx.Err() == nil {
+			if err := pause(ctx, listRetry); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.GetTools()...)
+		req.PageToken = page.GetNextPageToken()
+		switch {
+		case len(all) > maxTools:
+			return nil, fmt.Errorf("there are more than %d", maxTools)
+		case req.GetPageToken() == "":
+			return all, nil
+		case seen[req.GetPageToken()]:
+			return nil, errors.New("the pages of the host repeat themselves")
+		}
+		seen[req.GetPageToken()] = true
+	}
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// notOfName matches what the name of a tool cannot have.
+var notOfName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// maxName is how long the name of a tool may be.
+const maxName = 64
+
+// toolName returns the name by which the model calls a tool, different from those that
+// are taken.
+func toolName(t *pb.ListedAgentTool, taken map[string]bool) string {
+	base := t.GetMcpName()
+	if base == "" {
+		base = "tool"
+	}
+	base = notOfName.ReplaceAllString(base, "_")
+	name := base[:min(maxName, len(base))]
+	for n := 2; taken[name]; n++ {
+		suffix := fmt.Sprintf("_%d", n)
+		name = base[:min(maxName-len(suffix), len(base))] + suffix
+	}
+	taken[name] = true
+	return name
+}
+
+// tool is a tool of the host, for one turn.
+type tool struct {
+	host       *Host
+	of         *hostTools
+	id         string
+	descriptor tools.Descriptor
+}
+
+// newTool returns a tool of the host.
+func newTool(h *Host, of *hostTools, t *pb.ListedAgentTool) *tool {
+	d := tools.Descriptor{Description: t.GetDescription(), Timeout: callTime, Effect: tools.Once}
+	if d.Description == "" {
+		d.Description = t.GetTitle()
+	}
+	switch hints := t.GetAnnotations(); {
+	case hints.GetReadOnlyHint():
+		d.Effect = tools.Read
+	case hints.GetIdempotentHint():
+		d.Effect = tools.Idempotent
+	}
+	if text := json.RawMessage(t.GetInputSchema()); len(text) > 0 {
+		if _, err := schema.Compile(text); err == nil {
+			d.Parameters = text
+		} else {
+			d.Parameters = json.RawMessage(`{"type":"object"}`) // the host checks the arguments
+		}
+	}
+	return &tool{h, of, t.GetId(), d}
+}
+
+// Descriptor describes the tool.
+func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
+
+// Call has the host run the tool. What fails there is a result.
+func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	client, err := t.host.client()
+	if err != nil {
+		return tools.Result{}, err
+	}
+	arguments := new(structpb.Struct)
+	if err := arguments.UnmarshalJSON(call.Arguments); err != nil {
+		return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
+	}
+	answer, err := client.ExecuteTool(t.host.outgoing(ctx), &pb.ExecuteAgentToolRequest{
+		SessionId: t.of.SessionID, TurnId: t.of.TurnID, ToolCallId: call.ID, ToolId: t.id, Arguments: arguments, IdempotencyKey: call.IdempotencyKey, RunGrant: t.of.RunGrant,
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return tools.Result{}, ctx.Err()
+		}
+		return tools.ErrorResult("the host did not run the tool: " + status.Convert(err).Message()), nil
+	}
+	result := tools.Result{Content: []model.Part{model.Text(answer.GetBody())}, IsError: answer.GetStatus() >= http.StatusBadRequest}
+	if result.IsError {
+		result.Content = []model.Part{model.Text(fmt.Sprintf("status %d: %s", answer.GetStatus(), answer.GetBody()))}
+	}
+	if body := json.RawMessage(answer.GetBody()); json.Valid(body) {
+		result.Data = body
+	}
+	return result, nil
+}
