@@ -1,0 +1,161 @@
+package provider
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// timeOf returns a time of the protocol; nil for none.
+func timeOf(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// jsonOf returns an object of the protocol as JSON; nil for none.
+func jsonOf(s *structpb.Struct) (json.RawMessage, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return compact(protojson.Marshal(s))
+}
+
+// compact gives JSON the one form in which keys compare it: protojson writes the same
+// value with other spaces in another program.
+func compact(data []byte, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// structOf returns members of JSON as an object of the protocol; nil for none.
+func structOf(members map[string]json.RawMessage) (*structpb.Struct, error) {
+	if len(members) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	return decodeStruct(data)
+}
+
+// decodeStruct reads a JSON object.
+func decodeStruct(data json.RawMessage) (*structpb.Struct, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	out := new(structpb.Struct)
+	return out, protojson.Unmarshal(data, out)
+}
+
+// valueOf returns a JSON value as one of the protocol; nil for none and for one that it
+// cannot have.
+func valueOf(data json.RawMessage) *structpb.Value {
+	out := new(structpb.Value)
+	if len(data) == 0 || protojson.Unmarshal(data, out) != nil {
+		return nil
+	}
+	return out
+}
+
+// keyFor returns the idempotency key of the service for one of the host.
+func keyFor(kind, scope, key string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", scope, key))
+	return "agent-provider:" + kind + ":" + hex.EncodeToString(sum[:])
+}
+
+// splitMessages returns what was said before a turn, up to the last message of the
+// assistant, and the input, which is what follows.
+func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err error) {
+	all, last := make([]model.Message, len(given)), -1
+	for i, m := range given {
+		if all[i], err = messageOf(m); err != nil {
+			return nil, nil, invalid("messages[%d]: %s", i, err)
+		}
+		if all[i].Role == model.RoleAssistant {
+			last = i
+		}
+	}
+	if last == len(all)-1 {
+		return nil, nil, invalid("messages must end with one that is not the assistant's")
+	}
+	return all[:last+1], all[last+1:], nil
+}
+
+// roles are those of the model, by those of the protocol. What tools of earlier turns
+// answered is shown to it as text.
+var roles = map[string]model.Role{
+	"user": model.RoleUser, "system": model.RoleSystem, "developer": model.RoleSystem, "assistant": model.RoleAssistant, "tool": model.RoleUser,
+}
+
+func messageOf(m *pb.AgentMessage) (model.Message, error) {
+	role, ok := roles[m.GetRole()]
+	if !ok {
+		return model.Message{}, fmt.Errorf("role %q is not supported: use user, system, developer, assistant or tool", m.GetRole())
+	}
+	out := model.Message{Role: role}
+	if m.GetText() != "" {
+		out.Parts = append(out.Parts, model.Text(m.GetText()))
+	}
+	for i, p := range m.GetParts() {
+		part, err := partOf(p)
+		if err == nil && part.Type == model.PartImage && role != model.RoleUser {
+			err = fmt.Errorf("only messages of the user have images")
+		}
+		if err != nil {
+			return out, fmt.Errorf("parts[%d]: %w", i, err)
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	if len(out.Parts) == 0 {
+		return out, fmt.Errorf("it has neither text nor parts")
+	}
+	return out, nil
+}
+
+func partOf(p *pb.AgentMessagePart) (model.Part, error) {
+	switch p.GetType() {
+	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TEXT:
+		return model.Text(p.GetText()), nil
+	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_JSON:
+		data, err := protojson.Marshal(p.GetJson())
+		return model.Text(string(data)), err
+	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_CALL:
+		call := p.GetToolCall()
+		data, err := protojson.Marshal(call.GetArguments())
+		return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", call.GetId(), call.GetToolId(), data)), err
+	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_RESULT:
+		result := p.GetToolResult()
+		content := result.GetContent()
+		if content == "" {
+			data, err := protojson.Marshal(result.GetOutput())
+			if err != nil {
+				return model.Part{}, err
+			}
+			content = string(data)
+		}
+		return model.Text(fmt.Sprintf("[result of call %s: %s]", result.GetToolCallId(), content)), nil
+	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF:
+		if p.GetImageRef().GetUri() != "" {
+			return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.GetImageRef().GetMimeType(), URI: p.GetImageRef().GetUri()}}, nil
+		}
+	}
+	return model.Part{}, fmt.Errorf("its type is not supported, or it lacks its content")
+}

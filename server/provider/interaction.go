@@ -1,0 +1,181 @@
+package provider
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/tools"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// interactionID returns the id by which the host knows what a turn asks: it names the
+// turn, because the host may ask for it without.
+func interactionID(turnID, id string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(turnID + "\n" + id))
+}
+
+// findInteraction returns what the host knows by an id.
+func (s *Server) findInteraction(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*service.Interaction, error) {
+	data, err := base64.RawURLEncoding.DecodeString(id)
+	turnID, own, ok := strings.Cut(string(data), "\n")
+	if err != nil || !ok {
+		return nil, notFound("interaction", id)
+	}
+	if _, err := s.readTurn(ctx, turnID, subject); err != nil {
+		return nil, notFound("interaction", id)
+	}
+	turns, _ := s.current()
+	list, err := turns.ListInteractions(ctx, owner, service.InteractionQuery{TurnID: turnID})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range list {
+		if i.ID == own {
+			return i, nil
+		}
+	}
+	return nil, notFound("interaction", id)
+}
+
+// GetInteraction returns what a turn asks.
+func (s *Server) GetInteraction(ctx context.Context, req *pb.GetAgentProviderInteractionRequest) (*pb.AgentInteraction, error) {
+	found, err := s.findInteraction(ctx, req.GetInteractionId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	return viewInteraction(found)
+}
+
+// ListInteractions returns what a turn asks, or asked, the oldest first.
+func (s *Server) ListInteractions(ctx context.Context, req *pb.ListAgentProviderInteractionsRequest) (*pb.ListAgentProviderInteractionsResponse, error) {
+	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	turns, _ := s.current()
+	list, err := turns.ListInteractions(ctx, owner, service.InteractionQuery{TurnID: t.ID})
+	if err != nil {
+		return nil, err
+	}
+	out := &pb.ListAgentProviderInteractionsResponse{}
+	for _, i := range list {
+		view, err := viewInteraction(i)
+		if err != nil {
+			return nil, err
+		}
+		out.Interactions = append(out.Interactions, view)
+	}
+	return out, nil
+}
+
+// ResolveInteraction answers what a turn asks. The same answer again changes nothing.
+func (s *Server) ResolveInteraction(ctx context.Context, req *pb.ResolveAgentProviderInteractionRequest) (*pb.AgentInteraction, error) {
+	if req.GetResolution() == nil {
+		return nil, invalid("resolution is missing")
+	}
+	found, err := s.findInteraction(ctx, req.GetInteractionId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	answer, err := answerOf(&found.Request, req.GetResolution())
+	if err != nil {
+		return nil, err
+	}
+	turns, _ := s.current()
+	answered, err := turns.AnswerInteraction(ctx, owner, found.TurnID, answer)
+	if err != nil {
+		return nil, err
+	}
+	return viewInteraction(answered)
+}
+
+// answerOf returns the answer that a resolution gives. A request that does not ask for an
+// object gets the one value of the resolution.
+func answerOf(request *interaction.Request, resolution *structpb.Struct) (interaction.Answer, error) {
+	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume}
+	fields := resolution.AsMap()
+	if refused, _ := fields["canceled"].(bool); refused {
+		answer.Action = interaction.Cancel
+		answer.Reason, _ = fields["reason"].(string)
+		return answer, nil
+	}
+	var err error
+	if answer.Result, err = jsonOf(resolution); err != nil || interaction.Check(request, &answer) == nil {
+		return answer, err
+	}
+	for _, value := range fields {
+		single := answer
+		if single.Result, err = json.Marshal(value); err == nil && len(fields) == 1 && interaction.Check(request, &single) == nil {
+			return single, nil
+		}
+	}
+	return answer, nil // the service says what is wrong with it
+}
+
+func viewInteraction(i *service.Interaction) (*pb.AgentInteraction, error) {
+	r := &i.Request
+	out := &pb.AgentInteraction{
+		Id: interactionID(i.TurnID, i.ID), TurnId: i.TurnID, SessionId: i.SessionID, Prompt: r.Message, CreatedAt: timeOf(i.CreatedAt), ResolvedAt: timeOf(i.AnsweredAt),
+		State: pb.AgentInteractionState_AGENT_INTERACTION_STATE_PENDING,
+	}
+	switch r.Action {
+	case tools.ActionAsk:
+		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_CLARIFICATION, "Question"
+	case tools.ActionAuthorize:
+		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT, "Sign in"
+	default:
+		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL, "Approve "+r.Tool
+	}
+	switch i.State {
+	case service.InteractionAnswered:
+		out.State = pb.AgentInteractionState_AGENT_INTERACTION_STATE_RESOLVED
+	case service.InteractionCanceled:
+		out.State = pb.AgentInteractionState_AGENT_INTERACTION_STATE_CANCELED
+	}
+	request := map[string]json.RawMessage{}
+	for name, value := range map[string]json.RawMessage{"arguments": r.Arguments, "parameters": r.Parameters, "responseSchema": r.ResponseSchema} {
+		if len(value) > 0 {
+			request[name] = value
+		}
+	}
+	for name, text := range map[string]string{"tool": r.Tool, "toolCallId": r.CallID} {
+		if text != "" {
+			request[name], _ = json.Marshal(text) // a text
+		}
+	}
+	var err error
+	if out.Request, err = structOf(request); err != nil {
+		return nil, err
+	}
+	out.Resolution = resolutionOf(i)
+	return out, nil
+}
+
+// resolutionOf returns what an interaction was answered with; nil if it was not.
+func resolutionOf(i *service.Interaction) *structpb.Struct {
+	var answer interaction.Answer
+	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {
+		return nil
+	}
+	members := map[string]any{"canceled": true, "reason": answer.Reason}
+	if answer.Action == interaction.Resume {
+		members = map[string]any{}
+		if json.Unmarshal(answer.Result, &members) != nil {
+			var value any
+			if json.Unmarshal(answer.Result, &value) != nil {
+				return nil
+			}
+			members = map[string]any{"value": value}
+		}
+	}
+	out, err := structpb.NewStruct(members)
+	if err != nil {
+		return nil
+	}
+	return out
+}

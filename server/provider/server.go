@@ -1,0 +1,234 @@
+// Package provider serves agents as an agent provider of Gestalt: a host starts the
+// process, configures it over gRPC, and makes sessions and turns, which are sessions and
+// turns of the service. Tools of the host are called back with the grant of their turn.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// protocolVersion is the version of the protocol that this package speaks.
+const protocolVersion = 3
+
+// stopTime is how long requests under way may take when the provider ends.
+const stopTime = time.Second
+
+// Settings is what a provider is made of.
+type Settings struct {
+	// Version is that of the program.
+	Version string
+	// Agent is the id of the agent that works on the turns, unless the host's
+	// configuration names another; empty is the only one there is.
+	Agent string
+	// Durable reports whether turns outlive the process.
+	Durable bool
+	// Start makes the service, once the host has configured the provider.
+	Start func(context.Context) (*service.Service, error)
+	// Host is how tools of the host are reached; nil if it has none.
+	Host *Host
+	// Logger is not nil.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Server is the provider. It is safe for concurrent use.
+type Server struct {
+	pb.UnimplementedAgentProviderServer
+	pb.UnimplementedProviderLifecycleServer
+
+	settings Settings
+	grpc     *grpc.Server
+
+	// starting is held while the service starts; mu guards what follows and is never
+	// held while anything is asked of somebody else.
+	starting sync.Mutex
+	mu       sync.Mutex
+	// name and agent are what the host configured; service is nil before.
+	name, agent string
+	service     *service.Service
+}
+
+// New returns a provider that answers nothing yet.
+func New(s Settings) *Server {
+	v := &Server{settings: s}
+	v.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.UnaryInterceptor(v.serveCall))
+	pb.RegisterProviderLifecycleServer(v.grpc, v)
+	pb.RegisterAgentProviderServer(v.grpc, v)
+	return v
+}
+
+// Serve answers the host until ctx ends.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.grpc.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.AfterFunc(stopTime, s.grpc.Stop)
+	defer timer.Stop()
+	s.grpc.GracefulStop()
+	return <-ended
+}
+
+// serveCall answers a request within the trace of the host.
+func (s *Server) serveCall(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		header := make(http.Header)
+		for _, name := range []string{"traceparent", "tracestate", "baggage"} {
+			for _, value := range md.Get(name) {
+				header.Add(name, value)
+			}
+		}
+		ctx = telemetry.Extract(ctx, header)
+	}
+	defer panics.Handle(func(p *panics.Error) {
+		s.settings.Logger.Error("a request of the host panicked", zap.String("method", info.FullMethod), zap.Error(p), zap.ByteString("stack", p.Stack))
+		answer, err = nil, status.Error(codes.Internal, "internal error; see the log of the provider")
+	})
+	answer, err = handle(ctx, req)
+	return answer, s.toStatus(ctx, info.FullMethod, err)
+}
+
+// GetProviderIdentity answers what the process is.
+func (s *Server) GetProviderIdentity(context.Context, *emptypb.Empty) (*pb.ProviderIdentity, error) {
+	return &pb.ProviderIdentity{
+		Kind: pb.ProviderKind_PROVIDER_KIND_AGENT, Name: "agentruntime", DisplayName: "Agent runtime", Description: "Declared agents as an agent provider",
+		Version: s.settings.Version, MinProtocolVersion: protocolVersion, MaxProtocolVersion: protocolVersion,
+	}, nil
+}
+
+// ConfigureProvider begins to work on turns. The host's configuration may name the agent.
+func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProviderRequest) (*pb.ConfigureProviderResponse, error) {
+	if req.GetProtocolVersion() != protocolVersion {
+		return nil, status.Errorf(codes.FailedPrecondition, "protocol version %d is not supported: this provider speaks version %d", req.GetProtocolVersion(), protocolVersion)
+	}
+	agent := s.settings.Agent
+	for name, value := range req.GetConfig().GetFields() {
+		if name != "agent" || value.GetStringValue() == "" {
+			return nil, status.Errorf(codes.InvalidArgument, "config.%s is not supported: config may have agent, the id of an agent", name)
+		}
+		agent = value.GetStringValue()
+	}
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if current, _ := s.current(); current != nil {
+		return nil, status.Error(codes.FailedPrecondition, "the provider is configured already")
+	}
+	turns, err := s.settings.Start(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "the provider cannot start: %s", err)
+	}
+	if agent, err = chooseAgent(turns, agent); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.name, s.agent, s.service = req.GetName(), agent, turns
+	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
+}
+
+// chooseAgent returns the agent that works on turns.
+func chooseAgent(turns *service.Service, id string) (string, error) {
+	ids := turns.Revision().Set().AgentIDs()
+	switch {
+	case id == "" && len(ids) == 1:
+		return ids[0], nil
+	case id == "":
+		return "", status.Error(codes.InvalidArgument, "there is not exactly one agent: config.agent, or --agent, names the one that works on turns")
+	case !slices.Contains(ids, id):
+		return "", status.Errorf(codes.InvalidArgument, "agent %q does not exist", id)
+	}
+	return id, nil
+}
+
+// HealthCheck answers whether the provider works on turns.
+func (s *Server) HealthCheck(context.Context, *emptypb.Empty) (*pb.HealthCheckResponse, error) {
+	if turns, _ := s.current(); turns == nil {
+		return &pb.HealthCheckResponse{Message: "the provider is not configured"}, nil
+	}
+	return &pb.HealthCheckResponse{Ready: true}, nil
+}
+
+// StartProvider does nothing: ConfigureProvider has started what there is.
+func (s *Server) StartProvider(context.Context, *emptypb.Empty) (*pb.StartRuntimeProviderResponse, error) {
+	return &pb.StartRuntimeProviderResponse{ProtocolVersion: protocolVersion}, nil
+}
+
+// GetCapabilities answers what turns can do.
+func (s *Server) GetCapabilities(context.Context, *pb.GetAgentProviderCapabilitiesRequest) (*pb.AgentProviderCapabilities, error) {
+	c := &pb.AgentProviderCapabilities{
+		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ReasoningSummaries: true,
+		ResumableTurns: s.settings.Durable, BoundedListHydration: true, SupportsSessionStart: true,
+	}
+	if s.settings.Host != nil {
+		c.SupportedToolSources = []pb.AgentToolSourceMode{pb.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG}
+	}
+	return c, nil
+}
+
+// current returns the service and the agent; nil before the provider is configured.
+func (s *Server) current() (*service.Service, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.service, s.agent
+}
+
+// hostName returns the name by which the host knows the provider.
+func (s *Server) hostName() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.name
+}
+
+// errUnconfigured reports a request before ConfigureProvider.
+var errUnconfigured = status.Error(codes.FailedPrecondition, "the provider is not configured")
+
+// open returns the service that answers requests.
+func (s *Server) open() (*service.Service, error) {
+	turns, _ := s.current()
+	if turns == nil {
+		return nil, errUnconfigured
+	}
+	return turns, nil
+}
+
+// owner is to whom all that the host makes belongs. Which of its users may see what is
+// kept by the records, and decided by subjects.
+var owner = service.Caller{Tenant: "agent-provider", Subject: "host"}
+
+// invalid returns the error of an invalid request.
+func invalid(format string, args ...any) error {
+	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, args...))
+}
+
+// notFound returns the error of a record that does not exist, or of another subject.
+func notFound(kind, id string) error {
+	return status.Errorf(codes.NotFound, "%s %q not found", kind, id)
+}
+
+// isStatus reports whether an error is one of gRPC already.
+func isStatus(err error) bool {
+	var known interface{ GRPCStatus() *status.Status }
+	return errors.As(err, &known)
+}

@@ -1,0 +1,341 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/spec"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// ownKey is the member of the metadata of sessions and turns that belongs to the
+// protocol, and labelSubject the label of a session with the id of its subject.
+const (
+	ownKey       = "agent_provider"
+	labelKind    = "agent_provider"
+	labelSubject = "agent_provider_subject"
+)
+
+const (
+	// maxList is how many records a list has when the host does not say.
+	maxList = 500
+	// maxIDs is how many records a list may name.
+	maxIDs = 1000
+)
+
+// sessionRecord is what a session keeps for the host.
+type sessionRecord struct {
+	Model     string          `json:"model,omitempty"`
+	ClientRef string          `json:"client_ref,omitempty"`
+	CreatedBy *actor          `json:"created_by,omitempty"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+}
+
+// actor is who made something, as the host says.
+type actor struct {
+	ID      string `json:"id,omitempty"`
+	Kind    string `json:"kind,omitempty"`
+	Name    string `json:"name,omitempty"`
+	AuthSrc string `json:"auth_source,omitempty"`
+}
+
+func actorOf(a *pb.AgentActor) *actor {
+	if a == nil {
+		return nil
+	}
+	return &actor{a.GetSubjectId(), a.GetSubjectKind(), a.GetDisplayName(), a.GetAuthSource()}
+}
+
+func (a *actor) toProto() *pb.AgentActor {
+	if a == nil {
+		return nil
+	}
+	return &pb.AgentActor{SubjectId: a.ID, SubjectKind: a.Kind, DisplayName: a.Name, AuthSource: a.AuthSrc}
+}
+
+// belongsTo reports whether a subject sees what the actor made. The host itself, which
+// names no subject, sees everything.
+func (a *actor) belongsTo(subject *pb.AgentSubjectContext) bool {
+	return subject.GetSubjectId() == "" || a == nil || a.ID == "" || a.ID == subject.GetSubjectId()
+}
+
+// encodeOwn returns metadata with a value in the member of the protocol.
+func encodeOwn(value any) (json.RawMessage, error) {
+	return json.Marshal(map[string]any{ownKey: value})
+}
+
+// decodeOwn reads what encodeOwn wrote; false when it did not.
+func decodeOwn(metadata json.RawMessage, value any) bool {
+	var all map[string]json.RawMessage
+	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[ownKey]) == 0 {
+		return false
+	}
+	return json.Unmarshal(all[ownKey], value) == nil
+}
+
+// session is a session of the host.
+type session struct {
+	*service.Session
+	record sessionRecord
+}
+
+// readSession returns a session that a subject sees.
+func (s *Server) readSession(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*session, error) {
+	turns, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := turns.GetSession(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	found := &session{Session: kept}
+	if !decodeOwn(kept.Metadata, &found.record) || !found.record.CreatedBy.belongsTo(subject) {
+		return nil, notFound("session", id)
+	}
+	return found, nil
+}
+
+// viewSession shows a session.
+func (s *Server) viewSession(from *session, short bool) (*pb.AgentSession, error) {
+	out := &pb.AgentSession{
+		Id: from.ID, ProviderName: s.hostName(), Model: from.record.Model, ClientRef: from.record.ClientRef, CreatedBy: from.record.CreatedBy.toProto(),
+		CreatedAt: timeOf(from.CreatedAt), UpdatedAt: timeOf(from.UpdatedAt), LastTurnAt: timeOf(from.LastTurnAt),
+		State: pb.AgentSessionState_AGENT_SESSION_STATE_ACTIVE,
+	}
+	if from.State == service.SessionArchived {
+		out.State = pb.AgentSessionState_AGENT_SESSION_STATE_ARCHIVED
+	}
+	if short {
+		return out, nil
+	}
+	var shown map[string]json.RawMessage
+	if len(from.record.Metadata) > 0 {
+		if err := json.Unmarshal(from.record.Metadata, &shown); err != nil {
+			return nil, err
+		}
+	}
+	if kept := sessionstart.Kept(from.Metadata); len(kept) > 0 {
+		maps.Copy(kept, shown)
+		shown = kept
+	}
+	var err error
+	out.Metadata, err = structOf(shown)
+	return out, err
+}
+
+// CreateSession makes a session, once for an idempotency key.
+func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderSessionRequest) (*pb.AgentSession, error) {
+	turns, agent := s.current()
+	switch {
+	case turns == nil:
+		return nil, errUnconfigured
+	case req.GetPreparedWorkspace() != nil:
+		return nil, status.Error(codes.FailedPrecondition, "this provider works in no prepared workspace")
+	}
+	if _, err := findModel(turns, req.GetModel()); err != nil {
+		return nil, err
+	}
+	by := actorOf(req.GetCreatedBy())
+	if by == nil && req.GetSubject() != nil {
+		by = &actor{ID: req.GetSubject().GetSubjectId(), Kind: req.GetSubject().GetSubjectKind(), Name: req.GetSubject().GetDisplayName(), AuthSrc: req.GetSubject().GetAuthSource()}
+	}
+	record := sessionRecord{Model: req.GetModel(), ClientRef: req.GetClientRef(), CreatedBy: by}
+	var err error
+	if record.Metadata, err = jsonOf(req.GetMetadata()); err != nil {
+		return nil, err
+	}
+	in := service.CreateSession{ID: req.GetSessionId(), AgentID: agent, Labels: map[string]string{labelKind: "session"}}
+	if by != nil && by.ID != "" && len(by.ID) <= service.MaxLabel {
+		in.Labels[labelSubject] = by.ID
+	}
+	if in.SessionStart, err = hooksOf(req.GetSessionStart()); err != nil {
+		return nil, err
+	}
+	if in.Metadata, err = encodeOwn(record); err != nil {
+		return nil, err
+	}
+	if key := req.GetIdempotencyKey(); key != "" {
+		in.IdempotencyKey = keyFor("session", subjectID(req.GetSubject(), by), key)
+		if in.IdempotencyBody, err = json.Marshal([]any{record, req.GetSessionStart().GetHooks()}); err != nil {
+			return nil, err
+		}
+	}
+	kept, err := turns.CreateSession(ctx, owner, in)
+	if err != nil {
+		return nil, err
+	}
+	made := &session{Session: kept}
+	if !decodeOwn(kept.Metadata, &made.record) {
+		return nil, notFound("session", kept.ID)
+	}
+	return s.viewSession(made, false)
+}
+
+// subjectID returns the id of who asks.
+func subjectID(subject *pb.AgentSubjectContext, by *actor) string {
+	if by == nil {
+		by = &actor{}
+	}
+	return cmp.Or(subject.GetSubjectId(), by.ID)
+}
+
+// hooksOf returns the programs that the host wants to run when a session begins.
+func hooksOf(config *pb.AgentSessionStartConfig) ([]spec.SessionHook, error) {
+	var hooks []spec.SessionHook
+	for i, h := range config.GetHooks() {
+		hook := spec.SessionHook{
+			ID: h.GetId(), Type: h.GetType(), Command: h.GetCommand(), Cwd: h.GetCwd(), Env: h.GetEnv(),
+			Output: spec.HookOutput{AdditionalContext: h.GetOutput().GetAdditionalContext(), Metadata: h.GetOutput().GetMetadata()},
+		}
+		if text := h.GetTimeout(); text != "" {
+			limit, err := time.ParseDuration(text)
+			if err != nil {
+				return nil, invalid("session_start.hooks[%d].timeout is not a duration such as 30s", i)
+			}
+			hook.Timeout = new(spec.Duration(limit))
+		}
+		hooks = append(hooks, hook)
+	}
+	return hooks, nil
+}
+
+// GetSession returns a session.
+func (s *Server) GetSession(ctx context.Context, req *pb.GetAgentProviderSessionRequest) (*pb.AgentSession, error) {
+	found, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	return s.viewSession(found, false)
+}
+
+// ListSessions returns sessions, the one with the latest activity first, or those with the
+// ids that are asked for.
+func (s *Server) ListSessions(ctx context.Context, req *pb.ListAgentProviderSessionsRequest) (*pb.ListAgentProviderSessionsResponse, error) {
+	found, err := s.findSessions(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &pb.ListAgentProviderSessionsResponse{}
+	for _, kept := range found {
+		view, err := s.viewSession(kept, req.GetSummaryOnly())
+		if err != nil {
+			return nil, err
+		}
+		out.Sessions = append(out.Sessions, view)
+	}
+	return out, nil
+}
+
+// sessionStates are the states that lists may ask for.
+var sessionStates = map[pb.AgentSessionState]service.SessionStatus{
+	pb.AgentSessionState_AGENT_SESSION_STATE_UNSPECIFIED: "", pb.AgentSessionState_AGENT_SESSION_STATE_ACTIVE: service.SessionActive,
+	pb.AgentSessionState_AGENT_SESSION_STATE_ARCHIVED: service.SessionArchived,
+}
+
+func (s *Server) findSessions(ctx context.Context, req *pb.ListAgentProviderSessionsRequest) ([]*session, error) {
+	turns, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	state, known := sessionStates[req.GetState()]
+	limit, err := listLimit(req.GetLimit(), len(req.GetSessionIds()))
+	if err != nil || !known {
+		return nil, cmp.Or(err, invalid("state is unknown"))
+	}
+	var found []*session
+	for _, id := range req.GetSessionIds() {
+		one, err := s.readSession(ctx, id, req.GetSubject())
+		if status.Code(s.toStatus(ctx, "ListSessions", err)) == codes.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if (state == "" || one.State == state) && len(found) < limit {
+			found = append(found, one)
+		}
+	}
+	if len(req.GetSessionIds()) > 0 {
+		return found, nil
+	}
+	q := service.SessionQuery{State: state, Labels: map[string]string{labelKind: "session"}}
+	if id := req.GetSubject().GetSubjectId(); id != "" && len(id) <= service.MaxLabel {
+		q.Labels[labelSubject] = id
+	}
+	for len(found) < limit {
+		q.Page.Limit = min(limit-len(found), service.MaxPage)
+		page, err := turns.ListSessions(ctx, owner, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, kept := range page.Sessions {
+			one := &session{Session: kept}
+			if decodeOwn(kept.Metadata, &one.record) && one.record.CreatedBy.belongsTo(req.GetSubject()) {
+				found = append(found, one)
+			}
+		}
+		if q.Page.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	return found, nil
+}
+
+// listLimit returns how many records a list has.
+func listLimit(asked int32, ids int) (int, error) {
+	switch {
+	case asked < 0:
+		return 0, invalid("limit is less than 0")
+	case ids > maxIDs:
+		return 0, invalid("%d ids are asked for; %d are allowed", ids, maxIDs)
+	case asked == 0 && ids > 0:
+		return ids, nil
+	case asked == 0 || asked > maxList:
+		return maxList, nil
+	}
+	return int(asked), nil
+}
+
+// UpdateSession changes what the request has; an empty field stays as it is.
+func (s *Server) UpdateSession(ctx context.Context, req *pb.UpdateAgentProviderSessionRequest) (*pb.AgentSession, error) {
+	found, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	state, known := sessionStates[req.GetState()]
+	if !known {
+		return nil, invalid("state is unknown")
+	}
+	var patch service.SessionPatch
+	if state != "" {
+		patch.State = &state
+	}
+	if req.GetClientRef() != "" {
+		found.record.ClientRef = req.GetClientRef()
+	}
+	if req.GetMetadata() != nil {
+		given := req.GetMetadata().AsMap()
+		maps.DeleteFunc(given, func(name string, _ any) bool { return sessionstart.IsReserved(name) }) // they stay as they are
+		if found.record.Metadata, err = json.Marshal(given); err != nil {
+			return nil, err
+		}
+	}
+	changed, err := encodeOwn(found.record)
+	if err != nil {
+		return nil, err
+	}
+	patch.Metadata = &changed
+	turns, _ := s.current()
+	if found.Session, err = turns.UpdateSession(ctx, owner, found.ID, patch); err != nil {
+		return nil, err
+	}
+	return s.viewSession(found, false)
+}

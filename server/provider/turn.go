@@ -1,0 +1,353 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
+	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// turnRecord is what a turn keeps for the host. A turn without one is not of it.
+type turnRecord struct {
+	Model        string            `json:"model,omitempty"`
+	ExecutionRef string            `json:"execution_ref,omitempty"`
+	CreatedBy    *actor            `json:"created_by,omitempty"`
+	Messages     []json.RawMessage `json:"messages,omitempty"`
+	Structured   bool              `json:"structured,omitempty"`
+	Metadata     json.RawMessage   `json:"metadata,omitempty"`
+}
+
+// turn is a turn of the host.
+type turn struct {
+	*service.Turn
+	record turnRecord
+}
+
+// readTurn returns a turn that a subject sees.
+func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*turn, error) {
+	turns, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := turns.GetTurn(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	found := &turn{Turn: kept}
+	if !decodeOwn(kept.Metadata, &found.record) || !found.record.CreatedBy.belongsTo(subject) {
+		return nil, notFound("turn", id)
+	}
+	return found, nil
+}
+
+// findModel returns the id of the model or pool that a name stands for; empty for the
+// empty name, which leaves the choice to the agent.
+func findModel(turns *service.Service, name string) (string, error) {
+	set := turns.Revision().Set()
+	_, isModel := set.Models.Get(name)
+	_, isPool := set.Pools.Get(name)
+	if name == "" || isModel || isPool {
+		return name, nil
+	}
+	return "", invalid("model %q is not available", name)
+}
+
+// CreateTurn stores a turn, once for an idempotency key, and returns while it runs.
+func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurnRequest) (*pb.AgentTurn, error) {
+	in, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	asked, err := s.composeTurn(in, req)
+	if err != nil {
+		return nil, err
+	}
+	turns, _ := s.current()
+	kept, err := turns.CreateTurn(ctx, owner, *asked)
+	if err != nil {
+		return nil, err
+	}
+	if kept.SessionID != in.ID {
+		return nil, status.Errorf(codes.AlreadyExists, "turn %q belongs to another session", kept.ID)
+	}
+	made := &turn{Turn: kept}
+	if !decodeOwn(kept.Metadata, &made.record) {
+		return nil, notFound("turn", kept.ID)
+	}
+	return s.viewTurn(made, false)
+}
+
+// composeTurn returns the turn that a request asks for.
+func (s *Server) composeTurn(in *session, req *pb.CreateAgentProviderTurnRequest) (*service.CreateTurn, error) {
+	turns, _ := s.current()
+	out := &service.CreateTurn{SessionID: in.ID, ID: req.GetTurnId(), AgentID: in.AgentID, Background: true}
+	var err error
+	if out.Before, out.Input, err = splitMessages(req.GetMessages()); err != nil {
+		return nil, err
+	}
+	record := turnRecord{ExecutionRef: cmp.Or(req.GetExecutionRef(), req.GetTurnId()), CreatedBy: actorOf(req.GetCreatedBy()), Structured: req.GetResponseSchema() != nil}
+	if record.CreatedBy == nil {
+		record.CreatedBy = in.record.CreatedBy
+	}
+	if record.Model, err = findModel(turns, cmp.Or(req.GetModel(), in.record.Model)); err != nil {
+		return nil, err
+	}
+	if err := readOptions(req, out); err != nil {
+		return nil, err
+	}
+	if out.Ephemeral, err = s.composeAgent(turns, in.AgentID, &record, req); err != nil {
+		return nil, err
+	}
+	if record.Metadata, err = jsonOf(req.GetMetadata()); err != nil {
+		return nil, err
+	}
+	for _, m := range req.GetMessages() {
+		data, err := protojson.Marshal(m)
+		if err != nil {
+			return nil, invalid("messages: %s", err)
+		}
+		record.Messages = append(record.Messages, data)
+	}
+	if out.Metadata, err = encodeOwn(record); err != nil {
+		return nil, err
+	}
+	if len(out.Metadata) > service.MaxMetadata { // they are kept as the turn's input in any case
+		record.Messages = nil
+		if out.Metadata, err = encodeOwn(record); err != nil {
+			return nil, err
+		}
+	}
+	if key := req.GetIdempotencyKey(); key != "" {
+		out.IdempotencyKey = keyFor("turn", "", key)
+		out.IdempotencyBody, err = bodyOf(req)
+	}
+	return out, err
+}
+
+// bodyOf returns what must be the same when a request is repeated with its key.
+func bodyOf(req *pb.CreateAgentProviderTurnRequest) (json.RawMessage, error) {
+	same := &pb.CreateAgentProviderTurnRequest{
+		SessionId: req.GetSessionId(), Model: req.GetModel(), Messages: req.GetMessages(), ResponseSchema: req.GetResponseSchema(), Metadata: req.GetMetadata(),
+		ToolRefs: req.GetToolRefs(), ToolSource: req.GetToolSource(), ModelOptions: req.GetModelOptions(),
+	}
+	return compact(protojson.Marshal(same))
+}
+
+// readOptions reads the form of the answer, and what a turn says to the model.
+func readOptions(req *pb.CreateAgentProviderTurnRequest, out *service.CreateTurn) error {
+	if schema := req.GetResponseSchema(); schema != nil {
+		data, err := jsonOf(schema)
+		if err != nil {
+			return err
+		}
+		out.Overrides = resolve.Overrides{Output: &spec.OutputSchema{Schema: data}}
+	}
+	if options := req.GetModelOptions(); options != nil {
+		data, err := jsonOf(options)
+		if err != nil {
+			return err
+		}
+		if err := server.DecodeJSON(data, &out.Params, true); err != nil {
+			return invalid("model_options cannot be used: %s", err)
+		}
+	}
+	return nil
+}
+
+// composeAgent returns the agent of a turn, with its model and the tools of the host; nil
+// for the agent as it is.
+func (s *Server) composeAgent(turns *service.Service, id string, record *turnRecord, req *pb.CreateAgentProviderTurnRequest) (*service.Ephemeral, error) {
+	set := turns.Revision().Set()
+	declared, ok := set.Agent(id)
+	wantsTools := req.GetToolSource() != pb.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_UNSPECIFIED || len(req.GetToolRefs()) > 0 || len(req.GetTools()) > 0
+	switch {
+	case !ok:
+		return nil, status.Errorf(codes.FailedPrecondition, "agent %q does not exist any more", id)
+	case !wantsTools && record.Model == "":
+		record.Model = declared.ModelID
+		return nil, nil //nolint:nilnil // it is used as it is
+	case !declared.Local():
+		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", id)
+	case wantsTools && s.settings.Host == nil:
+		return nil, status.Errorf(codes.FailedPrecondition, "the turn has tools of the host, and %s does not name where the host is called", HostVariable)
+	case wantsTools && req.GetRunGrant() == "":
+		return nil, invalid("the turn has tools of the host and no run_grant")
+	}
+	agent, _ := set.Defaults.Apply(declared)
+	agent = agent.Clone()
+	agent.ModelID = cmp.Or(record.Model, agent.ModelID)
+	record.Model = agent.ModelID
+	made := &service.Ephemeral{Agent: *agent}
+	if wantsTools {
+		config, err := json.Marshal(hostTools{SessionID: req.GetSessionId(), TurnID: req.GetTurnId(), RunGrant: req.GetRunGrant()})
+		if err != nil {
+			return nil, err
+		}
+		made.Tools = []service.EphemeralTool{{Kind: hostKind, Config: config}}
+	}
+	return made, nil
+}
+
+// statuses are those of turns.
+var statuses = map[service.Status]pb.AgentExecutionStatus{
+	service.Pending: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_PENDING, service.Running: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_RUNNING,
+	service.Waiting:   pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT,
+	service.Succeeded: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_SUCCEEDED, service.Failed: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_FAILED,
+	service.Canceled: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_CANCELED,
+}
+
+// viewTurn shows a turn; the short form has neither messages nor output.
+func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
+	out := &pb.AgentTurn{
+		Id: t.ID, SessionId: t.SessionID, ProviderName: s.hostName(), Model: t.record.Model, Status: statuses[t.Status], CreatedBy: t.record.CreatedBy.toProto(),
+		CreatedAt: timeOf(t.CreatedAt), StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.FinishedAt), ExecutionRef: t.record.ExecutionRef,
+	}
+	if t.Outcome != nil {
+		out.StatusMessage = statusMessage(&t.Outcome.Termination, t.record.Structured)
+	}
+	if short {
+		return out, nil
+	}
+	for _, data := range t.record.Messages {
+		m := new(pb.AgentMessage)
+		if err := protojson.Unmarshal(data, m); err != nil {
+			return nil, err
+		}
+		out.Messages = append(out.Messages, m)
+	}
+	if t.Outcome == nil {
+		return out, nil
+	}
+	out.OutputText = t.Outcome.Response
+	if t.record.Structured && t.Status == service.Succeeded {
+		object := new(structpb.Struct)
+		if protojson.Unmarshal([]byte(out.OutputText), object) == nil {
+			out.StructuredOutput = object
+		}
+	}
+	return out, nil
+}
+
+// statusMessage says why a turn did not succeed; empty if it did.
+func statusMessage(why *event.Termination, structured bool) string {
+	switch why.Status() {
+	case event.StatusFailed:
+		text := display.FailureText(why)
+		if structured && why.Code == string(model.InvalidOutput) {
+			return "response_schema validation failed: " + text
+		}
+		return text
+	case event.StatusCanceled:
+		return cmp.Or(why.Detail, "canceled")
+	default:
+		return ""
+	}
+}
+
+// GetTurn returns a turn. The host asks it while it answers calls of the turn's tools.
+func (s *Server) GetTurn(ctx context.Context, req *pb.GetAgentProviderTurnRequest) (*pb.AgentTurn, error) {
+	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	return s.viewTurn(t, false)
+}
+
+// ListTurns returns the turns of a session, the newest first, or those with the ids that
+// are asked for.
+func (s *Server) ListTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRequest) (*pb.ListAgentProviderTurnsResponse, error) {
+	found, err := s.findTurns(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &pb.ListAgentProviderTurnsResponse{}
+	for _, t := range found {
+		view, err := s.viewTurn(t, req.GetSummaryOnly())
+		if err != nil {
+			return nil, err
+		}
+		out.Turns = append(out.Turns, view)
+	}
+	return out, nil
+}
+
+func (s *Server) findTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRequest) ([]*turn, error) {
+	in, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	limit, err := listLimit(req.GetLimit(), len(req.GetTurnIds()))
+	if err != nil {
+		return nil, err
+	}
+	var found []*turn
+	for _, id := range req.GetTurnIds() {
+		t, err := s.readTurn(ctx, id, req.GetSubject())
+		if errors.Is(err, service.ErrNotFound) || status.Code(err) == codes.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.SessionID == in.ID && hasStatus(t, req.GetStatus()) && len(found) < limit {
+			found = append(found, t)
+		}
+	}
+	if len(req.GetTurnIds()) > 0 {
+		return found, nil
+	}
+	q := service.TurnQuery{SessionID: in.ID}
+	for kept, proto := range statuses {
+		if proto == req.GetStatus() {
+			q.Statuses = []service.Status{kept}
+		}
+	}
+	turns, _ := s.current()
+	for len(found) < limit {
+		q.Page.Limit = min(limit-len(found), service.MaxPage)
+		page, err := turns.ListTurns(ctx, owner, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, kept := range page.Turns {
+			if t := (&turn{Turn: kept}); decodeOwn(kept.Metadata, &t.record) && hasStatus(t, req.GetStatus()) {
+				found = append(found, t)
+			}
+		}
+		if q.Page.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	return found, nil
+}
+
+// hasStatus reports whether a turn has the status that is asked for.
+func hasStatus(t *turn, asked pb.AgentExecutionStatus) bool {
+	return asked == pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_UNSPECIFIED || statuses[t.Status] == asked
+}
+
+// CancelTurn ends a turn and returns it. One that has ended stays as it is.
+func (s *Server) CancelTurn(ctx context.Context, req *pb.CancelAgentProviderTurnRequest) (*pb.AgentTurn, error) {
+	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
+	if err != nil {
+		return nil, err
+	}
+	turns, _ := s.current()
+	if t.Turn, err = turns.CancelTurn(ctx, owner, t.ID, cmp.Or(req.GetReason(), "canceled")); err != nil {
+		return nil, err
+	}
+	return s.viewTurn(t, false)
+}
