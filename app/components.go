@@ -32,6 +32,9 @@ type Components struct {
 	// TurnTools makes what makes the tools that turns bring along; nil lets turns
 	// bring none.
 	TurnTools func(*config.File, *zap.Logger) service.TurnTools
+	// Provider makes what serves agents to a host that starts the process; nil for a
+	// program that cannot be started so.
+	Provider func(ProviderSettings) (Provider, error)
 }
 
 // Plugin is a plugin that agents may name, and its id.

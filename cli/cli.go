@@ -109,7 +109,7 @@ that a store keeps, so that they outlive the process.`,
 	addVersionFlag(root, p)
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newRun(p), newChat(p),
-		newServe(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
+		newServe(p), newProvider(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newApply(p), newRevisions(p),
 		newDoctor(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)

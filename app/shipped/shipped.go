@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/surfaces/agentruns"
 	"github.com/agentruntime/agentruntime/app/surfaces/agents"
 	"github.com/agentruntime/agentruntime/app/surfaces/native"
+	"github.com/agentruntime/agentruntime/app/surfaces/provider"
 	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
 	"github.com/agentruntime/agentruntime/app/turntools"
 	"github.com/agentruntime/agentruntime/backend"
@@ -54,5 +55,6 @@ func Components() app.Components {
 		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface()},
 		TokenPrefix: agentruns.TokenPrefix,
 		TurnTools:   turntools.New,
+		Provider:    provider.New,
 	}
 }

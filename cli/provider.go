@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// The environment in which a host starts a provider.
+const (
+	socketVariable = "GESTALT_PLUGIN_SOCKET"
+	parentVariable = "GESTALT_PLUGIN_PARENT_PID"
+	hostVariable   = "GESTALT_AGENT_HOST_SOCKET"
+	tokenVariable  = "GESTALT_AGENT_HOST_SOCKET_TOKEN" //nolint:gosec // the name of a variable
+)
+
+const (
+	// parentInterval is how often a provider looks whether its host is still there.
+	parentInterval = time.Second
+	// hostGrace is how long steps under way may take when the host ends the provider,
+	// which it kills soon.
+	hostGrace = time.Second
+)
+
+func newProvider(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "provider COMMAND",
+		Short: "Be an agent provider of a Gestalt host",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return usagef(cmd, "no command is given") },
+	}
+	cmd.AddCommand(newProviderServe(p))
+	return cmd
+}
+
+// providerOptions are the flags of provider serve.
+type providerOptions struct {
+	agent     string
+	logFormat *choice
+	verbose   bool
+}
+
+func newProviderServe(p *program) *cobra.Command {
+	var o providerOptions
+	cmd := &cobra.Command{
+		Use:   "serve FILE…",
+		Short: "Serve an agent to the host that started this process",
+		Long: `provider serve answers the host of Gestalt that started it, over gRPC on the socket
+in GESTALT_PLUGIN_SOCKET: the hand-shake, sessions, turns, their events and what they
+ask. Turns are kept in the store of the configuration; with another driver than memory
+they go on when the host starts the provider again. The tools of a turn are those of the
+agent and, where the host grants them, the tools of the host, which is called at
+GESTALT_AGENT_HOST_SOCKET. The agent is that of --agent, of the host's
+configuration (config.agent), or the only one.
+
+SIGTERM ends it, and so does the end of the process in GESTALT_PLUGIN_PARENT_PID. It
+answers no HTTP.
+
+Exit codes: 0 after a clean end, 1 the configuration is invalid or the store cannot be
+used, 2 usage or a file that cannot be read.`,
+		Args: arguments(1, unlimited),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return serveProvider(cmd.Context(), p, cmd, files, &o)
+		},
+	}
+	cmd.Flags().StringVar(&o.agent, "agent", "", "let the agent with this `id` work on turns, unless the host names another")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	o.logFormat = logFormatFlag(cmd)
+	return cmd
+}
+
+func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []string, o *providerOptions) error {
+	socket := os.Getenv(socketVariable)
+	if socket == "" {
+		return usagef(cmd, "%s is not set: a host of Gestalt starts this command", socketVariable)
+	}
+	if p.Provider == nil {
+		return p.fail(ctx, func(s string) string { return s }, errors.New("this program was built without the protocol of agent providers"))
+	}
+	log := newLogOutput(p.err, o.logFormat)
+	logger := newLogger(log, o.verbose)
+	l, err := p.load(files, true, logger)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	log.redact = l.file.Redact
+	l.file.Server.Listen = settings.ListenNone
+	if l.file.Turns.GraceTime() > hostGrace {
+		l.file.Turns.Grace = new(spec.Duration(hostGrace))
+	}
+	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
+	if err != nil {
+		p.printErrorf("the turns are not observed: %v", err)
+	}
+	l.builder.WithTelemetry(seen.telemetry)
+	l.toolTime = app.StartupToolTime
+	rt, err := l.build(ctx, p)
+	if err != nil {
+		return err
+	}
+	k := &providerKeeper{program: p, loaded: l, logger: logger, seen: seen, runtime: rt}
+	err = p.complain(context.WithoutCancel(ctx), l, k.serve(ctx, socket, o.agent))
+	_ = rt.Close() // of what was published since, too
+	if lost := seen.shutdown(ctx); lost != nil {
+		p.printErrorf("%s", l.file.Redact(lost.Error()))
+	}
+	return err
+}
+
+// providerKeeper starts the app of a provider when its host has configured it.
+type providerKeeper struct {
+	*program
+	loaded   *loaded
+	logger   *zap.Logger
+	seen     *observed
+	runtime  *runtime.AgentRuntime
+	provider app.Provider
+	// serving ends with the provider; running is what serves in it.
+	serving context.Context
+	running sync.WaitGroup
+	// app is nil before it is started.
+	app *app.App
+}
+
+// serve answers the host until ctx, or the host, ends.
+func (k *providerKeeper) serve(ctx context.Context, socket, agent string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k.serving = ctx
+	var err error
+	k.provider, err = k.Provider(app.ProviderSettings{
+		Version: k.version(), Agent: agent, Durable: k.StoreDriver(k.loaded.file).OpenReadOnly != nil,
+		HostAddress: os.Getenv(hostVariable), HostToken: os.Getenv(tokenVariable), Start: k.start, Logger: k.logger.Named("provider"),
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := listenSocket(ctx, socket)
+	if err != nil {
+		return err
+	}
+	k.running.Go(func() { awaitParent(ctx, os.Getenv(parentVariable), cancel) })
+	err = k.provider.Serve(ctx, listener)
+	cancel()
+	k.running.Wait()
+	if k.app != nil {
+		_ = k.app.Shutdown(ctx) // steps that were cut short are run again
+	}
+	return errors.Join(err, k.provider.Close())
+}
+
+// start begins to work on turns.
+func (k *providerKeeper) start(ctx context.Context) (*service.Service, error) {
+	parts := k.Components
+	parts.TurnTools = func(*config.File, *zap.Logger) service.TurnTools { return k.provider.TurnTools() }
+	k.app = app.New(app.Settings{File: k.loaded.file, Components: &parts, Version: k.version(), MeterProvider: k.seen.meters, Logger: k.logger})
+	if err := k.app.Start(ctx, k.runtime); err != nil {
+		k.logger.Error("the provider cannot start", zap.Error(err))
+		return nil, errors.New(k.loaded.file.Redact(err.Error()))
+	}
+	k.running.Go(func() { _ = k.app.Serve(k.serving) }) // without an address it ends with its context
+	return k.app.Service(), nil
+}
+
+// listenSocket listens at a unix socket, in place of one that a provider before has left.
+func listenSocket(ctx context.Context, path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("replace the socket: %w", err)
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", socketVariable, err)
+	}
+	return listener, nil
+}
+
+// awaitParent ends the provider when the process that a host names is gone.
+func awaitParent(ctx context.Context, text string, end context.CancelFunc) {
+	pid, err := strconv.Atoi(text)
+	if err != nil || pid <= 0 {
+		return
+	}
+	tick := time.NewTicker(parentInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if process, err := os.FindProcess(pid); err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+			end()
+			return
+		}
+	}
+}
