@@ -144,6 +144,16 @@ func (b *AgentRuntimeBuilder) WithLocalBackend(where backend.Backend) *AgentRunt
 	return b
 }
 
+// WithAgentProvider adds a provider of agents that the runtime hosts.
+func (b *AgentRuntimeBuilder) WithAgentProvider(id string, provider backend.AgentProvider) *AgentRuntimeBuilder {
+	if provider == nil {
+		b.addInvalid(b.set.AgentProviders.Path(id), "agent provider %q is nil", id)
+		provider = unavailableProvider{}
+	}
+	b.addError(b.set.AgentProviders.Add(id, provider))
+	return b
+}
+
 // kindOf asks a factory for its kind. A panic, as of a nil pointer, is an error.
 func kindOf(factory backend.Factory) (kind string, err error) {
 	defer panics.Recover(&err)

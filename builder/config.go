@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -56,6 +58,15 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		keepDeclaration(b.set, b.set.Plugins.Path(e.ID), e, err)
 		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
 		b.WithPlugin(e.ID, plugin)
+	}
+	for _, e := range f.AgentProviders {
+		provider, err := createComponent(e, backend.AgentProviderSettings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("agent_provider." + e.ID))})
+		if err != nil {
+			provider = unavailableProvider{err}
+		}
+		setFingerprint(b.set, b.set.AgentProviders.Path(e.ID), e.Kind.Type, e.Config)
+		b.reportCreate(b.set.AgentProviders.Path(e.ID), "agent provider", e.ID, err)
+		b.WithAgentProvider(e.ID, provider)
 	}
 	for _, kind := range f.PluginKinds {
 		declared := slices.ContainsFunc(f.Plugins, func(e config.Entry[plugins.Kind]) bool { return e.Kind.Type == kind.Type })
@@ -178,6 +189,26 @@ func (t unavailableTool) Descriptor() tools.Descriptor {
 // Call returns why the tool could not be made.
 func (t unavailableTool) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.Result{}, t.err
+}
+
+// unavailableProvider stands for an agent provider that could not be made.
+type unavailableProvider struct{ err error }
+
+// Validate finds nothing: what is wrong is reported for the provider itself.
+func (unavailableProvider) Validate(*spec.Endpoint) diag.List { return nil }
+
+// Host returns a backend that runs nothing.
+func (p unavailableProvider) Host(*spec.Endpoint) (backend.Backend, error) { return p, nil }
+
+// Probe returns nil: what is wrong is reported for the provider itself.
+func (unavailableProvider) Probe(context.Context, *spec.Agent) error { return nil }
+
+// Profile promises all, so that nothing else looks wrong.
+func (unavailableProvider) Profile() backend.Profile { return backend.LocalProfile() }
+
+// Execute returns why the provider could not be made.
+func (p unavailableProvider) Execute(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+	return &backend.Result{}, fmt.Errorf("the agent provider cannot be used: %w", p.err)
 }
 
 // unavailablePlugin stands for a plugin that could not be made.

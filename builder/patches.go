@@ -174,6 +174,7 @@ func (b *AgentRuntimeBuilder) withoutPatches(set *registry.Set, file *config.Fil
 	for i := range f.Models {
 		before.Models.Put(f.Models[i].ID, &f.Models[i])
 	}
+	before.AgentProviders = set.AgentProviders
 	for i := range f.Pools {
 		before.Pools.Put(f.Pools[i].ID, &f.Pools[i])
 	}

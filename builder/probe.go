@@ -19,8 +19,8 @@ const maxProbes = 16
 // errors are of type *resolve.InvalidEndpointError.
 func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	var remote []*spec.Agent
-	for _, agent := range b.set.Agents.All() {
-		if !agent.Local() {
+	for _, declared := range b.set.Agents.All() {
+		if agent, _ := b.set.Defaults.Apply(declared); !agent.Local() {
 			remote = append(remote, agent)
 		}
 	}
@@ -28,6 +28,12 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	slots := make(chan struct{}, maxProbes)
 	var running sync.WaitGroup
 	for i, agent := range remote {
+		if agent.Hosted() {
+			if provider, ok := b.set.AgentProviders.Get(agent.Endpoint.Target); ok {
+				running.Go(func() { errs[i] = probeProvider(ctx, provider, agent) })
+			}
+			continue
+		}
 		factory, _ := b.set.Backends.Get(agent.Endpoint.Kind())
 		prober, ok := factory.(backend.Prober)
 		if !ok || agent.Endpoint.Validate().HasErrors() {
@@ -43,13 +49,25 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	b.probes = nil
 	for i, err := range errs {
 		if err != nil {
-			path := diag.Join(b.set.Agents.Path(remote[i].ID), "endpoint")
+			path, what := diag.Join(b.set.Agents.Path(remote[i].ID), "endpoint"), "peer"
+			if remote[i].Hosted() {
+				what = "provider"
+			}
 			b.probes = append(b.probes, &resolve.InvalidEndpointError{
 				Agent: remote[i].ID, Backend: remote[i].Endpoint.Kind(),
-				Found: diag.New(diag.InvalidEndpoint, path, "the peer of agent %q cannot be used: %v", remote[i].ID, err),
+				Found: diag.New(diag.InvalidEndpoint, path, "the %s of agent %q cannot be used: %v", what, remote[i].ID, err),
 			})
 		}
 	}
+}
+
+// probeProvider asks the provider of a hosted agent.
+func probeProvider(ctx context.Context, provider backend.AgentProvider, agent *spec.Agent) (err error) {
+	defer panics.Recover(&err)
+	if agent.Endpoint.Validate().HasErrors() || provider.Validate(agent.Endpoint).HasErrors() {
+		return nil // the dry run reports it
+	}
+	return provider.Probe(ctx, agent)
 }
 
 // probeEndpoint asks one peer.

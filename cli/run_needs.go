@@ -59,7 +59,10 @@ func (n *needs) agent(ctx context.Context, id string) error {
 	for _, p := range e.Plugins {
 		n.paths[diag.Key("plugins", p.ID)] = true
 	}
-	if !e.Agent.Local() {
+	if e.Agent.Hosted() {
+		n.paths[diag.Key("agent_providers", e.Agent.Endpoint.Target)] = true
+	}
+	if !e.Agent.UsesTools() {
 		return nil
 	}
 	unlisted := n.bundles(e.Agent)
@@ -166,7 +169,7 @@ func mayAllow(agent *spec.Agent, prefix string) bool {
 // partial are the parts of a configuration of which a turn may need a part only.
 // Whatever else a file says is needed.
 var partial = map[string]bool{
-	"providers": true, "models": true, "model_pools": true, "tools": true, "plugins": true, "agents": true, "defaults": true,
+	"providers": true, "models": true, "model_pools": true, "tools": true, "plugins": true, "agent_providers": true, "agents": true, "defaults": true,
 	"remote_agents": true, "schedules": true, "workflows": true, "store": true, "turns": true, "server": true,
 }
 

@@ -12,7 +12,9 @@
 //	default   what its absence means
 //	min, max  limits of a number, or of the length of a list
 //	pattern   a regular expression that a text must match
-//	required  "true": the field must be there, and a text must not be empty
+//	required  "true": the field must be there, and a text must not be empty;
+//	          "name=value" or "name!=value": of a text, when another text of the
+//	          record has, or does not have, that value
 //	secret    "true": the value is never shown
 //	path      "true": a path, relative to the directory of its file; "read": the
 //	          same, of a file that is read whenever the configuration is
@@ -32,6 +34,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -49,6 +52,8 @@ type Kinds struct {
 	Providers []model.ProviderKind
 	Tools     []tools.Kind
 	Plugins   []plugins.Kind
+	// AgentProviders are the ways to host a provider of agents.
+	AgentProviders []backend.AgentProviderKind
 	// Sections are the agent sections that the binary's own plugins and its
 	// pipeline claim. Only the JSON Schema and the reference need them.
 	Sections []plugins.Section
@@ -109,12 +114,14 @@ type Entry[K any] struct {
 // Redact may be called from many goroutines at once; Complete and Source
 // compute places on demand and belong to one at a time.
 type File struct {
-	Providers    []Entry[model.ProviderKind]
-	Tools        []Entry[tools.Kind]
-	Plugins      []Entry[plugins.Kind]
-	Models       []spec.Model
-	Pools        []spec.Pool
-	RemoteAgents []spec.RemoteSource
+	Providers []Entry[model.ProviderKind]
+	Tools     []Entry[tools.Kind]
+	Plugins   []Entry[plugins.Kind]
+	// AgentProviders are the providers of agents that the runtime hosts.
+	AgentProviders []Entry[backend.AgentProviderKind]
+	Models         []spec.Model
+	Pools          []spec.Pool
+	RemoteAgents   []spec.RemoteSource
 	// BrokenSources are the positions in RemoteAgents of those with errors, which
 	// must not be asked for their agents.
 	BrokenSources map[int]bool

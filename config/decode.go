@@ -129,6 +129,7 @@ func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, al
 		d.reportUnknownField(r, pair[0], pair[1], p, variant, also)
 	}
 	d.checkRequired(r, n, seen, p)
+	d.checkDepending(r, n, v, p)
 }
 
 // decodeField decodes the value of a field.
@@ -242,6 +243,17 @@ func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *pl
 			continue
 		}
 		d.reportMissingField(f.name, n, p, f.doc)
+	}
+}
+
+// checkDepending reports the texts that are missing because of the value of another one.
+func (d *decoder) checkDepending(r *record, n *node, v reflect.Value, p *place) {
+	for _, f := range r.depending {
+		holds := r.byName[f.when.field].fieldValue(v).String() == f.when.value
+		_, written := n.findField(f.name)
+		if holds != f.when.negated && (written == nil || written.kind == nullNode || written.kind == stringNode && written.text == "") {
+			d.reportMissingField(f.name, n, p, f.doc)
+		}
 	}
 }
 

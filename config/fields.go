@@ -49,6 +49,8 @@ type record struct {
 	variant *field
 	// required are the fields that must be there.
 	required []*field
+	// depending are those that must be there when another one has a value, or not.
+	depending []*field
 	// leftOut are the fields that it would have in a program with more components.
 	leftOut []string
 }
@@ -69,6 +71,24 @@ type field struct {
 	pattern   *regexp.Regexp
 	of        []string
 	other     []spelling
+	// when, if set, is when a text must be there.
+	when *condition
+}
+
+// condition is that a text of a record has a value, or does not have it.
+type condition struct {
+	field, value string
+	negated      bool
+}
+
+// parseCondition reads the tag of a field that another one depends on; nil for none.
+func parseCondition(tag string) *condition {
+	name, value, ok := strings.Cut(tag, "=")
+	if !ok {
+		return nil
+	}
+	name, negated := strings.CutSuffix(name, "!")
+	return &condition{name, value, negated}
 }
 
 // spelling is another spelling of a time span: a number of a unit.
@@ -212,6 +232,9 @@ func (r *record) addField(f *field) {
 	if f.required {
 		r.required = append(r.required, f)
 	}
+	if f.when != nil {
+		r.depending = append(r.depending, f)
+	}
 	if len(f.of) > 0 || f.name == "type" {
 		r.variant = nil
 		for _, f := range r.fields {
@@ -229,6 +252,7 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 		index:     index,
 		typ:       sf.Type,
 		required:  sf.Tag.Get("required") == "true",
+		when:      parseCondition(sf.Tag.Get("required")),
 		secret:    sf.Tag.Get("secret") == "true",
 		path:      sf.Tag.Get("path") != "",
 		read:      sf.Tag.Get("path") == "read",

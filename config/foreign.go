@@ -203,6 +203,8 @@ func recordKind(p *place, t reflect.Type) string {
 			return "tool"
 		case "plugins":
 			return "plugin"
+		case "agent_providers":
+			return "agent_provider"
 		}
 	}
 	return recordName(t)

@@ -38,6 +38,8 @@ func Reference(kinds Kinds) string {
 			w.writeKinds("tool", kindsOf(kinds.Tools))
 		case "plugins":
 			w.writeKinds("plugin", kindsOf(kinds.Plugins))
+		case "agent_providers":
+			w.writeKinds("agent_provider", kindsOf(kinds.AgentProviders))
 		case "models":
 			w.writeTable(recordOf(reflect.TypeFor[spec.Model]()))
 		case "model_pools":
@@ -114,6 +116,10 @@ func (w *referenceWriter) writeTable(r *record) {
 		switch {
 		case f.required:
 			byDefault = "**required**"
+		case f.when != nil && f.when.negated:
+			byDefault = "**required** unless `" + f.when.field + "` is `" + f.when.value + "`"
+		case f.when != nil:
+			byDefault = "– (**required** if `" + f.when.field + "` is `" + f.when.value + "`)"
 		case f.byDefault != "":
 			byDefault = "`" + f.byDefault + "`"
 		}

@@ -22,6 +22,7 @@ var registries = []registry{
 	{"model_pools", "model pool", "Groups of models that stand in for each other; their ids share the namespace of models."},
 	{"tools", "tool", "Tools that agents can use: id to tool."},
 	{"plugins", "plugin", "Plugins besides the built-in ones: id to plugin."},
+	{"agent_providers", "agent provider", "Providers of agents that the runtime hosts: id to agent provider. Agents with endpoint: {backend: provider} run there."},
 	{"agents", "agent", "Agents: id to agent."},
 	{"schedules", "schedule", "Turns that are made when they are due: id to schedule."},
 	{"workflows", "workflow", "Steps that schedules and events begin: id to workflow."},
@@ -108,6 +109,7 @@ func (d *decoder) findOutdented(registry *node, top *place) map[*node]bool {
 func (d *decoder) decodeComponents(kinds Kinds) {
 	d.file.Providers = decodeKinds(d, "providers", kinds.Providers)
 	d.file.Tools = decodeKinds(d, "tools", kinds.Tools)
+	d.file.AgentProviders = decodeKinds(d, "agent_providers", kinds.AgentProviders)
 	d.file.Plugins, d.file.PluginKinds = decodeKinds(d, "plugins", kinds.Plugins), kinds.Plugins
 }
 

@@ -93,6 +93,8 @@ func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 		entry = w.unionOfKinds("tool", kindsOf(kinds.Tools))
 	case "plugins":
 		entry = w.unionOfKinds("plugin", kindsOf(kinds.Plugins))
+	case "agent_providers":
+		entry = w.unionOfKinds("agent_provider", kindsOf(kinds.AgentProviders))
 	case "models":
 		entry = w.recordRef(reflect.TypeFor[spec.Model]())
 	case "model_pools":
@@ -238,6 +240,31 @@ func (w *schemaWriter) variantsSchema(name string, r *record) object {
 	}
 }
 
+// dependingSchemas returns the conditions on which texts must be there.
+func dependingSchemas(fields []*field) []any {
+	var conditions []any
+	for _, f := range fields {
+		if f.when == nil {
+			continue
+		}
+		then := "then"
+		if f.when.negated {
+			then = "else"
+		}
+		conditions = append(conditions, object{
+			{"if", object{
+				{"properties", object{{f.when.field, object{{"const", f.when.value}}}}},
+				{"required", []string{f.when.field}},
+			}},
+			{then, object{
+				{"properties", object{{f.name, object{{"type", "string"}, {"minLength", 1}}}}},
+				{"required", []string{f.name}},
+			}},
+		})
+	}
+	return conditions
+}
+
 // fieldsSchema returns the schema of a record with some of its fields. properties
 // are those it has besides.
 func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object, fields []*field) object {
@@ -266,6 +293,9 @@ func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object
 		if f.required && !w.patch {
 			required = append(required, f.name)
 		}
+	}
+	if !w.patch {
+		clashes = append(clashes, dependingSchemas(fields)...)
 	}
 	schema := object{}.withText("description", summary).with("type", "object")
 	if len(properties) > 0 {

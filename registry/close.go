@@ -11,7 +11,7 @@ import (
 )
 
 // Close closes the components that hold something open: every tool, bundle,
-// plugin and provider that is an io.Closer, each once and all at the same time.
+// plugin, provider and agent provider that is an io.Closer, each once and all at the same time.
 // It returns when all have ended, with what went wrong, joined.
 func (s *Set) Close() error { return closeAll(s.closers()) }
 
@@ -61,6 +61,9 @@ func (s *Set) closers(others ...*Set) []io.Closer {
 		add(p)
 	}
 	for _, p := range s.Providers.All() {
+		add(p)
+	}
+	for _, p := range s.AgentProviders.All() {
 		add(p)
 	}
 	return list

@@ -115,6 +115,9 @@ func contentHash(s *Set) string {
 		})
 	})
 	hashEntries(h, s.Backends, func(backend.Factory) any { return nil })
+	if s.AgentProviders.Len() > 0 { // the hash of a set without stays what it was
+		hashEntries(h, s.AgentProviders, func(backend.AgentProvider) any { return nil })
+	}
 	hashEntries(h, s.Sources, func(src *Source) any { return []any{src.Spec, src.Agents} })
 	hashWorkflows(h, s)
 	for _, v := range []any{s.Defaults, s.Definitions} {

@@ -23,9 +23,11 @@ type Set struct {
 	Tools     *Registry[tools.Tool]
 	// Bundles are the entries that stand for many tools; the tools themselves
 	// are among Tools.
-	Bundles  *Registry[*Bundle]
-	Plugins  *Registry[plugins.Plugin]
-	Backends *Registry[backend.Factory]
+	Bundles *Registry[*Bundle]
+	Plugins *Registry[plugins.Plugin]
+	// AgentProviders are the providers of agents that the runtime hosts.
+	AgentProviders *Registry[backend.AgentProvider]
+	Backends       *Registry[backend.Factory]
 	// Sources are the peers whose agents are discovered, by name.
 	Sources *Registry[*Source]
 	// Workflows run agents and tools step by step.
@@ -79,6 +81,9 @@ func NewSet() *Set {
 		Bundles:   newRegistry[*Bundle]("tool", "tools"),
 		Plugins:   newRegistry[plugins.Plugin]("plugin", "plugins"),
 		Backends:  newRegistry[backend.Factory]("backend", "backends"),
+
+		AgentProviders: newRegistry[backend.AgentProvider]("agent provider", "agent_providers"),
+
 		Sources:   newRegistry[*Source]("remote source", "remote_agents"),
 		Workflows: newRegistry[*workflow.Workflow]("workflow", "workflows"),
 		Available: make(map[string]bool),
@@ -192,6 +197,9 @@ func (s *Set) Clone() *Set {
 		Bundles:   s.Bundles.clone(),
 		Plugins:   s.Plugins.clone(),
 		Backends:  s.Backends.clone(),
+
+		AgentProviders: s.AgentProviders.clone(),
+
 		Sources:   s.Sources.clone(),
 		Workflows: s.Workflows.clone(),
 		Defaults:  s.Defaults,

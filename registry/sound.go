@@ -26,6 +26,7 @@ func (s *Set) checkSound(published *Set) diag.List {
 	checkComponents(&list, s.Bundles, published.Bundles)
 	checkComponents(&list, s.Plugins, published.Plugins)
 	checkComponents(&list, s.Backends, published.Backends)
+	checkComponents(&list, s.AgentProviders, published.AgentProviders)
 	return list
 }
 

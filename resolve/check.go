@@ -351,7 +351,7 @@ func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 func (c *check) noteUnusedAll(all *tally) {
 	u := usage{
 		models: newUsed(all.models, all.anyModel), providers: newUsed(new(counts), 0),
-		plugins: newUsed(all.plugins, 0), tools: newUsed(all.tools, all.anyTool),
+		plugins: newUsed(all.plugins, 0), tools: newUsed(all.tools, all.anyTool), hosts: newUsed(new(counts), 0),
 	}
 	for _, pool := range c.set.Pools.All() {
 		for i := range pool.Members {
@@ -360,6 +360,11 @@ func (c *check) noteUnusedAll(all *tally) {
 	}
 	for _, m := range c.set.Models.All() {
 		u.providers.also[m.ProviderID] = true
+	}
+	for _, agent := range c.set.Agents.All() {
+		if agent.Hosted() {
+			u.hosts.also[agent.Endpoint.Target] = true
+		}
 	}
 	u.addMeant(c.errs)
 	u.addWorkflows(c.set)
@@ -377,7 +382,7 @@ func (c *check) noteUnusedAll(all *tally) {
 // usage is what the agents of a revision use. A reference that is missing or
 // leads nowhere may mean any definition of its kind.
 type usage struct {
-	models, providers, plugins, tools used
+	models, providers, plugins, tools, hosts used
 }
 
 // used are the definitions of a kind that are used: by agents, and also by others.
@@ -402,6 +407,9 @@ func (u *usage) noteKinds(c *check) {
 	if !u.providers.any {
 		noteUnused(c, c.set.Providers, &u.providers)
 	}
+	if !u.hosts.any {
+		noteUnused(c, c.set.AgentProviders, &u.hosts)
+	}
 	if !u.models.any {
 		noteUnused(c, c.set.Models, &u.models)
 		noteUnused(c, c.set.Pools, &u.models)
@@ -422,6 +430,9 @@ func (u *usage) addMeant(errs []error) {
 		case *ModelNotFoundError:
 			u.models.also[e.Nearest] = true
 			u.models.any = u.models.any || e.Nearest == ""
+		case *AgentProviderNotFoundError:
+			u.hosts.also[e.Nearest] = true
+			u.hosts.any = u.hosts.any || e.Nearest == ""
 		case *ProviderNotFoundError:
 			u.providers.also[e.Nearest] = true
 			u.providers.any = u.providers.any || e.Nearest == ""

@@ -33,6 +33,7 @@ type dependencyKind uint8
 const (
 	onModel dependencyKind = iota // a model or a pool
 	onProvider
+	onAgentProvider
 	onPlugin
 	onTool   // whether a global tool has the id
 	onAgent  // what other agents are told of an agent
@@ -116,17 +117,18 @@ func compareSets(set, old *registry.Set) *changes {
 	c := &changes{set: set, old: old, agents: set.Agents.Changed(old.Agents)}
 	models, pools := set.Models.Changed(old.Models), set.Pools.Changed(old.Pools)
 	providers, plugins := set.Providers.Changed(old.Providers), set.Plugins.Changed(old.Plugins)
+	hosts := set.AgentProviders.Changed(old.AgentProviders)
 	c.tools = set.Tools.Changed(old.Tools)
 	bundles, sources := set.Bundles.Changed(old.Bundles), set.Sources.Changed(old.Sources)
 	if 4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools) {
 		return nil
 	}
-	c.note(partModels, len(models)+len(pools)+len(providers) > 0)
+	c.note(partModels, len(models)+len(pools)+len(providers)+len(hosts) > 0)
 	c.note(partPlugins, len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins))
 	c.note(partTools, len(c.tools)+len(bundles) > 0)
 	c.note(partSources, len(sources) > 0 || !set.Sources.SameOrder(old.Sources))
 	c.ids[onModel] = setOf(slices.Concat(models, pools))
-	c.ids[onProvider], c.ids[onPlugin] = setOf(providers), setOf(plugins)
+	c.ids[onProvider], c.ids[onPlugin], c.ids[onAgentProvider] = setOf(providers), setOf(plugins), setOf(hosts)
 	c.ids[onTool], c.ids[onRecord] = setOf(c.tools), setOf(c.agents)
 	c.note(partRoles, c.has(partSources) || slices.ContainsFunc(c.agents, c.changesRole))
 	c.ids[onAgent] = setOf(slices.DeleteFunc(slices.Clone(c.agents), c.looksTheSame))

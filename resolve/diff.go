@@ -159,7 +159,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		{"provider", providerText(set, e)},
 		{"prompt", promptHash(string(a.SystemPrompt))},
 	}, hooks: hookFields(a.SessionStart)}
-	if !a.Local() {
+	if !a.UsesTools() {
 		return v
 	}
 	v.single = append(v.single,

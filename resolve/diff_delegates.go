@@ -126,7 +126,7 @@ func (d *delegation) nextAgents(from *Explanation, first bool, toolID string) (i
 		if !first && (deniesDelegates(d.root, c.ID) || calls && toolID != "" && deniesDelegates(from, toolID)) {
 			continue
 		}
-		if agent, ok := d.set.Agent(c.Source.Name); ok && agent.Local() && d.explained[agent.ID] != nil {
+		if agent, ok := d.set.Agent(c.Source.Name); ok && agent.UsesTools() && d.explained[agent.ID] != nil {
 			ids = append(ids, agent.ID)
 		}
 	}

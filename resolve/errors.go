@@ -62,6 +62,10 @@ type ModelNotFoundError struct{ Reference }
 // ProviderNotFoundError reports that the provider of a model does not exist.
 type ProviderNotFoundError struct{ Reference }
 
+// AgentProviderNotFoundError reports that the provider that an agent is to run at does
+// not exist.
+type AgentProviderNotFoundError struct{ Reference }
+
 // PluginNotFoundError reports that a plugin does not exist.
 type PluginNotFoundError struct{ Reference }
 
@@ -80,6 +84,11 @@ func (e *ProviderNotFoundError) Diagnostic() diag.Diagnostic {
 	return e.notDefined(diag.ProviderNotFound, "provider")
 }
 
+// Diagnostic returns the error as provider-not-found.
+func (e *AgentProviderNotFoundError) Diagnostic() diag.Diagnostic {
+	return e.notDefined(diag.ProviderNotFound, "agent provider")
+}
+
 // Diagnostic returns the error as plugin-not-found.
 func (e *PluginNotFoundError) Diagnostic() diag.Diagnostic {
 	return e.notDefined(diag.PluginNotFound, "plugin")
@@ -93,6 +102,9 @@ func (e *ModelNotFoundError) Error() string { return e.Diagnostic().Error() }
 
 // Error returns the text of the diagnostic.
 func (e *ProviderNotFoundError) Error() string { return e.Diagnostic().Error() }
+
+// Error returns the text of the diagnostic.
+func (e *AgentProviderNotFoundError) Error() string { return e.Diagnostic().Error() }
 
 // Error returns the text of the diagnostic.
 func (e *PluginNotFoundError) Error() string { return e.Diagnostic().Error() }
@@ -224,7 +236,7 @@ func (e *EnvBuildError) Unwrap() error { return e.Err }
 // The errors of resolving can all be shown as diagnostics.
 var _ = []diag.Diagnoser{
 	(*AgentNotFoundError)(nil), (*ModelNotFoundError)(nil), (*ProviderNotFoundError)(nil),
-	(*PluginNotFoundError)(nil), (*AmbiguousModelError)(nil), (*InvalidPluginConfigError)(nil),
+	(*AgentProviderNotFoundError)(nil), (*PluginNotFoundError)(nil), (*AmbiguousModelError)(nil), (*InvalidPluginConfigError)(nil),
 	(*UnsupportedBackendError)(nil), (*InvalidEndpointError)(nil), (*RemoteNotLocalError)(nil),
 	(*ToolIDConflictError)(nil), (*EnvBuildError)(nil),
 }

@@ -81,7 +81,7 @@ func (e *Explanation) Tool(id string) *ToolChoice {
 // Local returns a *RemoteNotLocalError for an agent that runs at an endpoint,
 // whose model and tools only its peer knows.
 func (e *Explanation) Local() error {
-	if e.Agent.Local() {
+	if e.Agent.UsesTools() {
 		return nil
 	}
 	return &RemoteNotLocalError{Agent: e.Agent.ID, Path: e.Origin.Path(e.Path, "endpoint")}

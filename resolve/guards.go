@@ -179,6 +179,9 @@ func (t *template) reportSilenced() {
 // reportIgnored reports the fields of an endpoint-backed agent that nothing
 // reads: as an error when they guard.
 func (t *template) reportIgnored() {
+	if t.agent.Hosted() {
+		t.reportUnmetered()
+	}
 	for _, f := range t.agent.RemoteFields() {
 		switch {
 		case !f.Set, f.Effect == spec.RemoteRead, f.Effect == spec.RemoteBudgets && t.holdsBudgets():
@@ -192,11 +195,35 @@ func (t *template) reportIgnored() {
 	}
 }
 
+// reportUnmetered reports the budgets that need the usage of a model, which providers
+// do not report.
+func (t *template) reportUnmetered() {
+	b := t.agent.Budgets
+	if b == nil {
+		return
+	}
+	for field, set := range map[string]bool{"max_tokens": b.MaxTokens != nil, "max_cost": b.MaxCost != nil} {
+		if set {
+			t.reportIgnoredField(diag.Join("budgets", field), true)
+		}
+	}
+}
+
+// whyIgnored returns where an agent with an endpoint runs, and what to do about a field
+// that guards nothing there.
+func (t *template) whyIgnored() (where, hint string) {
+	if t.agent.Hosted() {
+		return "at a hosted provider", "only the provider can enforce it: configure it there and remove it here"
+	}
+	return "at an endpoint", "only the peer can enforce it: configure it there and remove it here"
+}
+
 // reportIgnoredField reports a field of an endpoint-backed agent that nothing reads.
 func (t *template) reportIgnoredField(field string, guards bool) {
-	d := diag.New(diag.IgnoredField, t.pathOf(field), "agent %q runs at an endpoint, where %s has no effect", t.agent.ID, field)
+	where, hint := t.whyIgnored()
+	d := diag.New(diag.IgnoredField, t.pathOf(field), "agent %q runs %s, where %s has no effect", t.agent.ID, where, field)
 	if guards {
-		t.addError(d.WithHint("only the peer can enforce it: configure it there and remove it here").ForAgent(t.agent.ID))
+		t.addError(d.WithHint("%s", hint).ForAgent(t.agent.ID))
 		return
 	}
 	t.addWarning(d.WithSeverity(diag.Warning).WithHint("remove it"))

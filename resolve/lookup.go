@@ -22,6 +22,11 @@ func (t *template) lookupModel() {
 	t.trace.beginStage(StageLookup)
 	defer t.trace.endStage()
 	t.trace.addChoice("looked up", "agent", t.agent.ID, t.whereAgent())
+	if t.agent.Hosted() {
+		t.lookupProvider()
+		t.decodePipeline()
+		return
+	}
 	if !t.agent.Local() {
 		t.lookupEndpoint()
 		return
@@ -83,6 +88,57 @@ func (t *template) lookupEndpoint() {
 	}
 	t.remote = remote
 	t.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
+}
+
+// lookupProvider makes the backend of an agent at a hosted provider.
+func (t *template) lookupProvider() {
+	provider, errs := t.index.checkHosted(t.agent, t.agent.ID, t.pathOf("endpoint"))
+	t.dependOn(onAgentProvider, t.agent.Endpoint.Target)
+	if t.errs = append(t.errs, errs...); errs != nil {
+		return
+	}
+	var made backend.Backend
+	var err error
+	if panicked := callGuarded("Host", func() { made, err = provider.Host(t.agent.Endpoint) }); panicked != nil {
+		err = panicked
+	}
+	if err == nil && made == nil {
+		err = errors.New("it made no backend")
+	}
+	if err != nil {
+		t.addError(&InvalidEndpointError{
+			Agent: t.agent.ID, Backend: spec.HostedBackend,
+			Found: diag.New(diag.InvalidEndpoint, t.pathOf("endpoint"), "agent provider %q: %v", t.agent.Endpoint.Target, err),
+		})
+		return
+	}
+	t.remote = made
+	t.trace.addChoice("hosted", "by agent provider", t.agent.Endpoint.Target, "the agent's answers come from there, its tools run here")
+}
+
+// checkHosted validates the endpoint of an agent at a hosted provider, and finds the
+// provider. The agent named in errors is the one that wants to reach it.
+func (x *index) checkHosted(agent *spec.Agent, wanting, path string) (backend.AgentProvider, []error) {
+	id := agent.Endpoint.Target
+	found := agent.Endpoint.Validate()
+	provider, known := x.set.AgentProviders.Get(id)
+	if known {
+		err := callGuarded("Validate", func() { found = append(found, provider.Validate(agent.Endpoint)...) })
+		if err != nil {
+			found = append(found, diag.New(diag.InvalidEndpoint, "", "agent provider %q: %v", id, err))
+		}
+	}
+	var errs []error
+	for _, d := range found {
+		d.Path = diag.Join(path, d.Path)
+		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: spec.HostedBackend, Found: d})
+	}
+	if !known && id != "" {
+		errs = append(errs, &AgentProviderNotFoundError{Reference{
+			ID: id, Agent: wanting, Path: diag.Join(path, "target"), Nearest: x.nearestID("agent provider", id, x.set.AgentProviders.IDs),
+		}})
+	}
+	return provider, errs
 }
 
 // newBackend lets a factory make the backend of an endpoint.
@@ -383,6 +439,10 @@ func (x *index) unknownAgent(id string) error {
 // factory that reaches it and lets that validate it, too. The agent named in
 // errors is the one that wants to reach it.
 func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.Factory, []error) {
+	if agent.Hosted() {
+		_, errs := x.checkHosted(agent, wanting, path)
+		return nil, errs
+	}
 	kind := agent.Endpoint.Kind()
 	found := agent.Endpoint.Validate()
 	factory, known := x.set.Backends.Get(kind)

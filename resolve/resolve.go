@@ -30,16 +30,17 @@ type Options struct {
 	Variables Variables
 }
 
-// Plan is the outcome of resolving an agent in a revision. Exactly one of Local
-// and Remote is set.
+// Plan is the outcome of resolving an agent in a revision. Local is set for an agent
+// whose tools run here, and Remote for one with an endpoint; for an agent at a hosted
+// provider both are.
 type Plan struct {
 	Revision *registry.Revision
 	// Agent is the agent with the defaults merged under it, and its context policy
 	// as it is in effect: section, defaults and limits of the model applied. It is
 	// read-only.
 	Agent *spec.Agent
-	// Local is the environment of an agent that runs on the local loop. It
-	// belongs to the turn that was resolved for.
+	// Local is the environment of an agent that runs on the local loop, or without a
+	// model of one at a hosted provider. It belongs to the turn that was resolved for.
 	Local *backend.Environment
 	// Remote is the backend of an endpoint-backed agent.
 	Remote backend.Backend
@@ -83,7 +84,7 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.remote != nil {
+	if t.remote != nil && !t.agent.Hosted() {
 		return &Plan{Revision: x.rev, Agent: agent, Remote: t.remote, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, nil
 	}
 	env, err := t.instantiatePlugins(&v)
@@ -97,7 +98,7 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	local := &struct {
 		plan Plan
 		env  backend.Environment
-	}{Plan{Revision: x.rev, Agent: agent, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.Environment{
+	}{Plan{Revision: x.rev, Agent: agent, Remote: t.remote, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: opts.Overrides.narrowTools(set), Offered: opts.Overrides.narrowTools(t.offered.set()).Declarations(),
 		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,

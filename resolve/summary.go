@@ -47,7 +47,10 @@ func Summarize(agent string, e *Explanation, found diag.List) *Summary {
 	s.Agent, s.Path, s.Stages = e.Agent.ID, e.Path, e.Trace.Stages
 	if e.Agent.Endpoint != nil {
 		s.Endpoint = e.Agent.Endpoint.BaseURL
-		return s
+		if !e.Agent.Hosted() {
+			return s
+		}
+		s.Endpoint = spec.HostedBackend + ":" + e.Agent.Endpoint.Target
 	}
 	s.Model, s.Retried, s.MaxRounds = e.Agent.ModelID, e.Retried, e.Agent.Rounds()
 	s.Context, s.Tools = e.Agent.ContextPolicy, append(s.Tools, e.Tools...)

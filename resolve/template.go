@@ -114,7 +114,8 @@ func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *temp
 	t.lookupModel()
 	if !t.agent.Local() {
 		t.reportIgnored()
-	} else {
+	}
+	if t.agent.UsesTools() {
 		t.prices, t.outputLimit = t.modelPrices(), t.maxOutput(t.agent)
 		t.provider, t.providers = t.servedBy(), t.poolProviders()
 		t.compileOutput()

@@ -6,8 +6,8 @@
 // JSON Schema and the reference page: json gives the name, doc the meaning,
 // enum (separated by |), default, min, max and required its limits. A field
 // tagged key:"true" is filled from the key of the surrounding mapping. On fields
-// of an Agent, remote is their effect for an agent with an endpoint; see
-// RemoteEffect.
+// of an Agent, remote is their effect for an agent with an endpoint, and hosted that
+// for an agent at a hosted provider, where it is not read; see RemoteEffect.
 package spec
 
 import (
@@ -81,17 +81,17 @@ type Agent struct {
 	ID          string `json:"id" key:"true" doc:"The agent's id." remote:"read"`
 	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it." remote:"read"`
 
-	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored"`
+	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored" hosted:"ignored"`
 	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} stands for a variable of the turn." remote:"ignored"`
 
 	Variables json.RawMessage `json:"variables,omitempty" doc:"What a turn may bring for the prompt: a JSON Schema of type object. ${turn.NAME} in system_prompt stands for the variable NAME." remote:"ignored"`
 
 	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited." remote:"guard"`
 	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools." remote:"guard"`
-	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard"`
+	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard" hosted:"ignored"`
 	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn." remote:"guard"`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, after the round limit." remote:"guard"`
-	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}." remote:"ignored"`
+	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}." remote:"ignored" hosted:"ignored"`
 	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run." remote:"ignored"`
 
 	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order." remote:"guard"`
@@ -108,9 +108,9 @@ type Agent struct {
 	OutputSchema  *OutputSchema         `json:"output_schema,omitempty" doc:"The form of the final answer." remote:"guard"`
 
 	Delegates     []string       `json:"delegates,omitempty" doc:"Agents this agent may call; each becomes a tool agent_run_<id>." remote:"guard"`
-	Handoffs      []string       `json:"handoffs,omitempty" doc:"Local agents this agent may hand the conversation to; each becomes a tool hand_off_to_<id>." remote:"guard"`
-	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"How often the conversation may change hands in one turn." remote:"guard"`
-	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored"`
+	Handoffs      []string       `json:"handoffs,omitempty" doc:"Local agents this agent may hand the conversation to; each becomes a tool hand_off_to_<id>." remote:"guard" hosted:"guard"`
+	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"How often the conversation may change hands in one turn." remote:"guard" hosted:"guard"`
+	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored" hosted:"ignored"`
 	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it." remote:"sections"`
 
 	SessionStart []SessionHook `json:"session_start,omitempty" doc:"Programs that run once, in order, when a session of the agent begins. One that fails fails the session, of which nothing is stored." remote:"read"`
@@ -125,6 +125,14 @@ type Agent struct {
 
 // Local reports whether the agent runs on the local loop.
 func (a *Agent) Local() bool { return a.Endpoint == nil }
+
+// Hosted reports whether the agent runs at a provider that the runtime hosts: its
+// answers come from there, its tools, plugins and limits are those of this runtime.
+func (a *Agent) Hosted() bool { return a.Endpoint != nil && a.Endpoint.Backend == HostedBackend }
+
+// UsesTools reports whether the runtime runs the agent's tool calls: it is local or
+// hosted.
+func (a *Agent) UsesTools() bool { return a.Local() || a.Hosted() }
 
 // Rounds returns the agent's round limit, 0 for unlimited.
 func (a *Agent) Rounds() int {

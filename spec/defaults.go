@@ -33,10 +33,14 @@ func (o Origin) Path(base, rel string) string {
 
 // Apply returns the agent with the defaults merged under it, and what came
 // from them. The agent itself is not modified. An endpoint-backed agent is
-// returned as it is: its backend decides about all that defaults can say.
+// returned as it is: its backend decides about all that defaults can say. An agent at
+// a hosted provider inherits what it reads.
 func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
-	if d == nil || !a.Local() {
+	if d == nil || !a.UsesTools() {
 		return a, nil
+	}
+	if a.Hosted() {
+		d = d.withoutModel()
 	}
 	d = &Defaults{Agent: *d.Clone()} // each agent has its own
 	m := &merge{origin: Origin{}, agent: a.Clone()}
@@ -84,6 +88,15 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 		m.origin[diag.Key("sections", key)] = true
 	}
 	return m.agent, m.origin
+}
+
+// withoutModel returns the defaults without what only agents that run on a model read.
+func (d *Defaults) withoutModel() *Defaults {
+	c := &Defaults{Agent: *d.Clone()}
+	c.ModelID, c.ReasoningEffort, c.ContextPolicy, c.MaxContinuationRetries = "", nil, nil, nil
+	c.Handoffs, c.MaxHandoffs = nil, nil
+	delete(c.Sections, CompactionSection)
+	return c
 }
 
 // merge collects one agent and what it inherited.

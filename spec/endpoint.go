@@ -13,16 +13,19 @@ const (
 	// defaultBackend is the kind of backend an endpoint means when it names
 	// none.
 	defaultBackend = "a2a"
+	// HostedBackend is the kind of backend of agents that run at a provider which the
+	// runtime hosts.
+	HostedBackend = "provider"
 	// defaultEndpointTimeout is how long a remote turn may take.
 	defaultEndpointTimeout = 300 * time.Second
 )
 
 // Endpoint is the address of an agent that is not local.
 type Endpoint struct {
-	Backend string                     `json:"backend,omitempty" default:"a2a" doc:"The kind of backend that reaches the agent."`
-	BaseURL string                     `json:"base_url" required:"true" doc:"Where the peer is: an http or https URL."`
+	Backend string                     `json:"backend,omitempty" default:"a2a" doc:"The kind of backend that reaches the agent: a2a for a peer, provider for an agent provider."`
+	BaseURL string                     `json:"base_url,omitempty" required:"backend!=provider" doc:"Where the peer is: an http or https URL."`
 	Auth    *Auth                      `json:"auth,omitempty" doc:"How the runtime identifies itself to the peer."`
-	Target  string                     `json:"target,omitempty" doc:"The agent's id at the peer."`
+	Target  string                     `json:"target,omitempty" required:"backend=provider" doc:"The agent's id at the peer; with backend provider, the id of an entry under agent_providers."`
 	Timeout *Duration                  `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"300s" doc:"How long a turn at the peer may take."`
 	Options map[string]json.RawMessage `json:"options,omitempty" doc:"Settings of the backend."`
 }
@@ -55,7 +58,27 @@ func (e *Endpoint) clone() *Endpoint {
 
 // Validate checks the record by itself. Paths are relative to the endpoint.
 func (e *Endpoint) Validate() diag.List {
+	if e.Backend == HostedBackend {
+		return e.validateHosted()
+	}
 	return checkPeer(e.BaseURL, e.Auth, e.Timeout)
+}
+
+// validateHosted checks the endpoint of an agent at a hosted provider.
+func (e *Endpoint) validateHosted() diag.List {
+	list := checkTimeout(e.Timeout)
+	if e.Target == "" {
+		list = append(list, diag.New(diag.MissingField, "target", "target is missing").
+			WithHint("name an entry of agent_providers"))
+	}
+	if e.BaseURL != "" {
+		list = append(list, diag.New(diag.InvalidEndpoint, "base_url", "an agent at a provider has no base_url").
+			WithHint("the entry under agent_providers says where the provider is"))
+	}
+	if e.Auth != nil {
+		list = append(list, diag.New(diag.InvalidEndpoint, "auth", "an agent at a provider has no auth"))
+	}
+	return list
 }
 
 // checkPeer checks what an endpoint and a source have in common.
@@ -64,10 +87,15 @@ func checkPeer(baseURL string, auth *Auth, timeout *Duration) diag.List {
 	if auth != nil {
 		list = append(list, check.Within("auth", auth.Validate())...)
 	}
+	return append(list, checkTimeout(timeout)...)
+}
+
+// checkTimeout checks how long a turn may take.
+func checkTimeout(timeout *Duration) diag.List {
 	if timeout != nil && *timeout <= 0 {
-		list = append(list, diag.New(diag.InvalidEndpoint, "timeout", "timeout is %s; it must be more than 0", timeout))
+		return diag.List{diag.New(diag.InvalidEndpoint, "timeout", "timeout is %s; it must be more than 0", timeout)}
 	}
-	return list
+	return nil
 }
 
 // RemoteSource is a peer whose agents are discovered and appear as

@@ -45,9 +45,22 @@ func (a *Agent) RemoteFields() []RemoteField {
 	for i := range fields {
 		f := v.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		fields[i] = RemoteField{Name: name, Effect: remoteEffect(f.Tag), Set: isSet(v.Field(i))}
+		effect := remoteEffect(f.Tag)
+		if a.Hosted() {
+			effect = hostedEffect(f.Tag)
+		}
+		fields[i] = RemoteField{Name: name, Effect: effect, Set: isSet(v.Field(i))}
 	}
 	return fields
+}
+
+// hostedEffect returns what a field does for an agent at a hosted provider: what it
+// does for a local one, unless it has another tag.
+func hostedEffect(tag reflect.StructTag) RemoteEffect {
+	if e, ok := tag.Lookup("hosted"); ok {
+		return RemoteEffect(e)
+	}
+	return RemoteRead
 }
 
 func remoteEffect(tag reflect.StructTag) RemoteEffect {

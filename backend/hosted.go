@@ -1,0 +1,49 @@
+package backend
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// AgentProvider is a provider of agents that the runtime hosts: a program that works
+// on the turns, while their tools, plugins and limits are those of this runtime. One
+// that is an io.Closer is closed with the last revision that has it, and one that is a
+// Starter is told when a server starts. It is called concurrently.
+type AgentProvider interface {
+	// Validate returns the problems of an agent's endpoint, with paths relative to it.
+	// It must not reach out.
+	Validate(endpoint *spec.Endpoint) diag.List
+	// Host returns the backend of an agent whose endpoint passed Validate. The backend
+	// gets the agent's environment in Job.Local, without a model. Host must not reach
+	// out.
+	Host(endpoint *spec.Endpoint) (Backend, error)
+	// Probe returns why the provider cannot run an agent as it is declared, or nil. It
+	// starts the provider, or asks the one that runs.
+	Probe(ctx context.Context, agent *spec.Agent) error
+}
+
+// Starter is implemented by agent providers that can start before they are used.
+type Starter interface {
+	// Start returns at once; what goes wrong later is logged.
+	Start()
+}
+
+// AgentProviderSettings is what the runtime gives an agent provider of a configuration
+// when it makes one.
+type AgentProviderSettings struct {
+	// ID is the provider's id.
+	ID string
+	// Dir is the directory of the configuration file, which relative paths start from.
+	Dir string
+	// Logger writes to the log of the runtime, under the provider's name.
+	Logger *slog.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// AgentProviderKind is one value of the type field of an agent provider in a
+// configuration file.
+type AgentProviderKind = spec.Kind[AgentProviderSettings, AgentProvider]
