@@ -24,3 +24,37 @@ func Extract(ctx context.Context, header http.Header) context.Context {
 func Inject(ctx context.Context, header http.Header) {
 	propagator.Inject(ctx, propagation.HeaderCarrier(header))
 }
+
+// ExtractMetadata is Extract for the metadata of a gRPC request: names in lower case,
+// each with its values.
+func ExtractMetadata(ctx context.Context, metadata map[string][]string) context.Context {
+	return propagator.Extract(ctx, metadataCarrier(metadata))
+}
+
+// InjectMetadata is Inject for the metadata of a gRPC request.
+func InjectMetadata(ctx context.Context, metadata map[string][]string) {
+	propagator.Inject(ctx, metadataCarrier(metadata))
+}
+
+// metadataCarrier is the metadata of a gRPC request as a carrier.
+type metadataCarrier map[string][]string
+
+// Get returns the first value of a name.
+func (m metadataCarrier) Get(key string) string {
+	if values := m[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// Set replaces the values of a name.
+func (m metadataCarrier) Set(key, value string) { m[key] = []string{value} }
+
+// Keys returns the names.
+func (m metadataCarrier) Keys() []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	return keys
+}

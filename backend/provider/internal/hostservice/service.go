@@ -1,0 +1,180 @@
+// Package hostservice serves what providers call back for while they work on a turn:
+// they list the turn's tools, run them, and get connections. Each call shows the grant
+// of its turn, which ends with the turn.
+package hostservice
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// maxMessage bounds a request, in bytes.
+const maxMessage = 16 << 20
+
+// errReused reports that an id names another call already.
+var errReused = errors.New("the id of the call belongs to another call")
+
+// Service is the host service of one provider. It is safe for concurrent use.
+type Service struct {
+	providerproto.UnimplementedAgentHostServer
+
+	provider string
+	key      []byte
+	server   *grpc.Server
+	serving  sync.WaitGroup
+
+	mu    sync.Mutex
+	desks map[string]*Desk // by turn
+}
+
+// New returns the service of a provider. An empty key is replaced by a random one, so
+// that grants end with the process.
+func New(provider string, key []byte) *Service {
+	if len(key) == 0 {
+		key = make([]byte, 32)
+		_, _ = rand.Read(key) // it never fails
+	}
+	s := &Service{provider: provider, key: key, desks: map[string]*Desk{}}
+	s.server = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.UnaryInterceptor(continueTrace))
+	providerproto.RegisterAgentHostServer(s.server, s)
+	return s
+}
+
+// continueTrace puts a call into the trace that it names.
+func continueTrace(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		ctx = telemetry.ExtractMetadata(ctx, md)
+	}
+	return handle(ctx, req)
+}
+
+// Serve answers calls on a listener until Close, or until the listener is closed.
+func (s *Service) Serve(l net.Listener) {
+	s.serving.Go(func() { _ = s.server.Serve(l) }) // it ends with the listener
+}
+
+// Close ends all calls and listeners.
+func (s *Service) Close() {
+	s.server.Stop()
+	s.serving.Wait()
+}
+
+// Open lets a turn call back until Close is called for it. A turn that is open already
+// keeps its desk, with the calls that wait there.
+func (s *Service) Open(t *Turn) (*Desk, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetExpired(time.Now())
+	if d := s.desks[t.TurnID]; d != nil && d.SessionID == t.SessionID {
+		return d, nil
+	}
+	d := newDesk(t)
+	var err error
+	if d.Grant, err = signGrant(s.key, s.provider, t.SessionID, t.TurnID, t.Until); err != nil {
+		return nil, err
+	}
+	s.desks[t.TurnID] = d
+	return d, nil
+}
+
+// forgetExpired drops turns whose grant has expired: nobody will end them.
+func (s *Service) forgetExpired(now time.Time) {
+	for id, d := range s.desks {
+		if now.After(d.Until) {
+			delete(s.desks, id)
+			d.close()
+		}
+	}
+}
+
+// CloseTurn ends what a turn may call.
+func (s *Service) CloseTurn(turnID string) {
+	s.mu.Lock()
+	d := s.desks[turnID]
+	delete(s.desks, turnID)
+	s.mu.Unlock()
+	if d != nil {
+		d.close()
+	}
+}
+
+// deskOf returns the desk of the turn that a grant is for.
+func (s *Service) deskOf(grant, session, turn string) (*Desk, error) {
+	claims, err := checkGrant(s.key, grant, time.Now())
+	if err != nil {
+		return nil, status.Error(codes.PermissionDenied, err.Error())
+	}
+	if claims.Provider != s.provider || claims.Session != session || claims.Turn != turn {
+		return nil, status.Error(codes.PermissionDenied, errGrant.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.desks[turn]
+	if d == nil || d.SessionID != session {
+		return nil, status.Error(codes.PermissionDenied, "the turn has ended")
+	}
+	return d, nil
+}
+
+// ExecuteTool runs a tool of the turn. A tool that fails is a result.
+func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAgentToolRequest) (*providerproto.ExecuteAgentToolResponse, error) {
+	d, err := s.deskOf(req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+	if err != nil {
+		return nil, err
+	}
+	id := req.GetToolCallId()
+	if id == "" {
+		id = req.GetIdempotencyKey()
+	}
+	if id == "" {
+		return nil, status.Error(codes.InvalidArgument, "tool_call_id or idempotency_key is required")
+	}
+	tool := d.toolNamed(req.GetToolId())
+	if tool == nil {
+		return &providerproto.ExecuteAgentToolResponse{Status: 404, Body: fmt.Sprintf("there is no tool %q", req.GetToolId())}, nil
+	}
+	arguments := json.RawMessage("{}")
+	if req.GetArguments() != nil {
+		if arguments, err = json.Marshal(req.GetArguments().AsMap()); err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "the arguments are not JSON: %v", err)
+		}
+	}
+	outcome, ok, err := d.makeCall(ctx, Call{ID: id, Tool: tool.Name, Arguments: arguments})
+	switch {
+	case errors.Is(err, errReused):
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	case err != nil:
+		return nil, status.FromContextError(err).Err()
+	case !ok:
+		return nil, status.Error(codes.PermissionDenied, "the turn has ended")
+	}
+	return &providerproto.ExecuteAgentToolResponse{Status: outcome.Status, Body: outcome.Body}, nil
+}
+
+// ResolveConnection returns what was configured for the provider under a name.
+func (s *Service) ResolveConnection(_ context.Context, req *providerproto.ResolveAgentConnectionRequest) (*providerproto.ResolvedAgentConnection, error) {
+	d, err := s.deskOf(req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+	if err != nil {
+		return nil, err
+	}
+	c, ok := d.Connections[req.GetConnection()]
+	if !ok || req.GetInstance() != "" {
+		return nil, status.Errorf(codes.NotFound, "connection %q is not configured for this provider", req.GetConnection())
+	}
+	return &providerproto.ResolvedAgentConnection{
+		ConnectionId: req.GetConnection(), Connection: req.GetConnection(), Mode: "static", Headers: c.Headers, Params: c.Params,
+	}, nil
+}

@@ -1,0 +1,128 @@
+package pool
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// maxMessage bounds an answer of a provider, in bytes.
+const maxMessage = 64 << 20
+
+// dial returns a connection to a provider, which is made when it is used.
+func dial(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)), grpc.WithUnaryInterceptor(callInTrace),
+		grpc.WithNoProxy(),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1.5, Jitter: 0.1, MaxDelay: 500 * time.Millisecond},
+			MinConnectTimeout: time.Second,
+		}))
+}
+
+// callInTrace makes a call within its time limit and as a part of its trace.
+func callInTrace(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	if md = md.Copy(); md == nil {
+		md = metadata.MD{}
+	}
+	telemetry.InjectMetadata(ctx, md)
+	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(ctx, md), callTimeout)
+	defer cancel()
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+// shakeHands identifies and configures a provider, waits until it is ready, and returns
+// what it can do.
+func (s *Settings) shakeHands(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
+	life := providerproto.NewProviderLifecycleClient(conn)
+	identity, err := life.GetProviderIdentity(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
+	if err != nil {
+		return nil, fmt.Errorf("identify the provider: %w", err)
+	}
+	if identity.GetKind() != providerproto.ProviderKind_PROVIDER_KIND_AGENT {
+		return nil, fmt.Errorf("the provider is of kind %s, not an agent provider", identity.GetKind())
+	}
+	if low, high := identity.GetMinProtocolVersion(), identity.GetMaxProtocolVersion(); low > protocolVersion || high < protocolVersion {
+		return nil, fmt.Errorf("the provider speaks versions %d to %d of the protocol; this runtime speaks version %d", low, high, protocolVersion)
+	}
+	for _, w := range identity.GetWarnings() {
+		s.Logger.Warn("provider warning", "text", w)
+	}
+	if err := s.configure(ctx, life); err != nil {
+		return nil, err
+	}
+	if err := awaitReady(ctx, life); err != nil {
+		return nil, err
+	}
+	return capabilitiesOf(ctx, conn)
+}
+
+// configure hands the provider its configuration and starts it.
+func (s *Settings) configure(ctx context.Context, life providerproto.ProviderLifecycleClient) error {
+	limited, cancel := context.WithTimeout(ctx, configureTimeout)
+	defer cancel()
+	reply, err := life.ConfigureProvider(limited, &providerproto.ConfigureProviderRequest{Name: s.Name, Config: s.Config, ProtocolVersion: protocolVersion})
+	if err != nil {
+		return fmt.Errorf("configure the provider: %w", err)
+	}
+	if v := reply.GetProtocolVersion(); v != protocolVersion {
+		return fmt.Errorf("the provider answers with version %d of the protocol; this runtime speaks version %d", v, protocolVersion)
+	}
+	if _, err := life.StartProvider(ctx, &emptypb.Empty{}); err != nil && status.Code(err) != codes.Unimplemented {
+		return fmt.Errorf("start the provider: %w", err)
+	}
+	return nil
+}
+
+// awaitReady waits until the provider is ready.
+func awaitReady(ctx context.Context, life providerproto.ProviderLifecycleClient) error {
+	for {
+		health, err := life.HealthCheck(ctx, &emptypb.Empty{})
+		if err != nil {
+			return fmt.Errorf("check the health of the provider: %w", err)
+		}
+		if health.GetReady() {
+			return nil
+		}
+		if !pause(ctx, readyPoll) {
+			return fmt.Errorf("the provider is not ready (%s): %w", health.GetMessage(), context.Cause(ctx))
+		}
+	}
+}
+
+// capabilitiesOf asks a provider what it can do. One that does not implement the
+// question can do nothing in particular.
+func capabilitiesOf(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
+	can, err := providerproto.NewAgentProviderClient(conn).GetCapabilities(ctx, &providerproto.GetAgentProviderCapabilitiesRequest{})
+	if status.Code(err) == codes.Unimplemented {
+		return new(providerproto.AgentProviderCapabilities), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the provider for its capabilities: %w", err)
+	}
+	return can, nil
+}
+
+// pause waits, and reports false if the context ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

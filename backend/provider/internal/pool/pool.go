@@ -1,0 +1,310 @@
+package pool
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrClosed reports a pool that was closed, or is about to.
+var ErrClosed = errors.New("the provider is shut down")
+
+// Pool is the processes of a provider. It is safe for concurrent use.
+type Pool struct {
+	settings Settings
+
+	// life is the context of the slots' goroutines, which running waits for.
+	life    context.Context //nolint:containedctx // that of the slots
+	end     context.CancelFunc
+	running sync.WaitGroup
+	// dir holds the sockets; empty until a slot was made.
+	dir string
+
+	mu    sync.Mutex
+	slots []*slot
+	// changed is closed and replaced when a slot or the number of turns changes.
+	changed chan struct{}
+	closed  bool
+	started int
+	// sticky has the slots of sessions, the one that was used last in front.
+	sticky map[string]*list.Element
+	order  *list.List
+}
+
+// stuck is a session and its slot.
+type stuck struct {
+	session string
+	slot    *slot
+}
+
+// New returns a pool without processes.
+func New(s Settings) *Pool {
+	p := &Pool{settings: s, changed: make(chan struct{}), sticky: map[string]*list.Element{}, order: list.New()}
+	p.life, p.end = context.WithCancel(context.Background())
+	return p
+}
+
+// Start fills MinReady slots. It returns at once.
+func (p *Pool) Start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	for len(p.slots) < max(p.settings.MinReady, 1) {
+		if err := p.addSlot(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSlot makes a slot and has it filled. The caller holds the lock.
+func (p *Pool) addSlot() error {
+	if len(p.slots) == 0 {
+		if err := p.prepareSockets(); err != nil {
+			return err
+		}
+	}
+	s := &slot{pool: p, number: len(p.slots)}
+	p.slots = append(p.slots, s)
+	p.running.Go(func() { p.fillSlot(p.life, s) })
+	return nil
+}
+
+// prepareSockets makes the directory for the sockets of processes, or the listener for
+// a provider that is running.
+func (p *Pool) prepareSockets() error {
+	if p.settings.Address == "" {
+		dir, err := os.MkdirTemp("", "agentprovider") // short: the paths of sockets are limited
+		if err != nil {
+			return fmt.Errorf("make a directory for sockets: %w", err)
+		}
+		p.dir = dir
+		return nil
+	}
+	if p.settings.HostAddress == "" {
+		return nil
+	}
+	network, address := "tcp", p.settings.HostAddress
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+		_ = os.Remove(path) // of an earlier process
+	}
+	l, err := new(net.ListenConfig).Listen(p.life, network, address)
+	if err != nil {
+		return fmt.Errorf("listen for the provider: %w", err)
+	}
+	if network == "unix" {
+		if err := os.Chmod(address, 0o600); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
+	p.settings.Host.Serve(l)
+	return nil
+}
+
+// setSlot changes a slot, and wakes those who wait for one.
+func (p *Pool) setSlot(_ *slot, change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	p.wakeWaiting()
+}
+
+// wakeWaiting wakes those who wait for a change. The caller holds the lock.
+func (p *Pool) wakeWaiting() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Lease is the use of a process for one turn.
+type Lease struct {
+	*Instance
+	slot     *slot
+	released sync.Once
+}
+
+// Release ends the use.
+func (l *Lease) Release() {
+	l.released.Do(func() {
+		p := l.slot.pool
+		p.setSlot(l.slot, func() { l.slot.turns-- })
+	})
+}
+
+// Acquire returns a process for a turn of a session: the one that earlier turns of the
+// session had, or the one that has the least to do. It waits for a process that is being
+// started.
+func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("no process was ready within %s", p.settings.StartupTimeout))
+	defer cancel()
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	for {
+		lease, changed, err := p.tryAcquire(session)
+		if lease != nil || err != nil {
+			return lease, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, p.whyNotReady(context.Cause(ctx))
+		}
+	}
+}
+
+// whyNotReady adds why the last starts failed.
+func (p *Pool) whyNotReady(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.slots {
+		if s.failure != nil {
+			return fmt.Errorf("%w: %w", err, s.failure)
+		}
+	}
+	return err
+}
+
+// tryAcquire returns a process for a session if one is ready, or what to wait for.
+func (p *Pool) tryAcquire(session string) (*Lease, <-chan struct{}, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, nil, ErrClosed
+	}
+	s := p.slotOf(session)
+	if s == nil {
+		var err error
+		if s, err = p.chooseSlot(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s == nil || s.instance == nil {
+		return nil, p.changed, nil
+	}
+	p.stick(session, s)
+	s.turns++
+	return &Lease{Instance: s.instance, slot: s}, nil, nil
+}
+
+// slotOf returns the slot that a session belongs to, or nil. A slot that stays empty
+// has no sessions.
+func (p *Pool) slotOf(session string) *slot {
+	e := p.sticky[session]
+	if e == nil {
+		return nil
+	}
+	if s := e.Value.(*stuck).slot; !s.dead {
+		return s
+	}
+	p.unstick(e)
+	return nil
+}
+
+// chooseSlot returns the slot that has the least to do, or nil while none is ready. When
+// all have something to do, another one is made, if there may be more.
+func (p *Pool) chooseSlot() (best *slot, err error) {
+	dead := 0
+	for _, s := range p.slots {
+		if s.dead {
+			dead++
+			err = s.failure
+		}
+		if s.instance == nil {
+			continue
+		}
+		if best == nil || s.turns < best.turns || s.turns == best.turns && s.sessions < best.sessions {
+			best = s
+		}
+	}
+	if dead == len(p.slots) && len(p.slots) >= p.settings.MaxReady {
+		return nil, err
+	}
+	if len(p.slots) < p.settings.MaxReady && (best != nil && best.turns > 0 || dead == len(p.slots)) {
+		if err := p.addSlot(); err != nil {
+			return nil, err
+		}
+	}
+	return best, nil
+}
+
+// stick makes a session belong to a slot, and forgets the one that was not used for the
+// longest time if there are too many.
+func (p *Pool) stick(session string, s *slot) {
+	if e := p.sticky[session]; e != nil {
+		p.order.MoveToFront(e)
+		return
+	}
+	p.sticky[session] = p.order.PushFront(&stuck{session, s})
+	s.sessions++
+	if len(p.sticky) > maxSticky {
+		p.unstick(p.order.Back())
+	}
+}
+
+func (p *Pool) unstick(e *list.Element) {
+	known := e.Value.(*stuck)
+	p.order.Remove(e)
+	delete(p.sticky, known.session)
+	known.slot.sessions--
+}
+
+// Close waits until the turns have ended, for DrainTimeout at most, and ends the
+// processes.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.wakeWaiting()
+	p.mu.Unlock()
+	p.drain(time.Now().Add(p.settings.DrainTimeout))
+	p.end()
+	p.running.Wait()
+	p.settings.Host.Close()
+	if p.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(p.dir)
+}
+
+// drain waits until no turn is worked on, or until a time.
+func (p *Pool) drain(until time.Time) {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	for {
+		turns := 0
+		p.mu.Lock()
+		for _, s := range p.slots {
+			turns += s.turns
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		if turns == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			p.settings.Logger.Warn("drain timed out, ending the provider", "turns", turns)
+			return
+		}
+	}
+}
+
+// Sessions returns how many sessions each slot has.
+func (p *Pool) Sessions() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	counts := make([]int, len(p.slots))
+	for i, s := range p.slots {
+		counts[i] = s.sessions
+	}
+	return counts
+}

@@ -1,0 +1,59 @@
+package pool
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Settings is what a pool is made of.
+type Settings struct {
+	// Name is the provider's name, and Config its configuration.
+	Name   string
+	Config *structpb.Struct
+	Logger *slog.Logger
+	// Host serves what the provider calls back for.
+	Host *hostservice.Service
+	// Command starts a process; Dir and Env are its directory and what its environment
+	// has besides the usual.
+	Command []string
+	Dir     string
+	Env     map[string]string
+	// Address is where a provider that is running listens, in place of Command, and
+	// HostAddress where Host is to listen for it; empty if it needs no tools.
+	Address, HostAddress string
+
+	// MinReady slots are filled from the start, MaxReady at most.
+	MinReady, MaxReady int
+	// StartupTimeout bounds a start, HealthInterval is the time between two looks, and
+	// DrainTimeout how long Close waits for turns.
+	StartupTimeout, HealthInterval, DrainTimeout time.Duration
+	// NeverRestart leaves a slot empty whose process has ended.
+	NeverRestart bool
+}
+
+const (
+	// stopPatience is how long a process may take to end when it is asked to.
+	stopPatience = 2 * time.Second
+	// configureTimeout bounds the configuration of a provider, callTimeout each other
+	// call to it.
+	configureTimeout = 30 * time.Second
+	callTimeout      = 30 * time.Second
+	// healthTimeout bounds a look at its health; maxUnhealthy looks in a row that fail
+	// replace it.
+	healthTimeout = 5 * time.Second
+	maxUnhealthy  = 2
+	// firstBackoff and lastBackoff are how long a slot waits before it starts another
+	// process. One that ran for steadyTime has the first again.
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 30 * time.Second
+	steadyTime   = 30 * time.Second
+	// readyPoll is the time between two looks at a provider that is not ready yet.
+	readyPoll = 20 * time.Millisecond
+	// maxSticky is how many sessions are remembered.
+	maxSticky = 20_000
+	// protocolVersion is the version of the protocol.
+	protocolVersion = 3
+)

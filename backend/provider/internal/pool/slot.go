@@ -1,0 +1,210 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// Instance is one process of a provider, from when it is ready until it is lost.
+type Instance struct {
+	providerproto.AgentProviderClient
+	// Capabilities are what it can do.
+	Capabilities *providerproto.AgentProviderCapabilities
+	// Number counts the processes that were started.
+	Number int
+
+	conn *grpc.ClientConn
+	// lost is closed when the process is gone.
+	lost chan struct{}
+}
+
+// Lost is closed when the process is gone.
+func (i *Instance) Lost() <-chan struct{} { return i.lost }
+
+// slot is a place for a process. Its fields belong to the pool's lock.
+type slot struct {
+	pool   *Pool
+	number int
+	// instance is the process that is ready; nil while there is none.
+	instance *Instance
+	// failure is why the last start failed; nil if it did not.
+	failure error
+	// dead is set when the slot stays empty.
+	dead bool
+	// turns are being worked on, and sessions belong to the slot.
+	turns, sessions int
+}
+
+// errNotRunning reports a provider whose process has ended and is not started again.
+var errNotRunning = errors.New("the provider has ended and is not started again")
+
+// fillSlot keeps a process in a slot until the context ends.
+func (p *Pool) fillSlot(ctx context.Context, s *slot) {
+	wait := firstBackoff
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := p.runInstance(ctx, s)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > steadyTime {
+			wait = firstBackoff
+		}
+		if p.settings.NeverRestart {
+			p.setSlot(s, func() { s.dead, s.failure = true, errors.Join(errNotRunning, err) })
+			p.settings.Logger.Error("provider ended", "slot", s.number, "error", err)
+			return
+		}
+		p.settings.Logger.Warn("provider ended; starting it again", "slot", s.number, "error", err, "wait", wait)
+		if !pause(ctx, wait) {
+			return
+		}
+		wait = min(2*wait, lastBackoff)
+	}
+}
+
+// runInstance runs one process until it ends, is unhealthy or the context ends, and
+// returns why.
+func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
+	starting, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("the provider was not ready within %s", p.settings.StartupTimeout))
+	defer cancel()
+	address, c, end, err := p.launch(s)
+	if err != nil {
+		p.setSlot(s, func() { s.failure = err })
+		return err
+	}
+	defer end()
+	exited := make(<-chan struct{})
+	if c != nil {
+		exited = c.exited
+		defer c.stop()
+	}
+	stopWaiting := endWith(starting, exited, cancel)
+	defer stopWaiting()
+	conn, err := dial(address)
+	if err != nil {
+		return fmt.Errorf("connect to the provider: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing is written any more
+	can, err := p.settings.shakeHands(starting, conn)
+	if err != nil {
+		err = explainStart(starting, c, err)
+		p.setSlot(s, func() { s.failure = err })
+		return err
+	}
+	i := &Instance{AgentProviderClient: providerproto.NewAgentProviderClient(conn), Capabilities: can, conn: conn, lost: make(chan struct{})}
+	p.setSlot(s, func() { p.started++; i.Number = p.started; s.instance, s.failure = i, nil })
+	p.settings.Logger.Info("provider ready", "slot", s.number, "process", i.Number)
+	defer func() {
+		p.setSlot(s, func() { s.instance = nil })
+		close(i.lost)
+	}()
+	return p.watchHealth(ctx, i, c, exited)
+}
+
+// endWith calls cancel when a channel is closed before a context ends.
+func endWith(ctx context.Context, closed <-chan struct{}, cancel context.CancelFunc) (stop func()) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return func() { cancel(); <-over }
+}
+
+// explainStart adds to why a start failed how the process ended, or that its time was up.
+func explainStart(ctx context.Context, c *child, err error) error {
+	if c != nil {
+		select {
+		case <-c.exited:
+			return fmt.Errorf("the provider ended before it was ready: %w", errors.Join(c.err, err))
+		default:
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// launch starts the process of a slot, or finds the one that runs. end removes what was
+// made for it.
+func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error) {
+	if p.settings.Address != "" {
+		return p.settings.Address, nil, func() {}, nil
+	}
+	dir := filepath.Join(p.dir, strconv.Itoa(s.number))
+	if err := os.RemoveAll(dir); err != nil {
+		return "", nil, nil, fmt.Errorf("start the provider: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", nil, nil, fmt.Errorf("start the provider: %w", err)
+	}
+	socket, hostSocket := filepath.Join(dir, "provider.sock"), filepath.Join(dir, "host.sock")
+	listener, err := net.Listen("unix", hostSocket)
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("listen for the provider: %w", err)
+	}
+	p.settings.Host.Serve(listener)
+	if c, err = p.settings.startChild(socket, "unix:"+hostSocket); err != nil {
+		_ = listener.Close()
+		return "", nil, nil, err
+	}
+	return "unix:" + socket, c, func() { _ = listener.Close() }, nil
+}
+
+// watchHealth looks at a provider from time to time, until it ends, is unhealthy or the
+// context ends.
+func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited <-chan struct{}) error {
+	life := providerproto.NewProviderLifecycleClient(i.conn)
+	ticker := time.NewTicker(p.settings.HealthInterval)
+	defer ticker.Stop()
+	failed := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-exited:
+			return fmt.Errorf("the process ended: %w", errors.Join(c.err, errExited))
+		case <-ticker.C:
+		}
+		err := checkHealth(ctx, life)
+		if failed++; err == nil {
+			failed = 0
+		}
+		if failed >= maxUnhealthy {
+			if c != nil {
+				c.kill()
+			}
+			return fmt.Errorf("the provider is unhealthy: %w", err)
+		}
+	}
+}
+
+// errExited reports a process that has ended although nobody asked it to.
+var errExited = errors.New("unexpected end")
+
+// checkHealth returns why a provider is not healthy, or nil.
+func checkHealth(ctx context.Context, life providerproto.ProviderLifecycleClient) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	health, err := life.HealthCheck(ctx, &emptypb.Empty{})
+	if err == nil && !health.GetReady() {
+		err = fmt.Errorf("it is not ready: %s", health.GetMessage())
+	}
+	return err
+}
