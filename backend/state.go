@@ -53,6 +53,9 @@ type State struct {
 	// is what the backend needs to continue, and its Interactions what the peer
 	// waits for.
 	Remote *CallState `json:"remote,omitempty"`
+	// Hosted is how far the turn at a hosted provider has come, for an agent that runs
+	// at one.
+	Hosted json.RawMessage `json:"hosted,omitempty"`
 	// InStep is set if the step of Calls is not over, so that the turn continues
 	// with the rest of it. Otherwise it was suspended.
 	InStep bool `json:"in_step,omitempty"`

@@ -202,7 +202,7 @@ func (h *host) startSpan(ctx context.Context) (context.Context, *telemetry.TurnS
 // stopWaiting ends a turn whose backend still waits for an answer although the
 // context has ended, and returns why it ends.
 func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
-	if res.State.Remote != nil {
+	if res.State.Remote != nil || len(res.State.Hosted) > 0 {
 		h.abandonTasks(ctx, []*backend.State{res.State})
 	}
 	res.State, res.Interactions = nil, nil

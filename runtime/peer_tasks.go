@@ -70,6 +70,9 @@ func PeerTasks(state *backend.State) []*backend.State {
 		return []*backend.State{state}
 	}
 	var found []*backend.State
+	if len(state.Hosted) > 0 {
+		found = append(found, state)
+	}
 	for i := range state.Calls {
 		found = append(found, delegateAtPeer(state.Calls[i].Resume)...)
 	}

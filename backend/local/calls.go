@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // runCalls judges the calls of an answer as a whole, and works on those that it
@@ -38,7 +39,7 @@ func (t *turn) refuseExcluded() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
 		case c.phase.hasResult():
-		case !t.plan.Offers(c.Name):
+		case !t.plan.Offers(c.Name) && !t.isOfBackend(c.Name):
 			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", clip.Text(c.Name))), event.CallFailed)
 		}
 	}
@@ -175,7 +176,17 @@ func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 		t.settleCall(c, tools.ErrorResult(t.unknownTool(c.Name)), event.CallFailed)
 		return stepResult{}, nil
 	}
+	if t.isOfBackend(c.Name) {
+		c.applyMove(moveAllow)
+		return stepResult{}, nil
+	}
 	return t.gateCall(ctx, c)
+}
+
+// isOfBackend reports whether a call is a question of the backend itself.
+func (t *turn) isOfBackend(name string) bool {
+	entry := t.env.Tools.Get(name)
+	return entry != nil && entry.Source.Kind == toolset.SourceBackend
 }
 
 // gateCall asks the gates about a call.

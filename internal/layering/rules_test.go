@@ -50,6 +50,7 @@ var siblings = map[string][]string{
 	"internal/testkit/genkitjs": {"internal/testkit/needs"},
 	"internal/testkit/pgtest":   {"internal/testkit/needs"},
 	"internal/testkit/pyenv":    {"internal/testkit/needs"},
+	"backend/provider":          {"backend/local"},
 	"plugins/window":            {"plugins/core"},
 	"tools/mcp":                 {"tools/toolset"},
 	"app/shipped": {
@@ -140,7 +141,7 @@ var implementations = []string{
 	"model/anthropic", "model/google", "model/openai", "model/recorded", "model/scripted",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
 	"plugins/log", "plugins/permission",
-	"backend/a2a",
+	"backend/a2a", "backend/provider",
 	"store/memory", "store/postgres", "store/sqlite",
 	"dispatch/local", "dispatch/river",
 	"server/a2a", "server/agentruns", "server/agents", "server/provider", "server/sessions",

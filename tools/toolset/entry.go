@@ -36,6 +36,9 @@ const (
 	SourceHandoff SourceKind = "handoff"
 	// SourcePlugin is a tool that a plugin registered.
 	SourcePlugin SourceKind = "plugin"
+	// SourceBackend is a question of the backend that the turn runs on, as a tool call.
+	// It is not a tool of the agent, and no gate decides about it.
+	SourceBackend SourceKind = "backend"
 )
 
 // Source is where an agent got a tool from.

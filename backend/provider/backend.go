@@ -1,0 +1,111 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/local"
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// hosted runs the turns of one agent at a provider.
+type hosted struct {
+	provider *Provider
+	options  *options
+	limit    time.Duration
+}
+
+var (
+	_ backend.Backend = (*hosted)(nil)
+	_ backend.Aborter = (*hosted)(nil)
+)
+
+// Profile is that of the local loop: it runs the turn.
+func (*hosted) Profile() backend.Profile { return backend.LocalProfile() }
+
+// errTimeUp is why the context of a turn ends whose time is up.
+var errTimeUp = errors.New("the turn at the provider took too long")
+
+// Execute runs one turn on the local loop, with the provider in place of the model.
+func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+	if job.Local == nil {
+		return &backend.Result{}, fmt.Errorf("run agent %s: it has no local environment", job.Agent.ID)
+	}
+	d, err := newDrive(h, job, host)
+	if err != nil {
+		return &backend.Result{}, err
+	}
+	h.provider.host.turns.enter(job.TurnID, d)
+	defer h.provider.host.turns.leave(job.TurnID, d)
+	defer d.releaseProcess()
+	ctx, cancel := context.WithTimeoutCause(ctx, d.at.Left, errTimeUp)
+	defer cancel()
+	result, err := local.Backend{}.Execute(ctx, d.loopJob(), d.loopHost())
+	if result != nil && result.State != nil {
+		d.completeState(result.State)
+	}
+	goesOn := errors.Is(err, backend.ErrYield) || backend.Released(ctx) ||
+		err == nil && result.Termination.Type == event.Suspended || d.unkept && ctx.Err() == nil
+	if !goesOn {
+		d.endTurn(ctx, err)
+	}
+	if err == nil && !goesOn {
+		result.Session = d.rememberSession(result.Session)
+	}
+	return result, err
+}
+
+// cancelTimeout bounds the end of a turn at its provider.
+const cancelTimeout = 5 * time.Second
+
+// Abort ends the turn at the provider, after it was ended here.
+func (h *hosted) Abort(ctx context.Context, state *backend.State) error {
+	if state == nil || len(state.Hosted) == 0 {
+		return nil
+	}
+	at, err := decodePosition(state.Hosted)
+	if err != nil {
+		return err
+	}
+	if at.Provider != h.provider.id {
+		return fmt.Errorf("end the turn at agent provider %s: %w", at.Provider, errOtherProvider)
+	}
+	h.provider.host.service.CloseTurn(at.TurnID)
+	if !at.Live {
+		return nil
+	}
+	return h.provider.cancelTurn(ctx, at, "the turn was ended")
+}
+
+// liveTurns are the turns that are worked on, for the questions that they ask.
+type liveTurns struct {
+	mu    sync.Mutex
+	drive map[string]*drive
+}
+
+func (l *liveTurns) enter(turnID string, d *drive) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drive == nil {
+		l.drive = map[string]*drive{}
+	}
+	l.drive[turnID] = d
+}
+
+func (l *liveTurns) leave(turnID string, d *drive) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drive[turnID] == d {
+		delete(l.drive, turnID)
+	}
+}
+
+func (l *liveTurns) get(turnID string) *drive {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.drive[turnID]
+}

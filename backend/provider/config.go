@@ -1,0 +1,218 @@
+package provider
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
+	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Config is what a configuration file says of a provider, however it is reached.
+type Config struct {
+	Description string                `json:"description,omitempty" doc:"What the provider is for."`
+	Config      json.RawMessage       `json:"config,omitempty" doc:"What the provider is configured with: an object that only the provider reads."`
+	Connections map[string]Connection `json:"connections,omitempty" doc:"What the provider may ask for while a turn runs, by name: headers and parameters that it reaches others with."`
+
+	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"How long it may take until the provider is ready."`
+	HealthInterval *spec.Duration `json:"health_interval,omitempty" alias:"health_interval_ms:ms" default:"15s" doc:"The time between two looks at its health. After two in a row that fail it is replaced."`
+	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"How long turns may go on when the provider is shut down."`
+}
+
+// ProcessConfig is what a configuration file says of a provider that is started here.
+type ProcessConfig struct {
+	Config
+
+	Command []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved."`
+	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime."`
+	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR, LANG, TZ, SSL_CERT_FILE and SSL_CERT_DIR alone."`
+	Pool    *PoolConfig       `json:"pool,omitempty" doc:"How many processes there are. One by default."`
+}
+
+// PoolConfig is how many processes a provider has.
+type PoolConfig struct {
+	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes that are started together, when the provider is used first."`
+	MaxReady int    `json:"max_ready,omitempty" min:"1" max:"64" doc:"Processes at most. Another one is started when all have turns to work on. Defaults to min_ready. A session stays with its process."`
+	Restart  string `json:"restart,omitempty" enum:"always|never" default:"always" doc:"Whether a process that ends is started again, ever later if it keeps ending."`
+}
+
+// AddressConfig is what a configuration file says of a provider that is running.
+type AddressConfig struct {
+	Config
+
+	Address     string `json:"address" required:"true" doc:"Where the provider listens: unix: and the path of a socket, or host:port of this machine. The protocol is not encrypted."`
+	HostAddress string `json:"host_address,omitempty" doc:"Where the runtime listens for calls of the provider, in the same forms. Without it the provider gets no tools."`
+	GrantKey    string `json:"grant_key,omitempty" secret:"true" doc:"A secret of 32 characters or more that grants are signed with, so that turns of the provider outlive a restart of the runtime. Random by default."`
+}
+
+// Connection is what a provider reaches others with.
+type Connection struct {
+	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of requests."`
+	Params  map[string]string `json:"params,omitempty" doc:"Parameters, such as a base URL."`
+}
+
+// withoutSecrets returns a copy without the values of headers.
+func (c *Config) withoutSecrets() Config {
+	shown := *c
+	shown.Connections = maps.Clone(c.Connections)
+	for name, one := range shown.Connections {
+		one.Headers = redact.Values(one.Headers)
+		shown.Connections[name] = one
+	}
+	return shown
+}
+
+// MarshalJSON writes the record without the values of headers and environment variables.
+func (c ProcessConfig) MarshalJSON() ([]byte, error) {
+	type plain ProcessConfig
+	c.Config, c.Env = c.withoutSecrets(), redact.Values(c.Env)
+	return json.Marshal(plain(c))
+}
+
+// MarshalJSON writes the record without the values of headers and the key.
+func (c AddressConfig) MarshalJSON() ([]byte, error) {
+	type plain AddressConfig
+	c.Config, c.GrantKey = c.withoutSecrets(), redact.Text(c.GrantKey)
+	return json.Marshal(plain(c))
+}
+
+// Kinds returns the ways to host a provider.
+func Kinds() []backend.AgentProviderKind {
+	h := newHosts()
+	return []backend.AgentProviderKind{
+		spec.NewKind("process", "A provider that is started here.", h.openProcess),
+		spec.NewKind("address", "A provider that is running on this machine.", h.openAddress),
+	}
+}
+
+// Validate checks what tags cannot say.
+func (c *Config) Validate() diag.List {
+	var list diag.List
+	if len(c.Config) > 0 {
+		var fields map[string]any
+		if json.Unmarshal(c.Config, &fields) != nil {
+			list = append(list, diag.New(diag.InvalidValue, "config", "config must be an object"))
+		}
+	}
+	for name, d := range map[string]*spec.Duration{"startup_timeout": c.StartupTimeout, "health_interval": c.HealthInterval} {
+		if d != nil && *d <= 0 {
+			list = append(list, diag.New(diag.InvalidValue, name, "%s is %s; it must be more than 0", name, d))
+		}
+	}
+	if d := c.DrainTimeout; d != nil && *d < 0 {
+		list = append(list, diag.New(diag.InvalidValue, "drain_timeout", "drain_timeout is %s; it must not be negative", d))
+	}
+	return list
+}
+
+// Validate checks what tags cannot say.
+func (c *ProcessConfig) Validate() diag.List {
+	list := c.Config.Validate()
+	if len(c.Command) > 0 && c.Command[0] == "" {
+		list = append(list, diag.New(diag.InvalidValue, diag.Index("command", 0), "the program has no name"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		if strings.HasPrefix(name, "GESTALT_") {
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the runtime sets the variables that begin with GESTALT_ itself"))
+		}
+	}
+	if p := c.Pool; p != nil && p.MaxReady > 0 && p.MaxReady < max(p.MinReady, 1) {
+		list = append(list, diag.New(diag.InvalidValue, "pool.max_ready", "max_ready is %d; it must not be less than min_ready, %d", p.MaxReady, max(p.MinReady, 1)))
+	}
+	return list
+}
+
+// minGrantKey is how long a key must be, in bytes.
+const minGrantKey = 32
+
+// Validate checks what tags cannot say.
+func (c *AddressConfig) Validate() diag.List {
+	list := append(c.Config.Validate(), checkAddress("address", c.Address)...)
+	list = append(list, checkAddress("host_address", c.HostAddress)...)
+	if n := len(c.GrantKey); n > 0 && n < minGrantKey {
+		list = append(list, diag.New(diag.InvalidValue, "grant_key", "grant_key has %d bytes; it must have %d or more", n, minGrantKey))
+	}
+	return list
+}
+
+// checkAddress checks where somebody listens: on this machine, because the protocol is
+// not encrypted.
+func checkAddress(path, address string) diag.List {
+	if address == "" {
+		return nil
+	}
+	if file, ok := strings.CutPrefix(address, "unix:"); ok {
+		if file == "" {
+			return diag.List{diag.New(diag.InvalidValue, path, "the path of the socket is missing after unix:")}
+		}
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s must be unix: and a path, or host:port", path)}
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s must be on this machine: the protocol is not encrypted", path).
+			WithHint("use 127.0.0.1, ::1 or a unix socket; a tunnel can lead elsewhere")}
+	}
+	return nil
+}
+
+// fill sets what both ways to host a provider have in common.
+func (c *Config) fill(s *pool.Settings) {
+	s.StartupTimeout = durationOr(c.StartupTimeout, 45*time.Second)
+	s.HealthInterval = durationOr(c.HealthInterval, 15*time.Second)
+	s.DrainTimeout = durationOr(c.DrainTimeout, 30*time.Second)
+	s.MinReady, s.MaxReady = 1, 1
+}
+
+func durationOr(d *spec.Duration, usual time.Duration) time.Duration {
+	if d == nil {
+		return usual
+	}
+	return d.Std()
+}
+
+// fill sets how the processes of the provider are started.
+func (c *ProcessConfig) fill(s *pool.Settings) {
+	c.Config.fill(s)
+	s.Command, s.Dir, s.Env = c.Command, c.Dir, c.Env
+	if p := c.Pool; p != nil {
+		s.MinReady = max(p.MinReady, 1)
+		s.MaxReady = cmp.Or(p.MaxReady, s.MinReady)
+		s.NeverRestart = p.Restart == "never"
+	}
+}
+
+// fill sets where the provider listens.
+func (c *AddressConfig) fill(s *pool.Settings, dir string) {
+	c.Config.fill(s)
+	s.Address, s.HostAddress = resolveSocket(c.Address, dir), resolveSocket(c.HostAddress, dir)
+}
+
+// resolveSocket returns an address with the path of a socket below a directory.
+func resolveSocket(address, dir string) string {
+	if path, ok := strings.CutPrefix(address, "unix:"); ok && !filepath.IsAbs(path) {
+		return "unix:" + filepath.Join(dir, path)
+	}
+	return address
+}
+
+// hostConnections returns the connections as the host service has them.
+func (c *Config) hostConnections() map[string]hostservice.Connection {
+	all := make(map[string]hostservice.Connection, len(c.Connections))
+	for name, one := range c.Connections {
+		all[name] = hostservice.Connection(one)
+	}
+	return all
+}

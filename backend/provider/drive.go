@@ -1,0 +1,421 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
+	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// drive is one turn at a provider, in place of a model. It belongs to the goroutine that
+// runs Execute, but for what questions use.
+type drive struct {
+	hosted *hosted
+	job    *backend.Job
+	host   backend.Host
+	env    backend.Environment
+
+	at    position
+	began time.Time
+	// last is the state that was kept last.
+	last *backend.State
+	// met is set once the turn at the provider was seen by this drive.
+	met bool
+	// unkept is set if a state could not be kept: somebody else may go on.
+	unkept bool
+
+	process process
+	desk    *hostservice.Desk
+	// known are the calls of the provider's turn, by id.
+	known map[string]bool
+	said  saying
+	asked map[string]int // how often an interaction was asked about
+}
+
+// newDrive returns the turn of a job, as it begins or as its state says.
+func newDrive(h *hosted, job *backend.Job, host backend.Host) (*drive, error) {
+	d := &drive{hosted: h, job: job, host: host, env: *job.Local, last: job.State, began: time.Now(), known: map[string]bool{}, asked: map[string]int{}}
+	d.at = position{Version: positionVersion, Provider: h.provider.id, SessionID: sessionIDFor(job.SessionID, job.Agent.ID), Left: h.limit}
+	if job.State != nil && len(job.State.Hosted) > 0 {
+		at, err := decodePosition(job.State.Hosted)
+		if err != nil {
+			return nil, err
+		}
+		if at.Provider != h.provider.id {
+			return nil, fmt.Errorf("go on with the turn at agent provider %s: %w", at.Provider, errOtherProvider)
+		}
+		d.at = *at
+	}
+	d.env.Model, d.env.ModelID, d.env.Provider, d.env.Upstream = d, h.provider.id, h.provider.id, h.options.Model
+	if job.State != nil {
+		d.addQuestions() // one of them may wait
+	}
+	return d, d.checkBudgets()
+}
+
+// checkBudgets returns why the turn cannot be held to its budgets: providers do not
+// report what their models use.
+func (d *drive) checkBudgets() error {
+	left := d.job.Meter.Left()
+	if left == nil || left.MaxTokens == nil && left.MaxCost == nil {
+		return nil
+	}
+	return &TurnError{Code: CodeUnmetered, Detail: fmt.Sprintf(
+		"agent provider %q does not report usage, so a turn that is limited by max_tokens or max_cost cannot run there", d.at.Provider)}
+}
+
+// loopJob returns the job as the local loop gets it.
+func (d *drive) loopJob() *backend.Job {
+	job := *d.job
+	job.Local = &d.env
+	if keep := d.job.Checkpoint; keep != nil {
+		job.Checkpoint = func(ctx context.Context, state *backend.State) error { return d.keepState(ctx, state) }
+	}
+	return &job
+}
+
+// loopHost returns the host as the local loop gets it.
+func (d *drive) loopHost() backend.Host {
+	if j, ok := d.host.(backend.Journaler); ok {
+		return &journalingHost{d.host, j, d}
+	}
+	return d.host
+}
+
+// journalingHost adds how far the turn at the provider has come to the states that it
+// keeps.
+type journalingHost struct {
+	backend.Host
+	backend.Journaler
+	drive *drive
+}
+
+// Begin keeps the state of the turn before tool calls.
+func (h *journalingHost) Begin(ctx context.Context, state *backend.State) error {
+	h.drive.completeState(state)
+	err := h.Journaler.Begin(ctx, state)
+	h.drive.unkept = h.drive.unkept || err != nil
+	return err
+}
+
+// completeState adds to a state how far the turn at the provider has come.
+func (d *drive) completeState(state *backend.State) {
+	at := d.at
+	at.Left = max(at.Left-time.Since(d.began), time.Second)
+	state.Hosted = encodeRecord(&at)
+}
+
+// keepState has a state kept, if somebody keeps it.
+func (d *drive) keepState(ctx context.Context, state *backend.State) error {
+	if d.job.Checkpoint == nil || ctx.Err() != nil {
+		return nil
+	}
+	d.completeState(state)
+	err := d.job.Checkpoint(ctx, state)
+	if err != nil && !errors.Is(err, backend.ErrYield) {
+		d.unkept = true
+	}
+	d.last = state
+	return err
+}
+
+// keepPosition has the turn kept as it was after the last step, but for the turn at the
+// provider that is about to begin.
+func (d *drive) keepPosition(ctx context.Context) error {
+	state := &backend.State{Version: backend.StateVersion, Agent: d.job.Agent.ID, Budgets: d.job.Meter.Budgets(), Spent: d.job.Meter.Spent()}
+	if d.last != nil {
+		copied := *d.last
+		state = &copied
+	} else if d.job.Local.Output != nil {
+		state.Output = d.job.Local.Output.Spec
+	}
+	return d.keepState(ctx, state)
+}
+
+// Stream lets the provider go on, from the messages of the request or from the results
+// of its calls, until it calls tools or its turn has ended.
+func (d *drive) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		err := d.goOn(ctx, req, yield)
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(model.Event{}, err)
+		}
+	}
+}
+
+// errStopped reports that nobody reads the answer any more.
+var errStopped = errors.New("the answer is not read any more")
+
+// goOn lets the provider go on.
+func (d *drive) goOn(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) error {
+	d.said = saying{yield: yield}
+	if err := d.attach(ctx); err != nil {
+		return err
+	}
+	if d.at.Live {
+		if err := d.takeUpTurn(ctx, req); err != nil {
+			return err
+		}
+	} else if err := d.beginTurn(ctx, req); err != nil {
+		return err
+	}
+	return d.followTurn(ctx)
+}
+
+// takeUpTurn goes on with the turn at the provider. One that was about to be created when
+// the runtime ended is created, if the provider keeps its turns and does not know it.
+func (d *drive) takeUpTurn(ctx context.Context, req *model.Request) error {
+	if err := d.openDesk(); err != nil {
+		return err
+	}
+	d.deliverResults(req)
+	first := !d.met
+	d.met = true
+	if !first || d.at.Seq > 0 || !d.process.current().Capabilities.GetResumableTurns() {
+		return nil
+	}
+	if _, err := d.getTurn(ctx); status.Code(err) != codes.NotFound {
+		return nil // what else is wrong is found when the turn is followed
+	}
+	if err := d.createSession(ctx); err != nil {
+		return err
+	}
+	return d.explainError(ctx, "create the turn", d.createTurn(ctx, req, d.knowsSession(), false))
+}
+
+// attach gets a process for the turn, if it has none.
+func (d *drive) attach(ctx context.Context) error {
+	if d.process.current() != nil {
+		return nil
+	}
+	lease, err := d.hosted.provider.host.Acquire(ctx, d.at.SessionID)
+	if err != nil {
+		if ended := backend.Ended(ctx); ended != nil {
+			return ended
+		}
+		return &TurnError{Code: CodeUnavailable, Detail: fmt.Sprintf("agent provider %q cannot be used: %v", d.at.Provider, err), Err: err}
+	}
+	d.process.use(lease)
+	return nil
+}
+
+// releaseProcess gives the process back.
+func (d *drive) releaseProcess() { d.process.use(nil) }
+
+// grantLimit is how long a grant is valid at most.
+const grantLimit = 24 * time.Hour
+
+// openDesk lets the provider call back for the turn.
+func (d *drive) openDesk() error {
+	if d.desk != nil && d.desk.TurnID == d.at.TurnID {
+		return nil
+	}
+	entries := d.job.Local.Tools
+	offered := make([]hostservice.Tool, 0, len(d.job.Local.Offered))
+	if d.callsTools() {
+		for _, t := range d.job.Local.Offered {
+			offered = append(offered, hostservice.Tool{Tool: t, Effect: entries.Get(t.Name).Descriptor.EffectClass()})
+		}
+	}
+	desk, err := d.hosted.provider.host.service.Open(&hostservice.Turn{
+		SessionID: d.at.SessionID, TurnID: d.at.TurnID, Tools: offered, Connections: d.hosted.provider.connections,
+		Until: time.Now().Add(grantLimit),
+	})
+	d.desk = desk
+	if d.job.State != nil {
+		d.settleResults(d.job.State.Messages)
+	}
+	return err
+}
+
+// callsTools reports whether the provider can call tools here.
+func (d *drive) callsTools() bool {
+	return canCallTools(d.process.current().Capabilities) && !d.hosted.provider.toolless
+}
+
+// beginTurn creates the next turn at the provider.
+func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
+	can := d.process.current().Capabilities
+	if err := d.hosted.provider.checkCapabilities(can, req.Output != nil, usesTools(d.job.Agent)); err != nil {
+		return &TurnError{Code: CodeCapability, Detail: err.Error(), Err: err}
+	}
+	again := d.at.Number > 0
+	d.at.Number++
+	d.at.TurnID, d.at.Seq, d.at.Live = turnIDFor(d.job.TurnID, d.at.Number), 0, true
+	d.met = true
+	clear(d.known)
+	if err := d.keepPosition(ctx); err != nil {
+		return err
+	}
+	if err := d.openDesk(); err != nil {
+		return err
+	}
+	known := again || d.knowsSession()
+	if !known {
+		if err := d.createSession(ctx); err != nil {
+			return err
+		}
+	}
+	err := d.createTurn(ctx, req, known, again)
+	if known && status.Code(err) == codes.NotFound { // the provider has lost the session
+		if err = d.createSession(ctx); err == nil {
+			err = d.createTurn(ctx, req, false, again)
+		}
+	}
+	return d.explainError(ctx, "create the turn", err)
+}
+
+// createSession creates the session at the provider, or finds it there.
+func (d *drive) createSession(ctx context.Context) error {
+	metadata, err := structOf(d.hosted.options.Metadata)
+	if err != nil {
+		return err
+	}
+	request := &providerproto.CreateAgentProviderSessionRequest{
+		SessionId: d.at.SessionID, IdempotencyKey: d.at.SessionID, Model: d.hosted.options.Model, ClientRef: d.job.SessionID,
+		Metadata: metadata, CreatedBy: d.actor(), Subject: d.subject(),
+	}
+	made, err := d.process.current().CreateSession(ctx, request)
+	if status.Code(err) == codes.Unavailable && d.lostBy(ctx, err) { // nothing was begun there
+		d.releaseProcess()
+		if err := d.attach(ctx); err != nil {
+			return err
+		}
+		made, err = d.process.current().CreateSession(ctx, request)
+	}
+	if err == nil && made.GetId() != d.at.SessionID {
+		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned session %q in place of %q", made.GetId(), d.at.SessionID)}
+	}
+	return d.explainError(ctx, "create the session", err)
+}
+
+// createTurn creates the turn at the provider. known reports whether the provider has
+// the conversation so far.
+func (d *drive) createTurn(ctx context.Context, req *model.Request, known, again bool) error {
+	create := &providerproto.CreateAgentProviderTurnRequest{
+		TurnId: d.at.TurnID, SessionId: d.at.SessionID, IdempotencyKey: d.at.TurnID, Model: d.hosted.options.Model,
+		Messages: d.newMessages(req, known, again), ExecutionRef: d.job.TurnID, CreatedBy: d.actor(), Subject: d.subject(),
+		RunGrant: d.desk.Grant,
+	}
+	var err error
+	if create.ModelOptions, err = structOf(d.modelOptions(req)); err != nil {
+		return err
+	}
+	if req.Output != nil {
+		create.ResponseSchema = new(structpbStruct)
+		if err := create.ResponseSchema.UnmarshalJSON(req.Output.Schema); err != nil {
+			return fmt.Errorf("encode the form of the answer: %w", err)
+		}
+	}
+	if len(d.desk.Tools) > 0 && listsTools(d.process.current().Capabilities) {
+		create.ToolSource = providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG
+		create.ToolRefs = []*providerproto.AgentToolRef{{Plugin: "*"}}
+	}
+	made, err := d.process.current().CreateTurn(ctx, create)
+	if err != nil {
+		return err
+	}
+	if made.GetId() != d.at.TurnID || made.GetSessionId() != d.at.SessionID {
+		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned turn %q of session %q in place of %q of %q",
+			made.GetId(), made.GetSessionId(), d.at.TurnID, d.at.SessionID)}
+	}
+	return nil
+}
+
+// deliverResults hands the results of the last calls to the provider.
+func (d *drive) deliverResults(req *model.Request) {
+	if n := len(req.Messages); n > 0 {
+		for i := n - 1; i >= 0 && req.Messages[i].Role != model.RoleAssistant; i-- {
+			d.settleResults(req.Messages[i : i+1])
+		}
+	}
+}
+
+// settleResults hands the results among messages to the provider.
+func (d *drive) settleResults(messages []model.Message) {
+	for i := range messages {
+		for j := range messages[i].Parts {
+			if r := messages[i].Parts[j].ToolResult; r != nil {
+				d.known[r.CallID] = true
+				d.desk.SettleCall(d.providerCall(r.CallID), outcomeOf(r))
+			}
+		}
+	}
+}
+
+// endTurn ends the turn at the provider, if it has not ended, and what it may call.
+func (d *drive) endTurn(ctx context.Context, why error) {
+	if d.at.TurnID == "" {
+		return
+	}
+	d.hosted.provider.host.service.CloseTurn(d.at.TurnID)
+	if !d.at.Live {
+		return
+	}
+	reason := "the turn has ended"
+	if why != nil {
+		reason = why.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	p := d.process.current()
+	if p == nil {
+		return
+	}
+	if err := cancelTurn(ctx, p.Instance, &d.at, reason); err != nil {
+		d.hosted.provider.logger.Warn("cancel of the provider's turn failed", "turn", d.job.TurnID, "error", err)
+	}
+}
+
+// cancelTurn ends a turn at the provider.
+func (p *Provider) cancelTurn(ctx context.Context, at *position, reason string) error {
+	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	lease, err := p.host.Acquire(ctx, at.SessionID)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	return cancelTurn(ctx, lease.Instance, at, reason)
+}
+
+// cancelTurn ends a turn at a provider. One that the provider does not know has ended.
+func cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) error {
+	select {
+	case <-i.Lost():
+		return nil
+	default:
+	}
+	turn, err := i.CancelTurn(ctx, &providerproto.CancelAgentProviderTurnRequest{TurnId: at.TurnID, Reason: reason, Subject: subjectOf(at)})
+	switch {
+	case status.Code(err) == codes.NotFound:
+		return nil
+	case err != nil:
+		return fmt.Errorf("cancel the turn: %w", err)
+	case isLive(turn.GetStatus()):
+		return fmt.Errorf("cancel the turn: the provider answers that it is %s", turn.GetStatus())
+	}
+	return nil
+}
+
+// outcomeOf returns the result of a call as providers get it.
+func outcomeOf(r *model.ToolResult) hostservice.Outcome {
+	o := hostservice.Outcome{Status: 200, Body: model.PartsText(r.Content)}
+	if r.IsError {
+		o.Status = 400
+	}
+	return o
+}
+
+// questionTimeout is how long a question may take to be put or answered.
+const questionTimeout = tools.DefaultTimeout

@@ -1,0 +1,201 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// ActivityEvent is the type of the activities that show what a provider did: its events,
+// as they are, with the display that it gave them.
+const ActivityEvent = "provider_event"
+
+// shownEvent is the content of such an activity.
+type shownEvent struct {
+	ID         string          `json:"id,omitempty"`
+	Seq        int64           `json:"seq"`
+	Type       string          `json:"type"`
+	Source     string          `json:"source,omitempty"`
+	Visibility string          `json:"visibility,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Display    json.RawMessage `json:"display,omitempty"`
+}
+
+// maxShown bounds the data of an event that is shown, in bytes.
+const maxShown = 256 << 10
+
+// saying is what the provider said in an answer, and passes it on.
+type saying struct {
+	yield func(model.Event, error) bool
+	// text is what was said since the last whole message, and whole is everything.
+	text, whole strings.Builder
+	thought     bool
+	failure     string
+}
+
+// pass passes on parts of an answer. The error is that nobody reads them.
+func (s *saying) pass(events ...model.Event) error {
+	for i := range events {
+		if !s.yield(events[i], nil) {
+			return errStopped
+		}
+	}
+	return nil
+}
+
+// say passes on a piece of text.
+func (s *saying) say(text string) error {
+	if text = clip.Clean(text); text == "" {
+		return nil
+	}
+	s.text.WriteString(text)
+	s.whole.WriteString(text)
+	return s.pass(model.Event{Type: model.EventText, Delta: text})
+}
+
+// complete takes the text of a whole message, of which a part may have been said.
+func (s *saying) complete(text string) error {
+	text = clip.Clean(text)
+	said := s.text.String()
+	s.text.Reset()
+	if strings.TrimSpace(said) == strings.TrimSpace(text) {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(text, said)
+	if !ok {
+		return nil // what was said stays, and the end of the turn decides
+	}
+	err := s.say(rest)
+	s.text.Reset()
+	return err
+}
+
+// conclude takes the text of the whole turn. What was said of it in this answer stays;
+// an answer that is another one takes its place.
+func (s *saying) conclude(text string) error {
+	text = clip.Clean(text)
+	said := s.whole.String()
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "" && said != "", said != "" && strings.HasSuffix(trimmed, strings.TrimSpace(said)), said != "" && strings.HasSuffix(strings.TrimSpace(said), trimmed):
+		return nil
+	case strings.HasPrefix(text, said):
+		return s.say(text[len(said):])
+	}
+	if err := s.pass(model.Event{Type: model.EventReset, Delta: "the provider's answer is another than it had begun with"}); err != nil {
+		return err
+	}
+	s.whole.Reset()
+	return s.say(text)
+}
+
+// showEvent passes on one event of the provider. Text and reasoning are parts of the
+// answer; what the loop shows itself is left out; everything else is an activity.
+func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
+	kind, phase := kindOf(e)
+	text := e.GetDisplay().GetText()
+	if text == "" {
+		text = dataText(e, "text", "delta", "content")
+	}
+	switch {
+	case kind == "text" && phase == "delta":
+		return d.said.say(text)
+	case kind == "text" && phase == "completed":
+		return d.said.complete(text)
+	case kind == "reasoning" && (phase == "delta" || !d.said.thought):
+		d.said.thought = true
+		return d.said.pass(model.Event{Type: model.EventReasoning, Delta: clip.Clean(text)})
+	case kind == "reasoning", kind == "interaction", kind == "status":
+		return nil
+	case kind == "error":
+		d.said.failure = firstText(e.GetDisplay().GetText(), dataText(e, "error", "message", "status_message"))
+		if strings.HasPrefix(e.GetType(), "turn.") {
+			return nil
+		}
+	case kind == "tool" && d.known[firstText(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId"))]:
+		return nil // the loop shows the calls that it runs
+	case kind == "" && (e.GetVisibility() == "private" || strings.HasPrefix(e.GetType(), "turn.")):
+		return nil
+	}
+	d.showActivity(e)
+	return nil
+}
+
+// kindOf returns the kind and the phase of an event: those of its display, or else those
+// that its type stands for.
+func kindOf(e *providerproto.AgentTurnEvent) (kind, phase string) {
+	if s := e.GetDisplay(); s != nil {
+		return strings.TrimSpace(s.GetKind()), strings.TrimSpace(s.GetPhase())
+	}
+	switch e.GetType() {
+	case "assistant.delta", "agent.message.delta":
+		return "text", "delta"
+	case "assistant.completed", "assistant.message":
+		return "text", "completed"
+	case "reasoning.delta":
+		return "reasoning", "delta"
+	case "reasoning.completed":
+		return "reasoning", "completed"
+	case "tool.started", "tool.completed", "tool.failed":
+		return "tool", strings.TrimPrefix(e.GetType(), "tool.")
+	case "interaction.requested", "interaction.resolved":
+		return "interaction", strings.TrimPrefix(e.GetType(), "interaction.")
+	case "turn.failed":
+		return "error", "failed"
+	case "turn.started", "turn.completed", "turn.canceled":
+		return "status", strings.TrimPrefix(e.GetType(), "turn.")
+	default:
+		return "", ""
+	}
+}
+
+// dataText returns the first of some fields of an event that is a text.
+func dataText(e *providerproto.AgentTurnEvent, names ...string) string {
+	for _, name := range names {
+		if v := e.GetData().GetFields()[name]; v.GetStringValue() != "" {
+			return v.GetStringValue()
+		}
+	}
+	return ""
+}
+
+// showActivity shows an event as it is.
+func (d *drive) showActivity(e *providerproto.AgentTurnEvent) {
+	shown := shownEvent{
+		ID: clip.Clean(e.GetId()), Seq: e.GetSeq(), Type: clip.Clean(e.GetType()), Source: clip.Clean(e.GetSource()),
+		Visibility: clip.Clean(e.GetVisibility()),
+	}
+	if data := e.GetData(); data != nil {
+		shown.Data = jsonOf(data)
+	}
+	if display := e.GetDisplay(); display != nil {
+		shown.Display = jsonOf(display)
+	}
+	d.host.Emit(&event.ActivitySnapshot{
+		MessageID: fmt.Sprintf("%s/e%d", d.at.TurnID, e.GetSeq()), ActivityType: ActivityEvent, Content: encodeRecord(&shown),
+	})
+}
+
+// jsonOf returns a message as JSON; null when that is too large or has none.
+func jsonOf(m protoMessage) json.RawMessage {
+	data, err := protojson.Marshal(m)
+	if err != nil || len(data) > maxShown {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(clip.Clean(string(data)))
+}
+
+// firstText returns the first text that is not empty.
+func firstText(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return clip.Clean(text)
+		}
+	}
+	return ""
+}

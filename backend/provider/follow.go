@@ -1,0 +1,228 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// eventPage is how many events are asked for at once.
+	eventPage = 200
+	// maxBatch is how many calls make one answer.
+	maxBatch = 100
+	// firstPoll and lastPoll are how long a turn waits before it looks for events
+	// again: ever longer while there are none.
+	firstPoll = time.Millisecond
+	lastPoll  = 100 * time.Millisecond
+	// gatherTime is how long a call waits for others that were made at the same time.
+	gatherTime = time.Millisecond
+)
+
+// isLive reports whether a turn goes on.
+func isLive(s providerproto.AgentExecutionStatus) bool {
+	switch s {
+	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_PENDING,
+		providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_RUNNING,
+		providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT:
+		return true
+	default:
+		return false
+	}
+}
+
+// followTurn passes on what happens until the provider calls tools, asks something, or
+// the turn has ended.
+func (d *drive) followTurn(ctx context.Context) error {
+	wait := firstPoll
+	for {
+		called := d.desk.HasCalls()
+		if called && d.process.current().Capabilities.GetParallelToolCalls() {
+			pause(ctx, gatherTime)
+		}
+		n, err := d.readEvents(ctx)
+		if err == nil {
+			var done bool
+			if done, err = d.lookAtTurn(ctx, called); done {
+				return err
+			}
+		}
+		if err != nil {
+			if err := d.reattach(ctx, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > 0 {
+			wait = firstPoll
+		}
+		if err := d.awaitChange(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, lastPoll)
+	}
+}
+
+// awaitChange waits until the provider calls, its process is lost, or for a while.
+func (d *drive) awaitChange(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-d.desk.Wake():
+	case <-d.process.current().Lost():
+	case <-timer.C:
+	case <-ctx.Done():
+		return backend.Ended(ctx)
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// reattach finds the turn again after a call failed: in the process that took the place
+// of one that ended. It returns the error if the turn cannot go on.
+func (d *drive) reattach(ctx context.Context, err error) error {
+	lost := d.lostBy(ctx, err)
+	if ended := backend.Ended(ctx); ended != nil {
+		return ended
+	}
+	if status.Code(err) != codes.Unavailable && !lost {
+		return d.explainError(ctx, "go on with the turn", err)
+	}
+	if lost && !d.process.current().Capabilities.GetResumableTurns() {
+		d.at.Live = false
+		return d.lostError(err)
+	}
+	d.releaseProcess()
+	if err := d.attach(ctx); err != nil {
+		return err
+	}
+	_, err = d.getTurn(ctx)
+	if status.Code(err) == codes.NotFound {
+		d.at.Live = false
+		return d.lostError(err)
+	}
+	if status.Code(err) == codes.Unavailable {
+		pause(ctx, lastPoll)
+		return backend.Ended(ctx)
+	}
+	return d.explainError(ctx, "go on with the turn", err)
+}
+
+func (d *drive) getTurn(ctx context.Context) (*providerproto.AgentTurn, error) {
+	return d.process.current().GetTurn(ctx, &providerproto.GetAgentProviderTurnRequest{TurnId: d.at.TurnID, Subject: d.subject()})
+}
+
+// readEvents passes on the events that are new, and returns how many they are.
+func (d *drive) readEvents(ctx context.Context) (n int, err error) {
+	for {
+		page, err := d.process.current().ListTurnEvents(ctx, &providerproto.ListAgentProviderTurnEventsRequest{
+			TurnId: d.at.TurnID, AfterSeq: d.at.Seq, Limit: eventPage, Subject: d.subject(),
+		})
+		if err != nil {
+			return n, err
+		}
+		for _, e := range page.GetEvents() {
+			if e.GetSeq() <= d.at.Seq {
+				return n, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider sent event %d after event %d", e.GetSeq(), d.at.Seq)}
+			}
+			d.at.Seq = e.GetSeq()
+			if err := d.showEvent(e); err != nil {
+				return n, err
+			}
+		}
+		n += len(page.GetEvents())
+		if len(page.GetEvents()) < eventPage {
+			return n, nil
+		}
+	}
+}
+
+// lookAtTurn reports whether the answer is over: the provider's turn has ended or waits
+// for somebody, or it called tools.
+func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err error) {
+	turn, err := d.getTurn(ctx)
+	if status.Code(err) == codes.NotFound {
+		return true, d.notFound(err)
+	}
+	if err != nil {
+		return false, err
+	}
+	if turn.GetSessionId() != d.at.SessionID {
+		return true, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider has turn %q in session %q", turn.GetId(), turn.GetSessionId())}
+	}
+	switch s := turn.GetStatus(); {
+	case !isLive(s):
+		return d.finishTurn(ctx, turn)
+	case called:
+		return true, d.passCalls()
+	case s == providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT:
+		return d.askQuestions(ctx)
+	}
+	return false, nil
+}
+
+// notFound reports that the provider does not know the turn. One that keeps its turns
+// never got it; of any other nobody knows, and the turn must not be begun again.
+func (d *drive) notFound(err error) error {
+	d.at.Live = false
+	return d.lostError(err)
+}
+
+// passCalls makes the calls of the provider calls of the answer.
+func (d *drive) passCalls() error {
+	for i, c := range d.desk.TakeCalls(maxBatch) {
+		id := d.loopCall(c.ID)
+		d.known[c.ID] = true
+		if err := d.said.pass(
+			model.Event{Type: model.EventToolCallStart, Index: i, ID: id, Name: c.Tool},
+			model.Event{Type: model.EventToolCallEnd, Index: i, Delta: string(c.Arguments)},
+		); err != nil {
+			return err
+		}
+	}
+	return d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls})
+}
+
+// finishTurn ends the answer with the turn of the provider.
+func (d *drive) finishTurn(ctx context.Context, turn *providerproto.AgentTurn) (done bool, err error) {
+	if _, err := d.readEvents(ctx); err != nil { // those that were stored before it ended
+		return false, err
+	}
+	d.at.Live = false
+	d.hosted.provider.host.service.CloseTurn(d.at.TurnID)
+	switch turn.GetStatus() {
+	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_SUCCEEDED:
+		text := turn.GetOutputText()
+		if d.env.Output != nil && turn.GetStructuredOutput() != nil {
+			data, err := turn.GetStructuredOutput().MarshalJSON()
+			if err != nil {
+				return true, fmt.Errorf("read the provider's answer: %w", err)
+			}
+			text = string(data)
+		}
+		if err := d.said.conclude(text); err != nil {
+			return true, err
+		}
+		return true, d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishStop})
+	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_CANCELED:
+		return true, &TurnError{Detail: firstText(turn.GetStatusMessage(), "the provider canceled the turn")}
+	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_FAILED:
+		return true, &TurnError{Code: CodeFailed, Detail: firstText(turn.GetStatusMessage(), d.said.failure, "the provider's turn has failed")}
+	default:
+		return true, &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider's turn has the status %s", turn.GetStatus())}
+	}
+}

@@ -1,0 +1,105 @@
+package provider
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// positionVersion is the version of the JSON form of a position, and of what a session
+// keeps of a provider.
+const positionVersion = 1
+
+// position is how far a turn at a provider has come: what is needed to go on with it. It
+// is kept before the turn is created there, and after each step.
+type position struct {
+	Version   int    `json:"version"`
+	Provider  string `json:"provider"`
+	SessionID string `json:"session_id"`
+	// TurnID is the provider's turn; empty before the first one. Number counts them: an
+	// answer in the wrong form is asked for again in another turn.
+	TurnID string `json:"turn_id,omitempty"`
+	Number int    `json:"number"`
+	// Seq is the last event that was read.
+	Seq int64 `json:"seq"`
+	// Live is set from before the turn is created until it has ended.
+	Live bool `json:"live,omitempty"`
+	// Left is how much of the turn's time is left.
+	Left time.Duration `json:"left"`
+}
+
+// errOtherProvider reports that a turn is not at the agent's current provider.
+var errOtherProvider = errors.New("the agent's endpoint is another provider now")
+
+// decodePosition reads what a state holds of a turn at a provider. One that cannot be
+// read must not be taken for a turn that has not begun.
+func decodePosition(data json.RawMessage) (*position, error) {
+	at := new(position)
+	err := json.Unmarshal(data, at)
+	switch {
+	case err != nil:
+	case at.Version != positionVersion:
+		err = fmt.Errorf("it has version %d; this runtime knows version %d", at.Version, positionVersion)
+	case at.SessionID == "" || at.Live && at.TurnID == "":
+		err = errors.New("it names no turn")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how far the turn at the provider has come: %w", err)
+	}
+	return at, nil
+}
+
+// providerIDs is the name space of the ids of sessions and turns at providers.
+var providerIDs = uuid.MustParse("6c1f1f0c-6f0e-5a57-9c0a-2f2d6f9b3f0e")
+
+// sessionIDFor returns the id that the session of an agent has at its provider.
+func sessionIDFor(sessionID, agentID string) string {
+	return uuid.NewSHA1(providerIDs, []byte("session\x00"+sessionID+"\x00"+agentID)).String()
+}
+
+// turnIDFor returns the id that a turn has at its provider.
+func turnIDFor(turnID string, number int) string {
+	return uuid.NewSHA1(providerIDs, []byte("turn\x00"+turnID+"\x00"+strconv.Itoa(number))).String()
+}
+
+// memory is what a session keeps of a provider: the session there.
+type memory struct {
+	Version   int    `json:"version"`
+	Provider  string `json:"provider"`
+	SessionID string `json:"session_id"`
+}
+
+// memoryKey is the key of a session's state that has an agent's memory.
+func memoryKey(agentID string) string { return "provider:" + agentID }
+
+// knowsSession reports whether the provider has the session of the turn, as far as the
+// session remembers.
+func (d *drive) knowsSession() bool {
+	var m memory
+	data := d.job.Session[memoryKey(d.job.Agent.ID)]
+	return json.Unmarshal(data, &m) == nil && m.Version == positionVersion && m.Provider == d.at.Provider && m.SessionID == d.at.SessionID
+}
+
+// rememberSession returns a session's state with the provider's session.
+func (d *drive) rememberSession(session map[string]json.RawMessage) map[string]json.RawMessage {
+	kept := maps.Clone(session)
+	if kept == nil {
+		kept = make(map[string]json.RawMessage, 1)
+	}
+	kept[memoryKey(d.job.Agent.ID)] = encodeRecord(&memory{positionVersion, d.at.Provider, d.at.SessionID})
+	return kept
+}
+
+// encodeRecord returns the JSON form of a record of this package: it has one.
+func encodeRecord(record any) json.RawMessage {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return data
+}

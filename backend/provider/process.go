@@ -1,0 +1,32 @@
+package provider
+
+import (
+	"sync"
+
+	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
+)
+
+// process is the process that a turn uses at the moment. It is safe for concurrent use:
+// questions are asked on goroutines of their own.
+type process struct {
+	mu    sync.Mutex
+	lease *pool.Lease
+}
+
+// current returns the process, or nil.
+func (p *process) current() *pool.Lease {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lease
+}
+
+// use gives back the process and takes another one, or none.
+func (p *process) use(lease *pool.Lease) {
+	p.mu.Lock()
+	old := p.lease
+	p.lease = lease
+	p.mu.Unlock()
+	if old != nil {
+		old.Release()
+	}
+}

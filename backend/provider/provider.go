@@ -1,0 +1,118 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Provider is a hosted provider of agents. It starts when it is used first, or by
+// Start. It is safe for concurrent use.
+type Provider struct {
+	id          string
+	hosts       *hosts
+	host        *host
+	connections map[string]hostservice.Connection
+	logger      *slog.Logger
+	// toolless is set if the provider cannot call back.
+	toolless bool
+
+	closing sync.Once
+	err     error
+}
+
+var (
+	_ backend.AgentProvider = (*Provider)(nil)
+	_ backend.Starter       = (*Provider)(nil)
+)
+
+// Validate reports what is wrong with the options of an endpoint.
+func (*Provider) Validate(e *spec.Endpoint) diag.List {
+	_, list := decodeOptions(e)
+	return list
+}
+
+// Host returns the backend of an agent.
+func (p *Provider) Host(e *spec.Endpoint) (backend.Backend, error) {
+	o, list := decodeOptions(e)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	return &hosted{provider: p, options: o, limit: e.Limit()}, nil
+}
+
+// Start starts the processes that are to run from the start.
+func (p *Provider) Start() {
+	if err := p.host.Start(); err != nil {
+		p.logger.Error("start of the provider failed", "error", err)
+	}
+}
+
+// Probe starts the provider, or asks the one that runs, and returns why an agent cannot
+// run there.
+func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
+	lease, err := p.host.Acquire(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	return p.checkCapabilities(lease.Capabilities, agent.OutputSchema != nil, usesTools(agent))
+}
+
+// usesTools reports whether an agent is declared to use certain tools.
+func usesTools(agent *spec.Agent) bool {
+	return len(agent.AllowedTools)+len(agent.AllowedToolPatterns)+len(agent.Delegates) > 0
+}
+
+// CapabilityError reports what a provider cannot do although an agent needs it.
+type CapabilityError struct {
+	Provider, Capability, Need string
+}
+
+// Error names the provider, the capability and what needs it.
+func (e *CapabilityError) Error() string {
+	return fmt.Sprintf("agent provider %q does not have the capability %s, which %s needs", e.Provider, e.Capability, e.Need)
+}
+
+// checkCapabilities returns a *CapabilityError if the provider cannot do what a turn
+// needs.
+func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, form, tools bool) error {
+	switch {
+	case form && !can.GetStructuredOutput():
+		return &CapabilityError{p.id, "structured_output", "output_schema"}
+	case tools && !canCallTools(can):
+		return &CapabilityError{p.id, "tool_calls", "an agent with tools"}
+	case tools && p.toolless:
+		return &CapabilityError{p.id, "host_address", "an agent with tools"}
+	}
+	return nil
+}
+
+// canCallTools reports whether a provider calls the tools of its host.
+func canCallTools(can *providerproto.AgentProviderCapabilities) bool {
+	return can.GetToolCalls() || listsTools(can)
+}
+
+// listsTools reports whether a provider lists the tools of its host.
+func listsTools(can *providerproto.AgentProviderCapabilities) bool {
+	for _, mode := range can.GetSupportedToolSources() {
+		if mode == providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG {
+			return true
+		}
+	}
+	return false
+}
+
+// Close lets the turns end and ends the provider, unless another configuration uses it,
+// too.
+func (p *Provider) Close() error {
+	p.closing.Do(func() { p.err = p.hosts.closeHost(p.host) })
+	return p.err
+}

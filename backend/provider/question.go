@@ -1,0 +1,165 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// ActionApproval is the action of an interaction in which a provider asks for approval.
+const ActionApproval = "provider:approval"
+
+const (
+	// questionTool is the tool by which the provider's questions wait for an answer.
+	questionTool = "provider_question"
+	// maxAsked is how often a question is asked whose answer the provider refuses.
+	maxAsked = 3
+	// maxQuestion bounds what a person is shown, in bytes.
+	maxQuestion = 64 << 10
+)
+
+// The forms of the answers, compact as they are stored.
+var (
+	approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)
+	textSchema     = json.RawMessage(`{"type":"string"}`)
+)
+
+// addQuestions adds the tool by which questions wait to those of the turn. No model is
+// offered it.
+func (d *drive) addQuestions() {
+	if e := d.env.Tools.Get(questionTool); e != nil {
+		return // a tool of the configuration has the name, and the questions fail
+	}
+	entry, list := toolset.Compile(questionTool, question{d}, toolset.Source{Kind: toolset.SourceBackend, Name: d.at.Provider})
+	if list.HasErrors() {
+		return
+	}
+	d.env.Tools = toolset.NewSet(append(d.env.Tools.Entries()[:d.env.Tools.Len():d.env.Tools.Len()], entry))
+}
+
+// askQuestions makes what the provider asks calls of the answer, which wait.
+func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
+	list, err := d.process.current().ListInteractions(ctx, &providerproto.ListAgentProviderInteractionsRequest{TurnId: d.at.TurnID, Subject: d.subject()})
+	if err != nil {
+		return false, err
+	}
+	d.addQuestions()
+	n := 0
+	for _, i := range list.GetInteractions() {
+		if i.GetState() != providerproto.AgentInteractionState_AGENT_INTERACTION_STATE_PENDING || i.GetTurnId() != "" && i.GetTurnId() != d.at.TurnID {
+			continue
+		}
+		if d.asked[i.GetId()]++; d.asked[i.GetId()] > maxAsked {
+			return true, &TurnError{Code: CodeRefused, Detail: fmt.Sprintf("the provider does not accept an answer to its question %q", i.GetId())}
+		}
+		arguments := encodeRecord(map[string]string{"interaction_id": i.GetId()})
+		if err := d.said.pass(
+			model.Event{Type: model.EventToolCallStart, Index: n, ID: fmt.Sprintf("question_%d_%d", d.at.Seq, n), Name: questionTool},
+			model.Event{Type: model.EventToolCallEnd, Index: n, Delta: string(arguments)},
+		); err != nil {
+			return true, err
+		}
+		n++
+	}
+	if n == 0 {
+		return false, nil // it was answered meanwhile
+	}
+	return true, d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls})
+}
+
+// question is the tool by which questions wait. It belongs to one turn.
+type question struct{ drive *drive }
+
+// Descriptor describes the tool to the loop alone.
+func (question) Descriptor() tools.Descriptor {
+	return tools.Descriptor{
+		Description: "A question of the agent provider.", Effect: tools.Idempotent, Timeout: questionTimeout,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"interaction_id":{"type":"string"}},"required":["interaction_id"]}`),
+	}
+}
+
+// Call asks the question, or hands the answer to the provider.
+func (q question) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	var asked struct {
+		ID string `json:"interaction_id"`
+	}
+	if err := json.Unmarshal(call.Arguments, &asked); err != nil {
+		return tools.Result{}, fmt.Errorf("read the question: %w", err)
+	}
+	if err := q.drive.attach(ctx); err != nil {
+		return tools.Result{}, err
+	}
+	p := q.drive.process.current()
+	i, err := p.GetInteraction(ctx, &providerproto.GetAgentProviderInteractionRequest{InteractionId: asked.ID, Subject: q.drive.subject()})
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("read the question: %w", err)
+	}
+	if i.GetTurnId() != "" && i.GetTurnId() != q.drive.at.TurnID {
+		return tools.Result{}, errors.New("the question belongs to another turn")
+	}
+	if call.Resumed == nil || len(call.Resumed.Answers) == 0 {
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{requestOf(i)}}}, nil
+	}
+	return q.answer(ctx, i, &call.Resumed.Answers[0])
+}
+
+// requestOf returns the question of a provider as a person sees it.
+func requestOf(i *providerproto.AgentInteraction) interaction.Request {
+	message := i.GetPrompt()
+	if t := i.GetTitle(); t != "" && t != message {
+		message = t + "\n" + message
+	}
+	r := interaction.Request{
+		ID: clip.Clean(i.GetId()), Action: tools.ActionAsk, Message: clip.At(maxQuestion, clip.Clean(message)), ResponseSchema: textSchema,
+	}
+	if i.GetRequest() != nil {
+		r.Parameters = jsonOf(i.GetRequest())
+	}
+	if i.GetType() == providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL {
+		r.Action, r.ResponseSchema = ActionApproval, approvalSchema
+	}
+	return r
+}
+
+// answer hands an answer to the provider. A question that is refused is answered with
+// no if it asks for approval; else it ends the turn.
+func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction, a *interaction.Answer) (tools.Result, error) {
+	resolution := new(structpb.Struct)
+	approval := i.GetType() == providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL
+	var err error
+	switch {
+	case a.Action == interaction.Cancel && !approval:
+		d := q.drive
+		if err := cancelTurn(ctx, d.process.current().Instance, &d.at, firstText(a.Reason, "the question was not answered")); err != nil {
+			return tools.Result{}, err
+		}
+		return tools.ErrorResult("the question was not answered"), nil
+	case a.Action == interaction.Cancel:
+		resolution, err = structpb.NewStruct(map[string]any{"approved": false, "reason": a.Reason})
+	case approval:
+		err = resolution.UnmarshalJSON(a.Result)
+	default:
+		var text string
+		if err = json.Unmarshal(a.Result, &text); err == nil {
+			resolution, err = structpb.NewStruct(map[string]any{"response": text})
+		}
+	}
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("read the answer: %w", err)
+	}
+	if _, err := q.drive.process.current().ResolveInteraction(ctx, &providerproto.ResolveAgentProviderInteractionRequest{
+		InteractionId: i.GetId(), Resolution: resolution, Subject: q.drive.subject(),
+	}); err != nil {
+		return tools.Result{}, fmt.Errorf("answer the question: %w", err)
+	}
+	return tools.TextResult("answered"), nil
+}
