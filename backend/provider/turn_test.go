@@ -1,0 +1,294 @@
+package provider_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/agentruntime/agentruntime/backend/provider"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/google/go-cmp/cmp"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+func TestATurnStreamsAndCallsTools(t *testing.T) {
+	var keys []string
+	r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
+		turn.Say("Let me ")
+		turn.Say("see. ")
+		listed, err := turn.Tools(ctx, "")
+		if err != nil || len(listed) != 1 || listed[0].GetId() != "double" {
+			turn.Fail("the tools are wrong")
+			return
+		}
+		got, err := turn.Call(ctx, "double", map[string]any{"n": 21})
+		if err != nil {
+			turn.Fail(err.Error())
+			return
+		}
+		turn.Say("It is " + got.GetBody() + ".")
+		turn.Succeed("It is " + got.GetBody() + ".")
+	}, func(b *builder.AgentRuntimeBuilder, _ *spec.Agent) {
+		b.WithTool("double", double(func(c *tools.Call) { keys = append(keys, c.IdempotencyKey) }))
+	})
+	result, err := r.run(t, "What is twice 21?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Response != "It is 42." || result.Steps != 2 || len(keys) != 1 || !strings.HasSuffix(keys[0], "/1/c1") {
+		t.Errorf("the turn came to %q in %d steps, with the keys %q", result.Response, result.Steps, keys)
+	}
+	if got := r.sink.text(); got != "Let me see. It is 42." {
+		t.Errorf("it showed %q", got)
+	}
+}
+
+func TestTheSecondTurnSendsWhatIsNew(t *testing.T) {
+	var got [][]string
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {
+		var texts []string
+		for _, m := range turn.Request.GetMessages() {
+			texts = append(texts, m.GetRole()+": "+m.GetText())
+		}
+		got = append(got, texts)
+		turn.Succeed("ok")
+	})
+	first, err := r.Run(t.Context(), runtime.Request{AgentID: "coder", SessionID: "s", Input: []model.Message{model.User("one")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := append([]model.Message{model.User("one")}, first.Messages...)
+	next := runtime.Request{AgentID: "coder", SessionID: "s", History: history, Session: first.Session, Input: []model.Message{model.User("two")}}
+	if _, err := r.Run(t.Context(), next, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.fake.ForgetSessions()
+	if _, err := r.Run(t.Context(), next, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"system: Be brief.", "user: one"},
+		{"user: two"},
+		{"system: Be brief.", "user: one", "assistant: ok", "user: two"}, // the provider had lost the session
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnAnswerInAForm(t *testing.T) {
+	form := &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+	turns := 0
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {
+		turns++
+		if turn.Request.GetResponseSchema() == nil {
+			turn.Fail("there is no form")
+			return
+		}
+		if turns == 1 {
+			turn.SucceedWith(map[string]any{"wrong": true})
+			return
+		}
+		turn.SucceedWith(map[string]any{"n": 7})
+	}, func(_ *builder.AgentRuntimeBuilder, a *spec.Agent) { a.OutputSchema = form })
+	result, err := r.run(t, "A number, please.")
+	if err != nil || turns != 2 || strings.ReplaceAll(result.Response, " ", "") != `{"n":7}` {
+		t.Errorf("%d turns came to %+v, %v", turns, result, err)
+	}
+}
+
+func TestWhatAProviderCannotDoIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*builder.AgentRuntimeBuilder, *spec.Agent)
+		want   string
+	}{
+		"a form": {func(_ *builder.AgentRuntimeBuilder, a *spec.Agent) {
+			a.OutputSchema = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)}
+		}, "structured_output"},
+		"tools": {func(b *builder.AgentRuntimeBuilder, a *spec.Agent) {
+			b.WithTool("double", double(nil))
+			a.AllowedTools = spec.Names{"double"}
+		}, "tool_calls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil, func(_ context.Context, turn *providertest.Turn) { turn.Succeed("") }, tt.change)
+			_, err := r.run(t, "Go.")
+			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeCapability || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the turn came to %v", err)
+			}
+			if _, creates := r.fake.Counts(); creates != 0 {
+				t.Error("a turn was created")
+			}
+		})
+	}
+}
+
+func TestATurnThatFailsAtTheProvider(t *testing.T) {
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {
+		turn.Say("I was about to")
+		turn.Fail("the vendor is down")
+	})
+	result, err := r.run(t, "Go.")
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeFailed || failed.Termination.Detail != "the vendor is down" {
+		t.Errorf("the turn came to %v", err)
+	}
+	if result == nil || result.Response != "I was about to" {
+		t.Errorf("its text is lost: %+v", result)
+	}
+}
+
+func TestACanceledTurnEndsAtTheProvider(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := newRig(t, able(), func(life context.Context, turn *providertest.Turn) {
+		turn.Say("working")
+		cancel()
+		<-life.Done()
+	})
+	if _, err := r.Run(ctx, runtime.Prompt("coder", "Go."), r.sink); err == nil {
+		t.Error("the turn succeeded")
+	}
+	for _, turn := range r.fake.Turns() {
+		if s := turn.Status(); s != providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_CANCELED {
+			t.Errorf("the provider's turn is %s", s)
+		}
+	}
+}
+
+func TestAToolThatTheRulesDenyIsNotRun(t *testing.T) {
+	ran := false
+	var got *providerproto.ExecuteAgentToolResponse
+	r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
+		got, _ = turn.Call(ctx, "double", map[string]any{"n": 666})
+		turn.Succeed("done")
+	}, func(b *builder.AgentRuntimeBuilder, a *spec.Agent) {
+		b.WithTool("double", double(func(*tools.Call) { ran = true }))
+		a.PluginIDs = []string{"permission"}
+		a.Sections = spec.Sections{"permission": json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"double(n == 666)","behavior":"deny"}]}`)}
+	})
+	if _, err := r.run(t, "Go."); err != nil {
+		t.Fatal(err)
+	}
+	if ran || got.GetStatus() != 400 {
+		t.Errorf("the tool ran: %t; the provider got %v", ran, got)
+	}
+}
+
+func TestAToolThatAPersonAllows(t *testing.T) {
+	r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
+		got, err := turn.Call(ctx, "double", map[string]any{"n": 4})
+		if err != nil {
+			turn.Fail(err.Error())
+			return
+		}
+		turn.Succeed("It is " + got.GetBody())
+	}, func(b *builder.AgentRuntimeBuilder, a *spec.Agent) {
+		b.WithTool("double", double(nil))
+		a.PluginIDs = []string{"permission"}
+		a.Sections = spec.Sections{"permission": json.RawMessage(`{"default_behavior":"ask"}`)}
+	})
+	turn, err := r.Start(t.Context(), runtime.Prompt("coder", "Go."), r.sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answerFirst(t, r, turn, `{"approved":true}`)
+	result, err := turn.Wait(t.Context())
+	if err != nil || result.Response != "It is 8" {
+		t.Errorf("the turn came to %+v, %v", result, err)
+	}
+}
+
+func TestAProviderAsks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		typ          providerproto.AgentInteractionType
+		answer, want string
+	}{
+		"for approval":      {providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL, `{"approved":true}`, `approved:true`},
+		"for clarification": {providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_CLARIFICATION, `"blue"`, `response:blue`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
+				turn.Say("One question. ")
+				answer := turn.Ask(ctx, "i1", tt.typ, "Which?")
+				turn.Succeed(strings.TrimPrefix(strings.TrimSuffix(fmt.Sprint(answer.AsMap()), "]"), "map["))
+			}, func(_ *builder.AgentRuntimeBuilder, a *spec.Agent) { // no rule decides about questions
+				a.PluginIDs = []string{"permission"}
+				a.Sections = spec.Sections{"permission": json.RawMessage(`{"default_behavior":"deny"}`)}
+			})
+			turn, err := r.Start(t.Context(), runtime.Prompt("coder", "Go."), r.sink)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answerFirst(t, r, turn, tt.answer)
+			result, err := turn.Wait(t.Context())
+			if err != nil || result.Response != tt.want {
+				t.Errorf("the turn came to %+v, %v", result, err)
+			}
+		})
+	}
+}
+
+// answerFirst answers what the turn asks first.
+func answerFirst(t *testing.T, r *rig, turn *runtime.Turn, answer string) {
+	t.Helper()
+	asked := r.sink.await(func(e *event.Event) bool { _, ok := e.Data.(*event.RunWaiting); return ok })
+	target := asked.Data.(*event.RunWaiting).Interactions[0]
+	if err := turn.Answer(interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(answer)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEventsOfTheProviderAreShown(t *testing.T) {
+	r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
+		turn.Emit("turn.started", nil, nil)
+		turn.Emit("shell.ran", map[string]any{"exit": 0}, &providerproto.AgentTurnDisplay{Kind: "tool", Phase: "completed", Label: "bash", Ref: "own"})
+		turn.Emit("secret.thing", map[string]any{"token": "s3cret"}, nil)
+		turn.Emit("tool.started", map[string]any{"tool_call_id": "c1"}, nil)
+		turn.Emit("thinking", nil, &providerproto.AgentTurnDisplay{Kind: "reasoning", Phase: "delta", Text: "Hm."})
+		turn.Emit("assistant.completed", map[string]any{"text": "All done."}, nil)
+		turn.Succeed("All done.")
+	})
+	result, err := r.run(t, "Go.")
+	if err != nil || result.Response != "All done." || r.sink.text() != "All done." {
+		t.Fatalf("the turn came to %+v, %v", result, err)
+	}
+	var shown []string
+	for _, e := range r.sink.events {
+		if a, ok := e.Data.(*event.ActivitySnapshot); ok {
+			shown = append(shown, string(a.Content))
+		}
+	}
+	if len(shown) == 0 || !strings.Contains(shown[0], `"label":"bash"`) || !strings.Contains(shown[0], `"type":"shell.ran"`) {
+		t.Errorf("the activities are %q", shown)
+	}
+}
+
+func TestADelegateRunsAtTheProvider(t *testing.T) {
+	said, err := scripted.Parse("script", []byte("replies:\n- tool_calls: [{id: c, name: agent_run_coder, arguments: {prompt: Do it.}}]\n- text: It said so.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := scripted.NewForTest(t, said)
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) { turn.Succeed("Did it.") },
+		func(b *builder.AgentRuntimeBuilder, _ *spec.Agent) {
+			b.WithProvider("p", script).WithModel(spec.Model{ID: "m", ProviderID: "p", UpstreamModel: "x"})
+			b.WithAgentSpec(spec.Agent{ID: "boss", ModelID: "m", Delegates: []string{"coder"}})
+		})
+	result, err := r.Run(t.Context(), runtime.Prompt("boss", "Go."), r.sink)
+	if err != nil || result.Response != "It said so." {
+		t.Fatalf("the turn came to %+v, %v", result, err)
+	}
+	if _, creates := r.fake.Counts(); creates != 1 {
+		t.Errorf("%d turns were created", creates)
+	}
+}
