@@ -122,6 +122,9 @@ type PhaseContext struct {
 	Now time.Time
 	// Messages is the conversation so far.
 	Messages []model.Message
+	// Tools are those that a request offers as long as no plugin keeps one out of it,
+	// sorted by id.
+	Tools []model.Tool
 	// Answer is the model's answer, from AfterInference to StepEnd.
 	Answer *model.Message
 	// Call is the tool call concerned, from ToolGate to AfterToolExecute.

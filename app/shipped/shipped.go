@@ -27,6 +27,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/plugins/toolsearch"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/ask"
 	"github.com/agentruntime/agentruntime/tools/command"
@@ -48,6 +49,7 @@ func Components() app.Components {
 		},
 		Plugins: []app.Plugin{
 			{ID: "permission", Plugin: permission.New()},
+			{ID: toolsearch.PluginID, Plugin: toolsearch.New()},
 		},
 		Backends: []func(*zap.Logger) backend.Factory{
 			func(logger *zap.Logger) backend.Factory {

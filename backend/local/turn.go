@@ -125,6 +125,7 @@ func (t *turn) beginTranscript(messages int) {
 func (t *turn) syncHookView() {
 	c := &t.engine.Context
 	c.TurnID, c.SessionID, c.Agent, c.Stats = t.job.TurnID, t.job.SessionID, t.agent, &t.stats
+	c.Tools = t.env.Offered
 	c.Session = t.host.Session()
 	t.engine.Emit, t.engine.Spend = t.host.Emit, t.countSpent
 }

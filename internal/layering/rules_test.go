@@ -51,6 +51,7 @@ var siblings = map[string][]string{
 	"internal/testkit/pgtest":   {"internal/testkit/needs"},
 	"internal/testkit/pyenv":    {"internal/testkit/needs"},
 	"backend/provider":          {"backend/local"},
+	"plugins/toolsearch":        {"plugins/core"},
 	"plugins/window":            {"plugins/core"},
 	"tools/mcp":                 {"tools/toolset"},
 	"app/shipped": {
@@ -140,7 +141,7 @@ var rules = []rule{
 var implementations = []string{
 	"model/anthropic", "model/google", "model/openai", "model/recorded", "model/scripted",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
-	"plugins/log", "plugins/permission",
+	"plugins/log", "plugins/permission", "plugins/toolsearch",
 	"backend/a2a", "backend/provider",
 	"store/memory", "store/postgres", "store/sqlite",
 	"dispatch/local", "dispatch/river",
