@@ -7,9 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
-	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // composer makes turns of what is asked for.
@@ -23,13 +22,13 @@ type composer struct {
 // composeAgent returns the agent that works on a turn: that of the provider, or one
 // without a prompt, with the model and the tools of the turn. An agent that runs elsewhere
 // decides about both itself; then the result is nil.
-func (c *composer) composeAgent(modelName string, asked *toolRequest, input []model.Message) (*service.Ephemeral, error) {
+func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, input []model.Message) (*service.Ephemeral, error) {
 	agent, err := c.baseAgent()
 	if err != nil {
 		return nil, err
 	}
 	if !agent.Local() {
-		if modelName != "" || asked.refs != nil || asked.source != "" {
+		if modelName != "" || !asked.Empty() {
 			return nil, badRequest("the agent of provider %q runs elsewhere, which alone decides about its model and tools", c.provider.name)
 		}
 		return nil, nil //nolint:nilnil // it is used as it is
@@ -66,45 +65,14 @@ func (c *composer) baseAgent() (*spec.Agent, error) {
 }
 
 // limitTools lets the agent have the tools of the turn, of those that it may have anyway.
-// Those that make it reach other agents stay with the safe ones: they are the agent's, not
-// the caller's to choose.
-func (c *composer) limitTools(agent *spec.Agent, asked *toolRequest, input []model.Message) error {
-	filter, list := toolset.CompileFilter(agent)
-	if err := list.Err(); err != nil {
-		return err
-	}
-	var visible []string
-	for _, id := range c.usable.Tools() {
-		if filter.Decide(id).Visible {
-			visible = append(visible, id)
-		}
-	}
-	choice := toolChoice{set: c.set, visible: visible, threshold: c.threshold}
-	ids, err := choice.choose(asked, latestUserText(input))
+func (c *composer) limitTools(agent *spec.Agent, asked *toolgrant.Request, input []model.Message) error {
+	scope := toolgrant.Scope{Set: c.set, Usable: c.usable.Tools(), Agent: agent, Threshold: c.threshold}
+	grant, err := scope.Choose(asked, latestUserText(input))
 	if err != nil {
-		return err
+		return toolError(err)
 	}
-	if asked.wantsSafe() {
-		for _, id := range agentToolIDs(agent) {
-			if filter.Decide(id).Visible {
-				ids = append(ids, id)
-			}
-		}
-	}
-	agent.AllowedTools, agent.AllowedToolPatterns = append(spec.Names{}, ids...), nil
+	grant.Apply(agent)
 	return nil
-}
-
-// agentToolIDs returns the ids of the tools by which an agent reaches others.
-func agentToolIDs(agent *spec.Agent) []string {
-	var ids []string
-	for _, id := range agent.Delegates {
-		ids = append(ids, agenttool.DelegateID(id))
-	}
-	for _, id := range agent.Handoffs {
-		ids = append(ids, agenttool.HandoffID(id))
-	}
-	return ids
 }
 
 // latestUserText returns the text of the last message of the user.

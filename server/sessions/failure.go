@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"go.uber.org/zap"
 )
 
@@ -61,5 +62,21 @@ func answerError(err error) error {
 		return errNoInteraction
 	default:
 		return err
+	}
+}
+
+// toolError returns why tools are refused, as callers see it.
+func toolError(err error) error {
+	refused, ok := errors.AsType[*toolgrant.RefusedError](err)
+	if !ok {
+		return err
+	}
+	switch refused.Kind {
+	case toolgrant.Missing:
+		return &requestError{http.StatusNotFound, "not_found", refused.Message}
+	case toolgrant.Unsupported:
+		return failedPrecondition("%s", refused.Message)
+	default:
+		return badRequest("%s", refused.Message)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/plugins/toolsearch"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
@@ -29,8 +30,9 @@ import (
 )
 
 // mouth is a model that repeats its prompt, word by word. "tools" makes it list the
-// tools that it is offered, "pay" and "read" make it call the tool, and "hang" makes it
-// answer something and wait.
+// tools that it is offered, "pay" and "read" make it call the tool, "find" makes it search
+// for tools and list those that it is offered then, and "hang" makes it answer something
+// and wait.
 type mouth struct{}
 
 func (mouth) Vendor() string { return "openai" }
@@ -41,15 +43,15 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 		reason := model.FinishStop
 		var events []model.Event
 		switch text := last.Text(); {
-		case last.Role == model.RoleTool:
-			events = words("Done.")
-		case text == "tools":
+		case last.Role == model.RoleTool && last.Parts[0].ToolResult.Name == toolsearch.ToolID, text == "tools":
 			var names []string
 			for i := range req.Tools {
 				names = append(names, req.Tools[i].Name)
 			}
 			slices.Sort(names)
 			events = words(strings.Join(names, " "))
+		case last.Role == model.RoleTool:
+			events = words("Done.")
 		case text == "model":
 			events = words(req.Model)
 		case text == "pay" || text == "read":
@@ -57,6 +59,12 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 			events = []model.Event{
 				{Type: model.EventToolCallStart, ID: "call_1", Name: text},
 				{Type: model.EventToolCallEnd, Delta: `{"amount":12}`},
+			}
+		case text == "find":
+			reason = model.FinishToolCalls
+			events = []model.Event{
+				{Type: model.EventToolCallStart, ID: "call_1", Name: "tool_search"},
+				{Type: model.EventToolCallEnd, Delta: `{"query":"read","max_results":1}`},
 			}
 		case text == "hang":
 			if yield(model.Event{Type: model.EventText, Delta: "well"}, nil) {
@@ -136,7 +144,7 @@ func serving(t testing.TB, providers map[string]settings.SessionProvider) *world
 	rt, err := builder.New().WithProvider("main", mouth{}).
 		WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
 		WithModel(spec.Model{ID: "deep", ProviderID: "main", UpstreamModel: "gpt-deep"}).
-		WithAvailablePlugin("permission", permission.New()).
+		WithAvailablePlugin("permission", permission.New()).WithAvailablePlugin(toolsearch.PluginID, toolsearch.New()).
 		WithTool("read", deed(tools.Read)).WithTool("list", deed(tools.Read)).WithTool("pay", deed(tools.Once)).WithTool("burn", deed(tools.Once)).
 		WithAgentSpec(spec.Agent{
 			ID: "clerk", ModelID: "fast", PluginIDs: []string{"permission"}, Sections: spec.Sections{"permission": ask},

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -129,6 +130,15 @@ type capabilities struct {
 	SupportedToolSources []string `json:"supportedToolSources"`
 }
 
+// toolSources are the values of toolSource besides the empty one.
+func (c *call) toolSources() []string {
+	list := []string{toolgrant.SourceCatalog, toolgrant.SourceExplicit}
+	if _, ok := c.settings.Service.Revision().Set().Plugins.Get(toolgrant.SearchPlugin); ok {
+		list = append(list, toolgrant.SourceSearch)
+	}
+	return list
+}
+
 // listProviders answers with the providers that the caller may use.
 func (c *call) listProviders() error {
 	type view struct {
@@ -145,7 +155,7 @@ func (c *call) listProviders() error {
 		}
 		list = append(list, view{p.name, p.Default || len(c.providers) == 1, capabilities{
 			StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ResumableTurns: true,
-			ReasoningSummaries: true, BoundedListHydration: true, SupportedToolSources: []string{sourceCatalog, sourceExplicit},
+			ReasoningSummaries: true, BoundedListHydration: true, SupportedToolSources: c.toolSources(),
 		}})
 	}
 	return server.WriteJSON(c.w, http.StatusOK, struct {

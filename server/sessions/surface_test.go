@@ -179,6 +179,9 @@ func TestTheToolsOfATurn(t *testing.T) {
 	t.Parallel()
 	w := serving(t, twoProviders)
 	for name, tt := range map[string]struct{ provider, more, want string }{
+		"a search":               {"clerk", `,"toolSource":"native_search"`, "tool_search"},
+		"a search of all":        {"plain", `,"toolSource":"native_search","toolRefs":[{"plugin":"*"}]`, "tool_search"},
+		"nothing to search":      {"clerk", `,"toolSource":"native_search","toolRefs":[]`, ""},
 		"safe ones":              {"clerk", ``, "agent_run_boss list read"},
 		"safe ones by name":      {"clerk", `,"toolSource":"mcp_catalog"`, "agent_run_boss list read"},
 		"and those that it asks": {"clerk", `,"toolRefs":[{"plugin":"pay"}]`, "agent_run_boss list pay read"},
@@ -196,6 +199,20 @@ func TestTheToolsOfATurn(t *testing.T) {
 				t.Errorf("it is offered %q and should be %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestAModelSearchesForItsTools(t *testing.T) {
+	t.Parallel()
+	w := serving(t, twoProviders)
+	s := do[sessionView](w, "POST /agent/sessions", "")
+	turn := w.until(w.say(s.ID, "find", `,"toolSource":"native_search","toolRefs":[{"plugin":"pay"}]`).ID, "succeeded")
+	if turn.OutputText != "read tool_search" {
+		t.Errorf("after a search it is offered %q", turn.OutputText)
+	}
+	_, text := w.ask("alice", "GET /agent/providers", "")
+	if !strings.Contains(text, `"supportedToolSources":["mcp_catalog","explicit","native_search"]`) {
+		t.Errorf("the providers are %s", text)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/toolgrant"
 )
 
 // turnRecord is what a turn keeps for this protocol. A turn without one is not of it.
@@ -77,9 +78,9 @@ func (c *call) createTurn() error {
 	if err != nil {
 		return err
 	}
-	tools, err := readToolRequest(in.ToolRefs, in.ToolSource)
+	tools, err := toolgrant.Parse(in.ToolRefs, in.ToolSource)
 	if err != nil {
-		return err
+		return toolError(err)
 	}
 	s, err := c.getSession()
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *call) createTurn() error {
 }
 
 // composeTurn returns the turn that a request asks for.
-func (c *call) composeTurn(s *session, in *createTurn, tools *toolRequest) (*service.CreateTurn, error) {
+func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request) (*service.CreateTurn, error) {
 	p, err := c.chooseProvider(s.record.Provider)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolRequest) (*ser
 	}
 	modelName := p.modelFor(in.Model, s.record.Model)
 	k := composer{set: c.settings.Service.Revision().Set(), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
-	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.source, sourceCatalog))
+	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.Source, toolgrant.SourceCatalog))
 	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Input)
 	observed.End(failureType(err))
 	if err != nil {

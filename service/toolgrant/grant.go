@@ -1,0 +1,264 @@
+package toolgrant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// SearchPlugin is the id of the plugin that offers tools by a search, and of its tool.
+const SearchPlugin = "tool_search"
+
+// Scope is what the tools of a turn are chosen from.
+type Scope struct {
+	Set *registry.Set
+	// Usable are the ids of the tools that the caller may use, and Agent is the agent
+	// that works on the turn, with the defaults merged under it. Its catalog decides
+	// first.
+	Usable []string
+	Agent  *spec.Agent
+	// Threshold is how many safe tools a turn is given that does not name them.
+	Threshold int
+}
+
+// Choice is what became of a tool.
+type Choice struct {
+	Tool    string `json:"tool"`
+	Granted bool   `json:"granted"`
+	// Rule is why.
+	Rule string `json:"rule"`
+}
+
+// Grant is which tools a turn is given.
+type Grant struct {
+	// Choices are all tools that were considered, in order.
+	Choices []Choice `json:"choices"`
+	// Search reports whether the model has to search for them.
+	Search bool `json:"search"`
+}
+
+// Choose returns the tools that a turn is given: those that it names, and the safe ones
+// unless it wants none. Of more safe ones than the threshold those are given whose plugin
+// the text, the latest message of the user, names. Those that make the agent reach other
+// agents stay with the safe ones: they are the agent's, not the caller's to choose. The
+// error is a *RefusedError, or that of an agent whose catalog is invalid.
+func (s *Scope) Choose(asked *Request, text string) (*Grant, error) {
+	filter, list := toolset.CompileFilter(s.Agent)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	g := &Grant{}
+	visible := s.visibleTools(filter, g)
+	if asked.wantsSafe() {
+		s.addSafe(g, visible, text)
+	}
+	for i := range asked.Refs {
+		ids, err := s.find(&asked.Refs[i], visible)
+		if err != nil {
+			return nil, err
+		}
+		g.add(ids, fmt.Sprintf("toolRefs[%d] names it", i))
+	}
+	if asked.wantsSafe() {
+		for _, id := range agentTools(s.Agent) {
+			g.Choices = append(g.Choices, Choice{id, filter.Decide(id).Visible, "the agent reaches another agent by it"})
+		}
+	}
+	if asked.Source == SourceSearch {
+		if err := s.addSearch(g, filter); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// visibleTools returns the ids of the tools that the caller and the agent may use, and
+// adds all tools of the caller to the choices.
+func (s *Scope) visibleTools(filter *toolset.Filter, g *Grant) []string {
+	var visible []string
+	for _, id := range s.Usable {
+		d := filter.Decide(id)
+		if d.Visible {
+			visible = append(visible, id)
+			g.Choices = append(g.Choices, Choice{id, false, "it is neither safe nor named"})
+		} else {
+			g.Choices = append(g.Choices, Choice{id, false, d.Rule()})
+		}
+	}
+	return visible
+}
+
+// add grants tools that are not granted yet.
+func (g *Grant) add(ids []string, rule string) {
+	granted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		granted[id] = true
+	}
+	for i := range g.Choices {
+		if c := &g.Choices[i]; granted[c.Tool] && !c.Granted {
+			c.Granted, c.Rule = true, rule
+		}
+	}
+}
+
+// addSafe grants the safe tools, or of too many those that a text names.
+func (s *Scope) addSafe(g *Grant, visible []string, text string) {
+	safe := s.safeTools(visible)
+	if len(safe) <= s.Threshold {
+		g.add(safe, "it only reads")
+		return
+	}
+	named := s.narrow(safe, text)
+	if named == nil {
+		g.add(safe, "it only reads, and the message names no plugin")
+		return
+	}
+	g.add(named, "it only reads, and the message names its plugin")
+	for i := range g.Choices {
+		if c := &g.Choices[i]; !c.Granted && slices.Contains(safe, c.Tool) {
+			c.Rule = fmt.Sprintf("it only reads, but the message names other plugins, and %d safe tools are more than %d", len(safe), s.Threshold)
+		}
+	}
+}
+
+// safeTools returns the ids of the tools that only read.
+func (s *Scope) safeTools(visible []string) []string {
+	var ids []string
+	for _, id := range visible {
+		if tool, ok := s.Set.Tools.Get(id); ok && effectOf(tool) == tools.Read {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// effectOf returns the class of a tool's effect; that of one that panics is the worst.
+func effectOf(tool tools.Tool) (effect tools.Effect) {
+	defer panics.Handle(func(*panics.Error) { effect = tools.Once })
+	d := tool.Descriptor()
+	return d.EffectClass()
+}
+
+// narrow returns the tools of the plugins that a text names as whole words; nil if it
+// names none.
+func (s *Scope) narrow(ids []string, text string) []string {
+	text = strings.ToLower(text)
+	named := make(map[string]bool)
+	var list []string
+	for _, id := range ids {
+		owner := strings.ToLower(s.Set.Tools.Owner(id))
+		in, known := named[owner]
+		if !known {
+			in = hasWord(text, owner)
+			named[owner] = in
+		}
+		if in {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// hasWord reports whether a text has a word as a whole: neither letters, digits, hyphens
+// nor underscores stand beside it.
+func hasWord(text, word string) bool {
+	if word == "" {
+		return false
+	}
+	for rest := text; ; {
+		at := strings.Index(rest, word)
+		if at < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(rest[:at])
+		after, _ := utf8.DecodeRuneInString(rest[at+len(word):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(rest[at:])
+		rest = rest[at+size:]
+	}
+}
+
+func inWord(r rune) bool { return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// find returns the ids of the tools that a reference names.
+func (s *Scope) find(ref *Ref, visible []string) ([]string, error) {
+	owner := ref.owner()
+	if owner == everyTool {
+		return visible, nil
+	}
+	var ids, owners []string
+	for _, id := range visible {
+		of := s.Set.Tools.Owner(id)
+		owners = append(owners, of)
+		if of == owner && (ref.Operation == "" || id == ref.Operation || strings.HasSuffix(id, "__"+ref.Operation)) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		return ids, nil
+	}
+	name := owner
+	if ref.Operation != "" {
+		name += "." + ref.Operation
+	}
+	missing := &RefusedError{Missing, fmt.Sprintf("tool %q not found", clip.Text(name))}
+	if near, ok := nearest.Of(owner, owners); ok && near != owner {
+		missing.Message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return nil, missing
+}
+
+// agentTools returns the ids of the tools by which an agent reaches others.
+func agentTools(agent *spec.Agent) []string {
+	var ids []string
+	for _, id := range agent.Delegates {
+		ids = append(ids, agenttool.DelegateID(id))
+	}
+	for _, id := range agent.Handoffs {
+		ids = append(ids, agenttool.HandoffID(id))
+	}
+	return ids
+}
+
+// addSearch grants the tool that searches the others, if there are any.
+func (s *Scope) addSearch(g *Grant, filter *toolset.Filter) error {
+	if !slices.ContainsFunc(g.Choices, func(c Choice) bool { return c.Granted }) {
+		return nil
+	}
+	if _, ok := s.Set.Plugins.Get(SearchPlugin); !ok {
+		return &RefusedError{Unsupported, fmt.Sprintf("tool source %s needs the plugin %s, which this program does not have", SourceSearch, SearchPlugin)}
+	}
+	if d := filter.Decide(SearchPlugin); d.Field == toolset.FieldExcludedTools || d.Field == toolset.FieldExcludedToolPatterns {
+		return &RefusedError{Unsupported, fmt.Sprintf("tool source %s is not for the agent of the provider, which may not use %s: %s", SourceSearch, SearchPlugin, d.Rule())}
+	}
+	g.Search = true
+	g.Choices = append(g.Choices, Choice{SearchPlugin, true, "the model searches the other tools with it"})
+	return nil
+}
+
+// Apply gives an agent the tools, and no others.
+func (g *Grant) Apply(agent *spec.Agent) {
+	ids := spec.Names{}
+	for _, c := range g.Choices {
+		if c.Granted {
+			ids = append(ids, c.Tool)
+		}
+	}
+	agent.AllowedTools, agent.AllowedToolPatterns = ids, nil
+	if g.Search && !slices.Contains(agent.PluginIDs, SearchPlugin) {
+		agent.PluginIDs = append(slices.Clone(agent.PluginIDs), SearchPlugin)
+	}
+}
