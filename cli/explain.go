@@ -13,7 +13,7 @@ import (
 )
 
 func newExplain(p *program) *cobra.Command {
-	var tool, call, flow string
+	var tool, call, flow, request string
 	at := new(serverFlags)
 	cmd := &cobra.Command{
 		Use:   "explain FILE… AGENT | FILE… --workflow ID | AGENT --server URL",
@@ -22,7 +22,9 @@ func newExplain(p *program) *cobra.Command {
 wrapped, injected, added and dropped, by which rule, and how long it took.
 With --tool it answers why the agent has, or does not have, a tool, and with
 --call what becomes of a call: allow, ask, deny, terminate or unavailable, and by
-which rule. With --workflow it shows a workflow instead: what starts it, and its steps.
+which rule. With --session-request it shows the agent as a client of agent sessions
+gets it that asks for a turn with the JSON in FILE: which tools the turn is given, and
+by which rule. With --workflow it shows a workflow instead: what starts it, and its steps.
 
 With --server the agent of the revision that the server runs is explained. The key is
 in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the scope
@@ -33,7 +35,7 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 	}
 	files := filesFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call", "workflow"}); done {
+		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call", "workflow", "session-request"}); done {
 			return err
 		}
 		if cmd.Flags().Changed("workflow") {
@@ -46,7 +48,8 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
-	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow")
+	cmd.Flags().StringVar(&request, "session-request", "", "show the agent in a turn that a client of sessions asks for with the JSON in `FILE`; - is standard input")
+	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
 			return usagef(cmd, "--tool and --call are answered as text or json, not as mermaid")
@@ -65,6 +68,13 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 				return err
 			}
 		}
+		var turn *sessionRequest
+		if cmd.Flags().Changed("session-request") {
+			var err error
+			if turn, err = readSessionRequest(cmd, request); err != nil {
+				return err
+			}
+		}
 		names, rest := files.split(args, len(args)-1)
 		agent := rest[0]
 		l, err := p.load(names, false, unheard())
@@ -73,6 +83,9 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 		}
 		if asked != nil {
 			return explainTool(cmd.Context(), p, l, agent, asked.tool, format.value, asked)
+		}
+		if turn != nil {
+			return explainRequest(cmd.Context(), p, l, agent, format.value, turn)
 		}
 		if tool != "" {
 			return explainTool(cmd.Context(), p, l, agent, tool, format.value, nil)

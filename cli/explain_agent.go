@@ -17,6 +17,8 @@ type explanation struct {
 	// Decisions are where the fields of an agent that extends another, or is patched,
 	// were decided.
 	Decisions []config.Decision `json:"decisions,omitempty"`
+	// Request is which tools the turn of a client is given; nil for no such turn.
+	Request *requestGrant `json:"request,omitempty"`
 
 	// loaded has the files; nil if a server explains.
 	loaded *loaded
@@ -26,7 +28,7 @@ type explanation struct {
 // newExplanation returns what is known of an agent; e is nil when there is no
 // such agent.
 func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
-	return &explanation{resolve.Summarize(agent, e, list), l.file.Decisions(agent), l, l.file.Redact}
+	return &explanation{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent), loaded: l, redact: l.file.Redact}
 }
 
 // json writes the explanation for programs.
@@ -53,6 +55,7 @@ func (x *explanation) text(w io.Writer) error {
 	row("plugins", strings.Join(x.Plugins, ", "))
 	row("tools", x.offered())
 	b.WriteString(x.decided())
+	b.WriteString(x.granted())
 	for i := range x.Stages {
 		stage := &x.Stages[i]
 		fmt.Fprintf(&b, "\n%d. %s (%s)\n", i+1, stage.Name, stage.Duration.Round(time.Microsecond))
@@ -106,6 +109,23 @@ func (x *explanation) decided() string {
 			fmt.Fprintf(&b, ", of agent %s", d.From)
 		}
 		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// granted lists which tools the turn is given.
+func (x *explanation) granted() string {
+	if x.Request == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nthe request, toolSource %q\n", x.Request.Source)
+	for _, c := range x.Request.Choices {
+		action := "left out"
+		if c.Granted {
+			action = "granted"
+		}
+		fmt.Fprintf(&b, "   %-10s %s — %s\n", action, c.Tool, c.Rule)
 	}
 	return b.String()
 }

@@ -53,8 +53,24 @@ func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Expl
 		return nil, x.unknownAgent(agentID)
 	}
 	trace := &Trace{}
-	t := x.resolveAgent(agentID, trace)
-	err := t.joinedError()
+	return x.newExplanation(x.resolveAgent(agentID, trace), trace)
+}
+
+// ExplainEphemeral explains an agent that a turn brings along as Explain does a declared
+// one. The paths are those of the declared agent with its id, if there is one.
+func ExplainEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral) (*Explanation, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("explain agent %s: %w", e.Agent.ID, err)
+	}
+	x, trace, t := indexOf(rev), &Trace{}, &template{brought: e.Tools, passing: true}
+	if declared, ok := x.set.Agent(e.Agent.ID); ok {
+		t.base = agentPath(x.set, declared)
+	}
+	return x.newExplanation(x.runStages(t, e.Agent, trace), trace)
+}
+
+// newExplanation returns how an agent resolved, and what is wrong with it.
+func (x *index) newExplanation(t *template, trace *Trace) (*Explanation, error) {
 	e := &Explanation{
 		Agent: t.agent, Origin: t.origin, Path: t.base,
 		Model: t.model, Pool: t.pool, Retried: t.wrapped,
@@ -65,7 +81,7 @@ func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Expl
 	if t.seen != nil {
 		e.seen = t.seen.entries
 	}
-	return e, err
+	return e, t.joinedError()
 }
 
 // Tool returns what became of a tool, or nil when no source offers it.

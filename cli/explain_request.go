@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/toolgrant"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/spf13/cobra"
+)
+
+// sessionRequest is a turn as clients of agent sessions ask for it.
+type sessionRequest struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role     string          `json:"role"`
+		Text     string          `json:"text"`
+		Parts    json.RawMessage `json:"parts"`
+		Metadata json.RawMessage `json:"metadata"`
+	} `json:"messages"`
+	ToolRefs       json.RawMessage `json:"toolRefs"`
+	ToolSource     string          `json:"toolSource"`
+	ResponseSchema json.RawMessage `json:"responseSchema"`
+	Metadata       json.RawMessage `json:"metadata"`
+	ModelOptions   json.RawMessage `json:"modelOptions"`
+	IdempotencyKey string          `json:"idempotencyKey"`
+
+	tools *toolgrant.Request
+}
+
+// readSessionRequest reads the file of --session-request; "-" is the standard input.
+func readSessionRequest(cmd *cobra.Command, name string) (*sessionRequest, error) {
+	read := func() ([]byte, error) { return os.ReadFile(name) } //nolint:gosec // the user names it
+	if name == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(cmd.InOrStdin()) }
+	}
+	data, err := read()
+	if err != nil {
+		return nil, usagef(cmd, "--session-request: %v", err)
+	}
+	var r sessionRequest
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return nil, usagef(cmd, "--session-request %s: %v", name, err)
+	}
+	if r.tools, err = toolgrant.Parse(r.ToolRefs, r.ToolSource); err != nil {
+		return nil, usagef(cmd, "--session-request %s: %v", name, err)
+	}
+	return &r, nil
+}
+
+// latestText returns the text of the last message of the user.
+func (r *sessionRequest) latestText() string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == "user" {
+			return r.Messages[i].Text
+		}
+	}
+	return ""
+}
+
+// requestGrant is which tools a request gives an agent.
+type requestGrant struct {
+	*toolgrant.Grant
+	Source string `json:"toolSource,omitempty"`
+}
+
+// explainRequest shows how an agent resolves for a turn that a client asks for.
+func explainRequest(ctx context.Context, p *program, l *loaded, agent, format string, r *sessionRequest) error {
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return err
+	}
+	declared, own := l.about(ctx, rev, list, agent)
+	if declared != nil {
+		own = l.file.Complete(append(own, diag.FromError(declared.Local())...), nil)
+	}
+	if declared == nil || own.HasErrors() {
+		return errors.Join(l.refuse(own, p.err), exit{exitFailed})
+	}
+	turn, grant, err := l.grantTools(rev, declared.Agent, r)
+	if err != nil {
+		fmt.Fprintf(p.err, "%s: %s\n", p.command(), l.file.Redact(err.Error()))
+		return exit{exitFailed}
+	}
+	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: turn})
+	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
+	x := newExplanation(l, agent, e, found)
+	x.Request = &requestGrant{grant, r.ToolSource}
+	switch format {
+	case "json":
+		err = x.json(p.out)
+	case "mermaid":
+		err = x.mermaid(p.out)
+	default:
+		err = x.text(p.out)
+	}
+	if err == nil && !x.Resolves {
+		err = exit{exitFailed}
+	}
+	return err
+}
+
+// grantTools returns an agent with the model and the tools of a turn.
+func (l *loaded) grantTools(rev *registry.Revision, agent *spec.Agent, r *sessionRequest) (*spec.Agent, *toolgrant.Grant, error) {
+	set := rev.Set()
+	turn := agent.Clone()
+	if r.Model != "" {
+		turn.ModelID = l.modelID(agent.ID, r.Model)
+	}
+	scope := toolgrant.Scope{
+		Set: set, Usable: service.NewCatalog(set, service.Caller{}).Tools(), Agent: turn, Threshold: l.file.Server.Sessions.Threshold(),
+	}
+	grant, err := scope.Choose(r.tools, r.latestText())
+	if err != nil {
+		return nil, nil, err
+	}
+	grant.Apply(turn)
+	return turn, grant, nil
+}
+
+// modelID returns the id of a model that the providers of sessions with an agent may call
+// by another name.
+func (l *loaded) modelID(agent, name string) string {
+	for _, provider := range l.file.Server.Sessions.Providers {
+		if id, ok := provider.Aliases[name]; ok && provider.Agent == agent {
+			return id
+		}
+	}
+	return name
+}
