@@ -3,6 +3,8 @@ package sessions
 import (
 	"encoding/json"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -86,13 +88,16 @@ func latestUserText(input []model.Message) string {
 }
 
 // turnOverrides returns the form of the answer.
-func turnOverrides(schema json.RawMessage) (resolve.Overrides, error) {
-	if len(schema) == 0 || string(schema) == "null" {
+func turnOverrides(form json.RawMessage) (resolve.Overrides, error) {
+	if len(form) == 0 || string(form) == "null" {
 		return resolve.Overrides{}, nil
 	}
 	var object map[string]json.RawMessage
-	if json.Unmarshal(schema, &object) != nil {
+	if json.Unmarshal(form, &object) != nil {
 		return resolve.Overrides{}, badRequest("responseSchema must be an object")
 	}
-	return resolve.Overrides{Output: &spec.OutputSchema{Schema: schema}}, nil
+	if _, err := schema.Compile(form); err != nil {
+		return resolve.Overrides{}, badRequest("responseSchema is not a valid JSON Schema: %s", clip.Text(err.Error()))
+	}
+	return resolve.Overrides{Output: &spec.OutputSchema{Schema: form}}, nil
 }
