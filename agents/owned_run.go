@@ -75,7 +75,7 @@ func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
 		return nil, err
 	}
 	r.saved = true
-	if r.output, r.err = r.save(ctx, output); r.output.FinishReason == wire.FinishFailed {
+	if r.output = r.save(ctx, output); r.output.FinishReason == wire.FinishFailed {
 		*r.memory = before
 	}
 	return r.output, r.err
@@ -103,13 +103,13 @@ func (r *ownedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire
 
 // save keeps the snapshot of a turn that ended or is interrupted. A turn whose snapshot
 // cannot be kept has failed.
-func (r *ownedRun) save(ctx context.Context, output *wire.Output) (*wire.Output, error) {
+func (r *ownedRun) save(ctx context.Context, output *wire.Output) *wire.Output {
 	if output.Error != nil {
-		return r.failed(output.Error), nil
+		return r.failed(output.Error)
 	}
 	state, err := r.memory.state(r.agent.set.box, r.agent.name)
 	if err != nil {
-		return r.failed(shownError(err)), nil
+		return r.failed(shownError(err))
 	}
 	now := time.Now().UTC()
 	_, err = r.connection.agent.store.SaveSnapshot(ctx, r.id, func(existing *wire.Snapshot) (*wire.Snapshot, error) {
@@ -120,12 +120,12 @@ func (r *ownedRun) save(ctx context.Context, output *wire.Output) (*wire.Output,
 		return row, nil
 	})
 	if err != nil {
-		return r.failed(&wire.Error{Status: wire.StatusUnavailable, Message: "the snapshot of the turn could not be kept"}), nil
+		return r.failed(&wire.Error{Status: wire.StatusUnavailable, Message: "the snapshot of the turn could not be kept"})
 	}
 	r.connection.parent = r.id
 	kept := *output
 	kept.State, kept.SnapshotID = nil, r.id
-	return &kept, nil
+	return &kept
 }
 
 // detach lets a turn go on by itself.

@@ -311,7 +311,10 @@ func (r *remoteRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chun
 
 // Output reads the stream to its end, and returns the output.
 func (r *remoteRun) Output(ctx context.Context) (*wire.Output, error) {
-	for range r.Chunks(ctx, nil) { //nolint:revive // r has what it comes to
+	for _, err := range r.Chunks(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
 	}
 	return r.output, r.err
 }

@@ -4,7 +4,6 @@ package snapshottest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -200,6 +199,6 @@ func testWatch(t *testing.T, watcher agents.SnapshotWatcher) {
 	}
 	stop()
 	for status := range changes {
-		t.Log(fmt.Sprintf("after the end: %s", status))
+		t.Logf("after the end: %s", status)
 	}
 }
