@@ -1,0 +1,42 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/memory"
+)
+
+// BenchmarkPublishEntry publishes one changed agent of a configuration: its document is
+// parsed, every agent that it changes is proved, and it is stored and made current.
+func BenchmarkPublishEntry(b *testing.B) {
+	for _, agents := range []int{10, 1_000} {
+		b.Run(fmt.Sprint(agents, "_agents"), func(b *testing.B) {
+			var text strings.Builder
+			text.WriteString("version: 1\nproviders: {p: {type: fake}}\nmodels: {m: {provider_id: p, upstream_model: up}}\nagents:\n")
+			for i := range agents {
+				fmt.Fprintf(&text, "  a%d: {model_id: m, system_prompt: \"You are agent %d.\"}\n", i, i)
+			}
+			kept := memory.New(store.Settings{})
+			b.Cleanup(func() { _ = kept.Close() })
+			p := program{store: kept, fromStore: true, exec: asksOnce()}
+			one := p.start(b, text.String())
+			n := 0
+			for b.Loop() {
+				n++
+				_, err := one.fleet.PublishEntry(b.Context(), &fleet.EntryChange{
+					Registry: "agents", ID: "a1",
+					Value:  json.RawMessage(fmt.Sprintf(`{"model_id":"m","system_prompt":"Version %d."}`, n)),
+					Change: fleet.Change{Expected: one.fleet.Running().Hash},
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
