@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/turntools"
 	"github.com/agentruntime/agentruntime/backend"
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
-	"github.com/agentruntime/agentruntime/backend/provider"
+	providers "github.com/agentruntime/agentruntime/backend/provider"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
@@ -45,7 +45,7 @@ func Components() app.Components {
 			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind(), workspace.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 
-			AgentProviders: provider.Kinds(),
+			AgentProviders: providers.Kinds(),
 		},
 		Plugins: []app.Plugin{
 			{ID: "permission", Plugin: permission.New()},
