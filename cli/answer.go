@@ -148,34 +148,28 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interact
 	case asked != nil:
 		return a.askConsent(ctx, over, q, asked)
 	}
-	preset := presetAnswer(q.ResponseSchema)
-	if preset == nil {
-		fmt.Fprint(a.err, "  your answer, as JSON or text: ")
-	} else {
-		fmt.Fprintf(a.err, "  your answer, as JSON or text, or Enter for %s: ", oneLine(a.redact(string(preset))))
-	}
-	line, ok := a.line(ctx, over)
-	switch {
-	case !ok:
-		return r, false
-	case preset != nil && !a.input.ended && strings.TrimSpace(line) == "":
-		return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: preset}, true
-	case a.input.ended:
-		return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "nobody answered"}, true
-	default:
-		return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(q, line)}, true
-	}
+	return a.askForm(ctx, over, q, formOf(q))
 }
 
-// presetAnswer returns the default of an answer's schema; nil where it has none.
-func presetAnswer(schema json.RawMessage) json.RawMessage {
-	var form struct {
-		Default json.RawMessage `json:"default"`
+// askForm asks for an answer of a form, until there is one. ok is false when the turn
+// ended first.
+func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interaction.Request, form answerForm) (r interaction.Answer, ok bool) {
+	for {
+		fmt.Fprint(a.err, form.ask(a.redact))
+		line, ok := a.line(ctx, over, form.secret)
+		switch {
+		case !ok:
+			return r, false
+		case a.input.ended:
+			return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "nobody answered"}, true
+		case form.preset != nil && strings.TrimSpace(line) == "":
+			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: form.preset}, true
+		case form.lacks(line):
+			fmt.Fprintln(a.err, "  an answer is required")
+		default:
+			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(q, line)}, true
+		}
 	}
-	if json.Unmarshal(schema, &form) != nil {
-		return nil
-	}
-	return form.Default
 }
 
 // answerAlike returns the answer that --approve yes or no gives to a question, which
@@ -201,7 +195,7 @@ func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 	}
 	for {
 		fmt.Fprint(a.err, choices)
-		line, ok := a.line(ctx, over)
+		line, ok := a.line(ctx, over, false)
 		if !ok {
 			return r, false
 		}
@@ -330,11 +324,24 @@ func readLine(q *interaction.Request, line string) json.RawMessage {
 	return plain // whose error is shown
 }
 
-// line reads a line of what is typed. At the end it is "", which refuses.
-func (a *answerer) line(ctx context.Context, over <-chan struct{}) (string, bool) {
+// line reads a line of what is typed, which a secret one is not shown of. At the end it is
+// "", which refuses.
+func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
+	if f, ok := a.in.(*os.File); ok && secret && a.input.hide == nil && terminal(f) {
+		restore := hideTyping(f)
+		defer fmt.Fprintln(a.err) // the terminal did not show it
+		defer restore()
+	}
+	if a.input.hide != nil {
+		a.input.hide(secret)
+	}
 	line, ok := a.input.next(ctx, over)
 	if !terminal(a.in) { // which would show what is typed
-		fmt.Fprintln(a.err, oneLine(line))
+		shown := oneLine(line)
+		if secret {
+			shown = hiddenText
+		}
+		fmt.Fprintln(a.err, shown)
 	}
 	return line, ok
 }
@@ -348,6 +355,9 @@ type lineReader struct {
 	// waiting is called when a line is waited for, and when it is not any more; it may be
 	// nil.
 	waiting func(waits bool)
+	// hide is called before a line is waited for that is not to be shown, or is; nil where
+	// the terminal shows what is typed itself.
+	hide func(secret bool)
 }
 
 // next returns the next line, and "" at the end; ok is false when ctx ended, or

@@ -123,6 +123,8 @@ func (f *screenFront) run(ctx context.Context, c *conversation, converse func(co
 	lines := make(chan string, 16) // more than are ever in it, so that the screen never waits
 	input := &lineReader{read: lines, waiting: func(waits bool) {
 		f.change(func(m *chatModel) { m.setWaiting(waits) })
+	}, hide: func(secret bool) {
+		f.change(func(m *chatModel) { m.editor.masked = secret })
 	}}
 	c.answers.input = input
 	f.redact = c.where.redact
@@ -277,7 +279,12 @@ func (m *chatModel) enterLine() {
 	}
 	if m.asks() {
 		m.waits = false
-		m.addMessage(text + "\n")
+		shown := text
+		if m.editor.masked {
+			shown = hiddenText
+		}
+		m.editor.masked = false
+		m.addMessage(shown + "\n")
 		m.lines <- text
 		return
 	}
@@ -315,7 +322,7 @@ func (m *chatModel) setWaiting(waits bool) {
 
 // endTurn notes that a turn is over.
 func (m *chatModel) endTurn() {
-	m.turning = false
+	m.turning, m.editor.masked = false, false
 	for _, b := range m.blocks {
 		if b.open {
 			b.open, b.stale = false, true
@@ -604,6 +611,8 @@ func (m *chatModel) renderCall(b *chatBlock) []string {
 type lineEditor struct {
 	text []rune
 	at   int
+	// masked shows a dot for each character.
+	masked bool
 }
 
 // take returns the text, and leaves none.
@@ -665,7 +674,11 @@ func (e *lineEditor) pressKey(key string) bool {
 
 // render returns the text as lines of the screen.
 func (e *lineEditor) render(width int) []string {
-	return strings.Split(ansi.Hardwrap("› "+string(e.text), max(width-1, 1), true), "\n")
+	shown := string(e.text)
+	if e.masked {
+		shown = strings.Repeat("•", len(e.text))
+	}
+	return strings.Split(ansi.Hardwrap("› "+shown, max(width-1, 1), true), "\n")
 }
 
 // lineCount returns how many lines of the screen the text takes.
@@ -673,7 +686,7 @@ func (e *lineEditor) lineCount(width int) int { return len(e.render(width)) }
 
 // position returns where on the screen the cursor is.
 func (e *lineEditor) position(width int) (row, column int) {
-	before := lineEditor{text: e.text[:e.at]}
+	before := lineEditor{text: e.text[:e.at], masked: e.masked}
 	lines := before.render(width)
 	return len(lines) - 1, lipgloss.Width(lines[len(lines)-1])
 }

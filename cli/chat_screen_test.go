@@ -23,6 +23,7 @@ providers: {demo: {type: scripted, script: ./replies.yaml}}
 models: {m: {provider_id: demo, upstream_model: x}}
 tools:
   pay: {type: command, description: Pays a bill., command: [cat]}
+  pin: {type: ask, description: Asks for a code., question: Which code?, schema: {type: string, format: password, minLength: 1}}
 agents:
   clerk:
     model_id: m
@@ -33,6 +34,8 @@ agents:
 const chatReplies = `replies:
   - match: Pay
     tool_calls: [{id: call_1, name: pay, arguments: {amount: 12, account: desk}}]
+  - match: secret
+    tool_calls: [{id: call_2, name: pin, arguments: {}}]
   - {match: slow, text: It is done., delay: 30s}
   - {match: heading, text: "# Head\n\nSome **bold** and a_b_c.\n\n- one\n- two"}
   - {match: story, text: %q}
@@ -179,6 +182,24 @@ func TestAConversationGoesOnOnATerminal(t *testing.T) {
 	s.expect("It is paid.", "ready")
 	s.press("C-c")
 	s.expect("ended with 0")
+}
+
+func TestASecretAnswerIsNotShown(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	for command, ready := range map[string]string{"runtime chat config.yaml": "ready", "runtime chat --plain config.yaml": "you>"} {
+		s := openTerminal(t, "80x24", command, "NO_COLOR=1")
+		s.expect(ready)
+		s.press("The secret", "Enter")
+		s.expect("Which code?", "which is not shown")
+		s.press("Enter")
+		s.expect("an answer is required")
+		s.press("hunter2", "Enter")
+		shown := s.expect("Ran pin")
+		if strings.Contains(strings.Split(shown, "Ran pin")[0], "hunter2") {
+			t.Errorf("%s shows the answer:\n%s", command, shown)
+		}
+	}
 }
 
 // TestMarkdownLosesNothing renders texts of all kinds of marks at all widths: each

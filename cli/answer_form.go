@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/interaction"
+)
+
+// answerForm is what a question says of how its answer is typed.
+type answerForm struct {
+	// preset is the answer that an empty line stands for; nil for none.
+	preset json.RawMessage
+	// required keeps an empty line from being an answer, and secret an answer from being
+	// shown.
+	required, secret bool
+}
+
+// formOf reads the form of a question: of the schema of its answer, or of the parameters
+// that a program may have said it with.
+func formOf(q *interaction.Request) answerForm {
+	var schema struct {
+		Default   json.RawMessage `json:"default"`
+		Format    string          `json:"format"`
+		WriteOnly bool            `json:"writeOnly"`
+		MinLength int             `json:"minLength"`
+		// Properties are those of an answer with one field, which is typed by itself.
+		Properties map[string]struct {
+			Format    string `json:"format"`
+			WriteOnly bool   `json:"writeOnly"`
+		} `json:"properties"`
+	}
+	var said struct {
+		Default  json.RawMessage `json:"default"`
+		Required bool            `json:"required"`
+		Secret   bool            `json:"secret"`
+	}
+	_ = json.Unmarshal(q.ResponseSchema, &schema) // what is not there is not asked for
+	_ = json.Unmarshal(q.Parameters, &said)       // as above
+	form := answerForm{
+		preset: schema.Default, required: said.Required || schema.MinLength > 0,
+		secret: said.Secret || schema.WriteOnly || schema.Format == formatPassword,
+	}
+	if form.preset == nil && string(said.Default) != "null" {
+		form.preset = said.Default
+	}
+	for _, p := range schema.Properties {
+		form.secret = form.secret || p.WriteOnly || p.Format == formatPassword
+	}
+	return form
+}
+
+// formatPassword is the format of a text that is not shown.
+const formatPassword = "password"
+
+// hiddenText stands for an answer that is not shown.
+const hiddenText = "••••••••"
+
+// ask returns what a person is asked for an answer of the form.
+func (f *answerForm) ask(redact func(string) string) string {
+	switch {
+	case f.secret && f.preset != nil:
+		return "  your answer, which is not shown, or Enter for the default: "
+	case f.secret:
+		return "  your answer, which is not shown: "
+	case f.preset != nil:
+		return "  your answer, as JSON or text, or Enter for " + oneLine(redact(string(f.preset))) + ": "
+	default:
+		return "  your answer, as JSON or text: "
+	}
+}
+
+// lacks reports whether a line is empty where an answer is required.
+func (f *answerForm) lacks(line string) bool {
+	return f.required && f.preset == nil && strings.TrimSpace(line) == ""
+}

@@ -1,0 +1,8 @@
+package cli
+
+import "golang.org/x/sys/unix"
+
+const (
+	readTermios  = unix.TIOCGETA
+	writeTermios = unix.TIOCSETA
+)
