@@ -25,6 +25,11 @@ func Generate(title string, operations []Operation) []byte {
 	for _, op := range operations {
 		method, path, _ := parsePattern(op.Pattern)
 		responses := object{"200": op.describeResponse()}
+		if op.In == nil && op.Out == nil && method != http.MethodGet { // it chooses how it is answered
+			for status, description := range done {
+				responses[status] = object{"description": description}
+			}
+		}
 		for status, description := range failed {
 			responses[status] = object{"description": description, "content": object{"application/json": object{"schema": object{}}}}
 		}
@@ -53,6 +58,13 @@ var failed = map[string]string{
 	"400": "The request cannot be carried out as it is.",
 	"404": "There is no such thing, or it is not for the caller to see.",
 	"409": "The request does not go together with what there is.",
+}
+
+// done are the statuses of requests that are carried out, besides 200.
+var done = map[string]string{
+	"201": "It was made.",
+	"202": "It was accepted, and is carried out later.",
+	"204": "It was deleted.",
 }
 
 // describeResponse describes what an operation answers.

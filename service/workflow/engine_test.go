@@ -229,7 +229,7 @@ func TestAnotherTenantSeesNothing(t *testing.T) {
 	foreign := service.Caller{Tenant: "globex", Subject: "alice"}
 	restricted := team
 	restricted.Agents = service.NewAgentSet([]string{"nobody"})
-	if list, _, err := w.ListRuns(t.Context(), foreign, store.RunQuery{}); err != nil || len(list) > 0 {
+	if list, _, err := w.ListRuns(t.Context(), foreign, engine.RunQuery{}); err != nil || len(list) > 0 {
 		t.Errorf("another tenant sees %d runs (%v)", len(list), err)
 	}
 	if _, err := w.GetRun(t.Context(), foreign, r.ID); !errors.As(err, new(*engine.NotFoundError)) {

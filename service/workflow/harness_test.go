@@ -89,7 +89,7 @@ func (w *world) until(status store.RunStatus) *engine.Run {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for {
-		list, _, err := w.ListRuns(w.Context(), team, store.RunQuery{})
+		list, _, err := w.ListRuns(w.Context(), team, engine.RunQuery{})
 		if err != nil {
 			w.Fatal(err)
 		}

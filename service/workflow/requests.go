@@ -266,9 +266,36 @@ func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool
 	return e.startOf(ctx, caller, kind, id)
 }
 
-// ListRuns returns a page of the runs that the caller sees, the newest first. The scope of the
-// query is set by the caller.
-func (e *Engine) ListRuns(ctx context.Context, caller service.Caller, q store.RunQuery) (list []*Run, next string, err error) {
+// RunQuery asks for a page of runs.
+type RunQuery struct {
+	// WorkflowID and Status restrict the runs where they are set.
+	WorkflowID, Status string
+	// After is where the page begins: what the one before returned as next. Limit is how
+	// many runs it may have; 0 is 50.
+	After string
+	Limit int
+}
+
+// toStore returns the query as the store has it.
+func (q *RunQuery) toStore() (store.RunQuery, error) {
+	status := store.RunStatus(q.Status)
+	switch status {
+	case "", store.RunPending, store.RunRunning, store.RunWaiting, store.RunSucceeded, store.RunFailed, store.RunCanceled:
+	default:
+		return store.RunQuery{}, &service.InvalidError{Field: "status", Problem: "use pending, running, waiting, succeeded, failed or canceled"}
+	}
+	if q.Limit < 0 || q.Limit > store.MaxPage {
+		return store.RunQuery{}, &service.InvalidError{Field: "limit", Problem: fmt.Sprintf("it is a number from 1 to %d", store.MaxPage)}
+	}
+	return store.RunQuery{WorkflowID: q.WorkflowID, Status: status, Page: store.Page{After: q.After, Limit: q.Limit}}, nil
+}
+
+// ListRuns returns a page of the runs that the caller sees, the newest first.
+func (e *Engine) ListRuns(ctx context.Context, caller service.Caller, query RunQuery) (list []*Run, next string, err error) {
+	q, err := query.toStore()
+	if err != nil {
+		return nil, "", err
+	}
 	if q.Scope, err = runScope(caller); err != nil {
 		return nil, "", err
 	}

@@ -1,0 +1,105 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/workflow"
+)
+
+// RunList is a page of runs, the newest first.
+type RunList struct {
+	Items []*RunView `json:"items"`
+	// Next is the value of after for the next page; empty for the last.
+	Next string `json:"next,omitempty"`
+}
+
+func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*RunList, error) {
+	q := r.URL.Query()
+	for name := range q {
+		switch name {
+		case "workflow", "status", "limit", "after":
+		default:
+			return nil, &service.InvalidError{Field: name, Problem: "unknown parameter; use workflow, status, limit and after"}
+		}
+	}
+	query := workflow.RunQuery{WorkflowID: q.Get("workflow"), Status: q.Get("status"), After: q.Get("after")}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, &service.InvalidError{Field: "limit", Problem: "it is a number from 1 on"}
+		}
+		query.Limit = n
+	}
+	found, next, err := s.engine.ListRuns(ctx, caller, query)
+	if err != nil {
+		return nil, explain(err)
+	}
+	out := &RunList{Items: make([]*RunView, len(found)), Next: next}
+	for i, one := range found {
+		out.Items[i] = viewRun(one)
+	}
+	return out, nil
+}
+
+func (s *Surface) getRun(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*RunView, error) {
+	found, err := s.engine.GetRun(ctx, caller, r.PathValue("id"))
+	if err != nil {
+		return nil, explain(err)
+	}
+	return viewRun(found), nil
+}
+
+// CancelRequest cancels a run.
+type CancelRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+func (s *Surface) cancelRun(ctx context.Context, caller service.Caller, r *http.Request, in CancelRequest) (*RunView, error) {
+	found, err := s.engine.Cancel(ctx, caller, r.PathValue("id"), in.Reason)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return viewRun(found), nil
+}
+
+// AwaitedList is all that a run waits for.
+type AwaitedList struct {
+	Items []interaction.Request `json:"items"`
+}
+
+func (s *Surface) listInteractions(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*AwaitedList, error) {
+	found, err := s.engine.Interactions(ctx, caller, r.PathValue("id"))
+	if err != nil {
+		return nil, explain(err)
+	}
+	out := &AwaitedList{Items: []interaction.Request{}}
+	for _, i := range found {
+		out.Items = append(out.Items, i.Request)
+	}
+	return out, nil
+}
+
+// AnswerRequest answers what a run waits for.
+type AnswerRequest struct {
+	// Result is the answer, as responseSchema describes it.
+	Result json.RawMessage `json:"result,omitempty"`
+	// Refused cancels the call that waits, because of Reason.
+	Refused bool   `json:"refused,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+func (s *Surface) answerInteraction(ctx context.Context, caller service.Caller, r *http.Request, in AnswerRequest) (*RunView, error) {
+	answer := interaction.Answer{Target: r.PathValue("interaction"), Action: interaction.Resume, Result: in.Result, Reason: in.Reason}
+	if in.Refused {
+		answer.Action = interaction.Cancel
+	}
+	if _, err := s.engine.Answer(ctx, caller, r.PathValue("id"), answer); err != nil {
+		return nil, explain(err)
+	}
+	return s.getRun(ctx, caller, r, Nothing{})
+}

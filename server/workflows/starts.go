@@ -1,0 +1,137 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/google/uuid"
+)
+
+// startKind is one of the two kinds of what starts workflows.
+type startKind struct {
+	path       string
+	isSchedule bool
+}
+
+var (
+	schedules = startKind{"schedules", true}
+	triggers  = startKind{"event-triggers", false}
+)
+
+// starts answers the requests for schedules, or for event triggers.
+type starts struct {
+	*Surface
+	kind startKind
+}
+
+// Nothing is an empty body.
+type Nothing struct{}
+
+// StartList is all schedules or triggers that the caller sees.
+type StartList struct {
+	Items []*Start `json:"items"`
+}
+
+func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ Nothing) (*StartList, error) {
+	read := s.engine.Triggers
+	if s.kind.isSchedule {
+		read = s.engine.Schedules
+	}
+	found, err := read(ctx, caller)
+	if err != nil {
+		return nil, explain(err)
+	}
+	out := &StartList{Items: make([]*Start, len(found))}
+	for i, one := range found {
+		out.Items[i] = viewStart(one)
+	}
+	return out, nil
+}
+
+func (s starts) get(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
+	read := s.engine.EventTrigger
+	if s.kind.isSchedule {
+		read = s.engine.Schedule
+	}
+	return viewFound(read(ctx, caller, r.PathValue("id")))
+}
+
+func viewFound(found *workflow.Start, err error) (*Start, error) {
+	if err != nil {
+		return nil, explain(err)
+	}
+	return viewStart(found), nil
+}
+
+// check refuses the fields of the other kind.
+func (s starts) check(req *StartRequest) error {
+	switch {
+	case s.kind.isSchedule && req.Match != nil:
+		return &service.InvalidError{Field: "match", Problem: "a schedule has cron"}
+	case !s.kind.isSchedule && req.Match == nil:
+		return &service.InvalidError{Field: "match.type", Problem: "it is missing"}
+	case !s.kind.isSchedule && (req.Cron != "" || req.TimeZone != "" || req.Missed != "" || req.Input != nil):
+		return &service.InvalidError{Field: "cron", Problem: "a trigger has match"}
+	case (len(req.Target.Steps) > 0) == (req.Target.Agent != nil || req.Target.Tool != nil):
+		return &service.InvalidError{Field: "target", Problem: "it has either steps, or an agent or a tool"}
+	}
+	return nil
+}
+
+func (s starts) create(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+	req := new(StartRequest)
+	if err := server.ReadJSON(r, req, true); err != nil {
+		return err
+	}
+	if err := s.check(req); err != nil {
+		return err
+	}
+	id := cmp.Or(req.ID, uuid.Must(uuid.NewV7()).String())
+	made, err := viewFound(s.engine.Save(r.Context(), caller, id, req.toWorkflow(), req.Paused, true))
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(w, http.StatusCreated, made)
+}
+
+func (s starts) replace(ctx context.Context, caller service.Caller, r *http.Request, req StartRequest) (*Start, error) {
+	if err := s.check(&req); err != nil {
+		return nil, err
+	}
+	return viewFound(s.engine.Save(ctx, caller, r.PathValue("id"), req.toWorkflow(), req.Paused, false))
+}
+
+func (s starts) remove(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+	if err := s.engine.Delete(r.Context(), caller, s.kind.isSchedule, r.PathValue("id")); err != nil {
+		return explain(err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s starts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
+	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule, r.PathValue("id"), true))
+}
+
+func (s starts) resume(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
+	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule, r.PathValue("id"), false))
+}
+
+// explain returns an error of the engine as the server answers with it.
+func explain(err error) error {
+	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
+	case *workflow.NotFoundError:
+		return &server.Refusal{Status: http.StatusNotFound, Code: "not_found", Message: e.Error(), Details: server.Details{Kind: e.Kind, ID: e.ID}}
+	case *workflow.DeclaredError:
+		return &server.Refusal{Status: http.StatusConflict, Code: "declared", Message: e.Error(), Details: server.Details{Kind: e.Kind, ID: e.ID}}
+	}
+	if found := diag.FromError(err); len(found) > 0 {
+		return &service.InvalidError{Field: cmp.Or(found[0].Path, "target"), Problem: found[0].Message}
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+// Package workflows serves schedules, event triggers, events and runs of workflows over
+// HTTP. It translates: what callers may see and change is decided in service/workflow.
+package workflows
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct{ engine *workflow.Engine }
+
+var (
+	_ server.Surface   = (*Surface)(nil)
+	_ server.Describer = (*Surface)(nil)
+)
+
+// New returns the surface of an engine.
+func New(engine *workflow.Engine) (*Surface, error) {
+	if engine == nil {
+		return nil, errors.New("there is no engine of workflows")
+	}
+	return &Surface{engine}, nil
+}
+
+// OpenAPI describes the protocol.
+func (s *Surface) OpenAPI() []byte { return server.Describe("Workflows", s.Routes()) }
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	const read, write = settings.ScopeRunsRead, settings.ScopeRunsWrite
+	var routes []server.Route
+	for _, kind := range []startKind{schedules, triggers} {
+		k := starts{s, kind}
+		path := "/workflow/" + kind.path
+		routes = append(routes,
+			server.Handle("GET "+path, read, k.list),
+			server.Answer("POST "+path, write, k.create),
+			server.Handle("GET "+path+"/{id}", read, k.get),
+			server.Handle("PUT "+path+"/{id}", write, k.replace),
+			server.Answer("DELETE "+path+"/{id}", write, k.remove),
+			server.Handle("POST "+path+"/{id}/pause", write, k.pause),
+			server.Handle("POST "+path+"/{id}/resume", write, k.resume),
+		)
+	}
+	publish := server.Answer("POST /workflow/events", write, s.publish)
+	publish.Begins = true
+	receive := server.Route{Pattern: "POST /workflow/webhooks/{id}", Public: true, Begins: true, Handler: http.HandlerFunc(s.receive)}
+	return append(routes, publish, receive,
+		server.Handle("GET /workflow/runs", read, s.listRuns),
+		server.Handle("GET /workflow/runs/{id}", read, s.getRun),
+		server.Handle("POST /workflow/runs/{id}/cancel", write, s.cancelRun),
+		server.Handle("GET /workflow/runs/{id}/interactions", read, s.listInteractions),
+		server.Handle("POST /workflow/runs/{id}/interactions/{interaction}", write, s.answerInteraction),
+	)
+}

@@ -1,0 +1,293 @@
+package workflows
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/spec"
+	flow "github.com/agentruntime/agentruntime/workflow"
+)
+
+// Target is what a schedule or trigger runs: steps, or the older single agent or tool.
+type Target struct {
+	Steps []Step `json:"steps,omitempty"`
+	Agent *Agent `json:"agent,omitempty"`
+	Tool  *Tool  `json:"tool,omitempty"`
+	// TimeoutSeconds is how long the older form may take.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+}
+
+// Step is one step of a target.
+type Step struct {
+	ID             string                     `json:"id"`
+	Inputs         map[string]json.RawMessage `json:"inputs,omitempty"`
+	Agent          *Agent                     `json:"agent,omitempty"`
+	Tool           *Tool                      `json:"tool,omitempty"`
+	When           *When                      `json:"when,omitempty"`
+	TimeoutSeconds int                        `json:"timeoutSeconds,omitempty"`
+	Metadata       json.RawMessage            `json:"metadata,omitempty"`
+}
+
+// Agent is a turn of an agent.
+type Agent struct {
+	Agent      string          `json:"agent"`
+	Prompt     json.RawMessage `json:"prompt,omitempty"`
+	Messages   []Message       `json:"messages,omitempty"`
+	Tools      []string        `json:"tools,omitempty"`
+	Output     *Output         `json:"output,omitempty"`
+	SessionKey json.RawMessage `json:"sessionKey,omitempty"`
+}
+
+// Message is a message that a turn is given.
+type Message struct {
+	Role string          `json:"role,omitempty"`
+	Text json.RawMessage `json:"text"`
+}
+
+// Output is the form of an answer.
+type Output struct {
+	Text       *struct{}   `json:"text,omitempty"`
+	Structured *Structured `json:"structured,omitempty"`
+}
+
+// Structured is an answer that a JSON Schema describes.
+type Structured struct {
+	Schema json.RawMessage `json:"schema"`
+}
+
+// Tool is a call of a tool.
+type Tool struct {
+	Name     string                     `json:"name"`
+	Input    map[string]json.RawMessage `json:"input,omitempty"`
+	Approval bool                       `json:"approval,omitempty"`
+}
+
+// When is a condition.
+type When struct {
+	Value  json.RawMessage `json:"value"`
+	Equals json.RawMessage `json:"equals"`
+}
+
+// Match is which events begin runs.
+type Match struct {
+	Type    string `json:"type"`
+	Source  string `json:"source,omitempty"`
+	Subject string `json:"subject,omitempty"`
+}
+
+// StartRequest makes or replaces a schedule, which has cron, or a trigger, which has match.
+type StartRequest struct {
+	ID       string          `json:"id,omitempty"`
+	Cron     string          `json:"cron,omitempty"`
+	TimeZone string          `json:"timezone,omitempty"`
+	Missed   string          `json:"missed,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Match    *Match          `json:"match,omitempty"`
+	Target   Target          `json:"target"`
+	Paused   bool            `json:"paused,omitempty"`
+	OnWait   string          `json:"onWait,omitempty"`
+}
+
+// Start is a schedule or a trigger.
+type Start struct {
+	ID         string          `json:"id"`
+	WorkflowID string          `json:"workflowId"`
+	Cron       string          `json:"cron,omitempty"`
+	TimeZone   string          `json:"timezone,omitempty"`
+	Missed     string          `json:"missed,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Match      *Match          `json:"match,omitempty"`
+	Target     Target          `json:"target"`
+	Paused     bool            `json:"paused"`
+	OnWait     string          `json:"onWait,omitempty"`
+	// Declared is set if the configuration declares it, so that only pausing changes it.
+	Declared  bool      `json:"declared"`
+	NextRunAt time.Time `json:"nextRunAt,omitzero"`
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+}
+
+// Trigger is what began a run.
+type Trigger struct {
+	Kind         string          `json:"kind"`
+	ScheduleID   string          `json:"scheduleId,omitempty"`
+	ScheduledFor time.Time       `json:"scheduledFor,omitzero"`
+	TriggerID    string          `json:"triggerId,omitempty"`
+	Event        *workflow.Event `json:"event,omitempty"`
+}
+
+// StepView is what a step of a run has come to.
+type StepView struct {
+	ID         string          `json:"id"`
+	Status     string          `json:"status"`
+	Attempt    int             `json:"attempt,omitempty"`
+	SessionID  string          `json:"sessionId,omitempty"`
+	TurnID     string          `json:"turnId,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Usage      *event.Usage    `json:"usage,omitempty"`
+	Cost       *event.Cost     `json:"cost,omitempty"`
+	StartedAt  time.Time       `json:"startedAt,omitzero"`
+	FinishedAt time.Time       `json:"completedAt,omitzero"`
+}
+
+// RunView is a run.
+type RunView struct {
+	ID            string    `json:"id"`
+	WorkflowID    string    `json:"workflowId"`
+	Status        string    `json:"status"`
+	Trigger       Trigger   `json:"trigger"`
+	CreatedBy     string    `json:"createdBy"`
+	CreatedAt     time.Time `json:"createdAt"`
+	StartedAt     time.Time `json:"startedAt,omitzero"`
+	CompletedAt   time.Time `json:"completedAt,omitzero"`
+	StatusMessage string    `json:"statusMessage,omitempty"`
+	// Steps, and what the last of them came to, are part of a single run.
+	Steps       []StepView      `json:"steps,omitempty"`
+	FinalStepID string          `json:"finalStepId,omitempty"`
+	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
+}
+
+// toSteps returns the steps of a target as a workflow has them.
+func (t *Target) toSteps() []flow.Step {
+	list := make([]flow.Step, len(t.Steps))
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		list[i] = flow.Step{ID: s.ID, Inputs: s.Inputs, Agent: s.Agent.toTurn(), Tool: s.Tool.toCall(), Timeout: seconds(s.TimeoutSeconds), Metadata: s.Metadata}
+		if s.When != nil {
+			list[i].When = &flow.Condition{Value: s.When.Value, Equals: s.When.Equals}
+		}
+	}
+	return list
+}
+
+func seconds(n int) *spec.Duration {
+	if n == 0 {
+		return nil
+	}
+	return new(spec.Duration(time.Duration(n) * time.Second))
+}
+
+func (a *Agent) toTurn() *flow.AgentTurn {
+	if a == nil {
+		return nil
+	}
+	t := &flow.AgentTurn{Agent: a.Agent, Prompt: a.Prompt, SessionKey: a.SessionKey}
+	if a.Tools != nil {
+		t.Tools = spec.Names(a.Tools)
+	}
+	for _, m := range a.Messages {
+		t.Messages = append(t.Messages, flow.Message(m))
+	}
+	if a.Output != nil {
+		t.Output = &flow.Output{Text: a.Output.Text}
+		if a.Output.Structured != nil {
+			t.Output.Structured = &flow.Structured{Schema: a.Output.Structured.Schema}
+		}
+	}
+	return t
+}
+
+func (c *Tool) toCall() *flow.ToolCall {
+	if c == nil {
+		return nil
+	}
+	return &flow.ToolCall{Name: c.Name, Input: c.Input, Approval: c.Approval}
+}
+
+// toWorkflow returns the workflow that a request asks for.
+func (r *StartRequest) toWorkflow() *flow.Workflow {
+	w := &flow.Workflow{OnWait: flow.OnWait(r.OnWait), Steps: r.Target.toSteps()}
+	if r.Target.Agent != nil || r.Target.Tool != nil {
+		w.Target = &flow.Target{Agent: r.Target.Agent.toTurn(), Tool: r.Target.Tool.toCall(), Timeout: seconds(r.Target.TimeoutSeconds)}
+	}
+	if r.Match != nil {
+		w.Events = []flow.EventTrigger{{Type: r.Match.Type, Source: r.Match.Source, Subject: r.Match.Subject}}
+	} else {
+		w.Schedules = []flow.Schedule{{Cron: r.Cron, TimeZone: r.TimeZone, Missed: flow.Missed(r.Missed), Input: r.Input}}
+	}
+	return w
+}
+
+// targetOf returns the target of a workflow.
+func targetOf(w *flow.Workflow) Target {
+	var t Target
+	steps := w.AllSteps()
+	for i := range steps {
+		s := &steps[i]
+		one := Step{ID: s.ID, Inputs: s.Inputs, Agent: agentOf(s.Agent), Metadata: s.Metadata}
+		if s.Timeout != nil {
+			one.TimeoutSeconds = int(s.Timeout.Std().Seconds())
+		}
+		if s.Tool != nil {
+			one.Tool = &Tool{Name: s.Tool.Name, Input: s.Tool.Input, Approval: s.Tool.Approval}
+		}
+		if s.When != nil {
+			one.When = &When{Value: s.When.Value, Equals: s.When.Equals}
+		}
+		t.Steps = append(t.Steps, one)
+	}
+	return t
+}
+
+func agentOf(a *flow.AgentTurn) *Agent {
+	if a == nil {
+		return nil
+	}
+	v := &Agent{Agent: a.Agent, Prompt: a.Prompt, SessionKey: a.SessionKey, Tools: a.Tools}
+	for _, m := range a.Messages {
+		v.Messages = append(v.Messages, Message(m))
+	}
+	if a.Output != nil {
+		v.Output = &Output{Text: a.Output.Text}
+		if a.Output.Structured != nil {
+			v.Output.Structured = &Structured{Schema: a.Output.Structured.Schema}
+		}
+	}
+	return v
+}
+
+// viewStart returns a schedule or a trigger as clients see it.
+func viewStart(s *workflow.Start) *Start {
+	v := &Start{
+		ID: s.ID, WorkflowID: s.Workflow.ID, Target: targetOf(s.Workflow), Paused: s.Paused, OnWait: string(s.Workflow.OnWait), Declared: s.Declared,
+		NextRunAt: s.NextRunAt, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+	if s.Schedule != nil {
+		v.Cron, v.TimeZone, v.Missed, v.Input = s.Schedule.Cron, s.Schedule.TimeZone, string(s.Schedule.Missed), s.Schedule.Input
+	} else {
+		v.Match = &Match{s.Event.Type, s.Event.Source, s.Event.Subject}
+	}
+	return v
+}
+
+// viewRun returns a run as clients see it.
+func viewRun(r *workflow.Run) *RunView {
+	v := &RunView{
+		ID: r.ID, WorkflowID: r.WorkflowID, Status: string(r.Status), CreatedBy: r.Owner.Subject, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt,
+		CompletedAt: r.FinishedAt, StatusMessage: r.Message, Trigger: Trigger{Kind: string(r.Trigger.Kind), Event: r.Trigger.Event},
+	}
+	if r.Trigger.Kind == workflow.BySchedule {
+		v.Trigger.ScheduleID, v.Trigger.ScheduledFor = r.Trigger.ID, r.Trigger.ScheduledFor
+	} else {
+		v.Trigger.TriggerID = r.Trigger.ID
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		one := StepView{
+			ID: s.ID, Status: string(s.Status), Attempt: s.Attempt, SessionID: s.SessionID, TurnID: s.TurnID, Input: s.Input, Output: s.Output,
+			Error: s.Error, Cost: s.Cost, StartedAt: s.StartedAt, FinishedAt: s.FinishedAt,
+		}
+		if s.Usage != (event.Usage{}) {
+			one.Usage = &s.Usage
+		}
+		if s.Status == workflow.StepSucceeded {
+			v.FinalStepID, v.FinalOutput = s.ID, s.Output
+		}
+		v.Steps = append(v.Steps, one)
+	}
+	return v
+}
