@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
@@ -42,9 +43,10 @@ type SurfaceSettings struct {
 	File    *config.File
 	Server  *server.Server
 	Service *service.Service
-	// Fleet keeps the revisions.
-	Fleet  *fleet.Fleet
-	Logger *zap.Logger
+	// Fleet keeps the revisions, and Workflows runs workflows.
+	Fleet     *fleet.Fleet
+	Workflows *workflow.Engine
+	Logger    *zap.Logger
 	// Accepted returns which credentials the server accepts now: a reload may change
 	// them.
 	Accepted func() AcceptedCredentials
@@ -126,7 +128,7 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range a.settings.Components.Surfaces {
-		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Logger: logger.Named(one.Name), Accepted: a.credentials.acceptedKinds})
+		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Workflows: a.workflows, Logger: logger.Named(one.Name), Accepted: a.credentials.acceptedKinds})
 		if err == nil && s != nil {
 			err = a.server.Mount(ctx, s)
 		}

@@ -193,6 +193,28 @@ var rows = map[string]row{
 	"POST /runtime/v1/revisions":                 changesConfig("POST /revisions\n" + `{"document":{"version":1}}`),
 	"POST /runtime/v1/revisions/{hash}/rollback": changesConfig("POST /revisions/none/rollback\n{}"),
 
+	"GET /workflow/schedules":                             workflowRoute("runs:read", "GET /workflow/schedules", 200),
+	"POST /workflow/schedules":                            workflowRoute("runs:write", "POST /workflow/schedules\n"+`{"cron":"@yearly","target":{"agent":{"agent":"{agent}","prompt":"x"}}}`, 201),
+	"GET /workflow/schedules/{id}":                        workflowRoute("runs:read", "GET /workflow/schedules/none", 404),
+	"PUT /workflow/schedules/{id}":                        workflowRoute("runs:write", "PUT /workflow/schedules/none\n"+`{"cron":"@yearly","target":{"agent":{"agent":"{agent}","prompt":"x"}}}`, 404),
+	"DELETE /workflow/schedules/{id}":                     workflowRoute("runs:write", "DELETE /workflow/schedules/none", 404),
+	"POST /workflow/schedules/{id}/pause":                 workflowRoute("runs:write", "POST /workflow/schedules/none/pause\n{}", 404),
+	"POST /workflow/schedules/{id}/resume":                workflowRoute("runs:write", "POST /workflow/schedules/none/resume\n{}", 404),
+	"GET /workflow/event-triggers":                        workflowRoute("runs:read", "GET /workflow/event-triggers", 200),
+	"POST /workflow/event-triggers":                       workflowRoute("runs:write", "POST /workflow/event-triggers\n"+`{"match":{"type":"t"},"target":{"agent":{"agent":"{agent}","prompt":"x"}}}`, 201),
+	"GET /workflow/event-triggers/{id}":                   workflowRoute("runs:read", "GET /workflow/event-triggers/none", 404),
+	"PUT /workflow/event-triggers/{id}":                   workflowRoute("runs:write", "PUT /workflow/event-triggers/none\n"+`{"match":{"type":"t"},"target":{"agent":{"agent":"{agent}","prompt":"x"}}}`, 404),
+	"DELETE /workflow/event-triggers/{id}":                workflowRoute("runs:write", "DELETE /workflow/event-triggers/none", 404),
+	"POST /workflow/event-triggers/{id}/pause":            workflowRoute("runs:write", "POST /workflow/event-triggers/none/pause\n{}", 404),
+	"POST /workflow/event-triggers/{id}/resume":           workflowRoute("runs:write", "POST /workflow/event-triggers/none/resume\n{}", 404),
+	"POST /workflow/events":                               workflowRoute("runs:write", "POST /workflow/events\n"+`{"type":"nothing.matches"}`, 202),
+	"POST /workflow/webhooks/{id}":                        {public: true, asks: []inquiry{{request: "POST /workflow/webhooks/none\n{}", owner: 404}}},
+	"GET /workflow/runs":                                  workflowRoute("runs:read", "GET /workflow/runs?limit=1", 200),
+	"GET /workflow/runs/{id}":                             workflowRoute("runs:read", "GET /workflow/runs/none", 404),
+	"POST /workflow/runs/{id}/cancel":                     workflowRoute("runs:write", "POST /workflow/runs/none/cancel\n{}", 404),
+	"GET /workflow/runs/{id}/interactions":                workflowRoute("runs:read", "GET /workflow/runs/none/interactions", 404),
+	"POST /workflow/runs/{id}/interactions/{interaction}": workflowRoute("runs:write", "POST /workflow/runs/none/interactions/none\n{}", 404),
+
 	"GET /api/v1/auth/info":                {public: true, asks: []inquiry{{request: "GET /api/v1/auth/info", owner: 200}}},
 	"GET /api/v1/agent/providers":          {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "GET " + sessionsAt + "/providers", owner: 200}}},
 	"POST /api/v1/agent/harnesses/resolve": {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "POST " + sessionsAt + "/harnesses/resolve\n{}", owner: 400}}},
@@ -396,3 +418,8 @@ var oldRPCQuestions = rpcs("/a2a/{agent}/v0.3", []inquiry{
 	{request: `tasks/pushNotificationConfig/delete {"id":"{task}","pushNotificationConfigId":"{hook}"}`, lost: noRPCTask},
 	{request: `agent/getAuthenticatedExtendedCard {}`},
 })
+
+// workflowRoute is a route of workflows, which names nothing that belongs to anybody.
+func workflowRoute(scope, request string, owner int) row {
+	return row{scope: scope, speaks: plainDialect, asks: []inquiry{{request: request, owner: owner}}}
+}

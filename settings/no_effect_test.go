@@ -70,6 +70,7 @@ var judged = map[string]map[string]settingCase{
 		"agents.enabled":           always,
 		"native.enabled":           always,
 		"admin.enabled":            always,
+		"workflows.enabled":        always,
 		"sessions.enabled":         always,
 		"sessions.default_tool_narrowing_threshold": {
 			noSessions + `"default_tool_narrowing_threshold":9}}`, `{"sessions":{"default_tool_narrowing_threshold":9}}`,

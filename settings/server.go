@@ -31,6 +31,7 @@ const (
 	SurfaceSessions  = "sessions"
 	SurfaceAgents    = "agents"
 	SurfaceAdmin     = "admin"
+	SurfaceWorkflows = "workflows"
 )
 
 // encryptionKeyBytes is the length of an encryption key.
@@ -56,6 +57,7 @@ type Server struct {
 	Agents               ServerAgents    `json:"agents,omitzero" doc:"Declared agents for clients of the agents API, such as genkit/beta/client."`
 	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
 	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials that name the scopes config:read and config:write."`
+	Workflows            ServerWorkflows `json:"workflows,omitzero" doc:"Schedules, events and runs of workflows."`
 }
 
 // ServerTLS is the certificate of a server.

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/surfaces/native"
 	"github.com/agentruntime/agentruntime/app/surfaces/provider"
 	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
+	"github.com/agentruntime/agentruntime/app/surfaces/workflows"
 	"github.com/agentruntime/agentruntime/app/turntools"
 	"github.com/agentruntime/agentruntime/backend"
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
@@ -57,7 +58,7 @@ func Components() app.Components {
 			},
 		},
 		Stores:      []app.StoreDriver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
-		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface()},
+		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface(), workflows.Surface()},
 		TokenPrefix: agentruns.TokenPrefix,
 		TurnTools:   turntools.New,
 		Provider:    provider.New,
