@@ -27,7 +27,11 @@ func Generate(title string, operations []Operation) []byte {
 		responses := object{"200": op.describeResponse()}
 		if op.In == nil && op.Out == nil && method != http.MethodGet { // it chooses how it is answered
 			for status, description := range done {
-				responses[status] = object{"description": description}
+				response := object{"description": description}
+				if status != "204" {
+					response["content"] = object{"application/json": object{"schema": object{}}}
+				}
+				responses[status] = response
 			}
 		}
 		for status, description := range failed {
