@@ -56,7 +56,7 @@ var siblings = map[string][]string{
 	"tools/mcp":                 {"tools/toolset"},
 	"app/shipped": {
 		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
-	"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/agents", "app/surfaces/native", "app/surfaces/provider", "app/surfaces/sessions", "app/surfaces/workflows", "app/turntools",
+		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/agents", "app/surfaces/native", "app/surfaces/provider", "app/surfaces/sessions", "app/surfaces/workflows", "app/turntools",
 	},
 	"server":            {"server/openapi"},
 	"server/admin":      {"server/native"},
