@@ -103,9 +103,3 @@ func (l *liveTurns) leave(turnID string, d *drive) {
 		delete(l.drive, turnID)
 	}
 }
-
-func (l *liveTurns) get(turnID string) *drive {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.drive[turnID]
-}

@@ -249,7 +249,7 @@ func answerFirst(t *testing.T, r *rig, turn *runtime.Turn, answer string) {
 }
 
 func TestEventsOfTheProviderAreShown(t *testing.T) {
-	r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {
 		turn.Emit("turn.started", nil, nil)
 		turn.Emit("shell.ran", map[string]any{"exit": 0}, &providerproto.AgentTurnDisplay{Kind: "tool", Phase: "completed", Label: "bash", Ref: "own"})
 		turn.Emit("secret.thing", map[string]any{"token": "s3cret"}, nil)

@@ -90,6 +90,6 @@ func displayOf(d *display.Display) *pb.AgentTurnDisplay {
 	}
 	return &pb.AgentTurnDisplay{
 		Kind: string(d.Kind), Phase: string(d.Phase), Text: d.Text, Label: d.Label, Ref: d.Ref, ParentRef: d.ParentRef,
-		Input: valueOf(d.Input), Output: valueOf(d.Output), Error: valueOf(d.Error), Action: string(d.Action), Format: d.Format, Language: d.Language,
+		Input: valueOf(d.Input), Output: valueOf(d.Output), Error: valueOf(d.Error), Action: d.Action, Format: d.Format, Language: d.Language,
 	}
 }

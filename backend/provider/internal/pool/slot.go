@@ -95,7 +95,7 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	if err != nil {
 		return fmt.Errorf("connect to the provider: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing is written any more
+	defer conn.Close() // nothing is written any more
 	can, err := p.settings.shakeHands(starting, conn)
 	if err != nil {
 		err = explainStart(starting, c, err)
