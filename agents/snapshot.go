@@ -27,7 +27,12 @@ func (a *stored) chooseTurn(ctx context.Context, request *wire.GetSnapshotReques
 	return turn, err
 }
 
-// latestTurn returns the newest turn of a session.
+// overlapping is how many turns of a session may be asked for at the same time without
+// latestTurn taking another one for the latest.
+const overlapping = 8
+
+// latestTurn returns the turn of a session that runs last. Turns that are asked for at the
+// same time run in another order than their ids have.
 func (a *stored) latestTurn(ctx context.Context, sessionID string) (*service.Turn, error) {
 	s, err := a.findSession(ctx, sessionID)
 	if err != nil {
@@ -36,14 +41,23 @@ func (a *stored) latestTurn(ctx context.Context, sessionID string) (*service.Tur
 	if s == nil {
 		return nil, notFound("session", sessionID)
 	}
-	list, err := a.service.ListTurns(ctx, a.caller, service.TurnQuery{SessionID: s.ID, Page: service.Page{Limit: 1}})
+	list, err := a.service.ListTurns(ctx, a.caller, service.TurnQuery{SessionID: s.ID, Page: service.Page{Limit: overlapping}})
 	if err != nil {
 		return nil, nameError(err, "session", sessionID)
 	}
 	if len(list.Turns) == 0 {
 		return nil, notFound("session", sessionID)
 	}
-	return list.Turns[0], nil
+	last := list.Turns[0]
+	for _, t := range list.Turns[1:] {
+		if last.Status.Live() {
+			break
+		}
+		if t.Status.Live() || t.FinishedAt.After(last.FinishedAt) {
+			last = t
+		}
+	}
+	return last, nil
 }
 
 // sessionIDOf returns the id of a turn's session as clients know it.
