@@ -18,15 +18,15 @@ import (
 )
 
 // opener opens a store and the queue of its turns.
-type opener func(t *testing.T) (store.Store, dispatch.Dispatcher)
+type opener func(t testing.TB) (store.Store, dispatch.Dispatcher)
 
 func queue() dispatch.Dispatcher { return local.New(local.Settings{Concurrency: 8}) }
 
-func onMemory(*testing.T) (store.Store, dispatch.Dispatcher) {
+func onMemory(testing.TB) (store.Store, dispatch.Dispatcher) {
 	return memory.New(store.Settings{}), queue()
 }
 
-func onSQLite(t *testing.T) (store.Store, dispatch.Dispatcher) {
+func onSQLite(t testing.TB) (store.Store, dispatch.Dispatcher) {
 	settings := store.Settings{DSN: filepath.Join(t.TempDir(), "turns.db")}
 	if _, err := sqlite.Migrate(t.Context(), settings); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func onPostgres(t *testing.T) opener {
 		t.Fatal(err)
 	}
 	migrated := false
-	return func(t *testing.T) (store.Store, dispatch.Dispatcher) {
+	return func(t testing.TB) (store.Store, dispatch.Dispatcher) {
 		kept, err := postgres.Open(t.Context(), settings)
 		if err != nil {
 			t.Fatal(err)

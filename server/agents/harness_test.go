@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins/permission"
@@ -22,7 +22,6 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/memory"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -102,6 +101,8 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 	p := &server.Principal{Caller: service.Caller{Tenant: "acme", Subject: name}, KeyID: name}
 	switch name {
 	case "alice", "bob":
+	case "reads", "writes":
+		p.Caller.Subject, p.Caller.Scopes = "alice", scopesOf[name]
 	case "ann":
 		p.Caller.Subject, p.Caller.Agents = "alice", service.NewAgentSet([]string{"boss"})
 	case "eve":
@@ -116,12 +117,23 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 type world struct {
 	t        testing.TB
 	service  *service.Service
+	drain    func() error
 	url      string
 	describe func() ([]byte, error)
 }
 
+// maxBody is how many bytes the body of a request may have.
+const maxBody = 4 << 20
+
 // serving returns a world that lives as long as the test.
 func serving(t testing.TB) *world {
+	t.Helper()
+	kept, work := onMemory(t)
+	return servingOn(t, kept, work)
+}
+
+// servingOn returns a world on a store, which it closes.
+func servingOn(t testing.TB, kept store.Store, work dispatch.Dispatcher) *world {
 	t.Helper()
 	ask := json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"pay","behavior":"ask"}]}`)
 	rt, err := builder.New().WithProvider("main", mouth{}).
@@ -137,14 +149,13 @@ func serving(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := memory.New(store.Settings{})
-	w := &world{t: t, service: service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})})}
+	w := &world{t: t, service: service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: work})}
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	drain := w.listen(Settings{Service: w.service})
+	w.drain = w.listen(Settings{Service: w.service})
 	t.Cleanup(func() {
-		if err := drain(); err != nil {
+		if err := w.drain(); err != nil {
 			t.Errorf("the server does not end: %v", err)
 		}
 		w.service.Close()
@@ -163,7 +174,7 @@ func (w *world) listen(s Settings) (drain func() error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Settings{Authenticator: who{}, Address: "127.0.0.1:0", Limits: server.Limits{MaxBodyBytes: 4 << 20}})
+	srv, err := server.New(server.Settings{Authenticator: who{}, Address: "127.0.0.1:0", Limits: server.Limits{MaxBodyBytes: maxBody}})
 	if err == nil {
 		err = srv.Mount(ctx, surface)
 	}

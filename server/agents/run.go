@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -49,8 +51,12 @@ func wantsStream(r *http.Request) (bool, error) {
 	return false, nil
 }
 
+// isDraining reports whether a request ends because the server shuts down.
+func isDraining(ctx context.Context) bool { return errors.Is(context.Cause(ctx), server.ErrDraining) }
+
 // runTurn runs one turn of a conversation. Errors of the request and of its init have
-// an HTTP status; errors of the turn are part of its output.
+// an HTTP status; errors of the turn are part of its output. A turn that outlasts the
+// server is answered as if it had been detached.
 func (c *call) runTurn() error {
 	stream, err := wantsStream(c.r)
 	if err != nil {
@@ -72,6 +78,9 @@ func (c *call) runTurn() error {
 		return nil
 	}
 	output, err := run.Output(c.r.Context())
+	if err != nil && isDraining(c.r.Context()) && run.SnapshotID() != "" { // the turn goes on by itself
+		output, err = &wire.Output{SnapshotID: run.SnapshotID(), FinishReason: wire.FinishDetached}, nil
+	}
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,17 @@ func (c *call) readCompanion() ([]byte, error) {
 // getSnapshot answers with a snapshot.
 func (c *call) getSnapshot() error { return c.answerSnapshot(c.agent.GetSnapshot) }
 
-// waitForSnapshot answers with a snapshot once it is not pending any more.
-func (c *call) waitForSnapshot() error { return c.answerSnapshot(c.agent.WaitForSnapshot) }
+// waitForSnapshot answers with a snapshot once it is not pending any more, or as it is when
+// the server shuts down.
+func (c *call) waitForSnapshot() error {
+	return c.answerSnapshot(func(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
+		snapshot, err := c.agent.WaitForSnapshot(ctx, request)
+		if err != nil && isDraining(ctx) {
+			return c.agent.GetSnapshot(context.WithoutCancel(ctx), request)
+		}
+		return snapshot, err
+	})
+}
 
 // answerSnapshot answers with the snapshot that read returns.
 func (c *call) answerSnapshot(read func(context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error)) error {

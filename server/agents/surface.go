@@ -61,13 +61,15 @@ func (*Surface) OpenAPI() []byte { return description }
 func (s *Surface) Routes() []server.Route {
 	const path = "POST /agents/{name}"
 	run := s.newRoute(path, settings.ScopeRunsWrite, (*call).runTurn)
-	run.Begins, run.Audit = true, server.AuditCreateTurn
+	run.Begins, run.Stream, run.Audit = true, true, server.AuditCreateTurn
+	wait := s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot)
+	wait.Stream = true
 	abort := s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn)
 	abort.Audit = server.AuditCancelTurn
 	return []server.Route{
 		run,
 		s.newRoute(path+"/getSnapshot", settings.ScopeSessionsRead, (*call).getSnapshot),
-		s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot),
+		wait,
 		abort,
 	}
 }
