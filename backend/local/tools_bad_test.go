@@ -55,8 +55,18 @@ func TestAFloodOfTextTakesNoMoreThanItsArtifact(t *testing.T) {
 			if result := got.results()[0]; len(result) > tools.MaxOutput+200 {
 				t.Errorf("the model reads %d bytes", len(result))
 			}
-			if kept := heapAfter(before); kept > size+size/4 || most > 3*size+size/4 {
-				t.Errorf("%d MiB are kept, at most %d were used", kept>>20, most>>20)
+			if most > 3*size+size/4 {
+				t.Errorf("at most %d MiB were used", most>>20)
+			}
+			// The goroutine of the call, which is kept for the next one, may still refer to
+			// the result.
+			again, deadline := time.NewTicker(10*time.Millisecond), time.Now().Add(5*time.Second)
+			defer again.Stop()
+			for kept := heapAfter(before); kept > size+size/4; kept = heapAfter(before) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%d MiB are kept", kept>>20)
+				}
+				<-again.C
 			}
 			stdruntime.KeepAlive(got)
 		})
