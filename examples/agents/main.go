@@ -1,14 +1,18 @@
 // Command agents shows agents with Go code: a desk with typed state that asks a person
 // before it pays, and a report that is written in the background and shows its progress
-// as artifacts. It needs no key: the model is scripted.
+// as artifacts. With -serve it answers clients of the agents API, such as
+// genkit/beta/client. It needs no key: the model is scripted.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"time"
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/agents/wire"
@@ -17,6 +21,8 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/server"
+	serveragents "github.com/agentruntime/agentruntime/server/agents"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -25,7 +31,18 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	address := flag.String("serve", "", "answer clients of the agents API on an address, such as 127.0.0.1:8080")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	start := func() error { return run(ctx, os.Stdout) }
+	if *address != "" {
+		start = func() error {
+			return serve(ctx, *address, func(url string) { fmt.Println("listening on " + url) })
+		}
+	}
+	err := start()
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -94,39 +111,85 @@ func report(_ context.Context, t *agents.Turn[struct{}]) (*agents.Result, error)
 
 //docs:end
 
-// run starts everything, and talks to both agents.
-func run(ctx context.Context, out io.Writer) (err error) {
+// program is the agents, and what they run on.
+type program struct {
+	desk     *agents.Agent[Desk]
+	reporter *agents.Agent[struct{}]
+	set      *agents.Set
+	close    func() error
+}
+
+// open starts everything.
+func open(ctx context.Context) (_ *program, err error) {
 	desk, err := agents.Coded("desk", reply, agents.Options[Desk]{})
 	reporter, err2 := agents.Custom("report", report, agents.Options[struct{}]{})
 	if err := errors.Join(err, err2); err != nil {
-		return err
+		return nil, err
 	}
 	provider, err := scripted.New(script)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b := builder.New().WithProvider("demo", provider).WithModel(spec.Model{ID: "small", ProviderID: "demo", UpstreamModel: "demo"}).
 		WithTool("refund", refund{}).WithAgentSpec(spec.Agent{ID: "desk", ModelID: "small"})
 	if err := agents.Install(b, desk, reporter); err != nil {
-		return err
+		return nil, err
 	}
 	rt, err := b.Build()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, rt.Close()) }()
 	kept := memory.New(store.Settings{}) // or store/sqlite, store/postgres
-	defer func() { err = errors.Join(err, kept.Close()) }()
 	s := service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{})})
-	if err := s.Start(ctx); err != nil {
-		return err
+	p := &program{desk: desk, reporter: reporter, close: func() error { s.Close(); return errors.Join(kept.Close(), rt.Close()) }}
+	if err = s.Start(ctx); err == nil {
+		p.set, err = agents.NewSet(agents.Settings{Service: s, Agents: []agents.Definition{desk, reporter}})
 	}
-	defer s.Close()
-	if _, err := agents.NewSet(agents.Settings{Service: s, Agents: []agents.Definition{desk, reporter}}); err != nil {
-		return err
+	if err != nil {
+		return nil, errors.Join(err, p.close())
 	}
-	return errors.Join(askDesk(ctx, out, desk), followReport(ctx, out, reporter))
+	return p, nil
 }
+
+// run talks to both agents.
+func run(ctx context.Context, out io.Writer) (err error) {
+	p, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	return errors.Join(askDesk(ctx, out, p.desk), followReport(ctx, out, p.reporter))
+}
+
+//docs:region serve
+
+// serve answers clients of the agents API on an address until ctx ends, and calls ready
+// with its URL.
+func serve(ctx context.Context, address string, ready func(url string)) (err error) {
+	p, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	surface, err := serveragents.New(serveragents.Settings{Agents: p.set})
+	if err != nil {
+		return err
+	}
+	s, err := server.New(server.Settings{Address: address})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.Mount(ctx, surface), s.Listen(ctx)); err != nil {
+		return err
+	}
+	ready(s.LocalURL())
+	ended := s.Serve(ctx)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(ended, s.Shutdown(bounded))
+}
+
+//docs:end
 
 //docs:region talk
 
