@@ -58,7 +58,7 @@ unit: ## the tests, without the race detector
 # its accesses all the same makes the tests of stores twice as slow. Nobody debugs the
 # binaries of tests, which go test strips of symbols anyway.
 race: ## the tests, with the commands in docs/ and the rules of layering
-	go test -race -gcflags=all=-dwarf=false '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
+	go test -race -timeout 20m -gcflags=all=-dwarf=false '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
 
 # What "race" leaves out: requests to models, read with the SDKs of the vendors,
 # streams that are cut at every byte, and bounds of time and memory.
