@@ -12,7 +12,7 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
-	{"work", "Run and serve agents:", []string{"run", "chat", "serve"}},
+	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "provider"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "revisions", "apply", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
@@ -60,6 +60,8 @@ runtime turns config.yaml --session my-session --format json`,
 	"turns cancel":     `runtime turns cancel config.yaml 0199c3f2-7e57-7000-8000-000000000001 --reason "No longer needed"`,
 	"turns resolve":    `runtime turns resolve config.yaml 0199c3f2-7e57-7000-8000-000000000001 call_1 --approve`,
 	"turns transcript": `runtime turns transcript config.yaml 0199c3f2-7e57-7000-8000-000000000001`,
+	"provider":         `runtime provider serve config.yaml`,
+	"provider serve":   `runtime provider serve config.yaml --agent clerk`,
 	"events": `runtime events config.yaml 0199c3f2-7e57-7000-8000-000000000001 --follow
 runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-000000000001 --format json`,
 	"migrate": `runtime migrate config.yaml`,

@@ -250,7 +250,7 @@ func (v *victim) ask(t *testing.T, method, path, body string) (int, http.Header,
 // clients and methods that are refused for another reason.
 var reads = regexp.MustCompile(`"(GetTask|ListTasks|SubscribeToTask|tasks/get|tasks/resubscribe|Nothing|` +
 	`GetTaskPushNotificationConfig|ListTaskPushNotificationConfigs|tasks/pushNotificationConfig/(get|list)|GetExtendedAgentCard|agent/getAuthenticatedExtendedCard)"|` +
-	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/validate|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^GET `)
+	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/validate|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^POST /workflow/events|^GET `)
 
 // TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites puts each request
 // that there is to a server whose database is read-only, and again where it is not.
@@ -300,7 +300,7 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 		got := put(q)
 		refused := strings.Contains(got.body, "takes no writes")
 		// A request that is wrong in itself is refused as ever.
-		switch reading := reads.MatchString(q.asked.request) || q.asked.owner == http.StatusBadRequest; {
+		switch reading := reads.MatchString(q.asked.request) || q.asked.owner == http.StatusBadRequest || q.asked.owner == http.StatusNotFound; {
 		case reading && (refused || got.status != q.asked.owner):
 			t.Errorf("%s, which writes nothing, is told %d: %s", q.asked.request, got.status, got.body)
 		case !reading && (!refused || got.header.Get("Retry-After") == ""):
