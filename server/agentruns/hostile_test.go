@@ -312,7 +312,7 @@ func TestALineOfTheLogIsALine(t *testing.T) {
 	core := zapcore.NewCore(zapcore.NewConsoleEncoder(zapcore.EncoderConfig{MessageKey: "message", LineEnding: "\n"}), zapcore.Lock(&out), zap.DebugLevel)
 	w := serving(t, func(s *setup) { s.server.Logger, s.settings.Logger = zap.New(core), zap.New(core) })
 	const forged = "x%0D%0Arequest%09{%22status%22:200}%0A%1B%5B2J"
-	requests := 0
+	requests, audits := 0, 0
 	for _, path := range []string{"/agent-runs/" + forged, "/agent-runs/" + forged + "/stream", "/agent-sessions/" + forged, "/" + forged} {
 		resp := w.request(http.MethodGet, path, "", "X-Request-Id", "a b", "User-Agent", "x\tforged")
 		_ = resp.Body.Close()
@@ -332,10 +332,10 @@ func TestALineOfTheLogIsALine(t *testing.T) {
 		if got := w.refusal(http.MethodPost, "/agent-runs", body); got != "400 invalid_request" && got != "400 invalid_model" {
 			t.Errorf("%s: %s", body, got)
 		}
-		requests++
+		requests, audits = requests+1, audits+1
 	}
 	id := w.begin("say hello", `,"metadata":{"a":"b\r\nSet-Cookie: c=d"}`)
-	requests++
+	requests, audits = requests+1, audits+1
 	resp := w.request(http.MethodGet, "/agent-runs/"+id, "")
 	_ = resp.Body.Close()
 	requests++
@@ -344,7 +344,8 @@ func TestALineOfTheLogIsALine(t *testing.T) {
 	}
 	w.stop()
 	text := out.String()
-	if n := strings.Count(text, "\n"); n != requests || strings.Count(text, "\nrequest")+1 != n || strings.ContainsAny(text, "\r\x1b") {
-		t.Errorf("%d requests are in %d lines:\n%q", requests, n, text)
+	begin := func(word string) int { return strings.Count("\n"+text, "\n"+word+"\t") }
+	if n := strings.Count(text, "\n"); n != requests+audits || begin("request") != requests || begin("audit") != audits || strings.ContainsAny(text, "\r\x1b") {
+		t.Errorf("%d requests, %d of them audited, are in %d lines:\n%q", requests, audits, n, text)
 	}
 }
