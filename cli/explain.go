@@ -129,18 +129,7 @@ func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent, for
 			return err
 		}
 		x := &explanation{Summary: summary, redact: redact}
-		switch format {
-		case "json":
-			err = x.json(p.out)
-		case "mermaid":
-			err = x.mermaid(p.out)
-		default:
-			err = x.text(p.out)
-		}
-		if err == nil && !x.Resolves {
-			err = exit{exitFailed}
-		}
-		return err
+		return x.writeAs(p.out, format)
 	})
 }
 
@@ -238,4 +227,20 @@ func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppr
 		}
 	}
 	return own
+}
+
+// writeAs writes the explanation in a format. The command fails for an agent that does not
+// resolve.
+func (x *explanation) writeAs(w io.Writer, format string) error {
+	write := x.text
+	switch format {
+	case "json":
+		write = x.json
+	case "mermaid":
+		write = x.mermaid
+	}
+	if err := write(w); err != nil || x.Resolves {
+		return err
+	}
+	return exit{exitFailed}
 }

@@ -97,18 +97,7 @@ func explainRequest(ctx context.Context, p *program, l *loaded, agent, format st
 	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
 	x := newExplanation(l, agent, e, found)
 	x.Request = &requestGrant{grant, r.ToolSource}
-	switch format {
-	case "json":
-		err = x.json(p.out)
-	case "mermaid":
-		err = x.mermaid(p.out)
-	default:
-		err = x.text(p.out)
-	}
-	if err == nil && !x.Resolves {
-		err = exit{exitFailed}
-	}
-	return err
+	return x.writeAs(p.out, format)
 }
 
 // grantTools returns an agent with the model and the tools of a turn.
