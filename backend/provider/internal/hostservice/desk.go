@@ -45,7 +45,7 @@ type Turn struct {
 	Until time.Time
 }
 
-// Desk takes the calls of one turn, and hands them to whoever works on the turn.
+// Desk takes the calls of one turn, and hands them to the worker of the turn.
 type Desk struct {
 	Turn
 	// Grant proves that a call belongs to the turn.

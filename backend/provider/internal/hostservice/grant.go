@@ -24,7 +24,7 @@ type grantClaims struct {
 	Turn     string `json:"turn"`
 }
 
-// errGrant reports a grant that is not valid. It does not say why: whoever forges one
+// errGrant reports a grant that is not valid. It does not say why: a forger
 // learns nothing.
 var errGrant = errors.New("the run grant is not valid")
 
