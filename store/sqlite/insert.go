@@ -2,33 +2,62 @@ package sqlite
 
 import (
 	"context"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
-func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Record) error {
-	for i := range events {
-		if err := insertEvent(ctx, tx, turnID, &events[i]); err != nil {
+// maxRows is how many rows a statement inserts at most. The driver's cost of binding
+// grows with the square of the parameters.
+const maxRows = 8
+
+// rowInserts are statements that insert rows; that at n inserts n+1 of them.
+type rowInserts [maxRows]string
+
+// Rows of events and messages come several at a time, and a statement costs more than a
+// row. sqlc cannot generate statements for any number of rows.
+var (
+	eventInserts   = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data) VALUES ", "(?, ?, ?, ?, ?)")
+	messageInserts = makeRowInserts("INSERT INTO messages (owner_id, n, body) VALUES ", "(?, ?, ?)")
+)
+
+func makeRowInserts(into, row string) (texts rowInserts) {
+	for n := range texts {
+		texts[n] = into + strings.Repeat(row+", ", n) + row
+	}
+	return texts
+}
+
+// insertRows inserts n rows. add appends the values of a row to the arguments.
+func (r *rowInserts) insertRows(ctx context.Context, tx *tx, n int, add func(args []any, i int) []any) error {
+	var args []any
+	for begin := 0; begin < n; begin += maxRows {
+		end := min(n, begin+maxRows)
+		args = args[:0]
+		for i := begin; i < end; i++ {
+			args = add(args, i)
+		}
+		if _, err := tx.on.ExecContext(ctx, r[end-begin-1], args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func insertEvent(ctx context.Context, tx *tx, turnID string, r *event.Record) error {
-	return tx.InsertEvent(ctx, db.InsertEventParams{TurnID: turnID, Seq: int64(r.Seq), At: toMicros(r.Time), Type: string(r.Type), Data: r.Data})
+func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Record) error {
+	return eventInserts.insertRows(ctx, tx, len(events), func(args []any, i int) []any {
+		r := &events[i]
+		return append(args, turnID, int64(r.Seq), toMicros(r.Time), string(r.Type), r.Data)
+	})
 }
 
 // insertMessages numbers the messages of an owner from n on.
 func insertMessages(ctx context.Context, tx *tx, ownerID string, n int64, bodies [][]byte) error {
-	for i, body := range bodies {
-		if err := tx.InsertMessage(ctx, db.InsertMessageParams{OwnerID: ownerID, N: n + int64(i), Body: body}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return messageInserts.insertRows(ctx, tx, len(bodies), func(args []any, i int) []any {
+		return append(args, ownerID, n+int64(i), bodies[i])
+	})
 }
 
 func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, turnID string, owner store.Owner) error {

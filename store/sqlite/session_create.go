@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -39,52 +40,55 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 			return made, err
 		}
 	}
-	_, err = tx.GetSession(ctx, n.Session.ID)
-	if err == nil {
-		return nil, &store.ExistsError{Kind: "session", ID: n.Session.ID}
+	taken, err := tx.SessionExists(ctx, n.Session.ID)
+	if err == nil && taken {
+		err = &store.ExistsError{Kind: "session", ID: n.Session.ID}
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
+	if err != nil {
 		return nil, err
 	}
-	if err := insertSession(ctx, tx, n); err != nil {
+	row, err := insertSession(ctx, tx, n)
+	if err != nil {
 		return nil, err
 	}
 	if err := rememberKey(ctx, tx, place, n.Key, n.Session.ID, n.Session.ID, n.Session.CreatedAt); err != nil {
 		return nil, err
 	}
-	return getSession(ctx, tx.Queries, store.Everything, n.Session.ID)
+	row.Metadata = bytes.Clone(row.Metadata) // the caller keeps its own
+	return sessionOf(row)
 }
 
-func insertSession(ctx context.Context, tx *tx, n *store.NewSession) error {
+// insertSession stores a session, and returns the row.
+func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Session, error) {
 	s := n.Session
 	labels, err := sqlquery.EncodeLabels(s.Labels)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(n.Base) > 0 {
 		s.Tip = n.Base[len(n.Base)-1].Snapshot.ID
 	}
-	err = tx.InsertSession(ctx, db.InsertSessionParams{
+	row := db.Session{
 		ID: s.ID, Tenant: s.Owner.Tenant, Subject: s.Owner.Subject, AgentID: s.AgentID, State: string(s.State),
 		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
 		CreatedAt: toMicros(s.CreatedAt), UpdatedAt: toMicros(s.UpdatedAt), ActiveAt: toMicros(s.ActiveAt), LastTurnAt: toMicros(s.LastTurnAt),
-	})
-	if err != nil {
-		return err
+	}
+	if err := tx.InsertSession(ctx, db.InsertSessionParams(row)); err != nil {
+		return nil, err
 	}
 	if err := putLabels(ctx, tx, &s); err != nil {
-		return err
+		return nil, err
 	}
 	for i := range n.Base {
 		b := &n.Base[i]
 		if err := insertSnapshot(ctx, tx, &b.Snapshot, s.ID, "", s.Owner); err != nil {
-			return err
+			return nil, err
 		}
 		if err := insertMessages(ctx, tx, b.Snapshot.ID, 0, b.Messages); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return insertArtifacts(ctx, tx, n.Artifacts, s.ID, "", s.Owner)
+	return &row, insertArtifacts(ctx, tx, n.Artifacts, s.ID, "", s.Owner)
 }
 
 // keysOf returns the place in which the keys of an owner are unique.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
@@ -27,7 +28,7 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 		ended.Fence++
 		last := e.Event
 		last.Seq = ended.Seq
-		if err := insertEvent(ctx, tx, ended.ID, &last); err != nil {
+		if err := insertEvents(ctx, tx, ended.ID, []event.Record{last}); err != nil {
 			return err
 		}
 		return s.endTurn(ctx, tx, row.Made, row.Messages, ended, e.Status, e.Result, e.Now)

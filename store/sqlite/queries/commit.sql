@@ -16,17 +16,11 @@ UPDATE turns SET status = @status, admitted = @admitted, seq = @seq, steps = @st
     worker = '', lease_until = 0, updated_at = @at, changed_at = @at
 WHERE made = @made;
 
--- name: InsertEvent :exec
-INSERT INTO events (turn_id, seq, at, type, data) VALUES (?, ?, ?, ?, ?);
-
 -- name: WriteState :exec
 INSERT INTO turn_states (turn_id, body) VALUES (?, ?) ON CONFLICT (turn_id) DO UPDATE SET body = excluded.body;
 
 -- name: DeleteState :exec
 DELETE FROM turn_states WHERE turn_id = ?;
-
--- name: InsertMessage :exec
-INSERT INTO messages (owner_id, n, body) VALUES (?, ?, ?);
 
 -- name: WriteJournal :exec
 INSERT INTO journal (turn_id, key, entry, result) VALUES (?, ?, ?, ?)

@@ -15,6 +15,9 @@ SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.va
 -- name: GetSession :one
 SELECT * FROM sessions WHERE id = ?;
 
+-- name: SessionExists :one
+SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?);
+
 -- name: UpdateSession :exec
 UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ? WHERE id = ?;
 

@@ -122,29 +122,6 @@ func (q *Queries) InsertArtifact(ctx context.Context, arg InsertArtifactParams) 
 	return err
 }
 
-const insertEvent = `-- name: InsertEvent :exec
-INSERT INTO events (turn_id, seq, at, type, data) VALUES (?, ?, ?, ?, ?)
-`
-
-type InsertEventParams struct {
-	TurnID string
-	Seq    int64
-	At     int64
-	Type   string
-	Data   []byte
-}
-
-func (q *Queries) InsertEvent(ctx context.Context, arg InsertEventParams) error {
-	_, err := q.db.ExecContext(ctx, insertEvent,
-		arg.TurnID,
-		arg.Seq,
-		arg.At,
-		arg.Type,
-		arg.Data,
-	)
-	return err
-}
-
 const insertInteraction = `-- name: InsertInteraction :exec
 INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)
 VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)
@@ -175,21 +152,6 @@ func (q *Queries) InsertInteraction(ctx context.Context, arg InsertInteractionPa
 		arg.CreatedAt,
 		arg.ExpiresAt,
 	)
-	return err
-}
-
-const insertMessage = `-- name: InsertMessage :exec
-INSERT INTO messages (owner_id, n, body) VALUES (?, ?, ?)
-`
-
-type InsertMessageParams struct {
-	OwnerID string
-	N       int64
-	Body    []byte
-}
-
-func (q *Queries) InsertMessage(ctx context.Context, arg InsertMessageParams) error {
-	_, err := q.db.ExecContext(ctx, insertMessage, arg.OwnerID, arg.N, arg.Body)
 	return err
 }
 

@@ -206,3 +206,48 @@ type Webhook struct {
 	UpdatedAt    int64
 	Data         []byte
 }
+
+type WorkflowCursor struct {
+	Tenant string
+	ID     string
+	LastAt int64
+}
+
+type WorkflowRun struct {
+	N            int64
+	ID           string
+	WorkflowID   string
+	Tenant       string
+	Subject      string
+	Shared       int64
+	Status       string
+	Revision     string
+	Message      string
+	TurnID       string
+	DueAt        int64
+	RunLimit     int64
+	CancelReason string
+	Version      int64
+	LeaseUntil   int64
+	CreatedAt    int64
+	UpdatedAt    int64
+	StartedAt    int64
+	FinishedAt   int64
+	TriggerData  []byte
+	Input        []byte
+	Definition   []byte
+	State        []byte
+}
+
+type WorkflowTrigger struct {
+	N          int64
+	Tenant     string
+	Kind       string
+	ID         string
+	Subject    string
+	Declared   int64
+	Paused     int64
+	CreatedAt  int64
+	UpdatedAt  int64
+	Definition []byte
+}

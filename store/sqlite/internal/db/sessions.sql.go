@@ -190,6 +190,17 @@ func (q *Queries) RestSession(ctx context.Context, arg RestSessionParams) error 
 	return err
 }
 
+const sessionExists = `-- name: SessionExists :one
+SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?)
+`
+
+func (q *Queries) SessionExists(ctx context.Context, id string) (bool, error) {
+	row := q.db.QueryRowContext(ctx, sessionExists, id)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const touchSession = `-- name: TouchSession :exec
 UPDATE sessions SET active_at = max(active_at, CAST(?1 AS INTEGER)), last_turn_at = max(last_turn_at, CAST(?1 AS INTEGER)) WHERE id = ?2
 `
