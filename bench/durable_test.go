@@ -87,8 +87,9 @@ func BenchmarkDurableTurn(b *testing.B) {
 	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := startService(b, settings, newRuntime(b, script(b, 1), size{tools: 10}))
 		b.ReportAllocs()
-		used := cpu(b)
 		b.SetParallelism(32)
+		b.ResetTimer()
+		used := cpu(b)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				session, err := s.CreateSession(b.Context(), caller, service.CreateSession{AgentID: "assistant"})
