@@ -97,7 +97,7 @@ func (b *batch) runCalls(ctx context.Context) error {
 	for i := range may {
 		b.startCall(ctx, i)
 	}
-	b.awaitCalls()
+	b.awaitCalls(ctx)
 	return err
 }
 
@@ -126,8 +126,8 @@ func (b *batch) startCall(ctx context.Context, i int) {
 	}
 }
 
-// awaitCalls receives notes from the calls until each has a result.
-func (b *batch) awaitCalls() {
+// awaitCalls receives notes from the calls until each has a result, or was cut short.
+func (b *batch) awaitCalls(ctx context.Context) {
 	defer b.close()
 	for b.running > 0 {
 		n := b.nextNote()
@@ -144,6 +144,8 @@ func (b *batch) awaitCalls() {
 		case c.phase != callRunning: // sent after the call was abandoned or suspended
 		case n.data != nil:
 			b.host.Emit(n.data)
+		case backend.Released(ctx) && (n.ended != nil || n.result.IsError):
+			b.cutCallShort(c)
 		case n.ended != nil:
 			b.finishCall(c, tools.ErrorResult(c.entry.EndedText(n.ended)), n.ended)
 		default:
@@ -168,6 +170,14 @@ func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	outcome := c.outcomeSoFar()
 	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Failure: failureOf(ended), Result: c.result.Content})
 	b.recordOutcome(c, outcome)
+}
+
+// cutCallShort ends a call that failed, or did not return, after the worker had let go
+// of the turn. The end of its context may be why, so that the error is not its result:
+// the next worker finds the call as it would if this one had died.
+func (b *batch) cutCallShort(c *call) {
+	b.running--
+	c.span.End(telemetry.ToolOutcome{Outcome: event.CallIndeterminate, Failure: string(model.Canceled)})
 }
 
 // failureOf is the failure of an abandoned call, for telemetry.
