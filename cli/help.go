@@ -13,7 +13,7 @@ var helpGroups = []struct {
 }{
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "provider"}},
-	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "revisions", "apply", "migrate"}},
+	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
 
@@ -69,10 +69,35 @@ runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-0000000000
 runtime apply config.yaml --server https://agents.example --note "greet customers by name"`,
 	"revisions": `runtime revisions list --server https://agents.example
 runtime revisions rollback 7 --server https://agents.example`,
-	"revisions list":     `runtime revisions list --server https://agents.example --limit 5`,
-	"revisions show":     `runtime revisions show 4a6c60e8 --server https://agents.example`,
-	"revisions diff":     `runtime revisions diff 7 8 --server https://agents.example`,
-	"revisions rollback": `runtime revisions rollback 7 --server https://agents.example --dry-run`,
+	"workflows": `runtime workflows runs list --server https://agents.example --status failed
+runtime workflows publish --server https://agents.example --type item.updated --data id=item-1`,
+	"workflows schedules": `runtime workflows schedules list --server https://agents.example`,
+	"workflows schedules create": `runtime workflows schedules create --server https://agents.example --cron "0 9 * * 1-5" --timezone Europe/Berlin --agent clerk --prompt "Plan the day."
+runtime workflows schedules create --server https://agents.example --cron @daily --target-file target.json`,
+	"workflows schedules update": `runtime workflows schedules update morning --server https://agents.example --cron "0 8 * * 1-5"`,
+	"workflows schedules pause":  `runtime workflows schedules pause morning --server https://agents.example`,
+	"workflows triggers":         `runtime workflows triggers list --server https://agents.example`,
+	"workflows triggers create":  `runtime workflows triggers create --server https://agents.example --type item.updated --tool notify --param 'text=${{ input.id }} has changed'`,
+	"workflows runs":             `runtime workflows runs list --server https://agents.example --workflow nightly`,
+	"workflows runs show":        `runtime workflows runs show schedule:nightly:2026-01-31T01:00:00Z --server https://agents.example`,
+	"workflows runs cancel":      `runtime workflows runs cancel schedule:nightly:2026-01-31T01:00:00Z --server https://agents.example --reason "no longer needed"`,
+	"workflows runs answer":      `runtime workflows runs answer schedule:nightly:2026-01-31T01:00:00Z approve_call --server https://agents.example --approve`,
+	"workflows schedules list":   `runtime workflows schedules list --server https://agents.example`,
+	"workflows schedules show":   `runtime workflows schedules show morning --server https://agents.example`,
+	"workflows schedules delete": `runtime workflows schedules delete morning --server https://agents.example`,
+	"workflows schedules resume": `runtime workflows schedules resume morning --server https://agents.example`,
+	"workflows triggers list":    `runtime workflows triggers list --server https://agents.example`,
+	"workflows triggers show":    `runtime workflows triggers show updated --server https://agents.example`,
+	"workflows triggers update":  `runtime workflows triggers update updated --server https://agents.example --source shop`,
+	"workflows triggers delete":  `runtime workflows triggers delete updated --server https://agents.example`,
+	"workflows triggers pause":   `runtime workflows triggers pause updated --server https://agents.example`,
+	"workflows triggers resume":  `runtime workflows triggers resume updated --server https://agents.example`,
+	"workflows runs list":        `runtime workflows runs list --server https://agents.example --workflow nightly`,
+	"workflows publish":          `runtime workflows publish --server https://agents.example --type item.updated --source shop --data id=item-1`,
+	"revisions list":             `runtime revisions list --server https://agents.example --limit 5`,
+	"revisions show":             `runtime revisions show 4a6c60e8 --server https://agents.example`,
+	"revisions diff":             `runtime revisions diff 7 8 --server https://agents.example`,
+	"revisions rollback":         `runtime revisions rollback 7 --server https://agents.example --dry-run`,
 
 	"keys":         `runtime keys new --id ci`,
 	"keys new":     `runtime keys new --id ci`,

@@ -122,7 +122,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	one := &daemon{cmd: exec.Command("runtime", append([]string{"serve"}, args[1:]...)...), ended: make(chan struct{})}
 	one.cmd.Dir = ts.MkAbs(".")
-	one.cmd.Env = append(d.env.Vars, "DATABASE_URL="+ts.Getenv("DATABASE_URL"), "SERVER_KEY="+ts.Getenv("SERVER_KEY"))
+	one.cmd.Env = append(slices.Clip(d.env.Vars), "DATABASE_URL="+ts.Getenv("DATABASE_URL"), "SERVER_KEY="+ts.Getenv("SERVER_KEY"))
 	said, err := one.cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(one.cmd.Start())
@@ -232,12 +232,19 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// keep puts what the last command wrote into a variable: "keep NAME".
+// keep puts what the last command wrote into a variable, or of it what matches a pattern:
+// "keep NAME [PATTERN]".
 func keep(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: keep NAME")
+	if neg || len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: keep NAME [PATTERN]")
 	}
-	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+	text := strings.TrimSpace(ts.ReadFile("stdout"))
+	if len(args) == 2 {
+		if text = regexp.MustCompile(args[1]).FindString(text); text == "" {
+			ts.Fatalf("nothing matches %s", args[1])
+		}
+	}
+	ts.Setenv(args[0], text)
 }
 
 // database makes an empty database of PostgreSQL, whose URL is in DATABASE_URL

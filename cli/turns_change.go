@@ -178,18 +178,36 @@ A SQLite file must not be served meanwhile.`,
 		Args: at.arguments(2),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		given := []bool{o.approve, o.refuse, o.result != ""}
-		if slices.Index(given, true) < 0 || len(slices.DeleteFunc(given, func(b bool) bool { return !b })) > 1 {
-			return usagef(cmd, "one of --approve, --refuse and --result must be given")
+		if err := o.check(cmd); err != nil {
+			return err
 		}
 		others := at.take(args, 2)
 		return resolveInteraction(cmd.Context(), p, at, others[0], others[1], &o)
 	}
+	o.resolveFlags(cmd)
+	return cmd
+}
+
+// resolveFlags adds the flags that give an answer.
+func (o *resolveOptions) resolveFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.approve, "approve", false, "permit the call, this once")
 	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "refuse the call; the model is told")
 	cmd.Flags().StringVar(&o.result, "result", "", "the answer, as JSON or text")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the model")
-	return cmd
+}
+
+// check checks that the flags give one answer.
+func (o *resolveOptions) check(cmd *cobra.Command) error {
+	given := 0
+	for _, one := range []bool{o.approve, o.refuse, o.result != ""} {
+		if one {
+			given++
+		}
+	}
+	if given != 1 {
+		return usagef(cmd, "one of --approve, --refuse and --result must be given")
+	}
+	return nil
 }
 
 func resolveInteraction(ctx context.Context, p *program, at *target, turn, id string, o *resolveOptions) error {

@@ -60,6 +60,7 @@ var siblings = map[string][]string{
 	},
 	"server":            {"server/openapi"},
 	"server/admin":      {"server/native"},
+	"server/workflows":  {"server/native"},
 	"server/a2a":        {"server/openapi"},
 	"service":           {"service/sessionstart", "service/webhook"},
 	"internal/jsonfit":  {"internal/clip"},
@@ -137,7 +138,8 @@ var rules = []rule{
 
 // implementations are the components that the binary can be built with or without.
 // Those that belong to every runtime, such as the local backend, are not among
-// them, nor is server/native: the command is a client of it, too.
+// them, nor are server/native, server/admin and server/workflows: the command is a client
+// of them, too.
 var implementations = []string{
 	"model/anthropic", "model/google", "model/openai", "model/recorded", "model/scripted",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
@@ -145,7 +147,7 @@ var implementations = []string{
 	"backend/a2a", "backend/provider",
 	"store/memory", "store/postgres", "store/sqlite",
 	"dispatch/local", "dispatch/river",
-	"server/a2a", "server/agentruns", "server/agents", "server/provider", "server/sessions", "server/workflows",
+	"server/a2a", "server/agentruns", "server/agents", "server/provider", "server/sessions",
 }
 
 // stores are those of them that keep records, with what queues turns.

@@ -127,6 +127,8 @@ func (c *Client) Close() {
 type request struct {
 	method string
 	// path are its segments, as they are before they are escaped.
+	// prefix is where path begins; empty is Prefix.
+	prefix string
 	path   []string
 	query  url.Values
 	header http.Header
@@ -162,9 +164,9 @@ func (c *Client) urlOf(r *request) *url.URL {
 	for i, segment := range r.path {
 		escaped[i] = url.PathEscape(segment)
 	}
-	u := *c.base
-	u.Path = strings.TrimRight(u.Path, "/") + Prefix + "/" + strings.Join(r.path, "/")
-	u.RawPath = strings.TrimRight(c.base.EscapedPath(), "/") + Prefix + "/" + strings.Join(escaped, "/")
+	u, prefix := *c.base, cmp.Or(r.prefix, Prefix)
+	u.Path = strings.TrimRight(u.Path, "/") + prefix + "/" + strings.Join(r.path, "/")
+	u.RawPath = strings.TrimRight(c.base.EscapedPath(), "/") + prefix + "/" + strings.Join(escaped, "/")
 	u.RawQuery = r.query.Encode()
 	return &u
 }
@@ -197,6 +199,8 @@ func (c *Client) sendOnce(ctx context.Context, r *request, into any) error {
 		return c.connectionError(r, err)
 	case int64(len(data)) > r.most:
 		return c.answerError(r, resp, fmt.Sprintf("the answer has more than %d bytes", r.most))
+	case resp.StatusCode == http.StatusNoContent && into == nil:
+		return nil
 	}
 	err = json.Unmarshal(data, into)
 	if answer, ok := into.(interface{ isWhole() bool }); err != nil || ok && !answer.isWhole() {
@@ -226,6 +230,9 @@ func (c *Client) openResponse(ctx context.Context, r *request, want string) (*ht
 		return nil, c.connectionError(r, err)
 	}
 	c.reached.Store(true)
+	if resp.StatusCode == http.StatusNoContent {
+		return resp, nil
+	}
 	got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices:

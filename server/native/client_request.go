@@ -8,10 +8,13 @@ import (
 	"net/url"
 )
 
-// Request is a request to a path below Prefix that has no method of its own.
+// Request is a request that has no method of its own.
 type Request struct {
 	Method string
-	// Path are its segments, as they are before they are escaped.
+	// Prefix is the path of the protocol, without an ending slash; empty is Prefix of this
+	// package.
+	Prefix string
+	// Path are the segments below, as they are before they are escaped.
 	Path   []string
 	Query  url.Values
 	Header http.Header
@@ -19,10 +22,10 @@ type Request struct {
 	Body any
 }
 
-// Do sends a request and reads the answer, which is JSON, into a value. It fails as the
-// other methods do.
+// Do sends a request and reads the answer, which is JSON, into a value; nil is for a
+// request that is answered with nothing. It fails as the other methods do.
 func (c *Client) Do(ctx context.Context, req *Request, into any) error {
-	r := &request{method: req.Method, path: req.Path, query: req.Query, header: req.Header.Clone(), most: maxAnswer}
+	r := &request{method: req.Method, prefix: req.Prefix, path: req.Path, query: req.Query, header: req.Header.Clone(), most: maxAnswer}
 	if req.Body != nil {
 		data, err := json.Marshal(req.Body)
 		if err != nil {

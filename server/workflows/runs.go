@@ -93,6 +93,11 @@ type AnswerRequest struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
+// AnswerOf returns the request that gives an answer.
+func AnswerOf(a interaction.Answer) AnswerRequest {
+	return AnswerRequest{Result: a.Result, Refused: a.Action == interaction.Cancel, Reason: a.Reason}
+}
+
 func (s *Surface) answerInteraction(ctx context.Context, caller service.Caller, r *http.Request, in AnswerRequest) (*RunView, error) {
 	answer := interaction.Answer{Target: r.PathValue("interaction"), Action: interaction.Resume, Result: in.Result, Reason: in.Reason}
 	if in.Refused {

@@ -12,21 +12,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// startKind is one of the two kinds of what starts workflows.
-type startKind struct {
-	path       string
-	isSchedule bool
-}
+// Kind is one of the two kinds of what starts workflows.
+type Kind string
 
-var (
-	schedules = startKind{"schedules", true}
-	triggers  = startKind{"event-triggers", false}
+// The kinds, as paths name them.
+const (
+	Schedules     Kind = "schedules"
+	EventTriggers Kind = "event-triggers"
 )
+
+func (k Kind) isSchedule() bool { return k == Schedules }
 
 // starts answers the requests for schedules, or for event triggers.
 type starts struct {
 	*Surface
-	kind startKind
+	kind Kind
 }
 
 // Nothing is an empty body.
@@ -39,7 +39,7 @@ type StartList struct {
 
 func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ Nothing) (*StartList, error) {
 	read := s.engine.Triggers
-	if s.kind.isSchedule {
+	if s.kind.isSchedule() {
 		read = s.engine.Schedules
 	}
 	found, err := read(ctx, caller)
@@ -55,7 +55,7 @@ func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request
 
 func (s starts) get(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
 	read := s.engine.EventTrigger
-	if s.kind.isSchedule {
+	if s.kind.isSchedule() {
 		read = s.engine.Schedule
 	}
 	return viewFound(read(ctx, caller, r.PathValue("id")))
@@ -71,11 +71,11 @@ func viewFound(found *workflow.Start, err error) (*Start, error) {
 // check refuses the fields of the other kind.
 func (s starts) check(req *StartRequest) error {
 	switch {
-	case s.kind.isSchedule && req.Match != nil:
+	case s.kind.isSchedule() && req.Match != nil:
 		return &service.InvalidError{Field: "match", Problem: "a schedule has cron"}
-	case !s.kind.isSchedule && req.Match == nil:
+	case !s.kind.isSchedule() && req.Match == nil:
 		return &service.InvalidError{Field: "match.type", Problem: "it is missing"}
-	case !s.kind.isSchedule && (req.Cron != "" || req.TimeZone != "" || req.Missed != "" || req.Input != nil):
+	case !s.kind.isSchedule() && (req.Cron != "" || req.TimeZone != "" || req.Missed != "" || req.Input != nil):
 		return &service.InvalidError{Field: "cron", Problem: "a trigger has match"}
 	case (len(req.Target.Steps) > 0) == (req.Target.Agent != nil || req.Target.Tool != nil):
 		return &service.InvalidError{Field: "target", Problem: "it has either steps, or an agent or a tool"}
@@ -107,7 +107,7 @@ func (s starts) replace(ctx context.Context, caller service.Caller, r *http.Requ
 }
 
 func (s starts) remove(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-	if err := s.engine.Delete(r.Context(), caller, s.kind.isSchedule, r.PathValue("id")); err != nil {
+	if err := s.engine.Delete(r.Context(), caller, s.kind.isSchedule(), r.PathValue("id")); err != nil {
 		return explain(err)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -115,11 +115,11 @@ func (s starts) remove(w http.ResponseWriter, r *http.Request, caller service.Ca
 }
 
 func (s starts) pause(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
-	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule, r.PathValue("id"), true))
+	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), true))
 }
 
 func (s starts) resume(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
-	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule, r.PathValue("id"), false))
+	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), false))
 }
 
 // explain returns an error of the engine as the server answers with it.

@@ -11,6 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
+// prefix begins the paths of all routes.
+const prefix = "/workflow"
+
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct{ engine *workflow.Engine }
 
@@ -34,9 +37,9 @@ func (s *Surface) OpenAPI() []byte { return server.Describe("Workflows", s.Route
 func (s *Surface) Routes() []server.Route {
 	const read, write = settings.ScopeRunsRead, settings.ScopeRunsWrite
 	var routes []server.Route
-	for _, kind := range []startKind{schedules, triggers} {
+	for _, kind := range []Kind{Schedules, EventTriggers} {
 		k := starts{s, kind}
-		path := "/workflow/" + kind.path
+		path := prefix + "/" + string(kind)
 		routes = append(routes,
 			server.Handle("GET "+path, read, k.list),
 			server.Answer("POST "+path, write, k.create),
@@ -47,14 +50,14 @@ func (s *Surface) Routes() []server.Route {
 			server.Handle("POST "+path+"/{id}/resume", write, k.resume),
 		)
 	}
-	publish := server.Answer("POST /workflow/events", write, s.publish)
+	publish := server.Answer("POST "+prefix+"/events", write, s.publish)
 	publish.Begins = true
-	receive := server.Route{Pattern: "POST /workflow/webhooks/{id}", Public: true, Begins: true, Handler: http.HandlerFunc(s.receive)}
+	receive := server.Route{Pattern: "POST " + prefix + "/webhooks/{id}", Public: true, Begins: true, Handler: http.HandlerFunc(s.receive)}
 	return append(routes, publish, receive,
-		server.Handle("GET /workflow/runs", read, s.listRuns),
-		server.Handle("GET /workflow/runs/{id}", read, s.getRun),
-		server.Handle("POST /workflow/runs/{id}/cancel", write, s.cancelRun),
-		server.Handle("GET /workflow/runs/{id}/interactions", read, s.listInteractions),
-		server.Handle("POST /workflow/runs/{id}/interactions/{interaction}", write, s.answerInteraction),
+		server.Handle("GET "+prefix+"/runs", read, s.listRuns),
+		server.Handle("GET "+prefix+"/runs/{id}", read, s.getRun),
+		server.Handle("POST "+prefix+"/runs/{id}/cancel", write, s.cancelRun),
+		server.Handle("GET "+prefix+"/runs/{id}/interactions", read, s.listInteractions),
+		server.Handle("POST "+prefix+"/runs/{id}/interactions/{interaction}", write, s.answerInteraction),
 	)
 }

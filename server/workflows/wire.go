@@ -109,6 +109,13 @@ type Start struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
+// ToRequest returns the request that makes a schedule or a trigger like this one.
+func (s *Start) ToRequest() StartRequest {
+	return StartRequest{
+		Cron: s.Cron, TimeZone: s.TimeZone, Missed: s.Missed, Input: s.Input, Match: s.Match, Target: s.Target, Paused: s.Paused, OnWait: s.OnWait,
+	}
+}
+
 // Trigger is what began a run.
 type Trigger struct {
 	Kind         string          `json:"kind"`

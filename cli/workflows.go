@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/server/workflows"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/spf13/cobra"
+)
+
+func newWorkflows(p *program) *cobra.Command {
+	at := new(serverFlags)
+	cmd := &cobra.Command{
+		Use:   "workflows",
+		Short: "Schedules, event triggers and runs of workflows at a server",
+		Long: `workflows shows what starts workflows at a server and what their runs came to, makes
+schedules and event triggers, cancels and answers runs, and publishes events. How a
+workflow is declared in a file is shown by explain --workflow.
+
+The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
+the scope runs:read, and for changes runs:write.
+
+Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage.`,
+		Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	at.configFlags(cmd.PersistentFlags())
+	f := &flows{p, at}
+	cmd.AddCommand(f.newStarts(scheduleWords), f.newStarts(triggerWords), f.newRuns(), f.newPublish())
+	return cmd
+}
+
+// flows makes the commands about workflows at a server.
+type flows struct {
+	*program
+	at *serverFlags
+}
+
+// flowClient is a client of a server, and how its answers are shown.
+type flowClient struct {
+	*workflows.Client
+	redact func(string) string
+}
+
+// reach calls do with a client of the server.
+func (f *flows) reach(cmd *cobra.Command, do func(ctx context.Context, c *flowClient) error) error {
+	if err := f.at.needServer(cmd); err != nil {
+		return err
+	}
+	return f.reachClient(cmd.Context(), f.at, func(client *native.Client, redact func(string) string) error {
+		return do(cmd.Context(), &flowClient{workflows.NewClient(client), redact})
+	})
+}
+
+// fields is a flag that takes the members of a JSON object: NAME=TEXT or NAME:=JSON.
+type fields map[string]json.RawMessage
+
+// String returns nothing: none is given by default.
+func (*fields) String() string { return "" }
+
+// Type names the value in the help.
+func (*fields) Type() string { return "name=value" }
+
+// Set adds one more member.
+func (f *fields) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	name, isJSON := strings.CutSuffix(name, ":")
+	if !ok || name == "" {
+		return errors.New("write NAME=TEXT or NAME:=JSON")
+	}
+	raw := json.RawMessage(value)
+	if !isJSON {
+		var err error
+		if raw, err = json.Marshal(value); err != nil {
+			return err
+		}
+	} else if !json.Valid(raw) {
+		return fmt.Errorf("the value of %s is not JSON", name)
+	}
+	if *f == nil {
+		*f = make(fields)
+	}
+	(*f)[name] = raw
+	return nil
+}
+
+// maxTarget bounds a file with a target, an input or the data of an event, in bytes.
+const maxTarget = 1 << 20
+
+// readJSON reads a file with JSON, or standard input for "-".
+func (f *flows) readJSON(flag, path string) (json.RawMessage, error) {
+	in := f.in
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		defer func() { _ = file.Close() }() // it is only read
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxTarget+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	case len(data) > maxTarget:
+		return nil, fmt.Errorf("%s: it has more than %d bytes", flag, maxTarget)
+	case !json.Valid(data):
+		return nil, fmt.Errorf("%s: it is not JSON", flag)
+	}
+	return data, nil
+}
+
+// objectOf returns what flags give as an object: their members, or a file; nil if neither
+// is given.
+func (f *flows) objectOf(cmd *cobra.Command, members fields, fileFlag, path string) (json.RawMessage, error) {
+	switch {
+	case path != "" && members != nil:
+		return nil, usagef(cmd, "--%s stands beside single values", fileFlag)
+	case path != "":
+		return f.readJSON("--"+fileFlag, path)
+	case members == nil:
+		return nil, nil
+	}
+	return json.Marshal(members)
+}
+
+// publishOptions are the flags of workflows publish.
+type publishOptions struct {
+	event            workflow.Event
+	at               string
+	data, extensions fields
+	dataFile         string
+}
+
+func (f *flows) newPublish() *cobra.Command {
+	var o publishOptions
+	cmd := &cobra.Command{
+		Use:   "publish",
+		Short: "Publish an event, which begins the runs of the triggers that match it",
+		Long: `publish publishes an event. It prints the event as the server took it and how many
+runs began. An event with the source and the id of an earlier one begins no run.`,
+		Args: arguments(0, 0),
+	}
+	format := formatFlag(cmd, "text", "json")
+	flags := cmd.Flags()
+	flags.StringVar(&o.event.Type, "type", "", "what happened; triggers match it exactly")
+	flags.StringVar(&o.event.Source, "source", "", "where it happened")
+	flags.StringVar(&o.event.Subject, "subject", "", "what it happened to")
+	flags.StringVar(&o.event.ID, "id", "", "the id of the event; a new one when absent")
+	flags.StringVar(&o.event.SpecVersion, "spec-version", "", "the version of CloudEvents: 1.0")
+	flags.StringVar(&o.at, "time", "", "when it happened, as RFC 3339 has it; now when absent")
+	flags.StringVar(&o.event.DataContentType, "data-content-type", "", "the media type of the data")
+	flags.VarP(&o.data, "data", "p", "a member of the data, NAME=TEXT or NAME:=JSON; may be repeated")
+	flags.StringVar(&o.dataFile, "data-file", "", "the `path` of the data as JSON, or - for standard input")
+	flags.VarP(&o.extensions, "extension", "e", "an extension attribute, NAME=TEXT or NAME:=JSON; may be repeated")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.event.Type == "" {
+			return usagef(cmd, "--type is missing")
+		}
+		if err := f.completeEvent(cmd, &o); err != nil {
+			return err
+		}
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+			out, err := c.Publish(ctx, o.event)
+			if err != nil {
+				return err
+			}
+			return f.showPublishedEvent(out, format.value, c.redact)
+		})
+	}
+	return cmd
+}
+
+// completeEvent reads the parts of an event that are more than a text.
+func (f *flows) completeEvent(cmd *cobra.Command, o *publishOptions) (err error) {
+	if o.at != "" {
+		if o.event.Time, err = time.Parse(time.RFC3339, o.at); err != nil {
+			return usagef(cmd, "--time is not a time of RFC 3339, such as 2026-01-31T08:00:00Z")
+		}
+	}
+	o.event.Extensions = o.extensions
+	o.event.Data, err = f.objectOf(cmd, o.data, "data-file", o.dataFile)
+	return err
+}
+
+// showPublishedEvent shows an event that was published.
+func (f *flows) showPublishedEvent(out *workflows.Published, format string, redact func(string) string) error {
+	if format == "json" {
+		return writeRedacted(f.out, out, redact)
+	}
+	ev := &out.Event
+	if err := writeTable(f.out, [][]string{
+		{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
+		{ev.ID, redact(ev.Type), orDash(redact(ev.Source)), orDash(redact(ev.Subject)), ev.Time.Format(time.RFC3339)},
+	}); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(f.out, count(out.Runs, "run began", "runs began"))
+	return err
+}

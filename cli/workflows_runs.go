@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/server/workflows"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/spf13/cobra"
+)
+
+func (f *flows) newRuns() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "Show, cancel and answer the runs of workflows",
+		Args:  arguments(0, 0),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(f.newRunsList(), f.newRunsShow(), f.newRunsCancel(), f.newRunsAnswer())
+	return cmd
+}
+
+// runStatuses are the states of runs.
+var runStatuses = []string{
+	string(store.RunPending), string(store.RunRunning), string(store.RunWaiting),
+	string(store.RunSucceeded), string(store.RunFailed), string(store.RunCanceled),
+}
+
+func (f *flows) newRunsList() *cobra.Command {
+	var page store.Page
+	workflowID, status := "", choice{allowed: runStatuses}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the runs that the key sees, the newest first",
+		Args:  arguments(0, 0),
+	}
+	format := formatFlag(cmd, "text", "json")
+	cmd.Flags().StringVar(&workflowID, "workflow", "", "only runs of the workflow with this id")
+	cmd.Flags().Var(&status, "status", "only runs in this state: "+strings.Join(runStatuses, ", "))
+	pageFlags(cmd, &page)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+			list, err := c.ListRuns(ctx, workflow.RunQuery{WorkflowID: workflowID, Status: status.value, After: page.After, Limit: page.Limit})
+			if err != nil {
+				return err
+			}
+			if format.value == "json" {
+				return writeRedacted(f.out, list, c.redact)
+			}
+			if len(list.Items) == 0 {
+				_, err := fmt.Fprintln(f.out, "no runs")
+				return err
+			}
+			f.more(list.Next)
+			return writeTable(f.out, runRows(list.Items))
+		})
+	}
+	return cmd
+}
+
+// runRows returns a table of runs.
+func runRows(list []*workflows.RunView) [][]string {
+	rows := [][]string{{"RUN", "WORKFLOW", "STATUS", "TRIGGER", "STARTED", "CREATED"}}
+	for _, r := range list {
+		rows = append(rows, []string{r.ID, r.WorkflowID, r.Status, triggerText(&r.Trigger), timeText(r.StartedAt), age(time.Now(), r.CreatedAt)})
+	}
+	return rows
+}
+
+// triggerText returns what began a run, as lists show it.
+func triggerText(t *workflows.Trigger) string {
+	if id := cmp.Or(t.ScheduleID, t.TriggerID); id != "" {
+		return t.Kind + ":" + id
+	}
+	return t.Kind
+}
+
+func (f *flows) newRunsShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run step by step",
+		Long: `show shows a run: what began it, and of each step what it was given, what it came to,
+the turn it was, and the tokens and money that it took.`,
+		Args: arguments(1, 1),
+	}
+	format := formatFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+			r, err := c.GetRun(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return f.showRun(ctx, c, r, format.value)
+		})
+	}
+	return cmd
+}
+
+// showRun shows a run, and what it waits for.
+func (f *flows) showRun(ctx context.Context, c *flowClient, r *workflows.RunView, format string) error {
+	if format == "json" {
+		return writeRedacted(f.out, r, c.redact)
+	}
+	text := &runText{redact: c.redact}
+	text.addRun(r)
+	if r.Status == string(store.RunWaiting) {
+		open, err := c.ListInteractions(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		for i := range open {
+			text.addLine("")
+			text.addLine("waits for %s: %s", open[i].ID, open[i].Message)
+		}
+	}
+	_, err := fmt.Fprint(f.out, text.String())
+	return err
+}
+
+// runText is a run as text, for a person.
+type runText struct {
+	strings.Builder
+	redact func(string) string
+}
+
+// addLine adds a line whose values may hold anything.
+func (t *runText) addLine(format string, args ...any) {
+	t.WriteString(strings.TrimRight(oneLine(t.redact(fmt.Sprintf(format, args...))), " ") + "\n")
+}
+
+// addRow adds a name and a value, unless that is empty.
+func (t *runText) addRow(indent, name, value string) {
+	if value != "" {
+		t.addLine("%s%-9s %s", indent, name, value)
+	}
+}
+
+// addRun adds a run with its steps.
+func (t *runText) addRun(r *workflows.RunView) {
+	t.addLine("run %s", r.ID)
+	t.addRow("  ", "workflow", r.WorkflowID)
+	t.addRow("  ", "status", r.Status)
+	t.addRow("  ", "message", r.StatusMessage)
+	t.addRow("  ", "trigger", triggerText(&r.Trigger))
+	if !r.Trigger.ScheduledFor.IsZero() {
+		t.addRow("  ", "due", timeText(r.Trigger.ScheduledFor))
+	}
+	if ev := r.Trigger.Event; ev != nil {
+		t.addRow("  ", "event", strings.Join(strings.Fields(ev.Type+" "+ev.Source+" "+ev.Subject), " ")+" "+ev.ID)
+		t.addRow("  ", "data", string(ev.Data))
+	}
+	t.addRow("  ", "runs as", r.CreatedBy)
+	t.addRow("  ", "created", timeText(r.CreatedAt))
+	t.addRow("  ", "took", tookText(r.StartedAt, r.CompletedAt))
+	var total event.Usage
+	cost := make(costs)
+	for i := range r.Steps {
+		t.addStep(i+1, &r.Steps[i])
+		if u := r.Steps[i].Usage; u != nil {
+			total.Input, total.Output = total.Input+u.Input, total.Output+u.Output
+		}
+		cost.add(r.Steps[i].Cost)
+	}
+	if text := usageText(&total, cost); text != "" {
+		t.addLine("")
+		t.addLine("in total %s", text)
+	}
+}
+
+// addStep adds a step.
+func (t *runText) addStep(n int, s *workflows.StepView) {
+	line := fmt.Sprintf("%d. %s: %s", n, s.ID, s.Status)
+	if took := tookText(s.StartedAt, s.FinishedAt); took != "" {
+		line += " in " + took
+	}
+	if s.Attempt > 1 {
+		line += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	t.addLine("")
+	t.addLine("%s", line)
+	t.addRow("   ", "input", compactJSON(s.Input))
+	t.addRow("   ", "output", compactJSON(s.Output))
+	t.addRow("   ", "reason", s.Error)
+	t.addRow("   ", "turn", s.TurnID)
+	cost := make(costs)
+	cost.add(s.Cost)
+	if s.Usage != nil || s.Cost != nil {
+		t.addRow("   ", "usage", usageText(cmp.Or(s.Usage, new(event.Usage)), cost))
+	}
+}
+
+// compactJSON returns JSON in one line.
+func compactJSON(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(data)
+}
+
+// tookText returns how long something took; empty if it has not ended.
+func tookText(from, to time.Time) string {
+	if from.IsZero() || to.IsZero() {
+		return ""
+	}
+	return to.Sub(from).Round(time.Millisecond).String()
+}
+
+// costs are amounts by their currency.
+type costs map[string]float64
+
+func (c costs) add(one *event.Cost) {
+	if one != nil {
+		c[one.Currency] += one.Amount
+	}
+}
+
+// usageText returns tokens and money in words; empty if there are none.
+func usageText(u *event.Usage, cost costs) string {
+	var parts []string
+	if n := u.Input + u.Output; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s (%d in, %d out)", count(n, "token", "tokens"), u.Input, u.Output))
+	}
+	for _, currency := range slices.Sorted(maps.Keys(cost)) {
+		parts = append(parts, money(cost[currency])+" "+currency)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f *flows) newRunsCancel() *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run that has not ended",
+		Args:  arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+				r, err := c.CancelRun(ctx, args[0], reason)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(f.out, "Workflow run %s will be canceled.\n", oneLine(r.ID))
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who see the run")
+	return cmd
+}
+
+func (f *flows) newRunsAnswer() *cobra.Command {
+	var o resolveOptions
+	cmd := &cobra.Command{
+		Use:   "answer RUN INTERACTION",
+		Short: "Answer what a run waits for",
+		Long:  `answer answers an interaction, whose id "` + f.command() + ` workflows runs show" shows; the run goes on.`,
+		Args:  arguments(2, 2),
+	}
+	o.resolveFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.check(cmd); err != nil {
+			return err
+		}
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error { return f.answerRun(ctx, c, args[0], args[1], &o) })
+	}
+	return cmd
+}
+
+// answerRun answers what a run waits for.
+func (f *flows) answerRun(ctx context.Context, c *flowClient, id, target string, o *resolveOptions) error {
+	open, err := c.ListInteractions(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		if open[i].ID != target && open[i].CallID != target {
+			continue
+		}
+		answer, err := o.answer(&open[i])
+		if err != nil {
+			return err
+		}
+		r, err := c.AnswerInteraction(ctx, id, open[i].ID, workflows.AnswerOf(answer))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f.out, "answered; the run is %s\n", r.Status)
+		return err
+	}
+	return fmt.Errorf("run %s does not wait for %s", id, target)
+}

@@ -1,0 +1,396 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/server/workflows"
+	"github.com/spf13/cobra"
+)
+
+// startWords name a kind of what starts workflows.
+type startWords struct {
+	kind workflows.Kind
+	// command is the name of the command, noun one of them, and short its help.
+	command, noun, short string
+}
+
+var (
+	scheduleWords = startWords{workflows.Schedules, "schedules", "schedule", "Show and change the schedules of workflows"}
+	triggerWords  = startWords{workflows.EventTriggers, "triggers", "trigger", "Show and change the event triggers of workflows"}
+)
+
+func (f *flows) newStarts(w startWords) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   w.command,
+		Short: w.short,
+		Args:  arguments(0, 0),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(f.newStartsList(w), f.newStartsShow(w), f.newStartsCreate(w), f.newStartsUpdate(w), f.newStartsDelete(w), f.newStartsPause(w, true), f.newStartsPause(w, false))
+	return cmd
+}
+
+func (f *flows) newStartsList(w startWords) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the " + w.command + " that the key sees",
+		Args:  arguments(0, 0),
+	}
+	format := formatFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+			list, err := c.ListStarts(ctx, w.kind)
+			if err != nil {
+				return err
+			}
+			if format.value == "json" {
+				return writeRedacted(f.out, list, c.redact)
+			}
+			if len(list.Items) == 0 {
+				_, err := fmt.Fprintln(f.out, "no "+w.command)
+				return err
+			}
+			return writeTable(f.out, w.rowsOf(list.Items, c.redact))
+		})
+	}
+	return cmd
+}
+
+// rowsOf returns a table of schedules or triggers.
+func (w *startWords) rowsOf(list []*workflows.Start, redact func(string) string) [][]string {
+	rows := [][]string{{"ID", "WORKFLOW", "TARGET", "TYPE", "SOURCE", "SUBJECT", "PAUSED", "CREATED"}}
+	if w.kind == workflows.Schedules {
+		rows[0] = []string{"ID", "WORKFLOW", "TARGET", "CRON", "ZONE", "PAUSED", "NEXT RUN", "CREATED"}
+	}
+	for _, s := range list {
+		row := []string{s.ID, s.WorkflowID, targetText(&s.Target)}
+		if m := s.Match; m != nil {
+			row = append(row, redact(m.Type), orDash(redact(m.Source)), orDash(redact(m.Subject)), yesNo(s.Paused))
+		} else {
+			row = append(row, s.Cron, cmp.Or(s.TimeZone, "UTC"), yesNo(s.Paused), timeText(s.NextRunAt))
+		}
+		rows = append(rows, append(row, createdText(s)))
+	}
+	return rows
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// timeText returns a time, or a dash for none.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// createdText returns when something was made; what a configuration declares was not.
+func createdText(s *workflows.Start) string {
+	if s.Declared {
+		return "declared"
+	}
+	return age(time.Now(), s.CreatedAt)
+}
+
+// targetText returns in a word what a target does.
+func targetText(t *workflows.Target) string {
+	if len(t.Steps) != 1 {
+		return count(len(t.Steps), "step", "steps")
+	}
+	return doesText(&t.Steps[0])
+}
+
+// doesText returns what a step does.
+func doesText(s *workflows.Step) string {
+	switch {
+	case s.Agent != nil:
+		return "agent " + s.Agent.Agent
+	case s.Tool != nil:
+		return "tool " + s.Tool.Name
+	default:
+		return "-"
+	}
+}
+
+func (f *flows) newStartsShow(w startWords) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a " + w.noun + " with its target, as JSON",
+		Args:  arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+				s, err := c.GetStart(ctx, w.kind, args[0])
+				if err != nil {
+					return err
+				}
+				return writeRedacted(f.out, s, c.redact)
+			})
+		},
+	}
+}
+
+func (f *flows) newStartsDelete(w startWords) *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a " + w.noun + " that was made at the server",
+		Args:  arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+				if err := c.DeleteStart(ctx, w.kind, args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(f.out, "Workflow %s %s deleted.\n", w.noun, oneLine(args[0]))
+				return err
+			})
+		},
+	}
+}
+
+func (f *flows) newStartsPause(w startWords, paused bool) *cobra.Command {
+	name, short := "resume", "Let a paused "+w.noun+" begin runs again"
+	if paused {
+		name, short = "pause", "Let a "+w.noun+" begin no runs until it is resumed"
+	}
+	return &cobra.Command{
+		Use:   name + " ID",
+		Short: short,
+		Args:  arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+				s, err := c.PauseStart(ctx, w.kind, args[0], paused)
+				if err != nil {
+					return err
+				}
+				return f.showStart(&w, s, c.redact)
+			})
+		},
+	}
+}
+
+// showStart shows a schedule or a trigger after a change.
+func (f *flows) showStart(w *startWords, s *workflows.Start, redact func(string) string) error {
+	return writeTable(f.out, w.rowsOf([]*workflows.Start{s}, redact))
+}
+
+func (f *flows) newStartsCreate(w startWords) *cobra.Command {
+	var o startOptions
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make a " + w.noun,
+		Long: `create makes a ` + w.noun + `. What its runs do is in the file of --target-file, an object with
+"steps", or is one call of --tool with --param, or one turn of --agent with --prompt.
+Texts may contain references such as ${{ input.x }}.`,
+		Args: arguments(0, 0),
+	}
+	cmd.Flags().StringVar(&o.id, "id", "", "the id of the "+w.noun+"; a new one when absent")
+	o.startFlags(cmd, w.kind)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		req := workflows.StartRequest{ID: o.id}
+		if err := o.apply(cmd, f, &req); err != nil {
+			return err
+		}
+		if w.kind == workflows.EventTriggers && req.Match == nil {
+			return usagef(cmd, "--type is missing")
+		}
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+			s, err := c.CreateStart(ctx, w.kind, req)
+			if err != nil {
+				return err
+			}
+			return f.showStart(&w, s, c.redact)
+		})
+	}
+	return cmd
+}
+
+func (f *flows) newStartsUpdate(w startWords) *cobra.Command {
+	var o startOptions
+	cmd := &cobra.Command{
+		Use:   "update ID",
+		Short: "Change parts of a " + w.noun + " that was made at the server",
+		Long: `update reads a ` + w.noun + `, changes what flags name, and replaces it. A flag that is empty
+clears what may be absent. --param and --prompt alone change a target with one step; a
+target with more is replaced by --target-file.`,
+		Args: arguments(1, 1),
+	}
+	o.startFlags(cmd, w.kind)
+	if w.kind == workflows.Schedules {
+		cmd.Flags().BoolVar(&o.clearInput, "clear-input", false, "remove the input")
+	}
+	cmd.Flags().BoolVar(&o.target.clearArguments, "clear-params", false, "remove the arguments of the tool")
+	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it begin runs")
+	cmd.MarkFlagsMutuallyExclusive("paused", "no-paused")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
+			known, err := c.GetStart(ctx, w.kind, args[0])
+			if err != nil {
+				return err
+			}
+			req := known.ToRequest()
+			if err := o.apply(cmd, f, &req); err != nil {
+				return err
+			}
+			s, err := c.ReplaceStart(ctx, w.kind, args[0], req)
+			if err != nil {
+				return err
+			}
+			return f.showStart(&w, s, c.redact)
+		})
+	}
+	return cmd
+}
+
+// startOptions are the flags of what makes and changes schedules and triggers.
+type startOptions struct {
+	id, cron, zone, missed, inputFile string
+	input                             fields
+	match                             workflows.Match
+	target                            targetOptions
+	onWait                            choice
+	paused, unpaused, clearInput      bool
+}
+
+// startFlags adds the flags that a kind has.
+func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
+	flags := cmd.Flags()
+	if k == workflows.Schedules {
+		flags.StringVar(&o.cron, "cron", "", "when: five fields, or @daily, @every 10m and the like")
+		flags.StringVar(&o.zone, "timezone", "", "the IANA name of the time zone of --cron; UTC when absent")
+		flags.StringVar(&o.missed, "missed", "", "what becomes of missed times: skip, latest, all")
+		flags.Var(&o.input, "input", "a member of the input of runs, NAME=TEXT or NAME:=JSON; may be repeated")
+		flags.StringVar(&o.inputFile, "input-file", "", "the `path` of the input as JSON, or - for standard input")
+	} else {
+		flags.StringVar(&o.match.Type, "type", "", "the type of the events, exactly")
+		flags.StringVar(&o.match.Source, "source", "", "their source, exactly; any when absent")
+		flags.StringVar(&o.match.Subject, "subject", "", "their subject, exactly; any when absent")
+	}
+	o.onWait.allowed = []string{"wait", "fail"}
+	flags.Var(&o.onWait, "on-wait", "what becomes of a run that has to wait for a person: wait, fail")
+	flags.BoolVar(&o.paused, "paused", false, "let it begin no runs until it is resumed")
+	o.target.targetFlags(cmd)
+}
+
+// apply changes in a request what flags name.
+func (o *startOptions) apply(cmd *cobra.Command, f *flows, req *workflows.StartRequest) error {
+	changed := cmd.Flags().Changed
+	for name, to := range map[string]struct {
+		field *string
+		value string
+	}{"cron": {&req.Cron, o.cron}, "timezone": {&req.TimeZone, o.zone}, "missed": {&req.Missed, o.missed}, "on-wait": {&req.OnWait, o.onWait.value}} {
+		if changed(name) {
+			*to.field = to.value
+		}
+	}
+	if changed("paused") || o.unpaused {
+		req.Paused = o.paused && !o.unpaused
+	}
+	if changed("type") || changed("source") || changed("subject") {
+		o.applyMatch(changed, req)
+	}
+	input, err := f.objectOf(cmd, o.input, "input-file", o.inputFile)
+	if err != nil {
+		return err
+	}
+	if input != nil || o.clearInput {
+		req.Input = input
+	}
+	return o.target.apply(cmd, f, &req.Target)
+}
+
+// applyMatch changes which events match.
+func (o *startOptions) applyMatch(changed func(string) bool, req *workflows.StartRequest) {
+	if req.Match == nil {
+		req.Match = new(workflows.Match)
+	}
+	for name, to := range map[string]struct {
+		field *string
+		value string
+	}{"type": {&req.Match.Type, o.match.Type}, "source": {&req.Match.Source, o.match.Source}, "subject": {&req.Match.Subject, o.match.Subject}} {
+		if changed(name) {
+			*to.field = to.value
+		}
+	}
+}
+
+// targetOptions are the flags that name a target.
+type targetOptions struct {
+	file, tool, agent, prompt string
+	arguments                 fields
+	clearArguments            bool
+}
+
+// targetFlags adds the flags.
+func (o *targetOptions) targetFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.file, "target-file", "", "the `path` of the whole target as JSON, or - for standard input")
+	flags.StringVar(&o.tool, "tool", "", "the tool that is called, in place of steps")
+	flags.VarP(&o.arguments, "param", "p", "an argument of the tool, NAME=TEXT or NAME:=JSON; may be repeated")
+	flags.StringVar(&o.agent, "agent", "", "the agent that works on a turn, in place of steps")
+	flags.StringVar(&o.prompt, "prompt", "", "what the agent is asked")
+	cmd.MarkFlagsMutuallyExclusive("target-file", "tool", "agent")
+	cmd.MarkFlagsMutuallyExclusive("target-file", "param")
+	cmd.MarkFlagsMutuallyExclusive("target-file", "prompt")
+	cmd.MarkFlagsMutuallyExclusive("param", "prompt")
+}
+
+// errManySteps refuses flags that name a part of a target.
+var errManySteps = errors.New("the target does not consist of one such step: --param changes a single call, --prompt a single turn, and --target-file replaces any target")
+
+// apply changes a target as the flags name it.
+func (o *targetOptions) apply(cmd *cobra.Command, f *flows, t *workflows.Target) error {
+	changed := cmd.Flags().Changed
+	if o.file != "" {
+		data, err := f.readJSON("--target-file", o.file)
+		if err != nil {
+			return err
+		}
+		d := json.NewDecoder(strings.NewReader(string(data)))
+		d.DisallowUnknownFields()
+		*t = workflows.Target{}
+		if err := d.Decode(t); err != nil {
+			return fmt.Errorf("--target-file: %w", err)
+		}
+		return nil
+	}
+	switch {
+	case changed("tool"):
+		*t = workflows.Target{Tool: &workflows.Tool{Name: o.tool}}
+	case changed("agent"):
+		*t = workflows.Target{Agent: &workflows.Agent{Agent: o.agent}}
+	}
+	call, turn := soleStep(t)
+	if changed("param") || o.clearArguments {
+		if call == nil {
+			return errManySteps
+		}
+		call.Input = o.arguments
+	}
+	if !changed("prompt") {
+		return nil
+	}
+	if turn == nil {
+		return errManySteps
+	}
+	text, err := json.Marshal(o.prompt)
+	turn.Prompt = text
+	return err
+}
+
+// soleStep returns the call or the turn that is all of a target.
+func soleStep(t *workflows.Target) (*workflows.Tool, *workflows.Agent) {
+	if len(t.Steps) == 1 {
+		return t.Steps[0].Tool, t.Steps[0].Agent
+	}
+	return t.Tool, t.Agent
+}

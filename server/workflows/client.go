@@ -1,0 +1,115 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/google/uuid"
+)
+
+// Client is a client of the protocol. Its errors are those of a native.Client.
+type Client struct {
+	native *native.Client
+}
+
+// NewClient returns a client that sends its requests with another one.
+func NewClient(c *native.Client) *Client { return &Client{c} }
+
+// send sends a request and reads the answer; into is nil if it has none.
+func (c *Client) send(ctx context.Context, method string, query url.Values, body, into any, path ...string) error {
+	return c.native.Do(ctx, &native.Request{Method: method, Prefix: prefix, Path: path, Query: query, Body: body}, into)
+}
+
+// ListStarts returns the schedules or event triggers that the caller sees.
+func (c *Client) ListStarts(ctx context.Context, k Kind) (*StartList, error) {
+	list := new(StartList)
+	return list, c.send(ctx, http.MethodGet, nil, nil, list, string(k))
+}
+
+// GetStart returns a schedule or an event trigger.
+func (c *Client) GetStart(ctx context.Context, k Kind, id string) (*Start, error) {
+	s := new(Start)
+	return s, c.send(ctx, http.MethodGet, nil, nil, s, string(k), id)
+}
+
+// CreateStart makes a schedule or an event trigger. It chooses an id if there is none.
+func (c *Client) CreateStart(ctx context.Context, k Kind, req StartRequest) (*Start, error) {
+	req.ID = cmp.Or(req.ID, newID()) // so that it is not made twice when the request is sent again
+	s := new(Start)
+	return s, c.send(ctx, http.MethodPost, nil, req, s, string(k))
+}
+
+// ReplaceStart replaces a schedule or an event trigger.
+func (c *Client) ReplaceStart(ctx context.Context, k Kind, id string, req StartRequest) (*Start, error) {
+	s := new(Start)
+	return s, c.send(ctx, http.MethodPut, nil, req, s, string(k), id)
+}
+
+// DeleteStart deletes a schedule or an event trigger.
+func (c *Client) DeleteStart(ctx context.Context, k Kind, id string) error {
+	return c.send(ctx, http.MethodDelete, nil, nil, nil, string(k), id)
+}
+
+// PauseStart pauses or resumes a schedule or an event trigger.
+func (c *Client) PauseStart(ctx context.Context, k Kind, id string, paused bool) (*Start, error) {
+	verb := "resume"
+	if paused {
+		verb = "pause"
+	}
+	s := new(Start)
+	return s, c.send(ctx, http.MethodPost, nil, Nothing{}, s, string(k), id, verb)
+}
+
+// Publish publishes an event. It chooses an id if there is none.
+func (c *Client) Publish(ctx context.Context, ev workflow.Event) (*Published, error) {
+	ev.ID = cmp.Or(ev.ID, newID()) // so that it begins no run twice when the request is sent again
+	p := new(Published)
+	return p, c.send(ctx, http.MethodPost, nil, ev, p, "events")
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// ListRuns returns a page of runs, the newest first.
+func (c *Client) ListRuns(ctx context.Context, q workflow.RunQuery) (*RunList, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"workflow": q.WorkflowID, "status": q.Status, "after": q.After} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
+	}
+	list := new(RunList)
+	return list, c.send(ctx, http.MethodGet, query, nil, list, "runs")
+}
+
+// GetRun returns a run with its steps.
+func (c *Client) GetRun(ctx context.Context, id string) (*RunView, error) {
+	r := new(RunView)
+	return r, c.send(ctx, http.MethodGet, nil, nil, r, "runs", id)
+}
+
+// CancelRun asks for the end of a run.
+func (c *Client) CancelRun(ctx context.Context, id, reason string) (*RunView, error) {
+	r := new(RunView)
+	return r, c.send(ctx, http.MethodPost, nil, CancelRequest{reason}, r, "runs", id, "cancel")
+}
+
+// ListInteractions returns what a run waits for.
+func (c *Client) ListInteractions(ctx context.Context, id string) ([]interaction.Request, error) {
+	list := new(AwaitedList)
+	return list.Items, c.send(ctx, http.MethodGet, nil, nil, list, "runs", id, "interactions")
+}
+
+// AnswerInteraction answers what a run waits for.
+func (c *Client) AnswerInteraction(ctx context.Context, id, target string, answer AnswerRequest) (*RunView, error) {
+	r := new(RunView)
+	return r, c.send(ctx, http.MethodPost, nil, answer, r, "runs", id, "interactions", target)
+}
