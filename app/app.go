@@ -167,6 +167,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if a.schedules, err = schedule.NewRunner(schedule.Settings{Turns: a.service, Schedules: schedulesOf(s.File), Logger: settings.Logger}); err != nil {
 		return err
 	}
+	rt.StartProviders()
 	if err := a.service.Start(ctx); err != nil {
 		return err
 	}

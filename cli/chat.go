@@ -148,6 +148,7 @@ func (p *program) chatWith(ctx context.Context, l *loaded, o *chatOptions, logge
 		return err
 	}
 	defer func() { _ = rt.Close() }()
+	l.startProviders(ctx, rt.Revision(), l.agent)
 	explain := func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
 		return l.callContext(ctx, rt.Revision(), asked, q)
 	}

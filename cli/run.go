@@ -160,6 +160,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 		return err
 	}
 	defer func() { _ = rt.Close() }() // of what was published since, too
+	l.startProviders(ctx, rt.Revision(), l.agent)
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
 			return l.callContext(ctx, rt.Revision(), asked, q)

@@ -38,6 +38,16 @@ func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent stri
 	return n, err
 }
 
+// startProviders starts the agent providers that the turns of an agent depend on, so that
+// those of delegates are ready when they are needed.
+func (l *loaded) startProviders(ctx context.Context, rev *registry.Revision, agent string) {
+	if rev.Set().AgentProviders.Len() == 0 {
+		return
+	}
+	n, _ := l.needsOf(ctx, rev, agent) // an agent that is not there is reported by its turn
+	rev.Set().StartProviders(func(id string) bool { return n.paths[diag.Key("agent_providers", id)] })
+}
+
 // agent adds what an agent needs.
 func (n *needs) agent(ctx context.Context, id string) error {
 	if _, seen := n.agents[id]; seen {

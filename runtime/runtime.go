@@ -14,6 +14,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
@@ -57,6 +58,8 @@ type AgentRuntime struct {
 
 	tellWarnings func(diag.List)
 
+	// warm is set once the agent providers of each revision are to start with it.
+	warm atomic.Bool
 	// workers are the goroutines of turns and tool calls; aside is their runAside.
 	workers workers
 	aside   func(func())
@@ -110,8 +113,19 @@ func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) e
 	rev, err := r.registry.Publish(ctx, edit)
 	if err == nil {
 		r.reportWarnings(before, rev.Diagnostics())
+		if r.warm.Load() {
+			rev.Set().StartProviders(nil)
+		}
 	}
 	return rev, err
+}
+
+// StartProviders starts the agent providers of the current revision, and from now on
+// those of each revision that is published, in place of when a turn needs them first. A
+// server calls it. It returns at once; what goes wrong is logged.
+func (r *AgentRuntime) StartProviders() {
+	r.warm.Store(true) // first, so that a revision that is published meanwhile starts its own
+	r.registry.Current().Set().StartProviders(nil)
 }
 
 // Resolve returns the plan of an agent in the current revision.

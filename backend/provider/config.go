@@ -41,7 +41,7 @@ type ProcessConfig struct {
 
 // PoolConfig is how many processes a provider has.
 type PoolConfig struct {
-	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes that are started together, when the provider is used first."`
+	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes that are started together: when a server starts, or the provider is used first."`
 	MaxReady int    `json:"max_ready,omitempty" min:"1" max:"64" doc:"Processes at most. Another one is started when all have turns to work on. Defaults to min_ready. A session stays with its process."`
 	Restart  string `json:"restart,omitempty" enum:"always|never" default:"always" doc:"Whether a process that ends is started again, ever later if it keeps ending."`
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Provider is a hosted provider of agents. It starts when it is used first, or by
-// Start. It is safe for concurrent use.
+// Provider is a hosted provider of agents. It starts when a server does, by Start, or
+// when it is used first. It is safe for concurrent use.
 type Provider struct {
 	id          string
 	hosts       *hosts

@@ -1,13 +1,17 @@
+//go:build unix
+
 package provider_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
@@ -19,7 +23,7 @@ import (
 
 // newPythonRig returns a runtime whose agent runs at a provider in Python, in a pool of
 // processes.
-func newPythonRig(t *testing.T, processes int) *rig {
+func newPythonRig(t *testing.T, processes int) (*rig, backend.AgentProvider) {
 	t.Helper()
 	interpreter := grpcpy.Interpreter(t)
 	stubs := t.TempDir()
@@ -43,7 +47,7 @@ func newPythonRig(t *testing.T, processes int) *rig {
 			t.Error(err)
 		}
 	})
-	return &rig{AgentRuntime: rt, sink: newSink()}
+	return &rig{AgentRuntime: rt, sink: newSink()}, hosted
 }
 
 // ask runs a turn of a session.
@@ -52,7 +56,7 @@ func (r *rig) ask(ctx context.Context, session, prompt string) (*runtime.Result,
 }
 
 func TestAProviderInPython(t *testing.T) {
-	r := newPythonRig(t, 2)
+	r, hosted := newPythonRig(t, 2)
 	result, err := r.ask(t.Context(), "s", "What is twice 21?")
 	if err != nil || result.Response != "it is 42 " && result.Response != "it is 42" {
 		t.Fatalf("the turn came to %+v, %v", result, err)
@@ -98,5 +102,15 @@ func TestAProviderInPython(t *testing.T) {
 	}
 	if result, err := r.ask(t.Context(), "s", "What is twice 21?"); err != nil || strings.TrimSpace(result.Response) != "it is 42" {
 		t.Errorf("the process that took its place came to %+v, %v", result, err)
+	}
+
+	turn := r.hold(t, "s")
+	closed := make(chan error, 1)
+	go func() { closed <- hosted.(io.Closer).Close() }()
+	if got := turn.release(t); got != "holding on" {
+		t.Errorf("the turn under way while the provider was shut down came to %q", got)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }

@@ -32,6 +32,12 @@ func able() *providerproto.AgentProviderCapabilities {
 // open returns a hosted provider of a kind, by its configuration.
 func open(t testing.TB, kinds []backend.AgentProviderKind, typ string, config any) backend.AgentProvider {
 	t.Helper()
+	return openWith(t, kinds, typ, config, slog.New(slog.DiscardHandler))
+}
+
+// openWith returns a hosted provider with a log.
+func openWith(t testing.TB, kinds []backend.AgentProviderKind, typ string, config any, log *slog.Logger) backend.AgentProvider {
+	t.Helper()
 	data, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +50,7 @@ func open(t testing.TB, kinds []backend.AgentProviderKind, typ string, config an
 		if err := json.Unmarshal(data, c); err != nil {
 			t.Fatal(err)
 		}
-		p, err := k.Create(backend.AgentProviderSettings{ID: "coder", Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}, c)
+		p, err := k.Create(backend.AgentProviderSettings{ID: "coder", Dir: t.TempDir(), Logger: log}, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,6 +94,12 @@ class Agent(rpc.AgentProviderServicer):
             self.say(request.turn_id, "waiting")
             self.canceled[request.turn_id].wait(60)
             return
+        if prompt.startswith("hold "):
+            self.say(request.turn_id, "holding ")
+            with open(prompt[5:]) as pipe:
+                text = "holding " + pipe.readline().strip()
+            self.end(request.turn_id, pb.AGENT_EXECUTION_STATUS_SUCCEEDED, output_text=text)
+            return
         if prompt == "who":
             text = str(os.getpid())
         else:

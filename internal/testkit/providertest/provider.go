@@ -4,6 +4,7 @@ package providertest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"path/filepath"
 	"sync"
@@ -30,6 +31,8 @@ type Provider struct {
 	Capabilities *providerproto.AgentProviderCapabilities
 	// Identity, if set, is what the provider says of itself.
 	Identity *providerproto.ProviderIdentity
+	// Health, if set, is why the provider is not healthy.
+	Health func() error
 
 	host providerproto.AgentHostClient
 
@@ -51,30 +54,39 @@ func (p *Provider) Serve(t testing.TB) Addresses {
 	t.Helper()
 	dir := t.TempDir()
 	a := Addresses{Provider: "unix:" + filepath.Join(dir, "p"), Host: "unix:" + filepath.Join(dir, "h")}
-	conn, err := grpc.NewClient(a.Host, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"))
+	stop, err := p.listen(filepath.Join(dir, "p"), a.Host)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return a
+}
+
+// listen serves the provider on a socket until stop is called.
+func (p *Provider) listen(socket, host string) (stop func(), err error) {
+	conn, err := grpc.NewClient(host, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"))
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	life, end := context.WithCancel(context.Background())
 	p.host, p.life = providerproto.NewAgentHostClient(conn), life
 	p.sessions, p.turns = map[string]*providerproto.AgentSession{}, map[string]*Turn{}
-	l, err := net.Listen("unix", filepath.Join(dir, "p"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := grpc.NewServer()
 	providerproto.RegisterAgentProviderServer(server, p)
 	providerproto.RegisterProviderLifecycleServer(server, p)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) })
-	t.Cleanup(func() {
+	return func() {
 		end()
 		p.working.Wait()
 		server.Stop()
 		serving.Wait()
 		_ = conn.Close()
-	})
-	return a
+	}, nil
 }
 
 // Config returns what the provider was configured with.
@@ -125,8 +137,13 @@ func (p *Provider) ConfigureProvider(_ context.Context, req *providerproto.Confi
 	return &providerproto.ConfigureProviderResponse{ProtocolVersion: req.GetProtocolVersion()}, nil
 }
 
-// HealthCheck is always ready.
-func (*Provider) HealthCheck(context.Context, *emptypb.Empty) (*providerproto.HealthCheckResponse, error) {
+// HealthCheck reports that the provider is ready, unless Health has a reason why not.
+func (p *Provider) HealthCheck(context.Context, *emptypb.Empty) (*providerproto.HealthCheckResponse, error) {
+	if p.Health != nil {
+		if err := p.Health(); err != nil {
+			return &providerproto.HealthCheckResponse{Message: err.Error()}, nil
+		}
+	}
 	return &providerproto.HealthCheckResponse{Ready: true}, nil
 }
 

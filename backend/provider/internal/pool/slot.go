@@ -55,6 +55,7 @@ func (p *Pool) fillSlot(ctx context.Context, s *slot) {
 		began := time.Now()
 		err := p.runInstance(ctx, s)
 		if ctx.Err() != nil {
+			p.settings.Logger.Info("provider stopped", "slot", s.number)
 			return
 		}
 		if time.Since(began) > steadyTime {

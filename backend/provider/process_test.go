@@ -1,0 +1,249 @@
+//go:build unix
+
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/provider"
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// journal keeps the records of a log.
+type journal struct {
+	mu      sync.Mutex
+	records []slog.Record
+	cond    sync.Cond
+}
+
+func newJournal() *journal {
+	j := new(journal)
+	j.cond.L = &j.mu
+	return j
+}
+
+func (*journal) Enabled(context.Context, slog.Level) bool { return true }
+func (j *journal) WithAttrs([]slog.Attr) slog.Handler     { return j }
+func (j *journal) WithGroup(string) slog.Handler          { return j }
+func (j *journal) Handle(_ context.Context, r slog.Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.records = append(j.records, r)
+	j.cond.Broadcast()
+	return nil
+}
+
+// await waits for a number of records with a message, and returns an attribute of them.
+func (j *journal) await(n int, message, attr string) []slog.Value {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for {
+		var found []slog.Value
+		for _, r := range j.records {
+			if r.Message != message {
+				continue
+			}
+			r.Attrs(func(a slog.Attr) bool {
+				if a.Key == attr {
+					found = append(found, a.Value)
+				}
+				return true
+			})
+		}
+		if len(found) >= n {
+			return found
+		}
+		j.cond.Wait()
+	}
+}
+
+// newProcessRig returns a runtime whose agent runs at processes of the test binary, what
+// hosts them, and their log.
+func newProcessRig(t testing.TB, mode string, more map[string]any, change ...func(*builder.AgentRuntimeBuilder)) (*rig, backend.AgentProvider, *journal) {
+	t.Helper()
+	log := newJournal()
+	hosted := openWith(t, provider.Kinds(), "process", providertest.Process(t, mode, more), slog.New(log))
+	b := builder.New().WithAgentProvider("coder", hosted).WithTool("double", double(nil)).
+		WithAgentSpec(spec.Agent{ID: "coder", Endpoint: &spec.Endpoint{Backend: "provider", Target: "coder"}})
+	for _, c := range change {
+		c(b)
+	}
+	rt, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &rig{AgentRuntime: rt, sink: newSink()}, hosted, log
+}
+
+func TestProcessesAreReadyBeforeTheyAreUsed(t *testing.T) {
+	r, _, log := newProcessRig(t, providertest.Steady, map[string]any{"pool": map[string]any{"min_ready": 2}})
+	r.StartProviders()
+	log.await(2, "provider ready", "process")
+	if lines := log.await(2, "provider output", "line"); lines[0].String() != "started as steady with coder" {
+		t.Errorf("the log of the processes is %v", lines)
+	}
+
+	later := newJournal() // a revision that is published later starts its own
+	other := openWith(t, provider.Kinds(), "process", providertest.Process(t, providertest.Steady, map[string]any{"pool": map[string]any{"min_ready": 2}, "dir": t.TempDir()}), slog.New(later))
+	if _, err := r.Publish(t.Context(), func(d *registry.Draft) error { return d.AgentProviders.Add("other", other) }); err != nil {
+		t.Fatal(err)
+	}
+	later.await(2, "provider ready", "process")
+}
+
+func TestAnUnhealthyProcessIsReplaced(t *testing.T) {
+	r, _, log := newProcessRig(t, providertest.Sick, map[string]any{"health_interval": "10ms"})
+	r.StartProviders()
+	if got := log.await(1, "provider ended; starting it again", "error")[0].String(); !strings.Contains(got, "unhealthy") || !strings.Contains(got, "it has a cold") {
+		t.Errorf("the process ended because %s", got)
+	}
+	log.await(2, "provider ready", "process")
+}
+
+func TestAProcessThatKeepsEndingIsStartedEverLater(t *testing.T) {
+	r, hosted, log := newProcessRig(t, providertest.Failing, map[string]any{"startup_timeout": "500ms"})
+	r.StartProviders()
+	var waits []time.Duration
+	for _, v := range log.await(3, "provider ended; starting it again", "wait")[:3] {
+		waits = append(waits, v.Duration())
+	}
+	if want := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond}; !slices.Equal(waits, want) {
+		t.Errorf("it waited %v, not %v", waits, want)
+	}
+	err := hosted.Probe(t.Context(), new(spec.Agent))
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("an agent that needs it is told %v", err)
+	}
+}
+
+// held is a turn that is under way until it is released.
+type held struct {
+	pipe string
+	done chan error
+	got  *runtime.Result
+}
+
+// hold begins a turn of a session, and returns when the provider works on it.
+func (r *rig) hold(t testing.TB, session string) *held {
+	t.Helper()
+	h := &held{pipe: filepath.Join(t.TempDir(), "pipe"), done: make(chan error, 1)}
+	if err := syscall.Mkfifo(h.pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.sink = newSink()
+	go func() {
+		var err error
+		h.got, err = r.ask(context.WithoutCancel(t.Context()), session, "hold "+h.pipe)
+		h.done <- err
+	}()
+	r.sink.await(func(e *event.Event) bool { _, ok := e.Data.(*event.TextDelta); return ok })
+	return h
+}
+
+// release lets the turn end, and returns its answer.
+func (h *held) release(t testing.TB) string {
+	t.Helper()
+	if err := os.WriteFile(h.pipe, []byte("on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-h.done; err != nil {
+		t.Fatal(err)
+	}
+	return h.got.Response
+}
+
+func TestATurnUnderWayEndsWhereItBegan(t *testing.T) {
+	r, _, log := newProcessRig(t, providertest.Steady, map[string]any{"pool": map[string]any{"min_ready": 2}})
+	turn := r.hold(t, "s")
+
+	fresh := newJournal()
+	other := openWith(t, provider.Kinds(), "process", providertest.Process(t, providertest.Steady, map[string]any{"dir": t.TempDir()}), slog.New(fresh))
+	if _, err := builder.New().WithAgentProvider("coder", other).
+		WithAgentSpec(spec.Agent{ID: "coder", Endpoint: &spec.Endpoint{Backend: "provider", Target: "coder"}}).Publish(t.Context(), r.AgentRuntime); err != nil {
+		t.Fatal(err)
+	}
+	r.sink = newSink()
+	if _, err := r.ask(t.Context(), "s", "who"); err != nil { // of the same session, at the new pool
+		t.Fatal(err)
+	}
+	fresh.await(1, "provider ready", "process")
+	if got := turn.release(t); got != "holding on" {
+		t.Errorf("the turn under way came to %q", got)
+	}
+	log.await(2, "provider stopped", "slot") // nobody uses the old pool any more
+}
+
+func TestADrainWaitsForTurns(t *testing.T) {
+	r, hosted, _ := newProcessRig(t, providertest.Steady, map[string]any{"pool": map[string]any{"min_ready": 2}})
+	turn := r.hold(t, "s")
+	closed := make(chan error, 1)
+	go func() { closed <- hosted.(io.Closer).Close() }()
+	for { // turns that come are refused as soon as the drain has begun
+		_, err := r.ask(t.Context(), "other", "who")
+		if failed, ok := errors.AsType[*runtime.TurnError](err); ok && failed.Termination.Code == provider.CodeUnavailable {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := turn.release(t); got != "holding on" {
+		t.Errorf("the turn under way came to %q", got)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADrainEndsTurnsThatTakeTooLong(t *testing.T) {
+	r, hosted, log := newProcessRig(t, providertest.Steady, map[string]any{"drain_timeout": "20ms"})
+	turn := r.hold(t, "s")
+	if err := hosted.(io.Closer).Close(); err != nil {
+		t.Fatal(err)
+	}
+	log.await(1, "drain timed out, ending the provider", "turns")
+	err := <-turn.done
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeLost {
+		t.Errorf("the turn came to %v", err)
+	}
+}
+
+func TestACrashEndsTheTurnsOfItsProcessAlone(t *testing.T) {
+	r, _, log := newProcessRig(t, providertest.Steady, map[string]any{"pool": map[string]any{"min_ready": 2}})
+	r.StartProviders()
+	log.await(2, "provider ready", "process")
+	turn := r.hold(t, "stays")
+	r.sink = newSink()
+	_, err := r.ask(t.Context(), "dies", "die") // at the other process, which has less to do
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeLost {
+		t.Errorf("the turn whose process died came to %v", err)
+	}
+	if got, err := r.ask(t.Context(), "dies", "call double"); err != nil || got.Response != "42" {
+		t.Errorf("the process that took its place came to %+v, %v", got, err)
+	}
+	if got := turn.release(t); got != "holding on" {
+		t.Errorf("the turn at the other process came to %q", got)
+	}
+}

@@ -1,0 +1,161 @@
+package providertest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/providerproto"
+)
+
+// modeVariable has a test binary serve a provider in place of its tests.
+const modeVariable = "PROVIDERTEST_MODE"
+
+// Ways in which the process of a provider behaves.
+const (
+	// Steady serves the provider until it is ended.
+	Steady = "steady"
+	// Failing ends before it is ready.
+	Failing = "failing"
+	// Sick is ready once, and not healthy after that.
+	Sick = "sick"
+)
+
+// Process is the configuration of a provider that is started as a process: the test
+// binary itself, whose TestMain calls RunProcess.
+func Process(t testing.TB, mode string, more map[string]any) map[string]any {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := map[string]any{"command": []string{path}, "env": map[string]string{modeVariable: mode}}
+	for name, value := range more {
+		c[name] = value
+	}
+	return c
+}
+
+// RunProcess serves a provider, if the process was started for that, and does not return
+// then. Its turns do what their prompts begin with:
+//
+//	who          answers with the number of the process
+//	hold FIFO    says "holding", and answers with what it reads from a named pipe
+//	call TOOL    calls a tool and answers with what that returned
+//	die          says "farewell" and ends the process
+//
+// Any other prompt is the answer.
+func RunProcess() {
+	mode, ok := os.LookupEnv(modeVariable)
+	if !ok {
+		return
+	}
+	fmt.Println("started as", mode, "with", os.Getenv("GESTALT_PLUGIN_NAME"))
+	if mode == Failing {
+		os.Exit(3)
+	}
+	p := &Provider{Work: obeyPrompt, Capabilities: &providerproto.AgentProviderCapabilities{
+		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true,
+		SupportedToolSources: []providerproto.AgentToolSourceMode{providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG},
+	}}
+	if mode == Sick {
+		asked := 0
+		p.Health = func() error {
+			if asked++; asked == 1 {
+				return nil
+			}
+			return errors.New("it has a cold")
+		}
+	}
+	if err := p.serveHost(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serveHost serves the provider to the host that started the process, until that or the
+// process is ended.
+func (p *Provider) serveHost() error {
+	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer end()
+	stop, err := p.listen(os.Getenv("GESTALT_PLUGIN_SOCKET"), os.Getenv("GESTALT_AGENT_HOST_SOCKET"))
+	if err != nil {
+		return err
+	}
+	closed := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // it ends with the host
+		close(closed)
+	}()
+	select {
+	case <-ctx.Done():
+	case <-closed:
+	}
+	stop()
+	return nil
+}
+
+// obeyPrompt works on a turn as its prompt says.
+func obeyPrompt(ctx context.Context, t *Turn) {
+	messages := t.Request.GetMessages()
+	prompt := messages[len(messages)-1].GetText()
+	word, rest, _ := strings.Cut(prompt, " ")
+	switch word {
+	case "who":
+		t.Succeed(strconv.Itoa(os.Getpid()))
+	case "die":
+		t.Say("farewell")
+		os.Exit(7)
+	case "hold":
+		t.Say("holding ")
+		line, err := readPipe(ctx, rest)
+		if err != nil {
+			t.Fail(err.Error())
+			return
+		}
+		t.Succeed("holding " + line)
+	case "call":
+		got, err := t.Call(ctx, rest, map[string]any{"n": 21})
+		if err != nil {
+			t.Fail(err.Error())
+			return
+		}
+		t.Succeed(got.GetBody())
+	default:
+		t.Succeed(prompt)
+	}
+}
+
+// readPipe returns the line that somebody writes into a named pipe.
+func readPipe(ctx context.Context, path string) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		f, err := os.Open(path)
+		if err != nil {
+			done <- read{"", err}
+			return
+		}
+		defer f.Close()
+		line, err := bufio.NewReader(f).ReadString('\n')
+		done <- read{strings.TrimSpace(line), err}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
