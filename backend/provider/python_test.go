@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,10 +34,11 @@ func newPythonRig(t *testing.T, processes int) (*rig, backend.AgentProvider) {
 		t.Fatal(err)
 	}
 	t.Setenv("SECRET_OF_THE_RUNTIME", "s3cret")
-	hosted := open(t, provider.Kinds(), "process", map[string]any{
+	log := newJournal()
+	hosted := openWith(t, provider.Kinds(), "process", map[string]any{
 		"command": []string{interpreter, script}, "env": map[string]string{"STUBS": stubs}, "config": map[string]any{"style": "brief"},
 		"pool": map[string]any{"min_ready": processes}, "drain_timeout": "5s",
-	})
+	}, slog.New(log))
 	rt, err := builder.New().WithAgentProvider("coder", hosted).WithTool("double", double(nil)).
 		WithAgentSpec(spec.Agent{ID: "coder", Endpoint: &spec.Endpoint{Backend: "provider", Target: "coder"}}).Build()
 	if err != nil {
@@ -47,6 +49,8 @@ func newPythonRig(t *testing.T, processes int) (*rig, backend.AgentProvider) {
 			t.Error(err)
 		}
 	})
+	rt.StartProviders()
+	log.await(processes, "provider ready", "process")
 	return &rig{AgentRuntime: rt, sink: newSink()}, hosted
 }
 
