@@ -137,6 +137,9 @@ type File struct {
 	Revisions settings.Revisions
 	// Turns configures how a process works on them.
 	Turns settings.Turns
+	// Workspaces configures the directories that sessions work in. Where they are is
+	// filled in.
+	Workspaces settings.Workspaces
 	// Server configures how it answers HTTP requests.
 	Server settings.Server
 	// Schedules make turns when they are due.

@@ -185,7 +185,7 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "allow_unauthenticated is set",
 		"is not a valid origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
 		"key has", "white space", "invalid pattern", "unknown scope", "there is a key", "another key", "allow \"", "is neither a day",
-		"not an https URL", "must be an absolute http or https URL", "cards name a provider with both", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "of the agent already", "there is a client", "encryption_key is missing",
+		"not an https URL", "must be an absolute http or https URL", "cards name a provider with both", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "is not an absolute path", "is not a pattern of repositories", "invalid environment variable", "of the agent already", "there is a client", "encryption_key is missing",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true

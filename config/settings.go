@@ -29,6 +29,7 @@ var processSettings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
 	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
+	{"workspaces", "The directories that sessions work in: checkouts of git repositories.", reflect.TypeFor[settings.Workspaces]()},
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
 }
 
@@ -43,9 +44,11 @@ func settingNamed(name string) *setting {
 
 const (
 	// dataDir is where the files of the runtime are, beside the first
-	// configuration file, and storeFile what the SQLite file is called there.
-	dataDir   = ".runtime"
-	storeFile = "runtime.db"
+	// configuration file; storeFile is what the SQLite file is called there, and
+	// workspacesDir the directory of the workspaces of sessions.
+	dataDir       = ".runtime"
+	storeFile     = "runtime.db"
+	workspacesDir = "workspaces"
 )
 
 // decodeSettings decodes the records of the whole runtime.
@@ -53,6 +56,7 @@ func (d *decoder) decodeSettings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
 	d.file.Revisions = decodeSetting(d, "revisions", (*settings.Revisions).Validate)
 	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
+	d.file.Workspaces = decodeSetting(d, "workspaces", (*settings.Workspaces).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
 	d.kinds.switchOffSurfaces(&d.file.Server)
 	d.storePaths()
@@ -121,6 +125,9 @@ func (d *decoder) storePaths() {
 	s.Driver = s.Kind()
 	if s.DataDir == "" && len(d.file.documents) > 0 {
 		s.DataDir = filepath.Join(d.file.documents[0].dir, dataDir)
+	}
+	if w := &d.file.Workspaces; w.Dir == "" && len(d.file.documents) > 0 {
+		w.Dir = filepath.Join(d.file.documents[0].dir, dataDir, workspacesDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://")
 	_, store := d.file.root.findField("store")

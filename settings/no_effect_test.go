@@ -93,6 +93,14 @@ var judged = map[string]map[string]settingCase{
 		"on_interaction_timeout": {`{"on_interaction_timeout":"fail"}`, `{"on_interaction_timeout":"fail","interaction_timeout":"1s"}`},
 		"indeterminate":          always, "grace": always, "revision": always,
 	},
+	"workspaces": {
+		"dir":                      {`{"dir":"d"}`, `{"dir":"d","git":{"allowed_repositories":["h/*"]}}`},
+		"prepare_timeout":          {`{"prepare_timeout":"1m"}`, `{"prepare_timeout":"1m","git":{"allowed_repositories":["h/*"]}}`},
+		"max_bytes":                {`{"max_bytes":2000000}`, `{"max_bytes":2000000,"git":{"allowed_repositories":["h/*"]}}`},
+		"git.protocols":            {`{"git":{"protocols":["https"]}}`, `{"git":{"protocols":["https"],"allowed_repositories":["h/*"]}}`},
+		"git.env":                  {`{"git":{"env":{"A":"b"}}}`, `{"git":{"env":{"A":"b"},"allowed_repositories":["h/*"]}}`},
+		"git.allowed_repositories": always, "prepared_roots": always,
+	},
 }
 
 const encryptionKey = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
@@ -105,6 +113,8 @@ func TestEverySettingIsJudgedForItsEffect(t *testing.T) {
 		"server": func() interface{ Validate() diag.List } { return new(settings.Server) },
 		"store":  func() interface{ Validate() diag.List } { return new(settings.Store) },
 		"turns":  func() interface{ Validate() diag.List } { return new(settings.Turns) },
+
+		"workspaces": func() interface{ Validate() diag.List } { return new(settings.Workspaces) },
 	} {
 		there := settingsOf("", reflect.TypeOf(make()).Elem())
 		for _, path := range there {

@@ -48,6 +48,7 @@ var siblings = map[string][]string{
 	"internal/testkit/a2asdk":   {"internal/testkit/needs", "internal/testkit/pyenv"},
 	"internal/testkit/grpcpy":   {"internal/testkit/pyenv"},
 	"internal/testkit/genkitjs": {"internal/testkit/needs"},
+	"internal/testkit/gittest":  {"internal/testkit/needs"},
 	"internal/testkit/pgtest":   {"internal/testkit/needs"},
 	"internal/testkit/pyenv":    {"internal/testkit/needs"},
 	"backend/provider":          {"backend/local"},
@@ -62,11 +63,12 @@ var siblings = map[string][]string{
 	"server/admin":      {"server/native"},
 	"server/workflows":  {"server/native"},
 	"server/a2a":        {"server/openapi"},
-	"service":           {"service/sessionstart", "service/webhook"},
+	"service":           {"service/sessionstart", "service/webhook", "service/workspace"},
 	"internal/jsonfit":  {"internal/clip"},
 	"internal/netguard": {"internal/hostlist"},
 	"internal/pattern":  {"internal/panics"},
 	"internal/process":  {"internal/clip"},
+	"internal/gitrepo":  {"internal/pattern"},
 	"internal/schema":   {"internal/nearest", "internal/panics"},
 }
 
