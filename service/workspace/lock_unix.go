@@ -1,0 +1,14 @@
+//go:build unix
+
+package workspace
+
+import (
+	"os"
+	"syscall"
+)
+
+// lockFile takes the lock of an open file, which the system gives up with the process;
+// false if somebody else has it.
+func lockFile(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}

@@ -1,0 +1,262 @@
+// Package workspace makes the directories that sessions work in: checkouts of git
+// repositories that a policy allows, below one directory of the machine.
+//
+// A directory is claimed before its session is stored, and has the name of the session
+// and of the request that begins it. A lock on a file beside it, which the system gives up
+// with the process, tells a request under way from what a dead process left; Sweep deletes
+// the latter.
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/gitrepo"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+)
+
+// Settings is what a Manager is made of. Their policy is fixed.
+type Settings struct {
+	// Dir is the directory of all workspaces. It is made when it is needed.
+	Dir string
+	// Store names the store whose sessions have their workspaces here: workspaces of one
+	// store are never taken for those of another. Empty is a store that ends with the
+	// process, and its workspaces do as well.
+	Store string
+	// Repositories are the patterns of the repositories that may be checked out, and
+	// Protocols are those of git that may be used; without any of either there are no
+	// checkouts.
+	Repositories, Protocols []string
+	// Roots are the directories below which a host may hand over a workspace.
+	Roots []string
+	// Env are variables of git, such as those with credentials.
+	Env map[string]string
+	// Timeout is how long it may take to prepare a workspace, and MaxBytes how large it
+	// may be then.
+	Timeout  time.Duration
+	MaxBytes int64
+	// Logger is not nil.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Manager makes and deletes workspaces. It is safe for concurrent use; several processes
+// may have the same directory.
+type Manager struct {
+	settings  Settings
+	allowed   []gitrepo.Pattern
+	namespace string
+
+	mu sync.Mutex
+	// alive is held on the namespace of a store that ends with the process; nil before
+	// there is one.
+	alive  *os.File
+	closed bool
+}
+
+// New returns a manager. It touches no file.
+func New(s Settings) (*Manager, error) {
+	m := &Manager{settings: s, namespace: s.Store}
+	for i, glob := range s.Repositories {
+		p, err := gitrepo.Compile(glob)
+		if err != nil {
+			return nil, fmt.Errorf("repository pattern %d: %w", i+1, err)
+		}
+		m.allowed = append(m.allowed, p)
+	}
+	var err error
+	if m.settings.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return nil, err
+	}
+	if m.namespace == "" {
+		m.namespace = ephemeralPrefix + newToken()
+	}
+	return m, nil
+}
+
+// Timeout is how long it may take to prepare a workspace.
+func (m *Manager) Timeout() time.Duration { return m.settings.Timeout }
+
+// AcceptsPrepared reports whether hosts may hand over workspaces.
+func (m *Manager) AcceptsPrepared() bool { return m != nil && len(m.settings.Roots) > 0 }
+
+// AcceptsCheckouts reports whether there is a repository that may be checked out.
+func (m *Manager) AcceptsCheckouts() bool { return m != nil && len(m.allowed) > 0 }
+
+// Record is what a session keeps of its workspace.
+type Record struct {
+	// Name is the place of the directory below that of all workspaces, and Root the
+	// directory of a workspace that a host handed over; one of them is set.
+	Name string `json:"name,omitempty"`
+	Root string `json:"root,omitempty"`
+	// Cwd is where work begins, below the directory.
+	Cwd       string     `json:"cwd"`
+	Checkouts []Checkout `json:"checkouts,omitempty"`
+}
+
+// ReadRecord reads what a session keeps; nil if it has no workspace.
+func ReadRecord(kept json.RawMessage) *Record {
+	var r Record
+	if len(kept) == 0 || json.Unmarshal(kept, &r) != nil || r.Name == "" && r.Root == "" {
+		return nil
+	}
+	return &r
+}
+
+// UnavailableError reports a workspace that is not on this machine.
+type UnavailableError struct{ Problem string }
+
+// Error says what is wrong.
+func (e *UnavailableError) Error() string {
+	return "the workspace of the session cannot be used: " + e.Problem
+}
+
+// Open returns the workspace of a session. The error is an *UnavailableError: a workspace
+// is on the machine that prepared it, and is not prepared again elsewhere, where what was
+// done in it would be missing.
+func (m *Manager) Open(r *Record) (*tools.Workspace, error) {
+	if m == nil {
+		return nil, &UnavailableError{"this process is not configured for workspaces"}
+	}
+	w := &tools.Workspace{Root: r.Root, Cwd: r.Cwd}
+	if r.Root == "" {
+		if !isOwnName(r.Name) {
+			return nil, &UnavailableError{"the record of it cannot be read"}
+		}
+		w.Root = filepath.Join(m.settings.Dir, filepath.FromSlash(r.Name))
+	} else if err := m.checkRoot(r.Root); err != nil {
+		return nil, &UnavailableError{err.Error()}
+	}
+	if _, err := w.Directory(); err != nil {
+		return nil, &UnavailableError{"it was prepared on another machine, or is deleted"}
+	}
+	return w, nil
+}
+
+// isOwnName reports whether a name is one of a workspace that a manager made: that of its
+// store, and its own.
+func isOwnName(name string) bool {
+	space, own, found := strings.Cut(name, "/")
+	return found && space != "" && own != "" && !strings.Contains(own, "/") && filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name
+}
+
+// Remove deletes the workspace of a session. One that a host handed over is the host's.
+func (m *Manager) Remove(r *Record) error {
+	if m == nil || r == nil || r.Root != "" || !isOwnName(r.Name) {
+		return nil
+	}
+	return m.removeTree(r.Name)
+}
+
+// removeTree deletes a directory and its lock. What is read-only in it is deleted as well.
+func (m *Manager) removeTree(name string) error {
+	root, err := os.OpenRoot(m.settings.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	local := filepath.FromSlash(name)
+	if err := root.RemoveAll(local); err != nil {
+		makeWritable(root, local)
+		if err := root.RemoveAll(local); err != nil {
+			return err
+		}
+	}
+	if err := root.Remove(local + lockSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// makeWritable lets the owner delete what is in directories below another one.
+func makeWritable(root *os.Root, local string) {
+	_ = fs.WalkDir(root.FS(), filepath.ToSlash(local), func(name string, entry fs.DirEntry, err error) error { // what cannot be changed cannot be deleted either
+		if entry != nil && entry.IsDir() && entry.Type()&fs.ModeSymlink == 0 {
+			_ = root.Chmod(filepath.FromSlash(name), ownerOnly) // as above
+		}
+		if err != nil && entry == nil {
+			return err
+		}
+		return nil
+	})
+}
+
+// Prepared is a workspace that a host has prepared: two absolute paths.
+type Prepared struct{ Root, Cwd string }
+
+// Accept returns the record of a workspace that a host hands over. The error is an
+// *InvalidError or a *PolicyError.
+func (m *Manager) Accept(p *Prepared) (*Record, error) {
+	switch {
+	case !filepath.IsAbs(p.Root) || strings.ContainsRune(p.Root, 0):
+		return nil, &InvalidError{"root", "it must be an absolute path"}
+	case !filepath.IsAbs(p.Cwd) || strings.ContainsRune(p.Cwd, 0):
+		return nil, &InvalidError{"cwd", "it must be an absolute path"}
+	}
+	cwd, err := filepath.Rel(p.Root, p.Cwd)
+	if err != nil || !filepath.IsLocal(cwd) {
+		return nil, &InvalidError{"cwd", "it must lie in the root"}
+	}
+	if err := m.checkRoot(p.Root); err != nil {
+		return nil, err
+	}
+	w := tools.Workspace{Root: p.Root, Cwd: filepath.ToSlash(cwd)}
+	if _, err := w.Directory(); err != nil {
+		return nil, &PolicyError{err.Error()}
+	}
+	return &Record{Root: filepath.Clean(p.Root), Cwd: filepath.ToSlash(cwd)}, nil
+}
+
+// checkRoot reports why a directory cannot be one that a host hands over. It is below one
+// of the configured directories, also when all symbolic links are resolved.
+func (m *Manager) checkRoot(root string) error {
+	if !m.AcceptsPrepared() {
+		return &PolicyError{"hosts may hand over no workspaces: workspaces.prepared_roots is empty"}
+	}
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return &PolicyError{"its root is not on this machine"}
+	}
+	for _, allowed := range m.settings.Roots {
+		top, err := filepath.EvalSymlinks(allowed)
+		if err != nil {
+			continue
+		}
+		if below, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(below) && below != "." {
+			return nil
+		}
+	}
+	return &PolicyError{"its root is not below one of workspaces.prepared_roots"}
+}
+
+// Close deletes the workspaces of a store that ends with the process.
+func (m *Manager) Close(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	if m.alive == nil {
+		return
+	}
+	if err := m.removeTree(m.namespace); err != nil && ctx.Err() == nil {
+		m.settings.Logger.Error("deleting workspaces failed", zap.Error(err))
+	}
+	_ = m.alive.Close()
+	m.alive = nil
+}
