@@ -112,6 +112,9 @@ type Job struct {
 	Params model.Params
 	// Session is the state that earlier turns of the session left.
 	Session map[string]json.RawMessage
+	// Workspace is the directory that the tools of the session work in; nil if it has
+	// none.
+	Workspace *tools.Workspace
 	// State is where a stopped or suspended turn continues; nil begins the turn.
 	State *State
 	Limits

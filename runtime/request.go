@@ -29,6 +29,9 @@ type Request struct {
 	// turns left.
 	Custom    json.RawMessage
 	Artifacts []tools.Artifact
+	// Workspace is the directory that the tools of the session work in; nil if it has
+	// none.
+	Workspace *tools.Workspace
 	// TurnID is the turn's id; if empty, a new one is made.
 	TurnID string
 	// Params override those of the agent, field by field, and Overrides its limits

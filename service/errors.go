@@ -55,6 +55,8 @@ const (
 	CodeUnresolved = work.CodeUnresolved
 	// CodeRevisionGone is a turn whose revision was gone when it was to go on.
 	CodeRevisionGone = work.CodeRevisionGone
+	// CodeWorkspace is a turn of a session whose workspace is not on this machine.
+	CodeWorkspace = work.CodeWorkspace
 	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
 	// an artifact with a NUL.
 	CodeInvalidText = work.CodeInvalidText

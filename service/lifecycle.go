@@ -89,7 +89,11 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	s.started.Store(true)
 	s.tasks.Go(s.sweepPeriodically)
-	s.tasks.Go(func() { s.dropAbandoned(s.ctx) })
+	if s.settings.Workspaces != nil {
+		s.tasks.Go(s.sweepWorkspaces)
+	} else {
+		s.tasks.Go(func() { s.dropAbandoned(s.ctx) })
+	}
 	if r := s.settings.Retention; r.Sessions > 0 || r.Events > 0 || r.Keys > 0 || r.Revisions > 0 {
 		s.tasks.Go(s.prunePeriodically)
 	}
@@ -139,6 +143,7 @@ func (s *Service) Close() {
 	s.courier.Close()
 	s.pool.Close()
 	s.tasks.Wait()
+	s.settings.Workspaces.Close(context.Background())
 	s.hub.Close()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -109,6 +110,10 @@ type CreateSession struct {
 	// SessionStart are programs that run once, after those of the agent, before there
 	// is the session.
 	SessionStart []spec.SessionHook `json:",omitempty"`
+	// Workspace asks for checkouts that the session works in, and Prepared is a
+	// directory that a host has prepared; nil for none. There is one of them at most.
+	Workspace *workspace.Request  `json:",omitempty"`
+	Prepared  *workspace.Prepared `json:",omitempty"`
 	// IdempotencyKey makes the request repeatable: with the same key it returns
 	// the session that was made first.
 	IdempotencyKey string

@@ -11,8 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // A session that something has to be done for begins in two steps. It is stored as
@@ -43,23 +45,93 @@ var errTakenOver = errors.New("the start of the session took too long; another r
 
 // preparation is what has to be done before a session begins.
 type preparation struct {
-	hooks []spec.SessionHook
+	hooks     []spec.SessionHook
+	workspace *workspace.Request
+	// prepared is a workspace that a host has prepared.
+	prepared   *workspace.Prepared
+	workspaces *workspace.Manager
+	// claim is the place of the workspace; nil before it is taken.
+	claim *workspace.Claim
 }
 
 // isNeeded reports whether there is anything to do.
-func (p *preparation) isNeeded() bool { return len(p.hooks) > 0 }
+func (p *preparation) isNeeded() bool { return len(p.hooks) > 0 || p.workspace != nil }
 
 // limit returns how long the preparation may take.
-func (p *preparation) limit() time.Duration { return sessionstart.Limit(p.hooks) }
+func (p *preparation) limit() time.Duration {
+	limit := sessionstart.Limit(p.hooks)
+	if p.workspace != nil {
+		limit += p.workspaces.Timeout()
+	}
+	return limit
+}
+
+// takePlace claims the place of the workspace, if there is to be one.
+func (p *preparation) takePlace(sessionID, token string) error {
+	if p.workspace == nil {
+		return nil
+	}
+	var err error
+	p.claim, err = p.workspaces.Claim(sessionID, token)
+	return err
+}
+
+// leavePlace ends the claim: the workspace is kept for the session, or deleted.
+func (p *preparation) leavePlace(keep bool) error {
+	claim := p.claim
+	p.claim = nil
+	switch {
+	case claim == nil:
+		return nil
+	case keep:
+		return claim.Keep()
+	default:
+		return claim.Discard()
+	}
+}
 
 // run does what has to be done and returns what the metadata of the session keeps of it.
+// Programs run in the workspace, unless they name a directory.
 func (p *preparation) run(ctx context.Context) (map[string]json.RawMessage, error) {
-	return sessionstart.Run(ctx, p.hooks, "")
+	record, place, err := p.prepareWorkspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir := ""
+	if place != nil {
+		if dir, err = place.Directory(); err != nil {
+			return nil, err
+		}
+	}
+	kept, err := sessionstart.Run(ctx, p.hooks, dir)
+	if err == nil && record != nil {
+		err = encodeRecord(kept, record)
+	}
+	return kept, err
+}
+
+// prepareWorkspace returns the workspace of the session; nil if it has none.
+func (p *preparation) prepareWorkspace(ctx context.Context) (*workspace.Record, *tools.Workspace, error) {
+	switch {
+	case p.prepared != nil:
+		record, err := p.workspaces.Accept(p.prepared)
+		if err != nil {
+			return nil, nil, err
+		}
+		place, err := p.workspaces.Open(record)
+		return record, place, err
+	case p.claim != nil:
+		return p.claim.Prepare(ctx, p.workspace)
+	default:
+		return nil, nil, nil
+	}
 }
 
 // preparationOf returns what has to be done for a session.
 func (s *Service) preparationOf(req *CreateSession) *preparation {
-	return &preparation{hooks: append(s.hooksOf(req.AgentID), req.SessionStart...)}
+	return &preparation{
+		hooks: append(s.hooksOf(req.AgentID), req.SessionStart...), workspace: req.Workspace, prepared: req.Prepared, workspaces: s.settings.Workspaces,
+	}
 }
 
 // hooksOf returns the programs that run when a session of an agent begins.
@@ -111,6 +183,9 @@ func checkHooks(hooks []spec.SessionHook) error {
 // beginSession stores a new session once what has to be done for it is done.
 func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
 	if !p.isNeeded() {
+		if err := p.addPrepared(ctx, n); err != nil {
+			return nil, err
+		}
 		made, err := s.settings.Store.CreateSession(ctx, n)
 		if err != nil || made.State != store.SessionStarting {
 			return made, err
@@ -124,17 +199,38 @@ func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *prep
 		return nil, err
 	}
 	n.Session.State, n.Session.Metadata = store.SessionStarting, waiting
+	if err := p.takePlace(n.Session.ID, record.Token); err != nil {
+		return nil, err
+	}
 	made, err := s.settings.Store.CreateSession(ctx, n)
 	n.Session.Metadata = final
+	if err == nil && made.State == store.SessionStarting && readStart(made).Token == record.Token {
+		return s.startSession(ctx, n, p, record.Until.Add(-startMargin))
+	}
+	if wrong := p.leavePlace(false); wrong != nil {
+		s.logError(ctx, "deleting a workspace failed", wrong)
+	}
 	switch exists, ok := errors.AsType[*store.ExistsError](err); {
 	case ok && s.dropExpired(ctx, n.Session.Owner, exists.ID):
 		return s.beginSession(ctx, n, p)
 	case err != nil:
 		return nil, err
-	case made.State != store.SessionStarting || readStart(made).Token != record.Token:
+	default:
 		return s.awaitStart(ctx, made, n, p)
 	}
-	return s.startSession(ctx, n, p, record.Until.Add(-startMargin))
+}
+
+// addPrepared adds a workspace that a host has prepared to the metadata of a session for
+// which there is nothing else to do.
+func (p *preparation) addPrepared(ctx context.Context, n *store.NewSession) error {
+	if p.prepared == nil {
+		return nil
+	}
+	kept, err := p.run(ctx)
+	if err == nil {
+		n.Session.Metadata, err = sessionstart.Replace(n.Session.Metadata, kept)
+	}
+	return err
 }
 
 // startSession does what has to be done for a starting session, and makes it active.
@@ -142,6 +238,12 @@ func (s *Service) startSession(ctx context.Context, n *store.NewSession, p *prep
 	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	kept, err := p.run(limited)
+	keep := false
+	defer func() {
+		if wrong := p.leavePlace(keep); wrong != nil {
+			s.logError(context.WithoutCancel(ctx), "releasing a workspace failed", wrong)
+		}
+	}()
 	if err == nil {
 		n.Session.Metadata, err = sessionstart.Replace(n.Session.Metadata, kept)
 	}
@@ -162,6 +264,7 @@ func (s *Service) startSession(ctx context.Context, n *store.NewSession, p *prep
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, errTakenOver
 	}
+	keep = err == nil
 	return started, err
 }
 
@@ -171,7 +274,7 @@ func (s *Service) awaitStart(ctx context.Context, made *store.Session, n *store.
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for made.State == store.SessionStarting {
-		if s.now().After(readStart(made).Until) {
+		if s.isStartDead(made) {
 			s.dropExpired(ctx, made.Owner, made.ID)
 			return s.beginSession(ctx, n, p)
 		}
@@ -201,13 +304,23 @@ func readStart(session *store.Session) startRecord {
 	return record
 }
 
+// isStartDead reports whether nobody starts a starting session any more: its time is over,
+// or the process is dead that prepares its workspace on this machine.
+func (s *Service) isStartDead(session *store.Session) bool {
+	record := readStart(session)
+	return s.now().After(record.Until) || s.settings.Workspaces.IsAbandoned(session.ID, record.Token)
+}
+
 // dropExpired deletes a starting session whose process is dead, and reports whether it
 // did.
 func (s *Service) dropExpired(ctx context.Context, owner store.Owner, id string) bool {
 	scope := store.Of(owner)
 	found, err := s.settings.Store.Session(ctx, scope, id)
-	if err != nil || found.State != store.SessionStarting || !s.now().After(readStart(found).Until) {
+	if err != nil || found.State != store.SessionStarting || !s.isStartDead(found) {
 		return false
+	}
+	if found, err = s.settings.Store.Session(ctx, scope, id); err != nil || found.State != store.SessionStarting {
+		return false // it began meanwhile
 	}
 	return s.settings.Store.DeleteSession(ctx, scope, id) == nil
 }

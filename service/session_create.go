@@ -36,6 +36,9 @@ func (s *Service) createWithExport(ctx context.Context, caller Caller, req Creat
 			return nil, err
 		}
 	}
+	if err := s.checkWorkspace(&req); err != nil {
+		return nil, err
+	}
 	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, request)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,8 @@ func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.Sessi
 	return page, nil
 }
 
-// UpdateSession changes what the patch names, and returns the session.
+// UpdateSession changes what the patch names, and returns the session. The workspace of a
+// session that is archived is deleted.
 func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p store.SessionPatch) (*store.Session, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -79,17 +80,21 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 	}
 	p.Now = s.now()
 	session, err := s.settings.Store.UpdateSession(ctx, scope, id, p)
+	if err == nil && session.State == store.SessionArchived {
+		s.releaseWorkspace(context.WithoutCancel(ctx), session)
+	}
 	return session, nameNotFound(err, "session", id)
 }
 
 // DeleteSession cancels the session's live turns and deletes it with all that
-// belongs to it.
+// belongs to it, its workspace included.
 func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) error {
 	scope, err := caller.toScope()
 	if err != nil {
 		return err
 	}
-	if _, err := s.readSession(ctx, caller, id); err != nil {
+	session, err := s.readSession(ctx, caller, id)
+	if err != nil {
 		return err
 	}
 	for {
@@ -103,7 +108,11 @@ func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) e
 			}
 		}
 		if len(live.Turns) == 0 {
-			return nameNotFound(s.settings.Store.DeleteSession(ctx, scope, id), "session", id)
+			err := s.settings.Store.DeleteSession(ctx, scope, id)
+			if err == nil {
+				s.releaseWorkspace(context.WithoutCancel(ctx), session)
+			}
+			return nameNotFound(err, "session", id)
 		}
 	}
 }

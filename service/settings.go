@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
@@ -52,6 +53,9 @@ type Settings struct {
 	OnTimeout          TimeoutPolicy
 	// TurnTools makes the tools that turns bring along; nil refuses such turns.
 	TurnTools TurnTools
+	// Workspaces makes the directories that sessions work in; nil refuses such sessions.
+	// The service closes it.
+	Workspaces *workspace.Manager
 	// EncryptionKey has 32 bytes, with which the store keeps what describes these
 	// tools: there may be credentials in it. Without one it is kept as it is. All
 	// processes with the store have the same.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -22,6 +23,8 @@ type storedRequest struct {
 	SealedTools json.RawMessage `json:"sealed_tools,omitempty"`
 	// SessionContext is what is put before every turn of the session.
 	SessionContext *model.Message `json:"session_context,omitempty"`
+	// Workspace is that of the session, when it has one.
+	Workspace *workspace.Record `json:"workspace,omitempty"`
 	// Trace is the trace that the turn was asked for in.
 	Trace http.Header `json:"trace,omitempty"`
 }

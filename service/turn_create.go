@@ -93,7 +93,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}
 	asked := *req
 	asked.Overrides = overrides
-	request, err := s.encodeRequest(ctx, id, asked, before)
+	request, err := s.encodeRequest(ctx, id, asked, session)
 	if err != nil {
 		return nil, err
 	}

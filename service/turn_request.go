@@ -21,8 +21,11 @@ import (
 )
 
 // encodeRequest returns a request as it is stored with its turn.
-func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn, before *model.Message) (json.RawMessage, error) {
-	stored := storedRequest{CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before), SessionContext: before, Trace: make(http.Header)}
+func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn, session *store.Session) (json.RawMessage, error) {
+	stored := storedRequest{
+		CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before),
+		SessionContext: contextOf(session), Workspace: recordOf(session), Trace: make(http.Header),
+	}
 	stored.SessionID, stored.ID, stored.AgentID, stored.Input, stored.Before, stored.Metadata, stored.IdempotencyKey = "", "", "", nil, nil, nil, ""
 	stored.Limits, stored.Deadline = nil, time.Time{} // they are part of the overrides now
 	telemetry.Inject(ctx, stored.Trace)
@@ -58,6 +61,9 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 			Indeterminate: s.settings.Indeterminate, SnapshotID: c.Turn.SnapshotID, ParentSnapshotID: c.Turn.ParentSnapshotID,
 			ShowCustom: s.customOf(c.Turn.ID),
 		},
+	}
+	if req.Workspace, err = s.openWorkspace(asked.Workspace); err != nil {
+		return nil, &work.WorkspaceError{Err: err}
 	}
 	if err := restoreSession(req, c.Snapshot, conversation); err != nil {
 		return nil, err

@@ -116,6 +116,8 @@ type Call struct {
 	// Session is the session that the call is made for. It is valid until Call
 	// returns, and never nil.
 	Session Session
+	// Workspace is the directory that the session works in; nil if it has none.
+	Workspace *Workspace
 }
 
 // Host is what a running tool can ask of the runtime. It is valid until Call

@@ -82,7 +82,12 @@ func (o *output) problem(exit *exec.ExitError) string {
 
 // IsReserved reports whether only the service sets a member of metadata.
 func IsReserved(name string) bool {
-	return name == Reserved || strings.HasPrefix(name, Reserved+".")
+	for _, reserved := range []string{Reserved, WorkspaceKey} {
+		if name == reserved || strings.HasPrefix(name, reserved+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // ReservedIn returns the name of a reserved member of metadata, the first in their order;
@@ -132,6 +137,11 @@ func Context(metadata json.RawMessage) (model.Message, bool) {
 		return model.Message{}, false
 	}
 	return model.System(contextHeading + text), true
+}
+
+// Member returns a member of metadata as it is kept; nil if there is none.
+func Member(metadata json.RawMessage, name string) json.RawMessage {
+	return decodeMembers(metadata)[name]
 }
 
 // ContextOf is Context for what Run returned.

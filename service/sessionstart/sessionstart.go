@@ -25,6 +25,8 @@ const (
 	Reserved = "__gestalt.lifecycle"
 	// resultPrefix is followed by the id of a hook.
 	resultPrefix = Reserved + ".sessionStart.results."
+	// WorkspaceKey holds what a session keeps of its workspace. It is reserved as well.
+	WorkspaceKey = "__gestalt.workspace"
 	// contextKey holds what is put before every turn.
 	contextKey = Reserved + ".sessionStart.additionalContext"
 )
@@ -62,8 +64,8 @@ func (e *Error) Error() string {
 
 // Run runs the hooks in their order and returns the members of metadata that hold what
 // they came to. It stops at the first one that fails; the error is an *Error unless ctx
-// ended. A relative directory of a hook starts in dir, which may be empty for that of the
-// process.
+// ended. A hook without a directory runs in dir, and a relative one starts there; it may be
+// empty for that of the process.
 func Run(ctx context.Context, hooks []spec.SessionHook, dir string) (map[string]json.RawMessage, error) {
 	kept := make(map[string]json.RawMessage, len(hooks)+1)
 	var contexts []string
@@ -138,7 +140,11 @@ func newCommand(ctx context.Context, h *spec.SessionHook, base string) (*exec.Cm
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(base, dir)
 	}
-	path, err := process.Find(h.Command[0], dir, h.Env)
+	home := dir
+	if h.Cwd == "" {
+		home = "" // a relative program is one of the runtime, not of a checkout
+	}
+	path, err := process.Find(h.Command[0], home, h.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,8 @@ const (
 	CodeUnresolved = "unresolved"
 	// CodeRevisionGone is a turn whose revision was gone when it was to go on.
 	CodeRevisionGone = "revision_gone"
+	// CodeWorkspace is a turn of a session whose workspace is not on this machine.
+	CodeWorkspace = "workspace_unavailable"
 	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
 	// an artifact with a NUL.
 	CodeInvalidText = "invalid_text"

@@ -270,6 +270,16 @@ type unreadableError struct{ err error }
 
 func (e *unreadableError) Error() string { return e.err.Error() }
 
+// Unwrap returns the reason.
+func (e *unreadableError) Unwrap() error { return e.err }
+
+// WorkspaceError reports that a turn cannot begin, because the workspace of its session is
+// not there.
+type WorkspaceError struct{ Err error }
+
+// Error is the reason.
+func (e *WorkspaceError) Error() string { return e.Err.Error() }
+
 // unresolvedError reports that a turn cannot begin, because its agent no longer
 // resolves or its tools cannot be made.
 type unresolvedError struct{ err error }
@@ -281,6 +291,8 @@ func (e *unresolvedError) Error() string { return e.err.Error() }
 func (w *worker) endUnstarted(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
+	case errors.As(err, new(*WorkspaceError)):
+		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodeWorkspace, Detail: err.Error()})
 	case errors.As(err, new(*unreadableError)):
 		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
 	case cause == nil && errors.As(err, new(*goneError)):
