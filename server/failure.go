@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/service/workspace"
 	"go.uber.org/zap"
 )
 
@@ -46,6 +47,9 @@ const (
 	ClassUnfitAnswer
 	// ClassSessionStart is a session that did not begin because a program failed.
 	ClassSessionStart
+	// ClassWorkspace is a session whose workspace is not allowed or could not be
+	// prepared.
+	ClassWorkspace
 	// ClassTooLarge is a body above the size limit.
 	ClassTooLarge
 	// ClassTooDeep is a delegation that is nested too deep.
@@ -81,6 +85,7 @@ var outcomes = [...]struct {
 	ClassCursor:       {http.StatusBadRequest, "invalid_cursor", false},
 	ClassUnfitAnswer:  {http.StatusBadRequest, "unfit_answer", false},
 	ClassSessionStart: {http.StatusInternalServerError, "internal", false},
+	ClassWorkspace:    {http.StatusPreconditionFailed, "failed_precondition", false},
 	ClassTooLarge:     {http.StatusRequestEntityTooLarge, "too_large", false},
 	ClassExists:       {http.StatusConflict, "exists", false},
 	ClassKeyConflict:  {http.StatusConflict, "key_conflict", false},
@@ -195,6 +200,10 @@ var failures = []func(error) *Failure{
 		return Details{ID: e.Target, Problem: e.Problem, Conflict: e.Conflict}
 	}),
 	matchErrorType(ClassSessionStart, func(e *sessionstart.Error) Details { return Details{ID: e.Hook, Problem: e.Problem} }),
+	matchErrorType(ClassWorkspace, func(e *workspace.PolicyError) Details { return Details{Field: "workspace", Problem: e.Problem} }),
+	matchErrorType(ClassWorkspace, func(e *workspace.PrepareError) Details {
+		return Details{Field: "workspace", ID: e.Checkout, Problem: e.Problem}
+	}),
 	matchErrorType(ClassTooDeep, func(*runtime.DelegationError) Details { return Details{} }),
 	matchErrorType(ClassExists, func(e *service.ExistsError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
 	matchErrorType(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: e.ID} }),

@@ -138,7 +138,7 @@ var twoProviders = map[string]settings.SessionProvider{
 }
 
 // serving returns a world that lives as long as the test.
-func serving(t testing.TB, providers map[string]settings.SessionProvider) *world {
+func serving(t testing.TB, providers map[string]settings.SessionProvider, change ...func(*service.Settings)) *world {
 	t.Helper()
 	ask := json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"pay","behavior":"ask"}]}`)
 	rt, err := builder.New().WithProvider("main", mouth{}).
@@ -155,7 +155,11 @@ func serving(t testing.TB, providers map[string]settings.SessionProvider) *world
 		t.Fatal(err)
 	}
 	kept := memory.New(store.Settings{})
-	w := &world{t: t, service: service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})})}
+	made := service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})}
+	for _, apply := range change {
+		apply(&made)
+	}
+	w := &world{t: t, service: service.New(made)}
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

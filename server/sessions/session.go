@@ -14,6 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/service/workspace"
+	"github.com/google/uuid"
 )
 
 // The labels of the sessions of this protocol: labelKind has one value, and
@@ -128,7 +130,7 @@ type createSession struct {
 	Metadata       map[string]json.RawMessage `json:"metadata"`
 	ModelOptions   json.RawMessage            `json:"modelOptions"`
 	IdempotencyKey string                     `json:"idempotencyKey"`
-	Workspace      *workspaceRequest          `json:"workspace"`
+	Workspace      *workspace.Request         `json:"workspace"`
 }
 
 // createSession makes a session.
@@ -145,10 +147,9 @@ func (c *call) createSession() error {
 		return err
 	}
 	if in.Workspace != nil {
-		if err := in.Workspace.validate(); err != nil {
-			return err
+		if err := in.Workspace.Validate(); err != nil {
+			return badRequest("workspace.%s", err)
 		}
-		return failedPrecondition("this server prepares no workspaces")
 	}
 	p, err := c.chooseProvider(in.Provider)
 	if err != nil {
@@ -162,6 +163,12 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
+	if in.Workspace != nil {
+		if err := c.settings.Service.CheckWorkspace(p.Agent, in.Workspace); err != nil {
+			return err
+		}
+	}
+	id := c.workspaceSession(p, &in, key)
 	in.IdempotencyKey = ""
 	body, err := bodyOf(in)
 	if err != nil {
@@ -170,7 +177,7 @@ func (c *call) createSession() error {
 	c.nameProvider(p.name)
 	kept, err := askProvider(c, "create_session", func(ctx context.Context) (*service.Session, error) {
 		return c.settings.Service.CreateSession(ctx, c.caller, service.CreateSession{
-			AgentID: p.Agent, Labels: map[string]string{labelKind: "session", labelProvider: p.name}, Metadata: metadata,
+			ID: id, AgentID: p.Agent, Labels: map[string]string{labelKind: "session", labelProvider: p.name}, Metadata: metadata, Workspace: in.Workspace,
 			IdempotencyKey: prefixKey("session:"+p.name, key), IdempotencyBody: body,
 		})
 	})
@@ -179,6 +186,17 @@ func (c *call) createSession() error {
 	}
 	s, _ := sessionFrom(kept)
 	return server.WriteJSON(c.w, http.StatusCreated, s.view())
+}
+
+// workspaceSession returns the id of a session with a workspace that has an idempotency key;
+// empty for any other one. It follows from the key, so that what was prepared belongs to
+// no other session, even once the key is forgotten.
+func (c *call) workspaceSession(p *provider, in *createSession, key string) string {
+	if in.Workspace == nil || key == "" {
+		return ""
+	}
+	owner := c.caller.Tenant + "/" + c.caller.Subject
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("gestalt:agent-session-workspace:"+p.name+":"+owner+":"+key)).String()
 }
 
 // prefixKey tells the keys of this protocol apart from those of others.

@@ -3,13 +3,20 @@ package sessions
 import (
 	"encoding/json"
 	"net/http"
-	"path"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/gittest"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/workspace"
+	"go.uber.org/zap/zaptest"
 )
 
 // workspaceBody returns the body of a request for a session with a workspace.
-func workspaceBody(t *testing.T, w workspaceRequest) string {
+func workspaceBody(t *testing.T, w workspace.Request) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"workspace": w})
 	if err != nil {
@@ -22,22 +29,22 @@ func TestAWorkspaceIsCheckedBeforeThePolicyIs(t *testing.T) {
 	t.Parallel()
 	w := serving(t, twoProviders)
 	const good = "https://git.example.com/a/b.git"
-	at := func(address string) workspaceRequest {
-		return workspaceRequest{Checkouts: []checkoutRequest{{URL: address, Path: "b"}}, Cwd: "b"}
+	at := func(address string) workspace.Request {
+		return workspace.Request{Checkouts: []workspace.Checkout{{URL: address, Path: "b"}}, Cwd: "b"}
 	}
-	ref := func(name string) workspaceRequest {
-		return workspaceRequest{Checkouts: []checkoutRequest{{URL: good, Ref: name, Path: "b"}}, Cwd: "b"}
+	ref := func(name string) workspace.Request {
+		return workspace.Request{Checkouts: []workspace.Checkout{{URL: good, Ref: name, Path: "b"}}, Cwd: "b"}
 	}
-	in := func(cwd string, paths ...string) workspaceRequest {
-		asked := workspaceRequest{Cwd: cwd}
+	in := func(cwd string, paths ...string) workspace.Request {
+		asked := workspace.Request{Cwd: cwd}
 		for _, p := range paths {
-			asked.Checkouts = append(asked.Checkouts, checkoutRequest{URL: good, Path: p})
+			asked.Checkouts = append(asked.Checkouts, workspace.Checkout{URL: good, Path: p})
 		}
 		return asked
 	}
 	const address, option, secret = "checkouts[0].url", "checkouts[0].ref", "it must not have credentials"
 	for name, test := range map[string]struct {
-		asked workspaceRequest
+		asked workspace.Request
 		text  string // empty when the workspace is valid
 	}{
 		"https":                   {at(good), ""},
@@ -135,18 +142,45 @@ func TestAWorkspaceIsCheckedBeforeThePolicyIs(t *testing.T) {
 	}
 }
 
-// FuzzWorkspacePath checks that no path that is accepted leads out of the workspace.
-func FuzzWorkspacePath(f *testing.F) {
-	for _, seed := range []string{"", "b", "a/../b", "../b", "/b", `a\b`, "a/.git", "./a//b/", "..a", "a/-b"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if pathProblem(name) != "" {
-			return
-		}
-		clean := path.Join("/root", name)
-		if !strings.HasPrefix(clean, "/root/") || strings.ContainsAny(clean, "\\\x00") || strings.Contains(clean, "/.git/") {
-			t.Errorf("%q is accepted and leads to %q", name, clean)
-		}
+func TestASessionBeginsInItsWorkspaceOnce(t *testing.T) {
+	t.Parallel()
+	base, dir := t.TempDir(), t.TempDir()
+	app := gittest.New(t, filepath.Join(base, "app.git"), map[string]string{"a.txt": "one\n"})
+	manager, err := workspace.New(workspace.Settings{
+		Dir: dir, Store: "test", Repositories: []string{base + "/app"}, Protocols: []string{"file"}, Timeout: time.Minute, MaxBytes: 64 << 20, Logger: zaptest.NewLogger(t),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := serving(t, twoProviders, func(s *service.Settings) { s.Workspaces = manager })
+	asked := func(address, key string) string {
+		text := workspaceBody(t, workspace.Request{Checkouts: []workspace.Checkout{{URL: address, Path: "b"}}, Cwd: "b"})
+		return strings.TrimSuffix(text, "}") + `,"idempotencyKey":"` + key + `"}`
+	}
+	spaces := func() int {
+		list, err := os.ReadDir(filepath.Join(dir, "test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	first := do[sessionView](w, "POST /agent/sessions", asked(app.URL, "k"))
+	again := do[sessionView](w, "POST /agent/sessions", asked(app.URL, "k"))
+	if first.ID != again.ID || spaces() != 1 {
+		t.Errorf("%s and %s, %d workspaces", first.ID, again.ID, spaces())
+	}
+	if kept := string(first.Metadata["__gestalt.workspace"]); !strings.Contains(kept, app.Commit) || strings.Contains(kept, dir) {
+		t.Errorf("the session keeps %s", kept)
+	}
+	for name, address := range map[string]string{"not one of": "file:///srv/git/other", "checkout b: ": app.URL} {
+		if name == "checkout b: " {
+			gittest.Run(t, app.Dir, "symbolic-ref", "HEAD", "refs/heads/none")
+		}
+		if status, answer := w.ask("alice", "POST /agent/sessions", asked(address, name)); status != http.StatusPreconditionFailed || !strings.Contains(answer, name) {
+			t.Errorf("%s: %d %s", name, status, answer)
+		}
+	}
+	if status, answer := w.ask("alice", "PATCH /agent/sessions/"+first.ID, `{"state":"archived"}`); status != http.StatusOK || spaces() != 0 {
+		t.Errorf("archived: %d %s, %d workspaces", status, answer, spaces())
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/service/workspace"
 )
 
 // Secret is in the text of every error, and callers are never told it.
@@ -44,6 +45,8 @@ func All() []Case {
 		{"an answer", &interaction.AnswerError{Target: "i", Problem: "p"}, server.ClassUnfitAnswer},
 		{"a body", &http.MaxBytesError{Limit: 5}, server.ClassTooLarge},
 		{"a hook", &sessionstart.Error{Hook: "h", Problem: "exit code 1"}, server.ClassSessionStart},
+		{"a repository", &workspace.PolicyError{Problem: "p"}, server.ClassWorkspace},
+		{"a checkout", &workspace.PrepareError{Checkout: "c", Problem: "p"}, server.ClassWorkspace},
 		{"a delegation", &runtime.DelegationError{Agent: "a", Depth: 3}, server.ClassTooDeep},
 		{"an id", &service.ExistsError{Kind: "session", ID: "s"}, server.ClassExists},
 		{"a key", &service.KeyConflictError{Key: "k", ID: "t"}, server.ClassKeyConflict},
