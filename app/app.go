@@ -154,6 +154,9 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 		return err
 	}
 	settings.OnChange = func(turnID string) { a.workflows.TurnChanged(turnID) }
+	if settings.Workspaces, err = NewWorkspaces(s.File, s.Logger); err != nil {
+		return err
+	}
 	a.service = service.New(settings)
 	if a.workflows, err = workflow.New(workflow.Settings{
 		Store: engine.Store, Turns: a.service, Source: workflow.Published{Runtime: rt}, Retention: s.File.Store.Retention.Sessions.Std(),

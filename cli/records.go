@@ -156,7 +156,11 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	if err != nil {
 		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 	}
-	return p.withRecords(ctx, l, c.caller, service.Settings{Runtime: rt, Store: e.Store, Bell: e.Bell, Dispatcher: queue}, do)
+	workspaces, err := app.NewWorkspaces(l.file, zap.NewNop())
+	if err != nil {
+		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+	}
+	return p.withRecords(ctx, l, c.caller, service.Settings{Runtime: rt, Store: e.Store, Bell: e.Bell, Dispatcher: queue, Workspaces: workspaces}, do)
 }
 
 // complain shows why a command failed with the store, and ends it. One that was

@@ -46,6 +46,9 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	settings.Runtime, settings.Store, settings.Bell, settings.Dispatcher = rt, e.Store, e.Bell, d
 	settings.Logger = logger.Named("service")
 	settings.Retention = store.Retention{} // which is for servers
+	if settings.Workspaces, err = app.NewWorkspaces(l.file, logger); err != nil {
+		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+	}
 	turns := service.New(settings)
 	if err = turns.Start(ctx); err == nil {
 		caller := service.Caller{Tenant: s.tenant, Subject: s.subject}
