@@ -29,7 +29,7 @@ func NewWorkspaces(f *config.File, logger *zap.Logger) (*workspace.Manager, erro
 // dsnPassword matches the password in a text of key=value pairs.
 var dsnPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
 
-// storeName returns a name that tells a store from others; empty for one that ends with
+// storeName returns a name that no other store has; empty for one that ends with
 // the process. The password of a database may change without making it another one.
 func storeName(s *settings.Store) string {
 	place := s.DSN

@@ -116,7 +116,7 @@ func (g *WorkspaceGit) validate() diag.List {
 	return list
 }
 
-// warnNoEffect returns warnings of settings of checkouts where there are none.
+// warnNoEffect returns warnings of settings of checkouts where nothing is checked out.
 func (w *Workspaces) warnNoEffect() diag.List {
 	var list diag.List
 	if len(w.Git.AllowedRepositories) > 0 {

@@ -18,7 +18,7 @@ type Workspace struct {
 // WorkspaceError reports a directory of a session that cannot be used.
 type WorkspaceError struct{ Problem string }
 
-// Error says what is wrong, without the path, which is one of the machine.
+// Error names the problem, without the path, which is one of the machine.
 func (e *WorkspaceError) Error() string { return "the workspace of the session " + e.Problem }
 
 // Directory returns the absolute path of the directory that work begins in, with all

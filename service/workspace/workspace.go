@@ -117,7 +117,7 @@ func ReadRecord(kept json.RawMessage) *Record {
 // UnavailableError reports a workspace that is not on this machine.
 type UnavailableError struct{ Problem string }
 
-// Error says what is wrong.
+// Error names the problem.
 func (e *UnavailableError) Error() string {
 	return "the workspace of the session cannot be used: " + e.Problem
 }
