@@ -56,7 +56,12 @@ func newPythonRig(t *testing.T, processes int) (*rig, backend.AgentProvider) {
 
 // ask runs a turn of a session.
 func (r *rig) ask(ctx context.Context, session, prompt string) (*runtime.Result, error) {
-	return r.Run(ctx, runtime.Request{AgentID: "coder", SessionID: session, Input: []model.Message{model.User(prompt)}}, r.sink)
+	return r.Run(ctx, promptOf(session, prompt), r.sink)
+}
+
+// promptOf returns the request of a turn of a session.
+func promptOf(session, prompt string) runtime.Request {
+	return runtime.Request{AgentID: "coder", SessionID: session, Input: []model.Message{model.User(prompt)}}
 }
 
 func TestAProviderInPython(t *testing.T) {
