@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -20,9 +21,21 @@ type AgentProvider interface {
 	// gets the agent's environment in Job.Local, without a model. Host must not reach
 	// out.
 	Host(endpoint *spec.Endpoint) (Backend, error)
-	// Probe returns why the provider cannot run an agent as it is declared, or nil. It
-	// starts the provider, or asks the one that runs.
+	// Probe returns why the provider cannot run an agent as it is declared, or nil: a
+	// *CapabilityError if the agent needs what the provider cannot do, and any other
+	// error if the provider cannot be used. It starts the provider, or asks the one that
+	// runs.
 	Probe(ctx context.Context, agent *spec.Agent) error
+}
+
+// CapabilityError reports what an agent provider cannot do although an agent needs it.
+type CapabilityError struct {
+	Provider, Capability, Need string
+}
+
+// Error names the provider, the capability and what needs it.
+func (e *CapabilityError) Error() string {
+	return fmt.Sprintf("agent provider %q does not have the capability %s, which %s needs", e.Provider, e.Capability, e.Need)
 }
 
 // Starter is implemented by agent providers that can start before they are used.

@@ -2,6 +2,7 @@ package builder
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -47,17 +48,37 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	}
 	running.Wait()
 	b.probes = nil
+	failed := map[string]bool{}
 	for i, err := range errs {
-		if err != nil {
-			path, what := diag.Join(b.set.Agents.Path(remote[i].ID), "endpoint"), "peer"
-			if remote[i].Hosted() {
-				what = "provider"
-			}
+		switch {
+		case err == nil:
+		case remote[i].Hosted():
+			b.addHostedProbe(remote[i], err, failed)
+		default:
 			b.probes = append(b.probes, &resolve.InvalidEndpointError{
 				Agent: remote[i].ID, Backend: remote[i].Endpoint.Kind(),
-				Found: diag.New(diag.InvalidEndpoint, path, "the %s of agent %q cannot be used: %v", what, remote[i].ID, err),
+				Found: diag.New(diag.InvalidEndpoint, diag.Join(b.set.Agents.Path(remote[i].ID), "endpoint"), "the peer of agent %q cannot be used: %v", remote[i].ID, err),
 			})
 		}
+	}
+}
+
+// addHostedProbe keeps why a hosted agent cannot run at its provider. A provider that
+// cannot be used at all is in failed, and reported once.
+func (b *AgentRuntimeBuilder) addHostedProbe(agent *spec.Agent, err error, failed map[string]bool) {
+	id := agent.Endpoint.Target
+	if lacks, ok := errors.AsType[*backend.CapabilityError](err); ok {
+		path := diag.Join(b.set.Agents.Path(agent.ID), "endpoint.target")
+		b.probes = append(b.probes, &resolve.InvalidEndpointError{
+			Agent: agent.ID, Backend: spec.HostedBackend, Found: diag.New(diag.InvalidEndpoint, path, "agent %q cannot run there: %v", agent.ID, lacks),
+		})
+		return
+	}
+	if !failed[id] {
+		failed[id] = true
+		b.probes = append(b.probes, &resolve.InvalidEndpointError{
+			Backend: spec.HostedBackend, Found: diag.New(diag.InvalidEndpoint, b.set.AgentProviders.Path(id), "agent provider %q cannot be used: %v", id, err),
+		})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 		"runtime":   func() { Main(Settings{Components: shipped.Components()}) },
 		"broken":    func() { os.Exit(runBroken()) },
 		"mcpserver": mcpServer,
+		"provider":  providertest.RunProcess,
 		"places":    func() { os.Exit(places(os.Stdin, os.Stdout)) },
 		"story":     func() { os.Exit(story(os.Stdin, os.Stdout, os.Args[1:])) },
 	})

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -58,7 +57,7 @@ func (p *Provider) Start() {
 // Probe starts the provider, or asks the one that runs, and returns why an agent cannot
 // run there.
 func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
-	lease, err := p.host.Acquire(ctx, "")
+	lease, err := p.host.AcquireFirst(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,26 +70,16 @@ func usesTools(agent *spec.Agent) bool {
 	return len(agent.AllowedTools)+len(agent.AllowedToolPatterns)+len(agent.Delegates) > 0
 }
 
-// CapabilityError reports what a provider cannot do although an agent needs it.
-type CapabilityError struct {
-	Provider, Capability, Need string
-}
-
-// Error names the provider, the capability and what needs it.
-func (e *CapabilityError) Error() string {
-	return fmt.Sprintf("agent provider %q does not have the capability %s, which %s needs", e.Provider, e.Capability, e.Need)
-}
-
-// checkCapabilities returns a *CapabilityError if the provider cannot do what a turn
+// checkCapabilities returns a *backend.CapabilityError if the provider cannot do what a turn
 // needs.
 func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, form, tools bool) error {
 	switch {
 	case form && !can.GetStructuredOutput():
-		return &CapabilityError{p.id, "structured_output", "output_schema"}
+		return &backend.CapabilityError{Provider: p.id, Capability: "structured_output", Need: "output_schema"}
 	case tools && !canCallTools(can):
-		return &CapabilityError{p.id, "tool_calls", "an agent with tools"}
+		return &backend.CapabilityError{Provider: p.id, Capability: "tool_calls", Need: "an agent with tools"}
 	case tools && p.toolless:
-		return &CapabilityError{p.id, "host_address", "an agent with tools"}
+		return &backend.CapabilityError{Provider: p.id, Capability: "host_address", Need: "an agent with tools"}
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ const (
 	Steady = "steady"
 	// Failing ends before it is ready.
 	Failing = "failing"
+	// Plain serves a provider that reports no capabilities.
+	Plain = "plain"
 	// Sick is ready once, and not healthy after that.
 	Sick = "sick"
 )
@@ -66,6 +68,9 @@ func RunProcess() {
 		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true,
 		SupportedToolSources: []providerproto.AgentToolSourceMode{providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG},
 	}}
+	if mode == Plain {
+		p.Capabilities = nil
+	}
 	if mode == Sick {
 		asked := 0
 		p.Health = func() error {

@@ -143,6 +143,14 @@ func (l *Lease) Release() {
 // session had, or the one that has the least to do. It waits for a process that is being
 // started.
 func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
+	return p.acquire(ctx, session, false)
+}
+
+// AcquireFirst returns a process, or why a start failed, if none is ready: it does not
+// wait for another start.
+func (p *Pool) AcquireFirst(ctx context.Context) (*Lease, error) { return p.acquire(ctx, "", true) }
+
+func (p *Pool) acquire(ctx context.Context, session string, once bool) (*Lease, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("no process was ready within %s", p.settings.StartupTimeout))
 	defer cancel()
 	if err := p.Start(); err != nil {
@@ -150,6 +158,9 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 	}
 	for {
 		lease, changed, err := p.tryAcquire(session)
+		if err == nil && lease == nil && once {
+			err = p.startFailure()
+		}
 		if lease != nil || err != nil {
 			return lease, err
 		}
@@ -163,14 +174,22 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 
 // whyNotReady adds why the last starts failed.
 func (p *Pool) whyNotReady(err error) error {
+	if failure := p.startFailure(); failure != nil {
+		return fmt.Errorf("%w: %w", err, failure)
+	}
+	return err
+}
+
+// startFailure returns why the last start of a slot failed; nil if none did.
+func (p *Pool) startFailure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.slots {
 		if s.failure != nil {
-			return fmt.Errorf("%w: %w", err, s.failure)
+			return s.failure
 		}
 	}
-	return err
+	return nil
 }
 
 // tryAcquire returns a process for a session if one is ready, or what to wait for.

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func explainStart(ctx context.Context, c *child, err error) error {
 	if c != nil {
 		select {
 		case <-c.exited:
-			return fmt.Errorf("the provider ended before it was ready: %w", errors.Join(c.err, err))
+			return fmt.Errorf("the provider ended before it was ready: %w", cmp.Or(c.err, errExited))
 		default:
 		}
 	}
