@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
@@ -35,8 +36,16 @@ type saying struct {
 	yield func(model.Event, error) bool
 	// text is what was said since the last whole message, and whole is everything.
 	text, whole strings.Builder
-	thought     bool
-	failure     string
+	// marks are how long whole was before events that added to it.
+	marks   []mark
+	thought bool
+	failure string
+}
+
+// mark is where the text of an event of the provider begins.
+type mark struct {
+	seq int64
+	at  int
 }
 
 // pass passes on parts of an answer. The error is that nobody reads them.
@@ -57,6 +66,27 @@ func (s *saying) say(text string) error {
 	s.text.WriteString(text)
 	s.whole.WriteString(text)
 	return s.pass(model.Event{Type: model.EventText, Delta: text})
+}
+
+// takeBack takes back what was said since an event: the provider's model is asked again.
+func (s *saying) takeBack(since int64) error {
+	kept := s.whole.String()
+	for i, m := range s.marks {
+		if m.seq >= since {
+			kept, s.marks = kept[:m.at], s.marks[:i]
+			break
+		}
+	}
+	if kept == s.whole.String() {
+		return nil
+	}
+	if err := s.pass(model.Event{Type: model.EventReset, Delta: "the provider asks its model again"}); err != nil {
+		return err
+	}
+	s.text.Reset()
+	s.whole.Reset()
+	s.thought = false
+	return s.say(kept)
 }
 
 // complete takes the text of a whole message, of which a part may have been said.
@@ -97,6 +127,10 @@ func (s *saying) conclude(text string) error {
 // showEvent passes on one event of the provider. Text and reasoning are parts of the
 // answer; what the loop shows itself is left out; everything else is an activity.
 func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
+	if e.GetType() == display.TypeAssistantReset {
+		return d.said.takeBack(int64(e.GetData().GetFields()["from_seq"].GetNumberValue()))
+	}
+	d.said.marks = append(d.said.marks, mark{e.GetSeq(), d.said.whole.Len()})
 	kind, phase := kindOf(e)
 	text := e.GetDisplay().GetText()
 	if text == "" {
@@ -173,8 +207,8 @@ func (d *drive) showActivity(e *providerproto.AgentTurnEvent) {
 	if data := e.GetData(); data != nil {
 		shown.Data = jsonOf(data)
 	}
-	if display := e.GetDisplay(); display != nil {
-		shown.Display = jsonOf(display)
+	if given := e.GetDisplay(); given != nil {
+		shown.Display = jsonOf(given)
 	}
 	d.host.Emit(&event.ActivitySnapshot{
 		MessageID: fmt.Sprintf("%s/e%d", d.at.TurnID, e.GetSeq()), ActivityType: ActivityEvent, Content: encodeRecord(&shown),

@@ -273,6 +273,31 @@ func TestEventsOfTheProviderAreShown(t *testing.T) {
 	}
 }
 
+func TestAProviderTakesBackWhatItSaid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		since  int
+		answer string
+	}{
+		"a part":     {2, "once upon a time"},
+		"everything": {1, "upon a time"},
+		"nothing":    {9, "once up on upon a time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {
+				turn.Say("once ")
+				turn.Say("up on ")
+				turn.Emit("assistant.reset", map[string]any{"from_seq": tt.since}, &providerproto.AgentTurnDisplay{Kind: "status", Phase: "progress"})
+				turn.Say("upon a time")
+				turn.Succeed(tt.answer)
+			})
+			result, err := r.run(t, "Go.")
+			if err != nil || result.Response != tt.answer {
+				t.Errorf("the turn came to %+v, %v", result, err)
+			}
+		})
+	}
+}
+
 func TestADelegateRunsAtTheProvider(t *testing.T) {
 	said, err := scripted.Parse("script", []byte("replies:\n- tool_calls: [{id: c, name: agent_run_coder, arguments: {prompt: Do it.}}]\n- text: It said so.\n"))
 	if err != nil {
