@@ -190,6 +190,10 @@ func (d *drive) takeUpTurn(ctx context.Context, req *model.Request) error {
 	if err := d.createSession(ctx); err != nil {
 		return err
 	}
+	d.at.Grant = hostservice.HashGrant(d.desk.Grant)
+	if err := d.keepPosition(ctx); err != nil {
+		return err
+	}
 	return d.explainError(ctx, "create the turn", d.createTurn(ctx, req, d.knowsSession(), false))
 }
 
@@ -229,13 +233,16 @@ func (d *drive) openDesk() error {
 	}
 	desk, err := d.hosted.provider.host.service.Open(&hostservice.Turn{
 		SessionID: d.at.SessionID, TurnID: d.at.TurnID, Tools: offered, Connections: d.hosted.provider.connections,
-		Until: time.Now().Add(grantLimit),
+		Until: time.Now().Add(grantLimit), Earlier: d.at.Grant,
 	})
+	if err != nil {
+		return err
+	}
 	d.desk = desk
 	if d.job.State != nil {
 		d.settleResults(d.job.State.Messages)
 	}
-	return err
+	return nil
 }
 
 // callsTools reports whether the provider can call tools here.
@@ -251,13 +258,14 @@ func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	}
 	again := d.at.Number > 0
 	d.at.Number++
-	d.at.TurnID, d.at.Seq, d.at.Live = turnIDFor(d.job.TurnID, d.at.Number), 0, true
+	d.at.TurnID, d.at.Seq, d.at.Live, d.at.Grant = turnIDFor(d.job.TurnID, d.at.Number), 0, true, ""
 	d.met = true
 	clear(d.known)
-	if err := d.keepPosition(ctx); err != nil {
+	if err := d.openDesk(); err != nil {
 		return err
 	}
-	if err := d.openDesk(); err != nil {
+	d.at.Grant = hostservice.HashGrant(d.desk.Grant)
+	if err := d.keepPosition(ctx); err != nil {
 		return err
 	}
 	known := again || d.knowsSession()

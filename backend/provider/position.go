@@ -29,6 +29,8 @@ type position struct {
 	Seq int64 `json:"seq"`
 	// Live is set from before the turn is created until it has ended.
 	Live bool `json:"live,omitempty"`
+	// Grant is the hash of the grant that the provider has for the turn.
+	Grant string `json:"grant,omitempty"`
 	// Left is how much of the turn's time is left.
 	Left time.Duration `json:"left"`
 }

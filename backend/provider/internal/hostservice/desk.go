@@ -3,6 +3,7 @@ package hostservice
 import (
 	"bytes"
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"sync"
 	"time"
@@ -43,6 +44,14 @@ type Turn struct {
 	Connections map[string]Connection
 	// Until is when the grant of the turn expires.
 	Until time.Time
+	// Earlier is the hash of the grant that the provider got from an earlier process, if
+	// it did: it goes on being valid. See HashGrant.
+	Earlier string
+}
+
+// accepts reports whether a grant is the one that an earlier process gave out.
+func (t *Turn) accepts(grant string) bool {
+	return t.Earlier != "" && subtle.ConstantTimeCompare([]byte(HashGrant(grant)), []byte(t.Earlier)) == 1
 }
 
 // Desk takes the calls of one turn, and hands them to the worker of the turn.

@@ -1,6 +1,8 @@
 package hostservice
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -28,34 +30,46 @@ type grantClaims struct {
 // learns nothing.
 var errGrant = errors.New("the run grant is not valid")
 
-// signGrant returns the grant of a turn.
-func signGrant(key []byte, provider, session, turn string, until time.Time) (string, error) {
+// signGrant returns the grant of a turn. process tells those of this process from those
+// that an earlier one gave out.
+func signGrant(key []byte, process, provider, session, turn string, until time.Time) (string, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: key}, nil)
 	if err != nil {
 		return "", fmt.Errorf("sign a run grant: %w", err)
 	}
 	return jwt.Signed(signer).Claims(grantClaims{
-		Claims:   jwt.Claims{Issuer: issuer, Audience: jwt.Audience{audience}, Expiry: jwt.NewNumericDate(until), IssuedAt: jwt.NewNumericDate(time.Now())},
+		Claims:   jwt.Claims{ID: process, Issuer: issuer, Audience: jwt.Audience{audience}, Expiry: jwt.NewNumericDate(until), IssuedAt: jwt.NewNumericDate(time.Now())},
 		Provider: provider, Session: session, Turn: turn,
 	}).Serialize()
 }
 
-// checkGrant verifies a grant and returns what it says.
-func checkGrant(key []byte, grant string, now time.Time) (*grantClaims, error) {
+// HashGrant returns what a grant is known by after a restart, when the key is another
+// one: see Turn.Earlier.
+func HashGrant(grant string) string {
+	sum := sha256.Sum256([]byte(grant))
+	return hex.EncodeToString(sum[:])
+}
+
+// checkGrant returns what a grant says, unless it has expired, and reports whether it was
+// signed with the key. What is not signed proves nothing.
+func checkGrant(key []byte, grant string, now time.Time) (claims *grantClaims, signed bool, err error) {
 	if len(grant) > maxGrant {
-		return nil, errGrant
+		return nil, false, errGrant
 	}
 	token, err := jwt.ParseSigned(grant, []jose.SignatureAlgorithm{jose.HS256})
 	if err != nil {
-		return nil, errGrant
+		return nil, false, errGrant
 	}
-	claims := new(grantClaims)
-	if token.Claims(key, claims) != nil {
-		return nil, errGrant
+	claims = new(grantClaims)
+	if signed = token.Claims(key, claims) == nil; !signed {
+		claims = new(grantClaims)
+		if token.UnsafeClaimsWithoutVerification(claims) != nil {
+			return nil, false, errGrant
+		}
 	}
 	expected := jwt.Expected{Issuer: issuer, AnyAudience: jwt.Audience{audience}, Time: now}
 	if claims.Expiry == nil || claims.ValidateWithLeeway(expected, 0) != nil {
-		return nil, errGrant
+		return nil, false, errGrant
 	}
-	return claims, nil
+	return claims, signed, nil
 }

@@ -53,7 +53,7 @@ func TestACallNeedsTheGrantOfItsTurn(t *testing.T) {
 	_, foreign, _ := hosting(t, "desk", []byte(strings.Repeat("x", 32)))
 	_, sibling, _ := hosting(t, "other", key)
 	sign := func(until time.Time) string {
-		grant, err := signGrant(key, "desk", "s", "t1", until)
+		grant, err := signGrant(key, "earlier", "desk", "s", "t1", until)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,16 +109,37 @@ func TestAGrantEndsWithItsTurn(t *testing.T) {
 	}
 }
 
+func TestAGrantOutlivesARestart(t *testing.T) {
+	_, before, _ := hosting(t, "desk", nil)
+	s := New("desk", nil) // another process, with another key
+	t.Cleanup(s.Close)
+	for method, call := range calls {
+		s.CloseTurn("t1")
+		called := make(chan error, 1) // maybe before the turn is taken up
+		go func() { called <- call(s, before.Grant, "s", "t1") }()
+		if _, err := s.Open(&Turn{SessionID: "s", TurnID: "t1", Until: time.Now().Add(time.Hour), Earlier: HashGrant(before.Grant),
+			Connections: map[string]Connection{"bank": {}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-called; err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+		if err := call(s, before.Grant+"x", "s", "t1"); status.Code(err) != codes.PermissionDenied {
+			t.Errorf("%s with another grant: %v", method, err)
+		}
+	}
+}
+
 func FuzzCheckGrant(f *testing.F) {
 	key := []byte(strings.Repeat("k", 32))
-	grant, err := signGrant(key, "desk", "s", "t1", time.Now().Add(time.Hour))
+	grant, err := signGrant(key, "earlier", "desk", "s", "t1", time.Now().Add(time.Hour))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(grant)
 	f.Add("a.b.c")
 	f.Fuzz(func(t *testing.T, text string) {
-		if claims, err := checkGrant(key, text, time.Now()); err == nil && (claims.Provider != "desk" || claims.Turn != "t1") {
+		if claims, signed, err := checkGrant(key, text, time.Now()); err == nil && signed && (claims.Provider != "desk" || claims.Turn != "t1") {
 			t.Errorf("%q is a grant of %+v", text, claims)
 		}
 	})

@@ -25,8 +25,8 @@ const (
 
 // ListTools lists the tools of a turn, or with a query those that match it, the best
 // first. The token of a page is a number of tools to skip.
-func (s *Service) ListTools(_ context.Context, req *providerproto.ListAgentToolsRequest) (*providerproto.ListAgentToolsResponse, error) {
-	d, err := s.deskOf(req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+func (s *Service) ListTools(ctx context.Context, req *providerproto.ListAgentToolsRequest) (*providerproto.ListAgentToolsResponse, error) {
+	d, err := s.deskOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
 		return nil, err
 	}

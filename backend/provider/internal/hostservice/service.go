@@ -33,21 +33,29 @@ type Service struct {
 
 	provider string
 	key      []byte
-	server   *grpc.Server
-	serving  sync.WaitGroup
+	// process tells the grants of this process from earlier ones.
+	process string
+	server  *grpc.Server
+	serving sync.WaitGroup
 
 	mu    sync.Mutex
 	desks map[string]*Desk // by turn
+	// opened is closed and replaced when a turn is opened.
+	opened chan struct{}
 }
 
-// New returns the service of a provider. An empty key is replaced by a random one, so
-// that grants end with the process.
+// adoptTime is how long a call of a turn that an earlier process began waits until the
+// turn is taken up here.
+const adoptTime = 10 * time.Second
+
+// New returns the service of a provider. An empty key is replaced by a random one. Grants
+// of an earlier process are then known by their hash alone.
 func New(provider string, key []byte) *Service {
 	if len(key) == 0 {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // it never fails
 	}
-	s := &Service{provider: provider, key: key, desks: map[string]*Desk{}}
+	s := &Service{provider: provider, key: key, process: rand.Text(), desks: map[string]*Desk{}, opened: make(chan struct{})}
 	s.server = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.UnaryInterceptor(continueTrace))
 	providerproto.RegisterAgentHostServer(s.server, s)
 	return s
@@ -83,10 +91,12 @@ func (s *Service) Open(t *Turn) (*Desk, error) {
 	}
 	d := newDesk(t)
 	var err error
-	if d.Grant, err = signGrant(s.key, s.provider, t.SessionID, t.TurnID, t.Until); err != nil {
+	if d.Grant, err = signGrant(s.key, s.process, s.provider, t.SessionID, t.TurnID, t.Until); err != nil {
 		return nil, err
 	}
 	s.desks[t.TurnID] = d
+	close(s.opened)
+	s.opened = make(chan struct{})
 	return d, nil
 }
 
@@ -111,27 +121,55 @@ func (s *Service) CloseTurn(turnID string) {
 	}
 }
 
-// deskOf returns the desk of the turn that a grant is for.
-func (s *Service) deskOf(grant, session, turn string) (*Desk, error) {
-	claims, err := checkGrant(s.key, grant, time.Now())
+// deskOf returns the desk of the turn that a grant is for. A call of a turn that an
+// earlier process began may come before the turn is taken up here, and waits for that.
+func (s *Service) deskOf(ctx context.Context, grant, session, turn string) (*Desk, error) {
+	claims, signed, err := checkGrant(s.key, grant, time.Now())
 	if err != nil {
 		return nil, status.Error(codes.PermissionDenied, err.Error())
 	}
 	if claims.Provider != s.provider || claims.Session != session || claims.Turn != turn {
 		return nil, status.Error(codes.PermissionDenied, errGrant.Error())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.desks[turn]
-	if d == nil || d.SessionID != session {
+	limit := adoptTime
+	if signed && claims.ID == s.process {
+		limit = 0
+	}
+	d := s.awaitDesk(ctx, turn, limit)
+	switch {
+	case d != nil && !signed && !d.accepts(grant):
+		return nil, status.Error(codes.PermissionDenied, errGrant.Error())
+	case d == nil || d.SessionID != session:
 		return nil, status.Error(codes.PermissionDenied, "the turn has ended")
 	}
 	return d, nil
 }
 
+// awaitDesk returns the desk of a turn, for which it waits for a time; nil if there is
+// none.
+func (s *Service) awaitDesk(ctx context.Context, turn string, limit time.Duration) *Desk {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		d, opened := s.desks[turn], s.opened
+		s.mu.Unlock()
+		if d != nil || limit == 0 {
+			return d
+		}
+		select {
+		case <-opened:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // ExecuteTool runs a tool of the turn. A tool that fails is a result.
 func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAgentToolRequest) (*providerproto.ExecuteAgentToolResponse, error) {
-	d, err := s.deskOf(req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+	d, err := s.deskOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +203,8 @@ func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAge
 }
 
 // ResolveConnection returns what was configured for the provider under a name.
-func (s *Service) ResolveConnection(_ context.Context, req *providerproto.ResolveAgentConnectionRequest) (*providerproto.ResolvedAgentConnection, error) {
-	d, err := s.deskOf(req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+func (s *Service) ResolveConnection(ctx context.Context, req *providerproto.ResolveAgentConnectionRequest) (*providerproto.ResolvedAgentConnection, error) {
+	d, err := s.deskOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
 		return nil, err
 	}
