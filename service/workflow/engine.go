@@ -22,8 +22,9 @@ const (
 	// lookInterval is how often runs are looked for that are due, besides those that
 	// this process hears of.
 	lookInterval = time.Second
-	// claimLease is how long nobody else looks at a run that was claimed.
-	claimLease = 30 * time.Second
+	// claimLease is how long nobody else looks at a run that was claimed. Looking at one
+	// takes milliseconds; what is saved later than that is refused.
+	claimLease = 10 * time.Second
 	// claimBatch is how many runs are claimed at once, and workers how many of them are
 	// looked at at the same time.
 	claimBatch = 256
