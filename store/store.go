@@ -198,8 +198,8 @@ type Work interface {
 	State(ctx context.Context, turnID string) ([]byte, error)
 	// Journal returns the tool calls of a turn, in the order in which they began.
 	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
-	// LiveRevisions returns the hashes of the revisions in which live turns began, each
-	// once, in any order.
+	// LiveRevisions returns the hashes of the revisions in which live turns, and live
+	// runs of workflows, began, each once, in any order.
 	LiveRevisions(ctx context.Context) ([]string, error)
 	// Reap makes the turns pending whose leases have ended, counts a strike
 	// against each, and queues what is due and has room. A store whose queue is
@@ -300,7 +300,7 @@ type Retention struct {
 	// Keys is how long the keys of requests are kept.
 	Keys time.Duration
 	// Revisions is how long a revision is kept that is not current and that no live
-	// turn began in.
+	// turn, and no live run of a workflow, began in.
 	Revisions time.Duration
 	// Limit is how many sessions, and how many turns, one call deletes from; 0
 	// means 1000.

@@ -37,7 +37,8 @@ type WorkflowRun struct {
 	Owner  Owner
 	Shared bool
 	Status RunStatus
-	// Revision is the hash of the revision that its turns begin in.
+	// Revision is the hash of the revision that its turns begin in. It is kept as long as
+	// the run lives.
 	Revision string
 	// Definition is the workflow, Trigger is what began the run, Input its input and
 	// State what its steps have come to, all as JSON. Lists leave out all but Trigger.
@@ -150,8 +151,6 @@ type WorkflowRuns interface {
 	// ErrNotFound for one that the scope does not see, and a *StateError for one that
 	// has ended.
 	CancelRun(ctx context.Context, scope RunScope, tenant, id, reason string, now time.Time) (*WorkflowRun, error)
-	// RunRevisions returns the hashes of the revisions of live runs, each once.
-	RunRevisions(ctx context.Context) ([]string, error)
 	// PruneRuns deletes runs that ended before a time, up to a limit.
 	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
 

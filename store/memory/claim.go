@@ -96,15 +96,11 @@ func (m *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 	return lost, err
 }
 
-// LiveRevisions returns the revisions in which live turns began.
+// LiveRevisions returns the revisions in which live turns and runs began.
 func (m *Store) LiveRevisions(ctx context.Context) ([]string, error) {
 	live := make(map[string]bool)
 	err := m.withLock(ctx, func() error {
-		for _, t := range m.live {
-			if t.Revision != "" {
-				live[t.Revision] = true
-			}
-		}
+		m.eachLiveRevision(func(hash string) { live[hash] = true })
 		return nil
 	})
 	return slices.Collect(maps.Keys(live)), err

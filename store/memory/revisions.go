@@ -179,15 +179,15 @@ func (m *Store) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (pa
 	return page, err
 }
 
-// pruneRevisions deletes revisions that are not current, and that no live turn began in.
+// pruneRevisions deletes revisions that are not current, and that no live turn or run began in.
 func (m *Store) pruneRevisions(_ context.Context, c rules.Cutoff) (n int, err error) {
 	type document struct{ tenant, hash string }
 	live := make(map[document]bool)
-	for _, t := range m.live {
-		if b, ok := m.builds[t.Revision]; ok {
+	m.eachLiveRevision(func(hash string) {
+		if b, ok := m.builds[hash]; ok {
 			live[document{b.Tenant, b.Hash}] = true
 		}
-	}
+	})
 	for tenant, list := range m.published {
 		current := list[len(list)-1]
 		m.published[tenant] = slices.DeleteFunc(list, func(r *store.Revision) bool {

@@ -233,17 +233,18 @@ func (m *Store) CancelRun(ctx context.Context, scope store.RunScope, tenant, id,
 	return changed, err
 }
 
-// RunRevisions returns the revisions of live runs.
-func (m *Store) RunRevisions(ctx context.Context) (hashes []string, err error) {
-	err = m.withLock(ctx, func() error {
-		for _, r := range m.runs {
-			if r.Status.Live() && r.Revision != "" && !slices.Contains(hashes, r.Revision) {
-				hashes = append(hashes, r.Revision)
-			}
+// eachLiveRevision calls do for the revisions in which live turns and runs began.
+func (m *Store) eachLiveRevision(do func(hash string)) {
+	for _, t := range m.live {
+		if t.Revision != "" {
+			do(t.Revision)
 		}
-		return nil
-	})
-	return hashes, err
+	}
+	for _, r := range m.runs {
+		if r.Status.Live() && r.Revision != "" {
+			do(r.Revision)
+		}
+	}
 }
 
 // PruneRuns deletes old runs.

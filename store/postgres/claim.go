@@ -144,7 +144,7 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 	return lost, nil
 }
 
-// LiveRevisions returns the revisions in which live turns began.
+// LiveRevisions returns the revisions in which live turns and runs began.
 func (s *Store) LiveRevisions(ctx context.Context) ([]string, error) {
 	found, err := s.queries.LiveRevisions(ctx)
 	return found, wrapError("read the revisions of", "live turns", err)

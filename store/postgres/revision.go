@@ -160,7 +160,7 @@ func (s *Store) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (pa
 	return page, nil
 }
 
-// pruneRevisions deletes revisions that are not current, and that no live turn began in.
+// pruneRevisions deletes revisions that are not current, and that no live turn or run began in.
 func (s *Store) pruneRevisions(ctx context.Context, c rules.Cutoff) (n int, err error) {
 	err = s.runTransaction(ctx, func(t pgx.Tx) error {
 		tx := s.queries.WithTx(t)

@@ -69,7 +69,7 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 	}), nil
 }
 
-// LiveRevisions returns the revisions in which live turns began.
+// LiveRevisions returns the revisions in which live turns and runs began.
 func (s *Store) LiveRevisions(ctx context.Context) ([]string, error) {
 	found, err := s.queries.LiveRevisions(ctx)
 	return found, wrapError("read the revisions of", "live turns", err)

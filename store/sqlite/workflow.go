@@ -122,12 +122,6 @@ func (s *Store) CancelRun(ctx context.Context, scope store.RunScope, tenant, id,
 	return r, nil
 }
 
-// RunRevisions returns the revisions of live runs.
-func (s *Store) RunRevisions(ctx context.Context) ([]string, error) {
-	hashes, err := runsql.Revisions(ctx, runSession{s.read})
-	return hashes, wrapError("list", "revisions of runs", err)
-}
-
 // PruneRuns deletes old runs.
 func (s *Store) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.writeRuns(ctx, func(ctx context.Context, on runSession) error {

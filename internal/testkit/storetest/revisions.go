@@ -21,6 +21,7 @@ var revisionTests = []test{
 	{name: "AttemptsAreRemembered", run: attemptsAreRemembered},
 	{name: "OldRevisionsAreDeleted", run: oldRevisionsAreDeleted},
 	{name: "TheRevisionOfALiveTurnIsKept", run: theRevisionOfALiveTurnIsKept},
+	{name: "TheRevisionOfALiveRunIsKept", run: theRevisionOfALiveRunIsKept},
 }
 
 func (f *fixture) revisionOf(tenant, hash string) store.Revision {
@@ -229,6 +230,24 @@ func oldRevisionsAreDeleted(f *fixture) {
 	r.Now = r.Now.Add(100 * time.Hour)
 	wantEqual(f, "what is deleted of current ones", f.pruneStore(r), store.Pruned{})
 	wantEqual(f, "the number of the next", f.publish("", "d").Number, 5)
+}
+
+func theRevisionOfALiveRunIsKept(f *fixture) {
+	f.publish("", "a", "b", "c")
+	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Hash: "a", BuiltAt: f.now}))
+	run := f.runOf("r")
+	run.Revision = "of a"
+	f.createRuns(run)
+	began := f.beginRun()
+	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Revisions: 1})
+	_, _, err := f.BuiltRevision(f.Context(), "of a")
+	wantOK(f, err)
+	began.Status, began.FinishedAt = store.RunSucceeded, f.now
+	wantOK(f, f.SaveRun(f.Context(), began))
+	wantEqual(f, "what is deleted after its end", f.pruneStore(r), store.Pruned{Revisions: 1})
+	_, _, err = f.BuiltRevision(f.Context(), "of a")
+	wantError(f, err, store.ErrNotFound)
 }
 
 func theRevisionOfALiveTurnIsKept(f *fixture) {

@@ -326,7 +326,7 @@ func liveRunsHaveRevisions(f *fixture) {
 	other := f.runOf("other")
 	other.Revision = "other"
 	f.createRuns(f.runOf("a"), f.runOf("b"), other)
-	got, err := f.RunRevisions(f.Context())
+	got, err := f.LiveRevisions(f.Context())
 	wantOK(f, err)
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"other", "rev"}) {

@@ -296,17 +296,6 @@ func Cancel(ctx context.Context, s Session, scope store.RunScope, tenant, id, re
 	return Get(ctx, s, scope, tenant, id)
 }
 
-// Revisions returns the revisions of live runs.
-func Revisions(ctx context.Context, s Session) (hashes []string, err error) {
-	err = s.Query(ctx, `SELECT DISTINCT revision FROM workflow_runs WHERE finished_at = 0 AND revision <> ''`, nil, func(scan func(dest ...any) error) error {
-		var hash string
-		err := scan(&hash)
-		hashes = append(hashes, hash)
-		return err
-	})
-	return hashes, err
-}
-
 // Prune deletes runs that ended before a time.
 func Prune(ctx context.Context, s Session, before time.Time, limit int) (int, error) {
 	n, err := s.Exec(ctx, `DELETE FROM workflow_runs WHERE n IN (SELECT n FROM workflow_runs WHERE finished_at <> 0 AND finished_at < $1 ORDER BY finished_at LIMIT $2)`,

@@ -86,5 +86,6 @@ WHERE status = 'pending' AND (admitted OR not_before > @now) AND id > @after ORD
 SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;
 
 -- name: LiveRevisions :many
--- LiveRevisions returns the revisions in which live turns began.
-SELECT DISTINCT revision FROM turns WHERE status IN ('pending', 'running', 'waiting') AND revision <> '';
+-- LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
+SELECT revision FROM turns WHERE turns.status IN ('pending', 'running', 'waiting') AND turns.revision <> '' UNION
+SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> '';

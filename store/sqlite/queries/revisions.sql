@@ -42,6 +42,10 @@ WHERE r.created_at < @before
         SELECT 1 FROM revision_builds b JOIN turns t ON t.revision = b.build AND t.revision <> '' AND t.finished_at = 0
         WHERE b.hash = r.hash AND b.tenant = r.tenant
     )
+    AND NOT EXISTS (
+        SELECT 1 FROM revision_builds b JOIN workflow_runs w ON w.revision = b.build AND w.finished_at = 0
+        WHERE b.hash = r.hash AND b.tenant = r.tenant
+    )
 ORDER BY r.created_at LIMIT @most;
 
 -- name: DeleteRevision :exec

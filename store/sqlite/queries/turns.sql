@@ -50,5 +50,6 @@ UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE ma
 SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;
 
 -- name: LiveRevisions :many
--- LiveRevisions returns the revisions in which live turns began.
-SELECT DISTINCT revision FROM turns WHERE finished_at = 0 AND revision <> '';
+-- LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
+SELECT revision FROM turns WHERE turns.finished_at = 0 AND turns.revision <> '' UNION
+SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> '';

@@ -324,10 +324,11 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (Turn, e
 }
 
 const LiveRevisions = `-- name: LiveRevisions :many
-SELECT DISTINCT revision FROM turns WHERE status IN ('pending', 'running', 'waiting') AND revision <> ''
+SELECT revision FROM turns WHERE turns.status IN ('pending', 'running', 'waiting') AND turns.revision <> '' UNION
+SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> ''
 `
 
-// LiveRevisions returns the revisions in which live turns began.
+// LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
 func (q *Queries) LiveRevisions(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, LiveRevisions)
 	if err != nil {

@@ -203,10 +203,11 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 }
 
 const liveRevisions = `-- name: LiveRevisions :many
-SELECT DISTINCT revision FROM turns WHERE finished_at = 0 AND revision <> ''
+SELECT revision FROM turns WHERE turns.finished_at = 0 AND turns.revision <> '' UNION
+SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> ''
 `
 
-// LiveRevisions returns the revisions in which live turns began.
+// LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
 func (q *Queries) LiveRevisions(ctx context.Context) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, liveRevisions)
 	if err != nil {
