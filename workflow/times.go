@@ -75,14 +75,13 @@ func (s *Schedule) Due(t *Times, after, now time.Time) []time.Time {
 	if after.After(recent) {
 		recent = after
 	}
-	var missed []time.Time
-	switch s.Missed {
-	case MissedLatest:
-		missed = t.latest(after, recent)
-	case MissedAll:
-		missed = t.between(after, recent)
+	list := t.between(recent, now)
+	switch {
+	case s.Missed == MissedAll:
+		list = slices.Concat(t.between(after, recent), list)
+	case s.Missed == MissedLatest && len(list) == 0: // else a later one has just come
+		list = t.latest(after, recent)
 	}
-	list := slices.Concat(missed, t.between(recent, now))
 	if len(list) > MaxMissed {
 		list = list[len(list)-MaxMissed:]
 	}
