@@ -130,6 +130,8 @@ type Job struct {
 	// Indeterminate decides what becomes of a call that was running when the
 	// runtime stopped and must not be repeated; empty means IndeterminateError.
 	Indeterminate Indeterminate
+	// CallKeys begins the idempotency keys of calls; empty is the TurnID.
+	CallKeys string
 }
 
 // Limits are the limits of a turn, besides those that its agent declares.

@@ -19,6 +19,9 @@ type SingleCall struct {
 	Approval bool `json:"approval,omitempty"`
 	// Asking names who makes the call, for the person.
 	Asking string `json:"asking,omitempty"`
+	// Key begins the idempotency key of the call, so that turns that repeat a call have
+	// the same one; empty is the id of the turn.
+	Key string `json:"key,omitempty"`
 }
 
 // onlyGuards returns an agent with what guards it alone: it asks no model, so that

@@ -196,9 +196,9 @@ func (w *workflowCheck) checkToolCall(path string, s *workflow.Step, earlier []w
 // checkRetry reports that a step is to be tried again although its tool may not be
 // called twice.
 func (w *workflowCheck) checkRetry(path string, s *workflow.Step, entry *toolset.Entry) {
-	if s.Attempts() > 1 && entry.Descriptor.EffectClass() != tools.Read {
+	if s.Attempts() > 1 && entry.Descriptor.EffectClass() == tools.Once {
 		w.add(path, diag.New(diag.InvalidValue, "retry", "tool %q is not tried again: a call may have changed something although it failed", s.Tool.Name).AtKey().
-			WithHint("set effect: read on the tool if its calls change nothing, or remove retry"))
+			WithHint("set effect: read or idempotent on the tool if its calls may be repeated, or remove retry"))
 	}
 }
 

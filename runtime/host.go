@@ -157,6 +157,9 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 		Session: req.Session, Workspace: req.Workspace, State: state, Indeterminate: req.Indeterminate,
 		Limits: backend.Limits{Depth: h.depth, MaxDepth: h.runtime.depth},
 	}
+	if e := req.Ephemeral; e != nil && e.Call != nil {
+		job.CallKeys = e.Call.Key
+	}
 	var above *backend.Meter
 	if h.parent != nil {
 		job.Ceiling, above = h.parent.ceiling, h.parent.meter

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -89,7 +90,7 @@ func (b *batch) keepCall(c *call, asked *keepRequest) error {
 
 // callKey returns what tells a call from all others.
 func (t *turn) callKey(c *call) string {
-	return t.job.TurnID + "/" + strconv.Itoa(t.stats.Steps) + "/" + c.ID
+	return cmp.Or(t.job.CallKeys, t.job.TurnID) + "/" + strconv.Itoa(t.stats.Steps) + "/" + c.ID
 }
 
 // recordOutcome records the outcome of a call, also in the journal.

@@ -19,8 +19,7 @@ import (
 type declared []*workflow.Workflow
 
 func (d declared) Workflows() (list []*workflow.Workflow, revision string) { return d, "rev" }
-func (declared) Check(*workflow.Workflow) error                           { return nil }
-func (declared) Repeatable(string) bool                                   { return false }
+func (declared) Check(*workflow.Workflow) error                            { return nil }
 
 // process is an engine whose clock is set, and what it knows of schedules. It works on no
 // runs.

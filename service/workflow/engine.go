@@ -48,8 +48,6 @@ type Source interface {
 	Workflows() (list []*workflow.Workflow, revision string)
 	// Check returns what is wrong with a workflow that somebody made, as an error.
 	Check(w *workflow.Workflow) error
-	// Repeatable reports whether calls of a tool may be made again.
-	Repeatable(tool string) bool
 }
 
 // Settings is what an Engine is made of. Store, Turns and Source are required.

@@ -3,6 +3,9 @@ package workflow_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -89,6 +92,89 @@ workflows:
 	w.wantSteps(r, engine.StepFailed, engine.StepSkipped)
 	if r.Steps[0].Attempt != 3 || !strings.Contains(r.Message, "step first: ") || !strings.Contains(r.Message, "exit") {
 		t.Errorf("the run ended with %q after %d attempts", r.Message, r.Steps[0].Attempt)
+	}
+}
+
+func TestACallThatIsIdempotentIsTriedAgainWithTheSameKey(t *testing.T) {
+	w := open(t, `
+workflows:
+  w:
+    events: [{type: x}]
+    steps:
+      - {id: call, tool: {name: flaky}, retry: {max_attempts: 5, backoff: 10ms, max_backoff: 20ms}}
+`, "")
+	w.publish(1, engine.Event{ID: "1", Type: "x"})
+	r := w.until(store.RunSucceeded)
+	keys, err := os.ReadFile(filepath.Join(w.dir, "keys"))
+	if lines := strings.Fields(string(keys)); err != nil || len(lines) != 3 || lines[0] != lines[1] || lines[1] != lines[2] || r.Steps[0].Attempt != 3 {
+		t.Errorf("after %d attempts the keys are %q (%v)", r.Steps[0].Attempt, lines, err)
+	}
+}
+
+func TestATurnThatHasActedIsNotTriedAgain(t *testing.T) {
+	w := open(t, `
+workflows:
+  w:
+    events: [{type: x}]
+    steps:
+      - {id: ask, agent: {agent: writer, prompt: "Send it."}, retry: {max_attempts: 3, backoff: 10ms}, timeout: 2s}
+`, `replies: [{match: Send it, tool_calls: [{id: c, name: send, arguments: {text: hello}}]}, {text: never, delay: 1h}]`)
+	w.publish(1, engine.Event{ID: "1", Type: "x"})
+	r := w.until(store.RunFailed)
+	if r.Steps[0].Attempt != 1 || !strings.Contains(r.Message, "it is not tried again, because what it did must not be repeated") || len(w.lines("send")) != 1 {
+		t.Errorf("after %d attempts it ended with %q; sent was %q", r.Steps[0].Attempt, r.Message, w.lines("send"))
+	}
+}
+
+func TestARunIsCanceledWhileItsModelIsAsked(t *testing.T) {
+	w := open(t, `
+workflows:
+  w:
+    events: [{type: x}]
+    steps:
+      - {id: slow, agent: {agent: writer, prompt: Hello.}}
+      - {id: after, tool: {name: send, input: {text: never}}}
+`, `replies: [{text: x, delay: 1h}]`)
+	w.publish(1, engine.Event{ID: "1", Type: "x"})
+	r := w.until(store.RunRunning)
+	if _, err := w.Cancel(t.Context(), team, r.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	r = w.until(store.RunCanceled)
+	w.wantSteps(r, engine.StepCanceled, engine.StepSkipped)
+	if turn, err := w.app.Service().GetTurn(t.Context(), service.Operator(), r.Steps[0].TurnID); err != nil || turn.Status != store.Canceled {
+		t.Errorf("its turn is %v (%v)", turn.Status, err)
+	}
+	if sent := w.lines("send"); len(sent) > 0 {
+		t.Errorf("sent was %q", sent)
+	}
+}
+
+func TestNoMoreRunsAreUnderWayThanMayBe(t *testing.T) {
+	const limited = `
+workflows:
+  w:
+    events: [{type: x}]
+    concurrency: {limit: 3, on_limit: POLICY}
+    steps:
+      - {id: wait, tool: {name: send, input: {text: "${{ signal.id }}"}, approval: true}}
+`
+	for policy, rest := range map[string]store.RunStatus{"queue": store.RunPending, "skip": store.RunCanceled} {
+		w := open(t, strings.Replace(limited, "POLICY", policy, 1), "")
+		var events []engine.Event
+		for i := range 10 {
+			events = append(events, engine.Event{ID: fmt.Sprint(i), Type: "x"})
+		}
+		if _, n, err := w.Publish(t.Context(), team, events); err != nil || n != 10 {
+			t.Fatal(n, err)
+		}
+		waiting := w.awaitStatuses(map[store.RunStatus]int{store.RunWaiting: 3, rest: 7})[store.RunWaiting]
+		w.approve(waiting[0], `{"approved":true}`)
+		want := map[store.RunStatus]int{store.RunWaiting: 3, store.RunPending: 6, store.RunSucceeded: 1}
+		if policy == "skip" {
+			want = map[store.RunStatus]int{store.RunWaiting: 2, store.RunCanceled: 7, store.RunSucceeded: 1}
+		}
+		w.awaitStatuses(want)
 	}
 }
 

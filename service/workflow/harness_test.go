@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ tools:
   figures: {type: command, description: Prints figures., command: [tee, -a, ./figures.log], effect: read, parameters: {type: object, properties: {day: {type: string}}}}
   send: {type: command, description: Sends a report., command: [tee, -a, ./send.log], parameters: {type: object, properties: {text: {type: string}}}}
   broken: {type: command, description: Fails., command: ["false"], effect: read}
+  flaky: {type: command, description: Succeeds the third time., command: [sh, -c, "echo $RUNTIME_IDEMPOTENCY_KEY >>./keys; [ $(wc -l <./keys) -ge 3 ] && echo done"], effect: idempotent}
 agents:
   writer: {model_id: m, allowed_tools: [send]}
 server: {public_url: "https://example.com/agents"}
@@ -53,13 +55,21 @@ func open(t *testing.T, workflows, replies string) *world {
 
 func openIn(t *testing.T, dir, rest, replies string) *world {
 	t.Helper()
+	return openWith(t, dir, rest, replies, func(*app.Options) {})
+}
+
+// openWith starts an app with other options.
+func openWith(t *testing.T, dir, rest, replies string, change func(*app.Options)) *world {
+	t.Helper()
 	text := strings.ReplaceAll(base, "./", dir+"/")
 	for name, data := range map[string]string{"config.yaml": text + rest, "replies.yaml": replies} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a, err := app.Open(t.Context(), app.Options{Files: []string{filepath.Join(dir, "config.yaml")}, Components: shipped.Components()})
+	options := app.Options{Files: []string{filepath.Join(dir, "config.yaml")}, Components: shipped.Components()}
+	change(&options)
+	a, err := app.Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +119,34 @@ func (w *world) until(status store.RunStatus) *engine.Run {
 			run, _ := w.GetRun(w.Context(), team, list[0].ID)
 			data, _ := json.MarshalIndent(run, "", " ")
 			w.Fatalf("the run is not %s: %s", status, data)
+		}
+	}
+}
+
+// awaitStatuses waits until there are so many runs in each state, and returns them.
+func (w *world) awaitStatuses(want map[store.RunStatus]int) map[store.RunStatus][]*engine.Run {
+	w.Helper()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		list, _, err := w.ListRuns(w.Context(), team, engine.RunQuery{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		runs, counts := make(map[store.RunStatus][]*engine.Run), make(map[store.RunStatus]int)
+		for _, r := range list {
+			runs[r.Status] = append(runs[r.Status], r)
+			counts[r.Status]++
+		}
+		if maps.Equal(counts, want) {
+			return runs
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			w.Fatalf("the runs are %v, want %v", counts, want)
 		}
 	}
 }

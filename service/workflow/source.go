@@ -3,7 +3,6 @@ package workflow
 import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
@@ -24,14 +23,4 @@ func (p Published) Workflows() (list []*workflow.Workflow, revision string) {
 // Check returns what is wrong with a workflow in the current revision.
 func (p Published) Check(w *workflow.Workflow) error {
 	return resolve.CheckWorkflow(p.Runtime.Revision(), w).Err()
-}
-
-// Repeatable reports whether calls of a tool change nothing.
-func (p Published) Repeatable(tool string) bool {
-	found, ok := p.Runtime.Revision().Set().Tools.Get(tool)
-	if !ok {
-		return false
-	}
-	about := found.Descriptor()
-	return about.EffectClass() == tools.Read
 }

@@ -241,18 +241,20 @@ func (a *activation) retryOrFail(ctx context.Context, step *workflow.Step, state
 	return false, a.save(ctx)
 }
 
-// hasActed reports whether a turn may have done something that must not be repeated.
+// hasActed reports whether a turn may have done something that must not be repeated. What
+// is idempotent is repeated by a tool step, whose tries have the same idempotency key; an
+// agent might call it with other arguments.
 func (a *activation) hasActed(ctx context.Context, step *workflow.Step, turnID string) (bool, error) {
-	if step.Tool != nil && a.settings.Source.Repeatable(step.Tool.Name) {
-		return false, nil
-	}
 	rows, err := a.settings.Store.Journal(ctx, turnID)
 	if err != nil {
 		return false, err
 	}
 	for i := range rows {
 		var entry backend.JournalEntry
-		if json.Unmarshal(rows[i].Entry, &entry) != nil || entry.Effect != tools.Read {
+		if json.Unmarshal(rows[i].Entry, &entry) != nil {
+			return true, nil
+		}
+		if entry.Effect != tools.Read && (entry.Effect != tools.Idempotent || step.Tool == nil) {
 			return true, nil
 		}
 	}

@@ -41,7 +41,7 @@ func (a *activation) turnOf(step *workflow.Step, state *StepState, scope *workfl
 		},
 	}
 	if step.Tool != nil {
-		err = a.askTool(asked, step.Tool, scope)
+		err = a.askTool(asked, step, scope)
 	} else {
 		err = a.askAgent(asked, step, scope)
 	}
@@ -51,7 +51,8 @@ func (a *activation) turnOf(step *workflow.Step, state *StepState, scope *workfl
 }
 
 // askTool asks for a turn that makes one call.
-func (a *activation) askTool(asked *stepTurnRequest, call *workflow.ToolCall, scope *workflow.Scope) error {
+func (a *activation) askTool(asked *stepTurnRequest, step *workflow.Step, scope *workflow.Scope) error {
+	call := step.Tool
 	fields, err := scope.EvaluateFields(call.Input)
 	if err != nil {
 		return fmt.Errorf("input: %w", err)
@@ -62,7 +63,10 @@ func (a *activation) askTool(asked *stepTurnRequest, call *workflow.ToolCall, sc
 	asked.turn.Input = []model.Message{model.User("Call the tool " + call.Name + ".")}
 	asked.turn.Ephemeral = &service.Ephemeral{
 		Agent: spec.Agent{ID: spec.EphemeralAgent, ModelID: "none", AllowedTools: spec.Names{call.Name}},
-		Call:  &resolve.SingleCall{Tool: call.Name, Arguments: asked.input, Approval: call.Approval, Asking: "Workflow " + a.run.WorkflowID},
+		Call: &resolve.SingleCall{
+			Tool: call.Name, Arguments: asked.input, Approval: call.Approval, Asking: "Workflow " + a.run.WorkflowID,
+			Key: stepID("call", a.run.Owner.Tenant, a.run.ID, step.ID), // of all tries
+		},
 	}
 	return nil
 }
