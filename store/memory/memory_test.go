@@ -110,6 +110,10 @@ func TestAJobIsQueuedAlthoughItsCallerLeft(t *testing.T) {
 	}
 }
 
+func BenchmarkRunPages(b *testing.B) {
+	storetest.BenchmarkRunPages(b, open(b, store.Settings{}), nil)
+}
+
 func BenchmarkATurn(b *testing.B) {
 	for _, held := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("of%d", held+1), func(b *testing.B) {

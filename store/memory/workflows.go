@@ -14,8 +14,11 @@ import (
 // runTable has the runs of workflows, and what begins them.
 type runTable struct {
 	runs map[runKey]*run
-	// begun counts them, in the order in which they were made.
+	// ordered has them in the order in which they were made, and begun counts them;
+	// liveRuns has those that have not ended.
+	ordered  []*run
 	begun    int64
+	liveRuns map[*run]struct{}
 	cursors  map[triggerKey]time.Time
 	triggers map[triggerKey]*trigger
 }
@@ -38,7 +41,7 @@ type trigger struct {
 }
 
 func newRunTable() runTable {
-	return runTable{runs: make(map[runKey]*run), cursors: make(map[triggerKey]time.Time), triggers: make(map[triggerKey]*trigger)}
+	return runTable{runs: make(map[runKey]*run), liveRuns: make(map[*run]struct{}), cursors: make(map[triggerKey]time.Time), triggers: make(map[triggerKey]*trigger)}
 }
 
 // copyRun returns a copy of a run, as the store keeps it.
@@ -67,7 +70,10 @@ func (m *Store) CreateRuns(ctx context.Context, runs []*store.WorkflowRun, curso
 			m.begun++
 			made := &run{WorkflowRun: *copyRun(r), order: m.begun}
 			made.Version = 1
-			m.runs[key] = made
+			m.runs[key], m.ordered = made, append(m.ordered, made)
+			if made.Status.Live() {
+				m.liveRuns[made] = struct{}{}
+			}
 			created = append(created, r.ID)
 		}
 		for _, c := range cursors {
@@ -110,12 +116,15 @@ func (m *Store) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunP
 			return err
 		}
 		var list []*run
-		for _, r := range m.runs {
-			if q.Scope.Sees(r.Owner, r.Shared) && (q.WorkflowID == "" || q.WorkflowID == r.WorkflowID) && (q.Status == "" || q.Status == r.Status) && r.order < before {
+		end, _ := slices.BinarySearchFunc(m.ordered, before, func(r *run, order int64) int { return cmp.Compare(r.order, order) })
+		for _, r := range slices.Backward(m.ordered[:end]) {
+			if q.Scope.Sees(r.Owner, r.Shared) && (q.WorkflowID == "" || q.WorkflowID == r.WorkflowID) && (q.Status == "" || q.Status == r.Status) {
 				list = append(list, r)
 			}
+			if len(list) > q.Page.Size() {
+				break
+			}
 		}
-		slices.SortFunc(list, func(a, b *run) int { return cmp.Compare(b.order, a.order) })
 		list, page.Next = rules.CutPage(list, q.Page, func(r *run) store.Cursor { return rules.NumberCursor(r.CreatedAt, r.order) })
 		for _, r := range list {
 			c := copyRun(&r.WorkflowRun)
@@ -147,7 +156,7 @@ func (m *Store) isDue(r *run, c *store.ClaimRuns) bool {
 func (m *Store) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
 	err = m.withLock(ctx, func() error {
 		var list []*run
-		for _, r := range m.runs {
+		for r := range m.liveRuns {
 			if m.isDue(r, c) {
 				list = append(list, r)
 			}
@@ -181,7 +190,11 @@ func (m *Store) SaveRun(ctx context.Context, saved *store.WorkflowRun) error {
 		}
 		saved.Version++
 		r.WorkflowRun, r.leaseUntil = *copyRun(saved), time.Time{}
-		if !saved.Status.Live() && saved.Limit > 0 {
+		if saved.Status.Live() {
+			return nil
+		}
+		delete(m.liveRuns, r)
+		if saved.Limit > 0 {
 			m.releaseHeld(saved)
 		}
 		return nil
@@ -190,7 +203,7 @@ func (m *Store) SaveRun(ctx context.Context, saved *store.WorkflowRun) error {
 
 // countRuns returns how many runs of the same workflow are under way.
 func (m *Store) countRuns(of *store.WorkflowRun) (n int) {
-	for _, r := range m.runs {
+	for r := range m.liveRuns {
 		if r.Owner.Tenant == of.Owner.Tenant && r.WorkflowID == of.WorkflowID && (r.Status == store.RunRunning || r.Status == store.RunWaiting) {
 			n++
 		}
@@ -201,7 +214,7 @@ func (m *Store) countRuns(of *store.WorkflowRun) (n int) {
 // releaseHeld makes the oldest run due that was held back for the limit.
 func (m *Store) releaseHeld(of *store.WorkflowRun) {
 	var oldest *run
-	for _, r := range m.runs {
+	for r := range m.liveRuns {
 		if r.Owner.Tenant == of.Owner.Tenant && r.WorkflowID == of.WorkflowID && r.Status == store.RunPending && r.DueAt.IsZero() &&
 			(oldest == nil || r.order < oldest.order) {
 			oldest = r
@@ -240,8 +253,8 @@ func (m *Store) eachLiveRevision(do func(hash string)) {
 			do(t.Revision)
 		}
 	}
-	for _, r := range m.runs {
-		if r.Status.Live() && r.Revision != "" {
+	for r := range m.liveRuns {
+		if r.Revision != "" {
 			do(r.Revision)
 		}
 	}
@@ -250,12 +263,15 @@ func (m *Store) eachLiveRevision(do func(hash string)) {
 // PruneRuns deletes old runs.
 func (m *Store) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = m.withLock(ctx, func() error {
+		gone := make(map[*run]bool)
 		for key, r := range m.runs {
 			if n < limit && !r.Status.Live() && r.FinishedAt.Before(before) {
 				delete(m.runs, key)
+				gone[r] = true
 				n++
 			}
 		}
+		m.ordered = slices.DeleteFunc(m.ordered, func(r *run) bool { return gone[r] })
 		return nil
 	})
 	return n, err

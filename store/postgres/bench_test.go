@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/jackc/pgx/v5"
 )
@@ -158,4 +159,15 @@ func BenchmarkPage(b *testing.B) {
 			}
 		})
 	}
+}
+
+func BenchmarkRunPages(b *testing.B) {
+	s := open(b, database(b))
+	storetest.BenchmarkRunPages(b, s, func() {
+		for _, statement := range []string{"UPDATE workflow_runs SET finished_at = updated_at", "VACUUM ANALYZE workflow_runs"} {
+			if _, err := s.Pool().Exec(b.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
@@ -210,6 +211,21 @@ func BenchmarkPage(b *testing.B) {
 			}
 		})
 	}
+}
+
+func BenchmarkRunPages(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "runtime.db")
+	s := reopen(b, path)
+	storetest.BenchmarkRunPages(b, s, func() {
+		conn, err := sql.Open("sqlite", path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(b.Context(), "UPDATE workflow_runs SET finished_at = updated_at"); err != nil {
+			b.Fatal(err)
+		}
+	})
 }
 
 // manySessions makes a file with 100,000 sessions.
