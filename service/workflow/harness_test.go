@@ -41,25 +41,25 @@ server: {public_url: "https://example.com/agents"}
 
 // world is a running app with its files.
 type world struct {
-	*testing.T
+	testing.TB
 	*engine.Engine
 	app *app.App
 	dir string
 }
 
 // open starts an app with workflows, and replies of the model.
-func open(t *testing.T, workflows, replies string) *world {
+func open(t testing.TB, workflows, replies string) *world {
 	t.Helper()
 	return openIn(t, t.TempDir(), "store: {driver: memory}\n"+workflows, replies)
 }
 
-func openIn(t *testing.T, dir, rest, replies string) *world {
+func openIn(t testing.TB, dir, rest, replies string) *world {
 	t.Helper()
 	return openWith(t, dir, rest, replies, func(*app.Options) {})
 }
 
 // openWith starts an app with other options.
-func openWith(t *testing.T, dir, rest, replies string, change func(*app.Options)) *world {
+func openWith(t testing.TB, dir, rest, replies string, change func(*app.Options)) *world {
 	t.Helper()
 	text := strings.ReplaceAll(base, "./", dir+"/")
 	for name, data := range map[string]string{"config.yaml": text + rest, "replies.yaml": replies} {
@@ -73,7 +73,7 @@ func openWith(t *testing.T, dir, rest, replies string, change func(*app.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, Engine: a.Workflows(), app: a, dir: dir}
+	w := &world{TB: t, Engine: a.Workflows(), app: a, dir: dir}
 	t.Cleanup(func() {
 		if err := a.Shutdown(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
