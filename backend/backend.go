@@ -127,10 +127,15 @@ type Job struct {
 	// end it. An error stops the turn: ErrYield between two steps, any other as a
 	// failure.
 	Checkpoint func(ctx context.Context, state *State) error
+	Repeats
+}
+
+// Repeats is how the calls of a turn are repeated.
+type Repeats struct {
 	// Indeterminate decides what becomes of a call that was running when the
 	// runtime stopped and must not be repeated; empty means IndeterminateError.
 	Indeterminate Indeterminate
-	// CallKeys begins the idempotency keys of calls; empty is the TurnID.
+	// CallKeys begins the idempotency keys of calls; empty is the id of the turn.
 	CallKeys string
 }
 

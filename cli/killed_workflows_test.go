@@ -236,7 +236,7 @@ func (f *mortalFlows) approve(c *workflows.Client, id string) {
 }
 
 // begin begins a run that is at each point, and waits for them to be there: one that waits
-// for a person, one behind it that has not begun, one whose model is asked, one in a tool
+// for a person, one after it that has not begun, one whose model is asked, one in a tool
 // that must not be repeated, and one that delivers.
 func (f *mortalFlows) begin(c *workflows.Client) {
 	f.t.Helper()

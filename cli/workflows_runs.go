@@ -230,7 +230,7 @@ func (c costs) add(one *event.Cost) {
 	}
 }
 
-// usageText returns tokens and money in words; empty if there are none.
+// usageText returns tokens and money in words; empty if nothing was used.
 func usageText(u *event.Usage, cost costs) string {
 	var parts []string
 	if n := u.Input + u.Output; n > 0 {

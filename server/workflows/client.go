@@ -38,7 +38,7 @@ func (c *Client) GetStart(ctx context.Context, k Kind, id string) (*Start, error
 	return s, c.send(ctx, http.MethodGet, nil, nil, s, string(k), id)
 }
 
-// CreateStart makes a schedule or an event trigger. It chooses an id if there is none.
+// CreateStart makes a schedule or an event trigger. It chooses an id unless the request has one.
 func (c *Client) CreateStart(ctx context.Context, k Kind, req StartRequest) (*Start, error) {
 	req.ID = cmp.Or(req.ID, newID()) // so that it is not made twice when the request is sent again
 	s := new(Start)
@@ -66,7 +66,7 @@ func (c *Client) PauseStart(ctx context.Context, k Kind, id string, paused bool)
 	return s, c.send(ctx, http.MethodPost, nil, Nothing{}, s, string(k), id, verb)
 }
 
-// Publish publishes an event. It chooses an id if there is none.
+// Publish publishes an event. It chooses an id unless the event has one.
 func (c *Client) Publish(ctx context.Context, ev workflow.Event) (*Published, error) {
 	ev.ID = cmp.Or(ev.ID, newID()) // so that it begins no run twice when the request is sent again
 	p := new(Published)
