@@ -13,21 +13,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// ActivityEvent is the type of the activities that show what a provider did: its events,
-// as they are, with the display that it gave them.
-const ActivityEvent = "provider_event"
-
-// shownEvent is the content of such an activity.
-type shownEvent struct {
-	ID         string          `json:"id,omitempty"`
-	Seq        int64           `json:"seq"`
-	Type       string          `json:"type"`
-	Source     string          `json:"source,omitempty"`
-	Visibility string          `json:"visibility,omitempty"`
-	Data       json.RawMessage `json:"data,omitempty"`
-	Display    json.RawMessage `json:"display,omitempty"`
-}
-
 // maxShown bounds the data of an event that is shown, in bytes.
 const maxShown = 256 << 10
 
@@ -200,7 +185,7 @@ func dataText(e *providerproto.AgentTurnEvent, names ...string) string {
 
 // showActivity shows an event as it is.
 func (d *drive) showActivity(e *providerproto.AgentTurnEvent) {
-	shown := shownEvent{
+	shown := display.ForeignEvent{
 		ID: clip.Clean(e.GetId()), Seq: e.GetSeq(), Type: clip.Clean(e.GetType()), Source: clip.Clean(e.GetSource()),
 		Visibility: clip.Clean(e.GetVisibility()),
 	}
@@ -211,7 +196,7 @@ func (d *drive) showActivity(e *providerproto.AgentTurnEvent) {
 		shown.Display = jsonOf(given)
 	}
 	d.host.Emit(&event.ActivitySnapshot{
-		MessageID: fmt.Sprintf("%s/e%d", d.at.TurnID, e.GetSeq()), ActivityType: ActivityEvent, Content: encodeRecord(&shown),
+		MessageID: fmt.Sprintf("%s/e%d", d.at.TurnID, e.GetSeq()), ActivityType: display.ForeignActivity, Content: encodeRecord(&shown),
 	})
 }
 

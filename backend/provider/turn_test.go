@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"github.com/agentruntime/agentruntime/backend/provider"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/google/go-cmp/cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -263,13 +265,24 @@ func TestEventsOfTheProviderAreShown(t *testing.T) {
 		t.Fatalf("the turn came to %+v, %v", result, err)
 	}
 	var shown []string
+	var reader display.Reader // as clients of sessions see it
 	for _, e := range r.sink.events {
-		if a, ok := e.Data.(*event.ActivitySnapshot); ok {
-			shown = append(shown, string(a.Content))
+		record, err := event.NewRecord(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := reader.Read(&record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range events {
+			if d := events[i].Display; d != nil && d.Kind == display.KindTool {
+				shown = append(shown, fmt.Sprintf("%s %s %s %s %s", events[i].Type, events[i].Data, d.Label, d.Ref, d.Action))
+			}
 		}
 	}
-	if len(shown) == 0 || !strings.Contains(shown[0], `"label":"bash"`) || !strings.Contains(shown[0], `"type":"shell.ran"`) {
-		t.Errorf("the activities are %q", shown)
+	if want := []string{`shell.ran {"exit":0} bash own Ran`}; len(shown) == 0 || !slices.Equal(shown[:1], want) {
+		t.Errorf("the events are %q, not %q", shown, want)
 	}
 }
 

@@ -162,6 +162,11 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 		return []draft{{typ: TypeArtifact, data: d, display: &Display{Kind: KindStatus, Phase: PhaseProgress, Label: "artifact", Text: d.Name, Ref: d.ID}}}
 	case *event.RunFinish:
 		return []draft{r.finishDraft(d)}
+	case *event.ActivitySnapshot:
+		if foreign, ok := foreignDraft(d); ok {
+			return []draft{foreign}
+		}
+		return []draft{{typ: runtimePrefix + string(record.Type), private: true, data: record.Data}}
 	case *event.StepEnd, *event.ToolCallStart, *event.ToolCallDelta, *event.ReasoningEncrypted:
 		// What they say is in the events that follow, or is for the vendor alone.
 	default:

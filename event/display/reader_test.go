@@ -120,6 +120,30 @@ func TestTheEventsOfATurn(t *testing.T) {
 	}
 }
 
+func TestEventsOfProvidersKeepTheirDisplay(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ activity, content, want string }{
+		"with a display":           {display.ForeignActivity, `{"seq":1,"type":"shell.ran","data":{"exit":0},"display":{"kind":" tool ","phase":"completed","label":"bash","ref":"own","parentRef":"c1","output":{"n":1}}}`, `shell.ran tool/completed Ran bash own {"n":1}`},
+		"with an empty display":    {display.ForeignActivity, `{"seq":1,"type":"tool.started","data":{"tool_name":"bash"},"display":{}}`, `tool.started /`},
+		"without a display":        {display.ForeignActivity, `{"seq":1,"type":"tool.started","data":{"tool_name":"bash","tool_call_id":"own"}}`, `tool.started tool/started Running bash own`},
+		"of a type of its own":     {display.ForeignActivity, `{"seq":1,"type":"plan.made"}`, `plan.made`},
+		"that is private":          {display.ForeignActivity, `{"seq":1,"type":"tool.started","visibility":"private"}`, `tool.started private`},
+		"without a type":           {display.ForeignActivity, `{"seq":1,"type":""}`, `provider.event`},
+		"that would end the turn":  {display.ForeignActivity, `{"seq":1,"type":"turn.completed","display":{"kind":"tool","phase":"completed"}}`, `provider.turn.completed tool/completed Ran`},
+		"that would take it back":  {display.ForeignActivity, `{"seq":1,"type":"assistant.reset","data":{"from_seq":1}}`, `provider.assistant.reset`},
+		"that cannot be read":      {display.ForeignActivity, `{"seq":"one"}`, `runtime.activity_snapshot private`},
+		"that is another activity": {"delegate", `{"state":"running"}`, `runtime.activity_snapshot private`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events := shown(t, &event.ActivitySnapshot{MessageID: "m", ActivityType: tt.activity, Content: json.RawMessage(tt.content)})
+			if len(events) != 1 || line(&events[0]) != tt.want || events[0].Terminal() {
+				t.Errorf("it is %q, not %q", line(&events[0]), tt.want)
+			}
+		})
+	}
+}
+
 func TestHowATurnEndsIsShown(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

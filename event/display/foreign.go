@@ -1,0 +1,56 @@
+package display
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+)
+
+// ForeignActivity is the type of the activities that show what a hosted provider of
+// agents did. Their content is a ForeignEvent.
+const ForeignActivity = "provider_event"
+
+// ForeignEvent is an event of a hosted provider, with the display that it gave it.
+type ForeignEvent struct {
+	ID         string          `json:"id,omitempty"`
+	Seq        int64           `json:"seq"`
+	Type       string          `json:"type"`
+	Source     string          `json:"source,omitempty"`
+	Visibility string          `json:"visibility,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`
+	Display    json.RawMessage `json:"display,omitempty"`
+}
+
+// ownPrefixes begin the types that say how a turn goes. A provider's event of such a type
+// is not one of the turn.
+var ownPrefixes = []string{"turn.", "assistant.", "interaction.", "agent.", "artifact.", "stream.", runtimePrefix}
+
+// foreignPrefix begins the types of events that cannot keep their own.
+const foreignPrefix = "provider."
+
+// foreignDraft returns the event of a provider as it was: with its type, its data and its
+// display. It reports false for an activity of another type.
+func foreignDraft(a *event.ActivitySnapshot) (d draft, ok bool) {
+	var e ForeignEvent
+	if a.ActivityType != ForeignActivity || json.Unmarshal(a.Content, &e) != nil {
+		return draft{}, false
+	}
+	d = draft{typ: e.Type, private: e.Visibility == Private, data: rawjson.Object(e.Data)}
+	if d.typ == "" {
+		d.typ = foreignPrefix + "event"
+	}
+	for _, prefix := range ownPrefixes {
+		if strings.HasPrefix(d.typ, prefix) {
+			d.typ = foreignPrefix + d.typ
+			break
+		}
+	}
+	given := new(Display)
+	if len(e.Display) > 0 && string(e.Display) != "null" && json.Unmarshal(e.Display, given) == nil {
+		Normalize(e.Type, given)
+		d.display = given
+	}
+	return d, true
+}
