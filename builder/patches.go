@@ -174,7 +174,6 @@ func (b *AgentRuntimeBuilder) withoutPatches(set *registry.Set, file *config.Fil
 	for i := range f.Models {
 		before.Models.Put(f.Models[i].ID, &f.Models[i])
 	}
-	before.AgentProviders = set.AgentProviders
 	for i := range f.Pools {
 		before.Pools.Put(f.Pools[i].ID, &f.Pools[i])
 	}
@@ -187,6 +186,14 @@ func (b *AgentRuntimeBuilder) withoutPatches(set *registry.Set, file *config.Fil
 			setFingerprint(before, path, e.Kind.Type, e.Config)
 			if _, there := before.Providers.Get(e.ID); !there {
 				before.Providers.Put(e.ID, model.Unavailable{Err: errors.New("the patch removes it")})
+			}
+		}
+	}
+	for _, e := range f.AgentProviders {
+		if path := before.AgentProviders.Path(e.ID); guarded[path] {
+			setFingerprint(before, path, e.Kind.Type, e.Config)
+			if _, there := before.AgentProviders.Get(e.ID); !there {
+				before.AgentProviders.Put(e.ID, unavailableProvider{errors.New("the patch removes it")})
 			}
 		}
 	}

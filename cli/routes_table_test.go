@@ -170,6 +170,8 @@ var rows = map[string]row{
 	"GET /runtime/v1/providers":             readsConfig("/providers"),
 	"GET /runtime/v1/providers/{id}":        readsConfig("/providers/s"),
 	"GET /runtime/v1/plugins":               readsConfig("/plugins"),
+	"GET /runtime/v1/agent_providers":       readsConfig("/agent_providers"),
+	"GET /runtime/v1/agent_providers/{id}":  {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/agent_providers/none", owner: 404}}},
 	"GET /runtime/v1/plugins/{id}":          {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/plugins/none", owner: 404}}},
 	"GET /runtime/v1/diagnostics":           readsConfig("/diagnostics"),
 	"GET /runtime/v1/revisions":             readsConfig("/revisions"),
@@ -190,6 +192,8 @@ var rows = map[string]row{
 	"DELETE /runtime/v1/providers/{id}":          changesConfig("DELETE /providers/a"),
 	"PUT /runtime/v1/plugins/{id}":               changesConfig("PUT /plugins/a\n" + `{"value":{}}`),
 	"DELETE /runtime/v1/plugins/{id}":            changesConfig("DELETE /plugins/a"),
+	"PUT /runtime/v1/agent_providers/{id}":       changesConfig("PUT /agent_providers/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/agent_providers/{id}":    changesConfig("DELETE /agent_providers/a"),
 	"POST /runtime/v1/revisions":                 changesConfig("POST /revisions\n" + `{"document":{"version":1}}`),
 	"POST /runtime/v1/revisions/{hash}/rollback": changesConfig("POST /revisions/none/rollback\n{}"),
 

@@ -13,7 +13,7 @@ const dirKey = "$dir"
 
 // placedSections are the top-level keys whose entries become components, which know the
 // directory of their file.
-var placedSections = []string{"providers", "tools", "plugins"}
+var placedSections = []string{"providers", "tools", "plugins", "agent_providers"}
 
 // readDirs notes the directories that entries name, and removes the fields that name them.
 // A directory that is not a text stays, and is an unknown field.

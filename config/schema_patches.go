@@ -88,6 +88,8 @@ func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object)
 		return w.kindsPatch("tool", kindsOf(kinds.Tools), mayWiden)
 	case "plugins":
 		return w.kindsPatch("plugin", kindsOf(kinds.Plugins), mayWiden)
+	case "agent_providers":
+		return w.kindsPatch("agent_provider", kindsOf(kinds.AgentProviders), mayWiden)
 	case "models":
 		name, r = "model", recordOf(reflect.TypeFor[spec.Model]())
 	case "model_pools":

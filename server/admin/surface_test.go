@@ -256,6 +256,30 @@ func TestEntriesAreChanged(t *testing.T) {
 	}
 }
 
+func TestAgentProvidersAreChanged(t *testing.T) {
+	s := open(t, strings.Replace(configuration, "agents:\n", `agent_providers: {coder: {type: address, address: "unix:coder"}}
+agents:
+  writer: {endpoint: {backend: provider, target: coder}}
+`, 1))
+	first := s.hash()
+	s.want(200, "PUT /agent_providers/spare\n"+`{"value":{"type":"address","address":"unix:spare","drain_timeout":"1s"}}`, first)
+	if list := s.want(200, "GET /agent_providers", ""); !strings.Contains(fmt.Sprint(list), "unix:coder") || !strings.Contains(fmt.Sprint(list), "unix:spare") {
+		t.Errorf("the agent providers are %v", list)
+	}
+	inUse := s.want(409, "DELETE /agent_providers/coder", s.hash())
+	if at(inUse, "error", "code") != "in_use" || at(inUse, "error", "details", "used_by") != "[agents.writer.endpoint.target]" {
+		t.Errorf("it is in use by %v", inUse)
+	}
+	wrong := s.want(400, "PUT /agent_providers/coder\n"+`{"value":{"type":"address","address":"far.example:80"}}`, s.hash())
+	if at(wrong, "error", "details", "findings", "0", "path") != "agent_providers.coder.address" {
+		t.Errorf("the findings are %v", wrong)
+	}
+	s.want(200, "DELETE /agent_providers/spare", s.hash())
+	if s.hash() != first {
+		t.Error("the document is not what it was")
+	}
+}
+
 func TestADocumentIsPublished(t *testing.T) {
 	s := open(t, configuration)
 	document := at(s.want(200, "GET /revisions/"+s.hash(), ""), "document", "agents", "clerk", "system_prompt")
