@@ -1,5 +1,5 @@
 // Package provider hosts providers of agents: programs that speak the protocol of
-// internal/providerproto. An entry under agent_providers in a configuration says how a
+// internal/providerproto. An entry under agent_providers in a configuration names how a
 // provider is started or where it listens; an agent whose endpoint has backend: provider
 // runs there.
 //

@@ -18,7 +18,7 @@ const (
 	// maxBatch is how many calls make one answer.
 	maxBatch = 100
 	// firstPoll and lastPoll are how long a turn waits before it looks for events
-	// again: ever longer while there are none.
+	// again: ever longer while nothing comes.
 	firstPoll = time.Millisecond
 	lastPoll  = 100 * time.Millisecond
 	// gatherTime is how long a call waits for others that were made at the same time.

@@ -23,7 +23,7 @@ type ForeignEvent struct {
 	Display    json.RawMessage `json:"display,omitempty"`
 }
 
-// ownPrefixes begin the types that say how a turn goes. A provider's event of such a type
+// ownPrefixes begin the types of the course of a turn. A provider's event of such a type
 // is not one of the turn.
 var ownPrefixes = []string{"turn.", "assistant.", "interaction.", "agent.", "artifact.", "stream.", runtimePrefix}
 

@@ -143,7 +143,7 @@ func (d *Desk) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, 
 	}
 }
 
-// enterCall returns the call with an id, which it queues if there is none; nil when the
+// enterCall returns the call with an id, which it queues if it is new; nil when the
 // turn has ended.
 func (d *Desk) enterCall(c Call) (p *pending, known bool) {
 	d.mu.Lock()

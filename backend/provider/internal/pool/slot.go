@@ -36,7 +36,7 @@ func (i *Instance) Lost() <-chan struct{} { return i.lost }
 type slot struct {
 	pool   *Pool
 	number int
-	// instance is the process that is ready; nil while there is none.
+	// instance is the process that is ready; nil while no process is.
 	instance *Instance
 	// failure is why the last start failed; nil if it did not.
 	failure error
