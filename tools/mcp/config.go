@@ -27,7 +27,7 @@ const defaultConnectTimeout = 30 * time.Second
 // Config is what a configuration file says of a server.
 type Config struct {
 	Command []string          `json:"command,omitempty" doc:"The server's program and its arguments; no shell is involved. It speaks the protocol on its standard input and output. Either this or url."`
-	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime."`
+	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime; in a session with a workspace the program runs there, as a process of its own."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone."`
 
 	URL     string            `json:"url,omitempty" doc:"Where the server is reached over streamable HTTP: an http or https URL. Redirects are not followed. Either this or command."`

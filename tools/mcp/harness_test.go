@@ -55,6 +55,10 @@ func newFake() *mcp.Server {
 	plainTool(s, "metadata", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: r.Params.Meta}, nil
 	})
+	plainTool(s, "directory", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		dir, err := os.Getwd()
+		return textResult(dir), err
+	})
 	plainTool(s, "environment", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return textResult(strings.Join(os.Environ(), "\n")), nil
 	})

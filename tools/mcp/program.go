@@ -34,6 +34,8 @@ var errUnread = errors.New("the program does not read its input")
 // program carries a session over the standard input and output of a program.
 type program struct {
 	config *Config
+	// dir is where the program runs.
+	dir string
 	// writeTime is how long the program may leave its input unread.
 	writeTime time.Duration
 
@@ -83,7 +85,7 @@ func (p *program) startProcess() error {
 	}
 	cmd := exec.Command(path, p.config.Command[1:]...) //nolint:gosec // the configuration names the program
 	cmd.Args[0] = p.config.Command[0]
-	cmd.Dir = p.config.Dir
+	cmd.Dir = p.dir
 	cmd.Env = process.Environment(p.config.Env)
 	p.stderr.Limit = errorLimit
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.stderr
@@ -93,7 +95,7 @@ func (p *program) startProcess() error {
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {
 		_, _ = ourIn.Close(), ourOut.Close()
-		return process.Refused(p.config.Command[0], p.config.Dir, err)
+		return process.Refused(p.config.Command[0], p.dir, err)
 	}
 	p.cmd, p.input, p.output, p.exited = cmd, ourIn, ourOut, make(chan struct{})
 	go p.reapProcess()

@@ -40,6 +40,9 @@ type server struct {
 	writeTime time.Duration
 	transport func() *http.Transport
 
+	// places are the connections of programs that run in workspaces of sessions.
+	places places
+
 	mu sync.Mutex
 	// catalog is nil while the tools are not known, and unknown says why.
 	catalog *catalog
@@ -291,5 +294,6 @@ func (s *server) notifyChange(ctx context.Context) {
 // left. Calls that are under way fail.
 func (s *server) Close() error {
 	s.link.close()
+	s.places.close()
 	return nil
 }

@@ -61,18 +61,10 @@ type carrier interface {
 
 // openSession connects to the server and lists its tools.
 func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*session, error) {
-	c := &session{done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
-	c.ctx, c.cancel = context.WithCancel(ctx)
-	if s.config.URL != "" {
-		c.carrier = newRemote(c.ctx, &s.config, s.transport())
-	} else {
-		c.carrier = &program{config: &s.config, writeTime: s.writeTime}
-	}
 	began := time.Now()
-	if err := c.initialize(s.config.connectTimeout()); err != nil {
-		c.cancel()
-		c.carrier.stop()
-		return nil, &Error{Server: s.id, Err: s.hideSecrets(c.carrier.explainError(err))}
+	c, err := s.connectSession(ctx, s.config.Dir)
+	if err != nil {
+		return nil, err
 	}
 	running.Go(func() { c.waitForEnd(s, began) })
 	differs, err := s.listTools(c.ctx, c)
@@ -80,6 +72,23 @@ func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*ses
 		s.logger.Warn("listing the tools failed; keeping the known ones", "error", err)
 	}
 	running.Go(func() { c.followChanges(s, differs) })
+	return c, nil
+}
+
+// connectSession connects to the server. A program runs in dir.
+func (s *server) connectSession(ctx context.Context, dir string) (*session, error) {
+	c := &session{done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	if s.config.URL != "" {
+		c.carrier = newRemote(c.ctx, &s.config, s.transport())
+	} else {
+		c.carrier = &program{config: &s.config, dir: dir, writeTime: s.writeTime}
+	}
+	if err := c.initialize(s.config.connectTimeout()); err != nil {
+		c.cancel()
+		c.carrier.stop()
+		return nil, &Error{Server: s.id, Err: s.hideSecrets(c.carrier.explainError(err))}
+	}
 	return c, nil
 }
 

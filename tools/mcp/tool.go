@@ -31,8 +31,13 @@ func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 // Call calls the tool. A session that turns out to have ended before the call
 // was sent is opened anew; a call that may have arrived is not repeated.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	link, leave, err := t.server.enterPlace(call.Workspace)
+	if err != nil {
+		return tools.ErrorResult(err.Error()), nil
+	}
+	defer leave()
 	for attempt := 0; ; attempt++ {
-		session, _, err := t.server.link.openSession(ctx)
+		session, _, err := link.openSession(ctx)
 		if err != nil {
 			return tools.Result{}, err
 		}
