@@ -30,7 +30,7 @@ type Config struct {
 
 	Command   []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved. {{name}} stands for an argument of the call within one element. All arguments arrive as one line of JSON on the program's standard input, too."`
 	AllowDash []string          `json:"allow_dash,omitempty" doc:"Arguments of which the value may begin with '-' where nothing stands before it in its element; it could be taken for an option. After '--' it always may."`
-	Dir       string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime."`
+	Dir       string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the workspace of the session, or to that of the runtime."`
 	Env       map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone; RUNTIME_IDEMPOTENCY_KEY is set for each call."`
 
 	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the program is killed, with all that it started."`

@@ -77,6 +77,9 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
 	}
 	r := t.newRun(words, input, call.IdempotencyKey)
+	if r.dir, err = t.directory(call.Workspace); err != nil {
+		return tools.ErrorResult(err.Error()), nil
+	}
 	err = r.startProgram(ctx)
 	if err == nil {
 		err = r.waitForEnd(ctx)
@@ -91,6 +94,15 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		return tools.Result{}, fmt.Errorf("run %s: %w", t.config.Command[0], err)
 	}
 	return r.successResult(), nil
+}
+
+// directory returns where the program runs: in the directory of the configuration, else in
+// the workspace of the session, else in that of the runtime.
+func (t *tool) directory(w *tools.Workspace) (string, error) {
+	if t.config.Dir != "" || w == nil {
+		return t.config.Dir, nil
+	}
+	return w.Directory()
 }
 
 // inputLine returns the arguments as one line, which programs that read line by
@@ -113,8 +125,9 @@ type run struct {
 	// words are what the program is given on its command line.
 	words []string
 	input []byte
-	// key is the call's idempotency key.
+	// key is the call's idempotency key, and dir where the program runs.
 	key    string
+	dir    string
 	cmd    *exec.Cmd
 	stdout process.Head
 	stderr process.Tail
@@ -122,7 +135,7 @@ type run struct {
 
 func (t *tool) newRun(words []string, input []byte, key string) *run {
 	return &run{
-		config: &t.config, words: words, input: input, key: key,
+		config: &t.config, words: words, input: input, key: key, dir: t.config.Dir,
 		stdout: process.Head{Limit: t.config.outputLimit()}, stderr: process.Tail{Limit: errorLimit},
 	}
 }
@@ -130,13 +143,14 @@ func (t *tool) newRun(words []string, input []byte, key string) *run {
 // startProgram starts the program. The error is a *process.StartError when the machine
 // is not as the configuration expects it.
 func (r *run) startProgram(ctx context.Context) error {
+	// A relative program is one of the configuration or the runtime, never of a checkout.
 	path, err := process.Find(r.config.Command[0], r.config.Dir, r.config.Env)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, path, r.words...) //nolint:gosec // the configuration names the program
 	cmd.Args[0] = r.config.Command[0]
-	cmd.Dir = r.config.Dir
+	cmd.Dir = r.dir
 	cmd.Env = process.Environment(r.config.Env)
 	if r.key != "" && !strings.ContainsRune(r.key, 0) {
 		cmd.Env = append(cmd.Env, KeyVariable+"="+r.key)
@@ -158,7 +172,7 @@ func (r *run) startProgram(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return process.Refused(r.config.Command[0], r.config.Dir, err)
+	return process.Refused(r.config.Command[0], r.dir, err)
 }
 
 // waitForEnd waits for the program's end. A context that ended it is the error.

@@ -444,3 +444,39 @@ func TestTheToolKeepsItsOwnSettings(t *testing.T) {
 		t.Errorf("result is %v, %v", result, err)
 	}
 }
+
+func TestACommandRunsInTheWorkspaceOfTheSession(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(root, "app")
+	if err := os.Mkdir(app, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(app, "evil"), []byte("#!/bin/sh\necho evil\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if err := os.Symlink(os.TempDir(), filepath.Join(root, "out")); err != nil {
+		t.Fatal(err)
+	}
+	fixed, relative := sh("pwd"), sh("")
+	fixed.Dir, relative.Command = "/", []string{"./evil"}
+	for name, tt := range map[string]struct {
+		config Config
+		cwd    string
+		want   string
+	}{
+		"in the workspace":        {sh("pwd"), "app", app + "\n"},
+		"in its own directory":    {fixed, "app", "/\n"},
+		"a program of a checkout": {relative, "app", `command "./evil" cannot be run: no such file or directory`},
+		"through a link":          {sh("pwd"), "out", "the workspace of the session has no directory out"},
+		"a directory that is not": {sh("pwd"), "none", "the workspace of the session has no directory none"},
+	} {
+		result, err := newTool(t, tt.config).Call(t.Context(), &tools.Call{ID: "call_1", Arguments: json.RawMessage(`{}`), Workspace: &tools.Workspace{Root: root, Cwd: tt.cwd}})
+		if got := model.PartsText(result.Content); err != nil || got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tt.want)
+		}
+	}
+}
