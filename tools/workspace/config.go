@@ -2,7 +2,8 @@
 // the files below a directory, its root: read_file, list_files, grep, write_file,
 // edit_file and run_command.
 //
-// No path leads out of the root, neither with ".." nor through a symbolic link: files are
+// The root is a directory of the configuration, or the workspace of the session, in which
+// paths begin where the session's work does. No path leads out of the root, neither with ".." nor through a symbolic link: files are
 // opened relative to it by the operating system (os.Root). Programs are those that the
 // configuration lists; they are started directly, never through a shell, and by default
 // without a network. What a program that was allowed does with files outside of the root
@@ -31,7 +32,7 @@ const (
 
 // Config is what a configuration file says of an entry of this kind.
 type Config struct {
-	Root     string            `json:"root" required:"true" path:"true" doc:"The directory that the tools work in. No path leads out of it."`
+	Root     string            `json:"root,omitempty" path:"true" doc:"The directory that the tools work in. No path leads out of it. The workspace of the session when absent."`
 	Prefix   *string           `json:"prefix,omitempty" doc:"How the ids of the tools begin; by default the id of the entry and '_'. May be empty."`
 	ReadOnly bool              `json:"read_only,omitempty" doc:"Leaves out the tools that change files."`
 	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any there is no run_command."`
@@ -44,7 +45,12 @@ type Config struct {
 }
 
 // Action describes what calls do.
-func (c *Config) Action() string { return "works on files below " + c.Root }
+func (c *Config) Action() string {
+	if c.Root == "" {
+		return "works on files of the session's workspace"
+	}
+	return "works on files below " + c.Root
+}
 
 // defaultMaxFile is how many bytes a file may have where the configuration does not say.
 const defaultMaxFile = 4 << 20

@@ -75,7 +75,7 @@ func FuzzLocalPath(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		local, err := localPath(name)
+		local, err := localPath(".", name)
 		if err == nil && (!filepath.IsLocal(local) || strings.ContainsRune(local, 0)) {
 			t.Errorf("%q is %q", name, local)
 		}

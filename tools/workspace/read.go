@@ -18,13 +18,13 @@ const sniffed = 8000
 
 // readInput are the arguments of read_file.
 type readInput struct {
-	Path   string `json:"path" jsonschema:"the path of the file, from the root of the workspace"`
+	Path   string `json:"path" jsonschema:"the path of the file, relative to the working directory of the workspace"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the number of the first line, from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to read; all that fit by default"`
 }
 
-func (w *workspace) readFile(_ context.Context, in readInput) (string, error) {
-	root, err := w.openRoot()
+func (w *workspace) readFile(ctx context.Context, in readInput) (string, error) {
+	root, err := openScope(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -43,8 +43,8 @@ func (w *workspace) readFile(_ context.Context, in readInput) (string, error) {
 
 // openFile opens a regular file for reading. It does not wait for anything else, such as
 // a pipe.
-func openFile(root *os.Root, name string) (*os.File, error) {
-	local, err := localPath(name)
+func openFile(root *scope, name string) (*os.File, error) {
+	local, err := root.localPath(name)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func readLine(r *bufio.Reader, limit int) (string, error) {
 }
 
 // readAll returns the whole of a text file, unless it is larger than the limit.
-func readAll(root *os.Root, name string, limit int64) ([]byte, error) {
+func readAll(root *scope, name string, limit int64) ([]byte, error) {
 	f, err := openFile(root, name)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +49,7 @@ func (w *workspace) newProgramTool() *programTool {
 				"type": "array", "items": map[string]any{"type": "string"}, "maxItems": maxWords,
 				"description": "its arguments; no shell reads them",
 			},
-			"path":  text("the directory it runs in, from the root of the workspace; the root by default"),
+			"path":  text("the directory it runs in, relative to the working directory of the workspace; that by default"),
 			"input": text("what it reads on its standard input"),
 		},
 	})
@@ -74,7 +73,7 @@ func (t *programTool) Call(ctx context.Context, call *tools.Call) (tools.Result,
 	if !slices.Contains(t.config.Programs, in.Program) {
 		return tools.ErrorResult(fmt.Sprintf("program %q is not allowed; allowed are %s", in.Program, strings.Join(t.config.Programs, ", "))), nil
 	}
-	dir, err := t.directory(in.Path)
+	dir, err := t.directory(ctx, in.Path)
 	if err != nil {
 		return tools.ErrorResult(err.Error()), nil
 	}
@@ -100,16 +99,16 @@ func (t *programTool) Call(ctx context.Context, call *tools.Call) (tools.Result,
 }
 
 // directory returns the directory of the machine that a program runs in.
-func (t *programTool) directory(name string) (string, error) {
-	local, err := localPath(name)
-	if err != nil {
-		return "", err
-	}
-	root, err := t.openRoot()
+func (t *programTool) directory(ctx context.Context, name string) (string, error) {
+	root, err := openScope(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
+	local, err := root.localPath(name)
+	if err != nil {
+		return "", err
+	}
 	info, err := root.Stat(local) // which follows no link out of the root
 	if err != nil {
 		return "", fileError(name, err)
@@ -117,18 +116,8 @@ func (t *programTool) directory(name string) (string, error) {
 	if !info.IsDir() {
 		return "", &pathError{name, "is no directory"}
 	}
-	top, err := filepath.EvalSymlinks(t.config.Root)
-	if err != nil {
-		return "", fmt.Errorf("the root of the workspace cannot be opened: %w", plainCause(err))
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Join(top, filepath.FromSlash(local)))
-	if err != nil {
-		return "", fileError(name, err)
-	}
-	if below, err := filepath.Rel(top, dir); err != nil || !filepath.IsLocal(below) {
-		return "", &pathError{name, "leads out of the workspace"}
-	}
-	return filepath.Abs(dir)
+	w := tools.Workspace{Root: root.Name(), Cwd: local}
+	return w.Directory()
 }
 
 // command returns the program of a call, ready to start, and where its output goes.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"regexp"
 	"strings"
 
@@ -25,8 +24,8 @@ const (
 
 // listInput are the arguments of list_files.
 type listInput struct {
-	Path    string `json:"path,omitempty" jsonschema:"the directory, from the root of the workspace; the root by default"`
-	Pattern string `json:"pattern,omitempty" jsonschema:"only files whose path below the root matches, such as src/**.go"`
+	Path    string `json:"path,omitempty" jsonschema:"the directory, relative to the working directory of the workspace; that by default"`
+	Pattern string `json:"pattern,omitempty" jsonschema:"only files whose path matches, such as src/**.go"`
 	Depth   int    `json:"depth,omitempty" jsonschema:"how many levels to list; all by default"`
 }
 
@@ -37,7 +36,7 @@ func (w *workspace) listFiles(ctx context.Context, in listInput) (string, error)
 	}
 	var b strings.Builder
 	listed := 0
-	err = w.walk(ctx, in.Path, func(_ *os.Root, name string, entry fs.DirEntry, depth int) error {
+	err = w.walk(ctx, in.Path, func(_ *scope, name string, entry fs.DirEntry, depth int) error {
 		if entry.IsDir() && in.Depth > 0 && depth > in.Depth {
 			return fs.SkipDir
 		}
@@ -86,20 +85,20 @@ func compileGlob(pattern string) (func(string) bool, error) {
 
 // visitFile is called for each file and directory below another one, with the number of
 // levels between them.
-type visitFile func(root *os.Root, name string, entry fs.DirEntry, depth int) error
+type visitFile func(root *scope, name string, entry fs.DirEntry, depth int) error
 
 // walk visits what is below a directory, in the order of the names, without following
 // symbolic links. What cannot be read is left out, and so is the inside of .git.
 func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error {
-	local, err := localPath(dir)
-	if err != nil {
-		return err
-	}
-	root, err := w.openRoot()
+	root, err := openScope(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	local, err := root.localPath(dir)
+	if err != nil {
+		return err
+	}
 	if info, err := root.Stat(local); err != nil {
 		return fileError(dir, err)
 	} else if !info.IsDir() {
@@ -118,7 +117,7 @@ func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error
 		case err != nil, name == local:
 			return nil //nolint:nilerr // what cannot be read is left out
 		}
-		err = visit(root, name, entry, strings.Count(name, "/")-above)
+		err = visit(root, root.showPath(name), entry, strings.Count(name, "/")-above)
 		if err == nil && entry.IsDir() && entry.Name() == ".git" {
 			return fs.SkipDir
 		}
@@ -129,8 +128,8 @@ func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error
 // grepInput are the arguments of grep.
 type grepInput struct {
 	Expression string `json:"expression" jsonschema:"the regular expression, in the syntax of RE2"`
-	Path       string `json:"path,omitempty" jsonschema:"the directory to search, from the root of the workspace; the root by default"`
-	Pattern    string `json:"pattern,omitempty" jsonschema:"only files whose path below the root matches, such as src/**.go"`
+	Path       string `json:"path,omitempty" jsonschema:"the directory to search, relative to the working directory of the workspace; that by default"`
+	Pattern    string `json:"pattern,omitempty" jsonschema:"only files whose path matches, such as src/**.go"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"whether case does not matter"`
 }
 
@@ -148,7 +147,7 @@ func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, erro
 		return "", fmt.Errorf("expression cannot be used: %w", err)
 	}
 	found := &matches{expression: expression, room: w.config.outputLimit()}
-	err = w.walk(ctx, in.Path, func(root *os.Root, name string, entry fs.DirEntry, _ int) error {
+	err = w.walk(ctx, in.Path, func(root *scope, name string, entry fs.DirEntry, _ int) error {
 		if !entry.Type().IsRegular() || !match(name) {
 			return nil
 		}

@@ -29,8 +29,8 @@ func (c *Config) Validate() diag.List {
 func (c *Config) checkRoot() diag.List {
 	var list diag.List
 	switch {
-	case strings.TrimSpace(c.Root) == "":
-		list = append(list, diag.New(diag.MissingField, "root", "root is missing").WithHint("name the directory that the tools work in"))
+	case c.Root != "" && strings.TrimSpace(c.Root) == "":
+		list = append(list, diag.New(diag.InvalidValue, "root", "root is blank").WithHint("name the directory that the tools work in, or leave root out for the workspace of the session"))
 	case strings.Contains(c.Root, "\x00"):
 		list = append(list, diag.New(diag.InvalidValue, "root", "root has a NUL character"))
 	}

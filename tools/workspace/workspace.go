@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -62,7 +61,7 @@ func newWorkspace(s tools.Settings, c *Config) (tools.Tool, error) {
 }
 
 func (w *workspace) addMember(name string, tool tools.Tool) {
-	w.members = append(w.members, tools.Member{ID: w.Prefix() + name, Tool: tool})
+	w.members = append(w.members, tools.Member{ID: w.Prefix() + name, Tool: &member{tool, w}})
 }
 
 // Descriptor describes nothing: agents get the members.
@@ -88,15 +87,6 @@ func (w *workspace) Members() ([]tools.Member, diag.List) {
 	return w.members, nil
 }
 
-// openRoot opens the root. Whatever is opened in it stays in it.
-func (w *workspace) openRoot() (*os.Root, error) {
-	root, err := os.OpenRoot(w.config.Root)
-	if err != nil {
-		return nil, fmt.Errorf("the root of the workspace cannot be opened: %w", plainCause(err))
-	}
-	return root, nil
-}
-
 // plainCause returns the cause of an error of a file without the path, which is one of
 // the machine.
 func plainCause(err error) error {
@@ -114,19 +104,16 @@ type pathError struct {
 // Error names the path.
 func (e *pathError) Error() string { return fmt.Sprintf("path %q %s", e.Path, e.Problem) }
 
-// localPath returns the path of a call as one below the root: an empty one is the root
-// itself.
-func localPath(name string) (string, error) {
+// localPath returns the path of a call as one below the root: an empty one is the directory
+// that paths begin in.
+func localPath(base, name string) (string, error) {
 	switch {
 	case strings.ContainsRune(name, 0):
 		return "", &pathError{name, "has a NUL character"}
 	case path.IsAbs(name) || filepath.IsAbs(name):
 		return "", &pathError{name, "is absolute: paths begin at the root of the workspace"}
 	}
-	clean := path.Clean(name)
-	if name == "" {
-		clean = "."
-	}
+	clean := path.Join(base, name)
 	if !filepath.IsLocal(filepath.FromSlash(clean)) {
 		return "", &pathError{name, "leads out of the workspace"}
 	}

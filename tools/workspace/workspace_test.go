@@ -201,7 +201,8 @@ func TestValidate(t *testing.T) {
 		want   []string
 	}{
 		{Config{Root: "x"}, nil},
-		{Config{}, []string{"missing-field root: root is missing"}},
+		{Config{}, nil},
+		{Config{Root: " "}, []string{"invalid-value root: root is blank"}},
 		{Config{Root: "x", ReadOnly: true, Programs: []string{"go"}}, []string{"invalid-value read_only: programs may change files, and read_only is set"}},
 		{Config{Root: "x", Network: "some", Programs: []string{"go"}}, []string{`invalid-value network: network is "some"; allowed are none and host`}},
 		{Config{Root: "x", Network: "host"}, []string{"invalid-value network: network is about programs, and programs lists none"}},

@@ -18,12 +18,12 @@ const (
 
 // writeInput are the arguments of write_file.
 type writeInput struct {
-	Path    string `json:"path" jsonschema:"the path of the file, from the root of the workspace"`
+	Path    string `json:"path" jsonschema:"the path of the file, relative to the working directory of the workspace"`
 	Content string `json:"content" jsonschema:"what the file is to contain"`
 }
 
-func (w *workspace) writeFile(_ context.Context, in writeInput) (string, error) {
-	root, err := w.openRoot()
+func (w *workspace) writeFile(ctx context.Context, in writeInput) (string, error) {
+	root, err := openScope(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -36,11 +36,11 @@ func (w *workspace) writeFile(_ context.Context, in writeInput) (string, error) 
 
 // replaceFile writes a file as a whole: a crash leaves the old content or the new one. A
 // symbolic link stays one, and the file that it leads to is written.
-func (w *workspace) replaceFile(root *os.Root, name string, data []byte) error {
+func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 	if limit := w.config.fileLimit(); int64(len(data)) > limit {
 		return fmt.Errorf("the content has %d bytes, and max_file is %d", len(data), limit)
 	}
-	local, err := localPath(name)
+	local, err := root.localPath(name)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (w *workspace) replaceFile(root *os.Root, name string, data []byte) error {
 }
 
 // writeThrough writes the file that a symbolic link leads to.
-func writeThrough(root *os.Root, local string, data []byte) error {
+func writeThrough(root *scope, local string, data []byte) error {
 	f, err := root.OpenFile(local, os.O_WRONLY|os.O_TRUNC|nonblock, 0)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func writeThrough(root *os.Root, local string, data []byte) error {
 }
 
 // swapFile writes a file beside another one and puts it in its place.
-func swapFile(root *os.Root, local string, data []byte, mode fs.FileMode) error {
+func swapFile(root *scope, local string, data []byte, mode fs.FileMode) error {
 	fresh := path.Join(path.Dir(local), "."+path.Base(local)+"."+rand.Text()+".tmp")
 	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -99,17 +99,17 @@ func swapFile(root *os.Root, local string, data []byte, mode fs.FileMode) error 
 
 // editInput are the arguments of edit_file.
 type editInput struct {
-	Path string `json:"path" jsonschema:"the path of the file, from the root of the workspace"`
+	Path string `json:"path" jsonschema:"the path of the file, relative to the working directory of the workspace"`
 	Old  string `json:"old" jsonschema:"the text to replace, exactly as it is in the file, with enough around it to be there once"`
 	New  string `json:"new" jsonschema:"the text in its place"`
 	All  bool   `json:"all,omitempty" jsonschema:"whether to replace every place where the text is"`
 }
 
-func (w *workspace) editFile(_ context.Context, in editInput) (string, error) {
+func (w *workspace) editFile(ctx context.Context, in editInput) (string, error) {
 	if in.Old == "" {
 		return "", errors.New("old is empty; write_file writes a whole file")
 	}
-	root, err := w.openRoot()
+	root, err := openScope(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,83 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// errNoWorkspace reports a call of a session without a workspace.
+var errNoWorkspace = errors.New("the session has no workspace, and the tool has no root of its own")
+
+// place is where a call works.
+type place struct {
+	// root is the directory that nothing leaves, and base where paths begin, below it.
+	root, base string
+}
+
+type placeKey struct{}
+
+// member is a tool of the workspace, which is given the place of each call.
+type member struct {
+	tools.Tool
+	workspace *workspace
+}
+
+// Check reports a tool that is put together wrongly.
+func (m *member) Check() error {
+	if c, ok := m.Tool.(tools.Checker); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// Call calls the tool in the root of the configuration, or in the workspace of the session.
+func (m *member) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	at := place{m.workspace.config.Root, "."}
+	if at.root == "" {
+		if call.Workspace == nil {
+			return tools.Result{}, errNoWorkspace
+		}
+		at = place{call.Workspace.Root, filepath.ToSlash(filepath.Clean(call.Workspace.Cwd))}
+	}
+	return m.Tool.Call(context.WithValue(ctx, placeKey{}, at), call)
+}
+
+// placeOf returns where a call works.
+func placeOf(ctx context.Context) place {
+	at, _ := ctx.Value(placeKey{}).(place)
+	return at
+}
+
+// scope is an open root, with the directory in it that paths begin in. Whatever is opened
+// in it stays in it.
+type scope struct {
+	*os.Root
+	base string
+}
+
+// openScope opens the root of a call.
+func openScope(ctx context.Context) (*scope, error) {
+	at := placeOf(ctx)
+	root, err := os.OpenRoot(at.root)
+	if err != nil {
+		return nil, fmt.Errorf("the root of the workspace cannot be opened: %w", plainCause(err))
+	}
+	return &scope{root, at.base}, nil
+}
+
+// localPath returns the path of a call as one below the root.
+func (s *scope) localPath(name string) (string, error) { return localPath(s.base, name) }
+
+// showPath returns a path below the root as calls name it.
+func (s *scope) showPath(local string) string {
+	shown, err := filepath.Rel(filepath.FromSlash(s.base), filepath.FromSlash(local))
+	if err != nil { // both are relative
+		return local
+	}
+	return filepath.ToSlash(shown)
+}
