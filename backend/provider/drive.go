@@ -253,7 +253,7 @@ func (d *drive) callsTools() bool {
 // beginTurn creates the next turn at the provider.
 func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	can := d.process.current().Capabilities
-	if err := d.hosted.provider.checkCapabilities(can, req.Output != nil, usesTools(d.job.Agent)); err != nil {
+	if err := d.hosted.provider.checkCapabilities(can, d.needs(req)); err != nil {
 		return &TurnError{Code: CodeCapability, Detail: err.Error(), Err: err}
 	}
 	again := d.at.Number > 0
@@ -283,6 +283,27 @@ func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	return d.explainError(ctx, "create the turn", err)
 }
 
+// needs returns what the turn needs of the provider. The session of a delegate is one of its
+// own, for which nobody asked a workspace.
+func (d *drive) needs(req *model.Request) needs {
+	return needs{form: req.Output != nil, tools: usesTools(d.job.Agent), workspace: d.job.Workspace != nil && d.job.Depth == 0}
+}
+
+// preparedWorkspace returns the workspace of the session for the provider, which runs on this
+// machine; nil if it has none, or the provider does not work in one.
+func (d *drive) preparedWorkspace() (*providerproto.PreparedAgentWorkspace, error) {
+	w := d.job.Workspace
+	if w == nil || !d.process.current().Capabilities.GetSupportsPreparedWorkspace() {
+		return nil, nil //nolint:nilnil // none is handed over
+	}
+	root, err := w.Resolve(".")
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := w.Directory()
+	return &providerproto.PreparedAgentWorkspace{Root: root, Cwd: cwd}, err
+}
+
 // createSession creates the session at the provider, or finds it there.
 func (d *drive) createSession(ctx context.Context) error {
 	metadata, err := structOf(d.hosted.options.Metadata)
@@ -292,6 +313,9 @@ func (d *drive) createSession(ctx context.Context) error {
 	request := &providerproto.CreateAgentProviderSessionRequest{
 		SessionId: d.at.SessionID, IdempotencyKey: d.at.SessionID, Model: d.hosted.options.Model, ClientRef: d.job.SessionID,
 		Metadata: metadata, CreatedBy: d.actor(), Subject: d.subject(),
+	}
+	if request.PreparedWorkspace, err = d.preparedWorkspace(); err != nil {
+		return &TurnError{Code: CodeWorkspace, Detail: err.Error(), Err: err}
 	}
 	made, err := d.process.current().CreateSession(ctx, request)
 	if status.Code(err) == codes.Unavailable && d.lostBy(ctx, err) { // nothing was begun there

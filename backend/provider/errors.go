@@ -26,6 +26,8 @@ const (
 	CodeProtocol = "provider_protocol"
 	// CodeCapability is a turn that needs what the provider cannot do.
 	CodeCapability = "provider_capability"
+	// CodeWorkspace is a turn of a session whose workspace is gone.
+	CodeWorkspace = "workspace_unavailable"
 	// CodeUnmetered is a turn with a budget that needs usage, which providers do not
 	// report.
 	CodeUnmetered = "provider_unmetered"

@@ -62,7 +62,7 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 		return err
 	}
 	defer lease.Release()
-	return p.checkCapabilities(lease.Capabilities, agent.OutputSchema != nil, usesTools(agent))
+	return p.checkCapabilities(lease.Capabilities, needs{form: agent.OutputSchema != nil, tools: usesTools(agent)})
 }
 
 // usesTools reports whether an agent is declared to use certain tools.
@@ -70,15 +70,21 @@ func usesTools(agent *spec.Agent) bool {
 	return len(agent.AllowedTools)+len(agent.AllowedToolPatterns)+len(agent.Delegates) > 0
 }
 
+// needs are what a turn needs of its provider: an answer of a form, tools, and to work in
+// a workspace.
+type needs struct{ form, tools, workspace bool }
+
 // checkCapabilities returns a *backend.CapabilityError if the provider cannot do what a turn
 // needs.
-func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, form, tools bool) error {
+func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, n needs) error {
 	switch {
-	case form && !can.GetStructuredOutput():
+	case n.workspace && !can.GetSupportsPreparedWorkspace():
+		return &backend.CapabilityError{Provider: p.id, Capability: "supports_prepared_workspace", Need: "a session with a workspace"}
+	case n.form && !can.GetStructuredOutput():
 		return &backend.CapabilityError{Provider: p.id, Capability: "structured_output", Need: "output_schema"}
-	case tools && !canCallTools(can):
+	case n.tools && !canCallTools(can):
 		return &backend.CapabilityError{Provider: p.id, Capability: "tool_calls", Need: "an agent with tools"}
-	case tools && p.toolless:
+	case n.tools && p.toolless:
 		return &backend.CapabilityError{Provider: p.id, Capability: "host_address", Need: "an agent with tools"}
 	}
 	return nil

@@ -15,6 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/google/go-cmp/cmp"
 	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -328,5 +330,37 @@ func TestADelegateRunsAtTheProvider(t *testing.T) {
 	}
 	if _, creates := r.fake.Counts(); creates != 1 {
 		t.Errorf("%d turns were created", creates)
+	}
+}
+
+func TestAProviderWorksInTheWorkspaceOfTheSession(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, "app"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(_ context.Context, turn *providertest.Turn) { turn.Succeed("Done.") }
+	run := func(can *providerproto.AgentProviderCapabilities) (*rig, error) {
+		r := newRig(t, can, answer)
+		req := runtime.Prompt("coder", "hi")
+		req.Workspace = &tools.Workspace{Root: root, Cwd: "app"}
+		_, err := r.Run(t.Context(), req, r.sink)
+		return r, err
+	}
+	can := able()
+	can.SupportsPreparedWorkspace = true
+	r, err := run(can)
+	if got := r.fake.Prepared(); err != nil || got.GetRoot() != root || got.GetCwd() != filepath.Join(root, "app") {
+		t.Errorf("the provider works in %v, %v", got, err)
+	}
+	r, err = run(able())
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeCapability || !strings.Contains(err.Error(), "supports_prepared_workspace") {
+		t.Errorf("a provider without the capability: %v", err)
+	}
+	if sessions, creates := r.fake.Counts(); sessions+creates != 0 {
+		t.Errorf("%d sessions and %d turns were made", sessions, creates)
 	}
 }

@@ -39,6 +39,7 @@ type Provider struct {
 	mu       sync.Mutex
 	config   *structpb.Struct
 	sessions map[string]*providerproto.AgentSession
+	prepared *providerproto.PreparedAgentWorkspace
 	turns    map[string]*Turn
 	creates  int
 	working  sync.WaitGroup
@@ -114,6 +115,13 @@ func (p *Provider) Counts() (sessions, creates int) {
 	return len(p.sessions), p.creates
 }
 
+// Prepared returns the workspace that the latest session was to be made with.
+func (p *Provider) Prepared() *providerproto.PreparedAgentWorkspace {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.prepared
+}
+
 // ForgetSessions drops all sessions, as a provider that was started again does.
 func (p *Provider) ForgetSessions() {
 	p.mu.Lock()
@@ -160,6 +168,7 @@ func (p *Provider) CreateSession(_ context.Context, req *providerproto.CreateAge
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[req.GetSessionId()]
+	p.prepared = req.GetPreparedWorkspace()
 	if s == nil {
 		s = &providerproto.AgentSession{Id: req.GetSessionId(), CreatedBy: req.GetCreatedBy(), State: providerproto.AgentSessionState_AGENT_SESSION_STATE_ACTIVE}
 		p.sessions[s.GetId()] = s
