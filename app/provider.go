@@ -13,8 +13,9 @@ type ProviderSettings struct {
 	// Version is that of the program, and Agent the id of the agent that works on turns;
 	// empty is the only one.
 	Version, Agent string
-	// Durable reports whether turns outlive the process.
-	Durable bool
+	// Durable reports whether turns outlive the process, and Prepared whether the host may
+	// hand over workspaces that it has prepared.
+	Durable, Prepared bool
 	// HostAddress and HostToken are how the host is called back; empty for not at all.
 	HostAddress, HostToken string
 	// Start makes the service when the host has configured the provider. The tools that

@@ -145,7 +145,7 @@ func (k *providerKeeper) serve(ctx context.Context, socket, agent string) error 
 	k.serving = ctx
 	var err error
 	k.provider, err = k.Provider(app.ProviderSettings{
-		Version: k.version(), Agent: agent, Durable: k.StoreDriver(k.loaded.file).OpenReadOnly != nil,
+		Version: k.version(), Agent: agent, Durable: k.StoreDriver(k.loaded.file).OpenReadOnly != nil, Prepared: len(k.loaded.file.Workspaces.PreparedRoots) > 0,
 		HostAddress: os.Getenv(hostVariable), HostToken: os.Getenv(tokenVariable), Start: k.start, Logger: k.logger.Named("provider"),
 	})
 	if err != nil {

@@ -33,7 +33,9 @@ providers:
 models:
   small: {provider_id: demo, upstream_model: x}
   large: {provider_id: demo, upstream_model: y}
+workspaces: {prepared_roots: [SPACES]}
 tools:
+  files: {type: workspace}
   pay: {type: command, command: [cat], description: Pays., parameters: {type: object}}
 agents:
   clerk:
@@ -53,6 +55,9 @@ const providerReplies = `replies:
     tool_calls: [{id: call_3, name: roadmap__block, arguments: {}}]
   - match: crash
     tool_calls: [{id: call_4, name: roadmap__crash, arguments: {}}]
+  - match: files
+    tool_calls: [{id: call_6, name: files_read_file, arguments: {path: a.txt}}]
+  - {match: in the workspace, text: I have read it.}
   - match: pay
     tool_calls: [{id: call_5, name: pay, arguments: {text: paid}}]
 fallback: {text: Hello from the clerk.}
@@ -87,6 +92,7 @@ func newProviderHost(t *testing.T) *providerHost {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for name, text := range map[string]string{"config.yaml": providerConfig, "replies.yaml": providerReplies} {
+		text = strings.ReplaceAll(text, "SPACES", filepath.Join(dir, "spaces"))
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +306,7 @@ func TestAHostDrivesAProvider(t *testing.T) {
 	h := newProviderHost(t)
 	h.session("s1")
 	able, err := h.GetCapabilities(t.Context(), &pb.GetAgentProviderCapabilitiesRequest{})
-	if err != nil || !able.GetResumableTurns() || !able.GetSupportsSessionStart() || able.GetSupportsPreparedWorkspace() || len(able.GetSupportedToolSources()) != 1 {
+	if err != nil || !able.GetResumableTurns() || !able.GetSupportsSessionStart() || !able.GetSupportsPreparedWorkspace() || len(able.GetSupportedToolSources()) != 1 {
 		t.Errorf("the capabilities are %v, %v", able, err)
 	}
 
@@ -483,5 +489,61 @@ func TestAHostRepeatsRequestsToAProvider(t *testing.T) {
 	}
 	if err := h.cmd.Wait(); err != nil {
 		t.Errorf("the provider ends with %v\n%s", err, h.said)
+	}
+}
+
+func TestAHostHandsAWorkspaceToAProvider(t *testing.T) {
+	t.Parallel()
+	h := newProviderHost(t)
+	for _, name := range []string{"spaces/s1/app/a.txt", "elsewhere/app/a.txt"} {
+		name = filepath.Join(h.dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("in the workspace\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(h.dir, "elsewhere"), filepath.Join(h.dir, "spaces", "link")); err != nil {
+		t.Fatal(err)
+	}
+	create := func(id, root, cwd string) error {
+		_, err := h.CreateSession(t.Context(), &pb.CreateAgentProviderSessionRequest{
+			SessionId: id, Subject: ann, PreparedWorkspace: &pb.PreparedAgentWorkspace{Root: root, Cwd: cwd},
+		})
+		return err
+	}
+	at := func(name string) string { return filepath.Join(h.dir, name) }
+	for name, tt := range map[string]struct {
+		root, cwd string
+		want      codes.Code
+	}{
+		"elsewhere":       {at("elsewhere"), at("elsewhere/app"), codes.FailedPrecondition},
+		"through a link":  {at("spaces/link"), at("spaces/link/app"), codes.FailedPrecondition},
+		"all of them":     {at("spaces"), at("spaces/s1"), codes.FailedPrecondition},
+		"no cwd":          {at("spaces/s1"), "", codes.InvalidArgument},
+		"a cwd elsewhere": {at("spaces/s1"), at("elsewhere/app"), codes.InvalidArgument},
+		"relative":        {"spaces/s1", "spaces/s1/app", codes.InvalidArgument},
+		"not there":       {at("spaces/s2"), at("spaces/s2"), codes.FailedPrecondition},
+	} {
+		if err := create("s2", tt.root, tt.cwd); status.Code(err) != tt.want {
+			t.Errorf("%s: %v, want %s", name, err, tt.want)
+		}
+	}
+	if err := create("s1", at("spaces/s1"), at("spaces/s1/app")); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"t1", "t2"} {
+		if got := h.ask(t.Context(), turnOf("s1", id, "files"), succeeded); got.GetOutputText() != "I have read it." {
+			t.Errorf("the turn is %v", got)
+		}
+		h.kill() // the next process finds it by the record of the session
+		h.start()
+	}
+	if _, err := h.UpdateSession(t.Context(), &pb.UpdateAgentProviderSessionRequest{SessionId: "s1", State: pb.AgentSessionState_AGENT_SESSION_STATE_ARCHIVED, Subject: ann}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(at("spaces/s1/app/a.txt")); err != nil {
+		t.Errorf("the workspace of the host is deleted: %v", err)
 	}
 }

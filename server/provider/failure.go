@@ -14,7 +14,7 @@ var classCodes = map[server.Class]codes.Code{
 	server.ClassDraining: codes.Unavailable, server.ClassReadOnly: codes.Unavailable, server.ClassStoreDown: codes.Unavailable,
 	server.ClassNotFound: codes.NotFound, server.ClassNoAgent: codes.FailedPrecondition, server.ClassSessionStart: codes.FailedPrecondition,
 	server.ClassWorkspace: codes.FailedPrecondition,
-	server.ClassTooLarge: codes.ResourceExhausted, server.ClassExists: codes.AlreadyExists, server.ClassKeyConflict: codes.AlreadyExists,
+	server.ClassTooLarge:  codes.ResourceExhausted, server.ClassExists: codes.AlreadyExists, server.ClassKeyConflict: codes.AlreadyExists,
 	server.ClassBusy: codes.FailedPrecondition, server.ClassWrongState: codes.FailedPrecondition, server.ClassAnswered: codes.AlreadyExists,
 	server.ClassLimit: codes.ResourceExhausted,
 }

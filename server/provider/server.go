@@ -38,8 +38,9 @@ type Settings struct {
 	// Agent is the id of the agent that works on the turns, unless the host's
 	// configuration names another; empty is the only one there is.
 	Agent string
-	// Durable reports whether turns outlive the process.
-	Durable bool
+	// Durable reports whether turns outlive the process, and Prepared whether the host may
+	// hand over workspaces that it has prepared.
+	Durable, Prepared bool
 	// Start makes the service, once the host has configured the provider.
 	Start func(context.Context) (*service.Service, error)
 	// Host is how tools of the host are reached; nil if it has none.
@@ -179,7 +180,7 @@ func (s *Server) StartProvider(context.Context, *emptypb.Empty) (*pb.StartRuntim
 func (s *Server) GetCapabilities(context.Context, *pb.GetAgentProviderCapabilitiesRequest) (*pb.AgentProviderCapabilities, error) {
 	c := &pb.AgentProviderCapabilities{
 		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ReasoningSummaries: true,
-		ResumableTurns: s.settings.Durable, BoundedListHydration: true, SupportsSessionStart: true,
+		ResumableTurns: s.settings.Durable, BoundedListHydration: true, SupportsSessionStart: true, SupportsPreparedWorkspace: s.settings.Prepared,
 	}
 	if s.settings.Host != nil {
 		c.SupportedToolSources = []pb.AgentToolSourceMode{pb.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG}

@@ -10,6 +10,7 @@ import (
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -134,11 +135,8 @@ func (s *Server) viewSession(from *session, short bool) (*pb.AgentSession, error
 // CreateSession makes a session, once for an idempotency key.
 func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderSessionRequest) (*pb.AgentSession, error) {
 	turns, agent := s.current()
-	switch {
-	case turns == nil:
+	if turns == nil {
 		return nil, errUnconfigured
-	case req.GetPreparedWorkspace() != nil:
-		return nil, status.Error(codes.FailedPrecondition, "this provider works in no prepared workspace")
 	}
 	if _, err := findModel(turns, req.GetModel()); err != nil {
 		return nil, err
@@ -156,6 +154,9 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 	if by != nil && by.ID != "" && len(by.ID) <= service.MaxLabel {
 		in.Labels[labelSubject] = by.ID
 	}
+	if p := req.GetPreparedWorkspace(); p != nil {
+		in.Prepared = &workspace.Prepared{Root: p.GetRoot(), Cwd: p.GetCwd()}
+	}
 	if in.SessionStart, err = hooksOf(req.GetSessionStart()); err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 	}
 	if key := req.GetIdempotencyKey(); key != "" {
 		in.IdempotencyKey = keyFor("session", subjectID(req.GetSubject(), by), key)
-		if in.IdempotencyBody, err = json.Marshal([]any{record, req.GetSessionStart().GetHooks()}); err != nil {
+		if in.IdempotencyBody, err = json.Marshal([]any{record, req.GetSessionStart().GetHooks(), in.Prepared}); err != nil {
 			return nil, err
 		}
 	}

@@ -39,7 +39,7 @@ func New(s app.ProviderSettings) (app.Provider, error) {
 		}
 	}
 	c.Server = provider.New(provider.Settings{
-		Version: s.Version, Agent: s.Agent, Durable: s.Durable, Start: s.Start, Host: c.host, Logger: s.Logger,
+		Version: s.Version, Agent: s.Agent, Durable: s.Durable, Prepared: s.Prepared, Start: s.Start, Host: c.host, Logger: s.Logger,
 	})
 	return c, nil
 }
