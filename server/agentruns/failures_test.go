@@ -20,6 +20,7 @@ var ownStatus = map[server.Class]int{
 	server.ClassExists:      http.StatusBadRequest,
 	server.ClassBusy:        http.StatusBadRequest,
 	server.ClassLimit:       http.StatusBadRequest,
+	server.ClassWorkspace:   http.StatusBadRequest, // runs ask for none
 }
 
 func TestEveryErrorIsAnsweredByItsClass(t *testing.T) {
