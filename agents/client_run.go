@@ -66,14 +66,11 @@ func (r *clientRun) prepare(input *wire.Input) *wire.Error {
 
 // prepareResume notes the answers to an interrupted turn.
 func (r *clientRun) prepareResume(input *wire.Input, waiting *waitingTurn) *wire.Error {
-	if input.Message != nil {
-		return newError(wire.StatusUnimplemented, "a message cannot accompany resume: send it in the next turn")
-	}
 	var asked []*interaction.Request
 	if waiting != nil {
 		asked = waiting.State.Interactions()
 	}
-	answers, problem := answersOf(asked, input.Resume)
+	answers, problem := answersTo(asked, input)
 	if problem != nil {
 		return problem
 	}

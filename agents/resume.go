@@ -52,6 +52,25 @@ func answersOf(asked []*interaction.Request, resume *wire.Resume) ([]interaction
 	return answers, nil
 }
 
+// answersTo returns the answers of an input to all that is asked. Its message accompanies
+// the first of them.
+func answersTo(asked []*interaction.Request, input *wire.Input) ([]interaction.Answer, *wire.Error) {
+	answers, problem := answersOf(asked, input.Resume)
+	if problem != nil || input.Message == nil {
+		return answers, problem
+	}
+	message, problem := toModelMessage(input.Message)
+	if problem != nil {
+		return nil, problem
+	}
+	encoded, err := json.Marshal(message)
+	if err != nil {
+		return nil, newError(wire.StatusInvalidArgument, "data.message: %s", err)
+	}
+	answers[0].Message = encoded
+	return answers, nil
+}
+
 // addAnswer adds the answer to a request, or returns what is wrong with it.
 func addAnswer(found map[string]interaction.Answer, request *interaction.Request, result json.RawMessage, field string, i int) *wire.Error {
 	if _, twice := found[request.ID]; twice {

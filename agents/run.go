@@ -189,9 +189,6 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 
 // resumeTurn answers what interrupted a turn, which then continues.
 func (a *stored) resumeTurn(ctx context.Context, talk *conversation, input *wire.Input) (*storedRun, *wire.Error, error) {
-	if input.Message != nil {
-		return nil, newError(wire.StatusUnimplemented, "a message cannot accompany resume: send it in the next turn"), nil
-	}
 	var open []*service.Interaction
 	var asked []*interaction.Request
 	if talk.waiting != nil {
@@ -203,12 +200,16 @@ func (a *stored) resumeTurn(ctx context.Context, talk *conversation, input *wire
 	for i := range open {
 		asked = append(asked, &open[i].Request)
 	}
-	answers, problem := answersOf(asked, input.Resume)
+	answers, problem := answersTo(asked, input)
 	if problem != nil {
 		return nil, problem, nil
 	}
 	for i := range answers {
-		if _, err := a.service.AnswerInteraction(ctx, a.caller, talk.waiting.ID, answers[i]); err != nil {
+		_, err := a.service.AnswerInteraction(ctx, a.caller, talk.waiting.ID, answers[i])
+		if refused, ok := errors.AsType[*interaction.AnswerError](err); ok && i == 0 {
+			return nil, newError(wire.StatusFailedPrecondition, "resume: %s", refused.Problem), nil
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

@@ -75,6 +75,9 @@ type State struct {
 	Journal []JournalEntry `json:"journal,omitempty"`
 	// Answered are the answers that were accepted, by interaction.
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
+	// Said are messages of the user that came with answers. They follow the results of
+	// the calls.
+	Said []model.Message `json:"said,omitempty"`
 	// Code is what Go code that drives the turn needs to continue; the loop ignores it.
 	Code json.RawMessage `json:"code,omitempty"`
 
@@ -206,7 +209,7 @@ func (s *State) Check() error {
 		return errors.New("the state of the turn names no agent")
 	case s.Stats.Steps < 0:
 		return fmt.Errorf("the state of the turn counts %d steps", s.Stats.Steps)
-	case !hasWholeParts(s.Messages), !hasWholeParts(s.Notes):
+	case !hasWholeParts(s.Messages), !hasWholeParts(s.Notes), !hasWholeParts(s.Said):
 		return errors.New("a message of the state of the turn has an empty part")
 	case s.Remote != nil && len(s.Calls) > 0:
 		return errors.New("the state of the turn has calls of its own and a turn at a peer")
@@ -321,7 +324,19 @@ func (s *State) Answer(r interaction.Answer) error {
 	if err := interaction.Check(&request.Request, &r); err != nil {
 		return err
 	}
-	call.Answers = append(call.Answers, r)
+	if len(r.Message) > 0 {
+		said, err := AnswerMessage(&r)
+		if err == nil && (call == s.Remote || len(s.Hosted) > 0) {
+			err = &interaction.AnswerError{Target: r.Target, Problem: "a message cannot accompany an answer to an agent whose loop runs elsewhere"}
+		}
+		if err != nil {
+			return err
+		}
+		s.Said = append(slices.Clip(s.Said), *said)
+	}
+	forCall := r
+	forCall.Message = nil // it is for the model, not for the tool
+	call.Answers = append(call.Answers, forCall)
 	if s.Answered == nil {
 		s.Answered = make(map[string]interaction.Answer)
 	}
@@ -330,6 +345,20 @@ func (s *State) Answer(r interaction.Answer) error {
 		s.Answered[call.ID] = r
 	}
 	return nil
+}
+
+// AnswerMessage returns the message that accompanies an answer. It fails with an
+// *interaction.AnswerError if that is not a message of the user.
+func AnswerMessage(r *interaction.Answer) (*model.Message, error) {
+	said := new(model.Message)
+	if err := json.Unmarshal(r.Message, said); err != nil {
+		return nil, &interaction.AnswerError{Target: r.Target, Problem: "its message is invalid: " + err.Error()}
+	}
+	speaks := func(p model.Part) bool { return p.Type == model.PartText || p.Blob != nil }
+	if said.Role != model.RoleUser || len(said.Parts) == 0 || slices.ContainsFunc(said.Parts, func(p model.Part) bool { return isHollow(p) || !speaks(p) }) {
+		return nil, &interaction.AnswerError{Target: r.Target, Problem: "its message must be one of the user, with text or files"}
+	}
+	return said, nil
 }
 
 // findOpen returns the open interaction that a target names, and its call.

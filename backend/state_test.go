@@ -97,6 +97,41 @@ func TestAnAnswerThatDoesNotFitChangesNothing(t *testing.T) {
 	}
 }
 
+func TestAMessageOfTheUserComesWithAnAnswer(t *testing.T) {
+	with := func(message string) interaction.Answer {
+		a := yes("b")
+		a.Message = json.RawMessage(message)
+		return a
+	}
+	hello := `{"role":"user","parts":[{"type":"text","text":"hello"}]}`
+	s := waiting()
+	for range 2 { // the second time it is known
+		if err := s.Answer(with(hello)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.Said) != 1 || s.Said[0].Text() != "hello" || len(s.Calls[1].Answers[0].Message) > 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := s.Answer(with(strings.Replace(hello, "hello", "bye", 1))); err == nil {
+		t.Error("another message is taken for the same answer")
+	}
+	for name, message := range map[string]string{
+		"no JSON": `{`, "the model's": `{"role":"assistant","parts":[{"type":"text","text":"x"}]}`, "empty": `{"role":"user"}`,
+		"with a call": `{"role":"user","parts":[{"type":"tool_call","tool_call":{"id":"a","name":"x"}}]}`, "hollow": `{"role":"user","parts":[{"type":"image"}]}`,
+	} {
+		s, before := waiting(), waiting()
+		if _, refused := errors.AsType[*interaction.AnswerError](s.Answer(with(message))); !refused || !reflect.DeepEqual(s, before) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	s = waiting()
+	s.Hosted = json.RawMessage(`{}`)
+	if err := s.Answer(with(hello)); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+		t.Errorf("a loop that runs elsewhere: %v", err)
+	}
+}
+
 func TestADifferentAnswerIsAConflict(t *testing.T) {
 	s := waiting()
 	if err := s.Answer(yes("b")); err != nil {

@@ -33,11 +33,15 @@ type Answer struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Reason says why, for the model.
 	Reason string `json:"reason,omitempty"`
+	// Message, when set, is a message of the user as JSON of a model.Message. It follows
+	// the results of the calls, and the model reads both. Only agents whose loop runs here
+	// read it.
+	Message json.RawMessage `json:"message,omitempty"`
 }
 
 // Same reports whether two answers say the same.
 func (a *Answer) Same(b *Answer) bool {
-	return a.Action == b.Action && a.Reason == b.Reason && sameJSON(a.Result, b.Result) && sameJSON(a.Arguments, b.Arguments)
+	return a.Action == b.Action && a.Reason == b.Reason && sameJSON(a.Result, b.Result) && sameJSON(a.Arguments, b.Arguments) && sameJSON(a.Message, b.Message)
 }
 
 func sameJSON(a, b json.RawMessage) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -69,8 +70,29 @@ func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID s
 		if err := interaction.Check(&i.Request, &answer); err != nil {
 			return nil, err
 		}
+		if err := s.checkAnswerMessage(ctx, caller, turnID, &answer); err != nil {
+			return nil, err
+		}
 	}
 	return s.answerInteraction(ctx, scope, turnID, &answer, caller.Subject)
+}
+
+// checkAnswerMessage reports why a message cannot accompany an answer.
+func (s *Service) checkAnswerMessage(ctx context.Context, caller Caller, turnID string, answer *interaction.Answer) error {
+	if len(answer.Message) == 0 {
+		return nil
+	}
+	if _, err := backend.AnswerMessage(answer); err != nil {
+		return err
+	}
+	t, err := s.readTurn(ctx, caller, turnID)
+	if err != nil || s.settings.Runtime == nil {
+		return err
+	}
+	if agent, ok := s.settings.Runtime.Revision().Set().Agent(t.AgentID); ok && !agent.Local() {
+		return &interaction.AnswerError{Target: answer.Target, Problem: "a message cannot accompany an answer to agent " + t.AgentID + ", whose loop runs elsewhere"}
+	}
+	return nil
 }
 
 func (s *Service) answerInteraction(ctx context.Context, scope store.Scope, turnID string, answer *interaction.Answer, by string) (*Interaction, error) {

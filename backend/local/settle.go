@@ -1,6 +1,7 @@
 package local
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -72,6 +73,16 @@ func (t *turn) keepResults() {
 	t.countFailures()
 	t.transcript = append(t.transcript, model.Message{ID: t.resultsID(), Role: model.RoleTool, Parts: parts})
 	t.calls = nil
+	t.keepSaid()
+}
+
+// keepSaid adds what the user said with the answers to the conversation.
+func (t *turn) keepSaid() {
+	for i := range t.said {
+		t.said[i].ID = t.messageID("u") + "." + strconv.Itoa(i+1)
+	}
+	t.transcript = append(t.transcript, t.said...)
+	t.said = nil
 }
 
 // countFailures counts the step among those in a row in which every call

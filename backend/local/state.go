@@ -21,7 +21,7 @@ func (t *turn) currentState() *backend.State {
 		Version: backend.StateVersion, Agent: t.agent.ID, Stats: stats, Budgets: t.meter.Budgets(), Spent: t.meter.Spent(),
 		Response: t.response, FinishReason: t.reason,
 		Messages: slices.Clip(t.transcript[t.first:]), Plugins: t.engine.Export(),
-		Notes: t.notes, WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
+		Notes: t.notes, Said: slices.Clone(t.said), WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
 		Handoff: t.handOff, Journal: slices.Clone(t.journal), Answered: maps.Clone(t.resolved),
 		InStep: t.inStep && len(t.calls) > 0,
 	}
@@ -61,7 +61,7 @@ func (t *turn) restoreState(s *backend.State) error {
 	t.kept = kept{
 		response: s.Response, reason: s.FinishReason, notes: slices.Clip(s.Notes), withoutTools: s.WithoutTools,
 		continuations: s.Continuations, repairs: s.Repairs, handOff: s.Handoff,
-		journal: journalOf(s), resolved: maps.Clone(s.Answered),
+		journal: journalOf(s), resolved: maps.Clone(s.Answered), said: slices.Clone(s.Said),
 	}
 	t.inStep = s.InStep
 	if s.InStep {

@@ -96,6 +96,8 @@ type kept struct {
 	handOff       string
 	journal       []backend.JournalEntry
 	resolved      map[string]interaction.Answer
+	// said are messages of the user that follow the results of the calls.
+	said []model.Message
 }
 
 // room is how many messages a turn's transcript has space for beyond the

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,31 @@ func TestInterruptedTurnIsResumed(t *testing.T) {
 	}
 	if out := w.run(answer); out.Error == nil || out.Error.Status != wire.StatusInvalidArgument {
 		t.Errorf("the second answer: %+v", out)
+	}
+}
+
+func TestAMessageAccompaniesResume(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	asked := w.run(say("pay", "{}"))
+	ref := asked.Message.Content[0].ToolRequest.Ref
+	body := func(role string) string {
+		return fmt.Sprintf(`{"data":{"message":{"role":%q,"content":[{"text":"and then rest"}]},"resume":{"respond":[{"toolResponse":{"name":"pay","ref":%q,"output":{"approved":true}}}]}},"init":{"sessionId":%q}}`, role, ref, asked.SessionID)
+	}
+	if out := w.run(body("model")); out.Error == nil || out.Error.Status != wire.StatusInvalidArgument {
+		t.Errorf("got %+v", out)
+	}
+	out := w.run(body("user"))
+	if out.FinishReason != wire.FinishStop || out.Message.Text() != "and then rest" { // the model repeats what it read last
+		t.Fatalf("got %+v", out)
+	}
+	kept := resultOf[wire.Snapshot](w, "/agents/clerk/getSnapshot", `{"data":{"snapshotId":"`+out.SnapshotID+`"}}`)
+	var roles []wire.Role
+	for i := range kept.State.Messages {
+		roles = append(roles, kept.State.Messages[i].Role)
+	}
+	if want := []wire.Role{wire.RoleUser, wire.RoleModel, wire.RoleTool, wire.RoleUser, wire.RoleModel}; !slices.Equal(roles, want) {
+		t.Errorf("%q", roles)
 	}
 }
 

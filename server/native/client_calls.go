@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 
@@ -108,6 +109,9 @@ func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interac
 	}
 	if err := errMissingID("interaction", a.Target); err != nil {
 		return nil, err
+	}
+	if len(a.Message) > 0 {
+		return nil, errors.New("the native API has no message beside an answer: send it in the next turn")
 	}
 	body := answer{ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason}
 	r, err := newPost("", body, "turns", turnID, "interactions", a.Target)
