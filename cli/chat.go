@@ -26,8 +26,10 @@ type chatOptions struct {
 	verbose   bool
 	logFormat *choice
 	// resume is the session to go on with: its id, latestSession, or empty for a new one.
-	resume    string
-	owner     session
+	resume string
+	owner  session
+	// model takes the place of the agent's, unless it is empty.
+	model     string
 	variables variableFlags
 	plain     bool
 	// screen shows the conversation on a terminal; nil shows it as lines.
@@ -85,6 +87,7 @@ read, 130 canceled.`,
 	o.files = filesFlag(cmd)
 	cmd.Flags().StringVar(&o.resume, "resume", "", "go on with the session with this `ID`, or without an id with the one that was active last")
 	cmd.Flags().Lookup("resume").NoOptDefVal = latestSession
+	cmd.Flags().StringVar(&o.model, "model", "", "answer with the model or pool with this `ID`, in place of the agent's")
 	cmd.Flags().Var(&o.variables, "var", "give each turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text, also on a terminal")
@@ -206,7 +209,9 @@ type conversation struct {
 	where   *place
 	session *native.Session
 	// agent has the conversation in the next turn.
-	agent     string
+	agent string
+	// model takes the place of the agent's in the next turn, unless it is empty.
+	model     string
 	variables []byte
 	answers   *answerer
 	shown     turnView
@@ -233,12 +238,15 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	answers.session, answers.context = "which is kept, also for later turns", explain
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.AgentID), variables: variables, answers: answers,
-		shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1), screen: o.screen,
+		model: o.model, shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1), screen: o.screen,
+	}
+	if problem := c.checkModel(c.model); problem != "" {
+		return errors.New(problem)
 	}
 	signal.Reset(os.Interrupt) // which would end the command, and not the turn alone
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", s.ID, orDash(c.agent))
+	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", s.ID, joinNames(" / ", orDash(c.agent), c.currentModel()))
 	if c.screen != nil {
 		c.shown = c.screen
 		err = c.screen.run(ctx, c, c.readPrompts)
@@ -318,7 +326,7 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 // chatHelp lists the commands of a conversation.
 const chatHelp = `/help     lists these commands
 /session  shows the session
-/model    shows whose model answers
+/model    shows which model answers; /model ID chooses that of later turns
 A line that ends in \ goes on in the next. Ctrl-C cancels a turn, Ctrl-D ends the conversation.
 `
 
@@ -340,12 +348,67 @@ func (c *conversation) runCommand(line string) {
 	case name == "/session" && rest == "":
 		fmt.Fprintf(c.err, "system> session %s of agent %s\n", c.session.ID, orDash(c.agent))
 	case name == "/model" && rest == "":
-		fmt.Fprintf(c.err, "system> the model is that of agent %s; \"%s explain\" shows it\n", orDash(c.agent), c.command())
+		fmt.Fprintf(c.err, "system> %s\n", c.describeModel())
 	case name == "/model":
-		fmt.Fprintf(c.err, "error> the model belongs to agent %s: talk with another agent, or change its model_id\n", orDash(c.agent))
+		c.chooseModel(strings.TrimSpace(rest))
 	default:
 		fmt.Fprintf(c.err, "error> there is no command %s; /help lists them\n", oneLine(name))
 	}
+}
+
+// currentModel returns the model that answers next; empty if the server alone knows it.
+func (c *conversation) currentModel() string {
+	if c.model != "" || c.where.models == nil {
+		return c.model
+	}
+	_, own := c.where.models(c.agent)
+	return own
+}
+
+// describeModel returns which model answers, and which may.
+func (c *conversation) describeModel() string {
+	current := "that of agent " + orDash(c.agent)
+	if name := c.currentModel(); name != "" {
+		current = name
+	}
+	text := "the model is " + current
+	if c.where.models != nil {
+		all, _ := c.where.models(c.agent)
+		text += "; there are " + strings.Join(all, ", ")
+	}
+	return text
+}
+
+// chooseModel makes a model answer later turns. That of a server is checked with the next
+// turn.
+func (c *conversation) chooseModel(name string) {
+	if problem := c.checkModel(name); problem != "" {
+		fmt.Fprintf(c.err, "error> %s\n", problem)
+		return
+	}
+	c.model = name
+	fmt.Fprintf(c.err, "system> later turns are answered by %s\n", oneLine(name))
+}
+
+// checkModel returns why a model cannot answer, as far as that is known here, or "".
+func (c *conversation) checkModel(name string) string {
+	if name == "" || c.where.models == nil {
+		return ""
+	}
+	all, own := c.where.models(c.agent)
+	switch {
+	case own == "":
+		return fmt.Sprintf("agent %s runs elsewhere, which alone decides about its model", orDash(c.agent))
+	case !slices.Contains(all, name):
+		return fmt.Sprintf("there is no model %s: there are %s", oneLine(name), strings.Join(all, ", "))
+	default:
+		return ""
+	}
+}
+
+// joinNames joins the names that are not empty.
+func joinNames(separator string, names ...string) string {
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), separator)
 }
 
 // errInterrupted is why a turn is canceled that somebody at the terminal ends.
@@ -369,7 +432,7 @@ func (c *conversation) runTurn(ctx context.Context, text string) error {
 	defer cancel(nil)
 	c.shown.begin()
 	turn, err := beginTurn(turning, c.where, &storedRun{
-		id: newTurnID(), agent: c.agent, session: c.session.ID, busy: service.RejectBusy,
+		id: newTurnID(), agent: c.agent, session: c.session.ID, busy: service.RejectBusy, model: c.model,
 		prompt: &prompt{text: text, variables: c.variables},
 	}, &show{streams: c.streams, redact: c.where.redact})
 	var result *runtime.Result

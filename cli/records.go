@@ -51,6 +51,9 @@ type place struct {
 	name string
 	// workOn makes this process work on a turn; nil where another one does.
 	workOn func(turn string)
+	// models returns the models and pools that a turn may have, and that of an agent;
+	// nil where the server alone knows them.
+	models func(agent string) (all []string, own string)
 	// keeps is set if the records outlive the command.
 	keeps bool
 }

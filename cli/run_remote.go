@@ -51,7 +51,9 @@ type storedRun struct {
 	// session is the one that the run goes on with; empty for one of its own.
 	session string
 	// busy is what happens to the turn while the session has another.
-	busy   service.BusyPolicy
+	busy service.BusyPolicy
+	// model takes the place of the agent's, unless it is empty.
+	model  string
 	prompt *prompt
 }
 
@@ -124,7 +126,7 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 		at.workOn(t.id)
 	}
 	_, err = at.CreateTurn(ctx, native.CreateTurn{
-		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, Variables: r.prompt.variables, OnBusy: r.busy,
+		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, ModelID: r.model, Variables: r.prompt.variables, OnBusy: r.busy,
 	})
 	if err != nil && ctx.Err() != nil {
 		t.Cancel(context.Cause(ctx))

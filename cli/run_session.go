@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
@@ -54,7 +56,7 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 		caller := service.Caller{Tenant: s.tenant, Subject: s.subject}
 		err = do(&place{
 			records: &native.Local{Service: turns, Caller: caller}, redact: l.file.Redact, name: strings.Join(l.names, " "),
-			workOn: d.workOn, keeps: driver.OpenReadOnly != nil,
+			workOn: d.workOn, models: func(agent string) ([]string, string) { return modelsOf(rt.Revision().Set(), agent) }, keeps: driver.OpenReadOnly != nil,
 		})
 	}
 	turns.Close()
@@ -62,6 +64,16 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 		err = fmt.Errorf("%w\n  a server works on it, or will when it is started; \"%s turns cancel %s %s\" ends it", busy, p.command(), strings.Join(l.names, " "), busy.TurnID)
 	}
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+}
+
+// modelsOf returns the models and pools of a set, and that of an agent; empty for one that
+// does not run here.
+func modelsOf(set *registry.Set, agentID string) (all []string, own string) {
+	if agent, ok := set.Agent(agentID); ok && agent.Local() {
+		effective, _ := set.Defaults.Apply(agent)
+		own = effective.ModelID
+	}
+	return slices.Concat(set.Models.IDs(), set.Pools.IDs()), own
 }
 
 // lookInterval is how often a turn is looked at that no job was heard of: another

@@ -23,6 +23,8 @@ type createOptions struct {
 	session         string
 	tenant, subject string
 	wait            bool
+	// model takes the place of the agent's, unless it is empty.
+	model string
 }
 
 // ownerFlagNames are the flags that ownerFlags adds.
@@ -55,6 +57,7 @@ a file that cannot be read, 130 canceled; the turn goes on then.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.session, "session", "", "the session of the turn, which is made when there is none; a new one when absent")
+	cmd.Flags().StringVar(&o.model, "model", "", "the model or pool of the turn, in place of the agent's")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the turn has ended, and print its answer")
 	ownerFlags(cmd, &o.tenant, &o.subject)
 	return cmd
@@ -73,7 +76,7 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 			return err
 		}
 		made, err := into.CreateTurn(ctx, native.CreateTurn{
-			SessionID: session, AgentID: agent, Input: []model.Message{model.User(prompt)}, Background: true,
+			SessionID: session, AgentID: agent, ModelID: o.model, Input: []model.Message{model.User(prompt)}, Background: true,
 		})
 		switch {
 		case err != nil:

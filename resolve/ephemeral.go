@@ -43,8 +43,13 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 	if !e.Agent.Local() {
 		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
 	}
+	agent := e.Agent
+	if id := opts.Overrides.ModelID; id != "" {
+		agent = agent.Clone()
+		agent.ModelID = id
+	}
 	x, t := indexOf(rev), &template{brought: e.Tools, passing: true, call: e.Call}
-	return x.runStages(t, e.Agent, nil).newPlan(x, opts)
+	return x.runStages(t, agent, nil).newPlan(x, opts)
 }
 
 // addBrought adds the tools that the turn brought along. They hide the global ones

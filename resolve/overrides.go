@@ -11,9 +11,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Overrides take the place of an agent's own limits, and of the form of its
+// Overrides take the place of an agent's own model and limits, and of the form of its
 // answer, for one turn. A field that is not set leaves what the agent says.
 type Overrides struct {
+	// ModelID is a model or a pool. The agent must run here, and an agent that takes over
+	// by a hand-off has its own.
+	ModelID       string              `json:"model_id,omitempty"`
 	MaxRounds     *int                `json:"max_rounds,omitempty"`
 	OnMaxRounds   spec.OnMaxRounds    `json:"on_max_rounds,omitempty"`
 	OnTruncation  spec.OnTruncation   `json:"on_truncation,omitempty"`
@@ -28,7 +31,7 @@ type Overrides struct {
 
 // Empty reports whether the agent stays as it is.
 func (o *Overrides) Empty() bool {
-	return o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil && o.Tools == nil
+	return o.ModelID == "" && o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil && o.Tools == nil
 }
 
 // applyTo returns the agent as it is for the turn.

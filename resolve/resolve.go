@@ -65,6 +65,10 @@ func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts O
 	if t == nil {
 		return nil, x.unknownAgent(agentID)
 	}
+	if opts.Overrides.ModelID != "" && t.agent.UsesTools() {
+		declared, _ := rev.Set().Agent(agentID)
+		return ResolveEphemeral(ctx, rev, &Ephemeral{Agent: declared}, opts)
+	}
 	return t.newPlan(x, opts)
 }
 

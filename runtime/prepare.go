@@ -56,6 +56,9 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 // agent may be another one than that of the turn's request.
 func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request, later bool) (*resolve.Plan, error) {
 	opts := resolve.Options{Overrides: req.Overrides, Variables: resolve.Variables{Fill: true, Values: req.Variables, Inherited: later}}
+	if agentID != req.AgentID {
+		opts.Overrides.ModelID = ""
+	}
 	find := func() (*resolve.Plan, error) {
 		if req.Ephemeral != nil && agentID == req.Ephemeral.Agent.ID {
 			return resolve.ResolveEphemeral(ctx, rev, req.Ephemeral, opts)

@@ -119,7 +119,7 @@ func TestEveryOverrideIsAskedFor(t *testing.T) {
 		},
 	}}))
 	every := reflect.ValueOf(resolve.Overrides{
-		MaxRounds: new(1), OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails, Budgets: &spec.Budgets{MaxTokens: new(1)},
+		ModelID: "m", MaxRounds: new(1), OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails, Budgets: &spec.Budgets{MaxTokens: new(1)},
 		LoopDetection: &spec.LoopDetection{}, ToolBudgets: map[string]spec.ToolBudget{}, Output: &spec.OutputSchema{Schema: []byte(`{}`)}, Tools: spec.Names{"t"},
 	})
 	for i := range every.NumField() {

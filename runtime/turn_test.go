@@ -14,9 +14,11 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 // onInteraction returns a sink that keeps events and tells of interactions.
@@ -300,5 +302,38 @@ func TestWhoAnswersForADelegateSeesAndChangesItsCall(t *testing.T) {
 	}
 	if len(got.Journal) != 1 || got.Journal[0].Outcome != event.CallSucceeded {
 		t.Errorf("the journal has %+v", got.Journal)
+	}
+}
+
+// TestATurnHasTheModelThatItAsksFor: also where it goes on after a question, while an agent
+// that takes over has its own.
+func TestATurnHasTheModelThatItAsksFor(t *testing.T) {
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"billing": {turntest.Calls("c1", "ask", `{}`), turntest.Calls("c2", agenttool.HandoffID("shop"), `{}`), {Text: "from billing"}},
+		"front":   {{Text: "from front"}}, "shop": {{Text: "from shop"}},
+	})
+	ask := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Message: "Well?"}}, AnswerIsResult: true}}, nil
+	})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "front", Handoffs: []string{"shop"}, SystemPrompt: "front desk"},
+		spec.Agent{ID: "billing"}, spec.Agent{ID: "shop", SystemPrompt: "shop"}).WithTool("ask", ask))
+	req := runtime.Prompt("front", "hello")
+	req.Overrides.ModelID = "billing"
+	waiting, err := rt.Run(t.Context(), req, nil)
+	if err != nil || waiting.State == nil {
+		t.Fatal(err, waiting)
+	}
+	if first := exec.LastMessages("billing"); first[0].Text() != "front desk" {
+		t.Errorf("the instructions are not the agent's: %+v", first)
+	}
+	req.State, req.Answers = waiting.State, []interaction.Answer{{Target: "c1", Action: interaction.Resume, Result: []byte(`"yes"`)}}
+	done, err := rt.Run(t.Context(), req, nil)
+	if err != nil || done.Response != "from shop" || exec.Asked("billing") != 2 || exec.Asked("front") != 0 {
+		t.Errorf("%v, %q, %d and %d requests", err, done.Response, exec.Asked("billing"), exec.Asked("front"))
+	}
+	unknown := runtime.Prompt("front", "hello")
+	unknown.Overrides.ModelID = "nobody"
+	if _, err := rt.Run(t.Context(), unknown, nil); !errors.As(err, new(*resolve.ModelNotFoundError)) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -122,6 +124,9 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn,
 	if s.settings.Runtime == nil {
 		return overrides, nil
 	}
+	if err := s.checkModel(agent, req); err != nil {
+		return overrides, err
+	}
 	var err error
 	if overrides.Budgets, err = s.turnBudgets(agent, req); err != nil {
 		return overrides, err
@@ -144,6 +149,29 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn,
 		return overrides, &InvalidError{"variables", strings.Join(variables.Problems, "; ")}
 	}
 	return overrides, err
+}
+
+// checkModel reports why a turn cannot have the model that it asks for.
+func (s *Service) checkModel(agentID string, req *CreateTurn) error {
+	id := req.Overrides.ModelID
+	if id == "" {
+		return nil
+	}
+	set := s.settings.Runtime.Revision().Set()
+	if agent, ok := set.Agent(agentID); ok && req.Ephemeral == nil && !agent.Local() {
+		return &InvalidError{"model_id", fmt.Sprintf("agent %s runs elsewhere, which alone decides about its model", agentID)}
+	}
+	if _, isModel := set.Models.Get(id); isModel {
+		return nil
+	}
+	if _, isPool := set.Pools.Get(id); isPool {
+		return nil
+	}
+	problem := fmt.Sprintf("model %q is not available", clip.Text(id))
+	if near, ok := nearest.Of(id, slices.Concat(set.Models.IDs(), set.Pools.IDs())); ok {
+		problem += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &InvalidError{"model_id", problem}
 }
 
 // keepNothing is the checkpoint of a stored turn that has no worker yet.

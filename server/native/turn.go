@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -75,6 +76,9 @@ type CreateTurn struct {
 	// Input is what the turn works on: at least one message, of a user or the
 	// system.
 	Input []model.Message `json:"input"`
+	// ModelID is the model or pool of the turn, in place of that of its agent, which must
+	// run at the server.
+	ModelID string `json:"model_id,omitempty"`
 	// Variables are what the prompts of the turn's agents refer to as ${turn.NAME}.
 	Variables json.RawMessage `json:"variables,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
@@ -96,7 +100,7 @@ type CreateTurn struct {
 func (c *CreateTurn) toRequest() service.CreateTurn {
 	return service.CreateTurn{
 		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Variables: c.Variables, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
-		OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
+		Overrides: resolve.Overrides{ModelID: c.ModelID}, OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
 	}
 }
 
