@@ -78,6 +78,8 @@ type App struct {
 	// certificate is nil where the server speaks without TLS.
 	certificate *certificate
 	senders     []WebhookSender
+	// ends are called when the app ends.
+	ends []func()
 	// stop ends what Open started in the background, and release frees what it made;
 	// both are nil for an app that New made.
 	stop    func()
@@ -288,6 +290,9 @@ func (a *App) Shutdown(ctx context.Context) error {
 	}
 	if a.service != nil {
 		a.service.Close()
+	}
+	for _, end := range a.ends {
+		end()
 	}
 	for _, sender := range a.senders {
 		sender.Close()

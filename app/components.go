@@ -32,6 +32,9 @@ type Components struct {
 	// TurnTools makes what makes the tools that turns bring along; nil lets turns
 	// bring none.
 	TurnTools func(*config.File, *zap.Logger) service.TurnTools
+	// Configure adds to every builder what the program makes itself: tools, plugins,
+	// providers, agents; nil adds nothing.
+	Configure func(*builder.AgentRuntimeBuilder)
 	// Provider makes what serves agents to a host that starts the process; nil for a
 	// program that cannot be started so.
 	Provider func(ProviderSettings) (Provider, error)
@@ -79,6 +82,9 @@ func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder
 	}
 	for _, newBackend := range c.Backends {
 		b.WithBackend(newBackend(logger))
+	}
+	if c.Configure != nil {
+		c.Configure(b)
 	}
 	return b
 }

@@ -47,6 +47,9 @@ type SurfaceSettings struct {
 	Fleet     *fleet.Fleet
 	Workflows *workflow.Engine
 	Logger    *zap.Logger
+	// AtEnd has a function called when the app ends, once no request is answered and no
+	// turn runs any more.
+	AtEnd func(func())
 	// Accepted returns which credentials the server accepts now: a reload may change
 	// them.
 	Accepted func() AcceptedCredentials
@@ -128,7 +131,10 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range a.settings.Components.Surfaces {
-		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Workflows: a.workflows, Logger: logger.Named(one.Name), Accepted: a.credentials.acceptedKinds})
+		s, err := one.New(SurfaceSettings{
+			File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Workflows: a.workflows, Logger: logger.Named(one.Name),
+			Accepted: a.credentials.acceptedKinds, AtEnd: func(end func()) { a.ends = append(a.ends, end) },
+		})
 		if err == nil && s != nil {
 			err = a.server.Mount(ctx, s)
 		}
