@@ -24,6 +24,15 @@ type router struct {
 	metrics *metrics
 	// routes are the mounted routes, in order.
 	routes []*mounted
+	// roots are where all the routes of a surface lie.
+	roots []surfaceRoot
+}
+
+// surfaceRoot is the path that all the routes of a surface have in common, with a slash at
+// its end.
+type surfaceRoot struct {
+	path   string
+	writer ErrorWriter
 }
 
 // mounted is a route of a server.
@@ -58,6 +67,31 @@ func (rt *router) addRoute(surface Surface, route Route) (err error) {
 	rt.mux.Handle(route.Pattern, m)
 	rt.routes = append(rt.routes, m)
 	return nil
+}
+
+// addRoot notes where the routes of a surface lie, unless they have nothing in common or
+// the surface has no error format of its own.
+func (rt *router) addRoot(surface Surface, routes []Route) {
+	writer, ok := surface.(ErrorWriter)
+	if !ok || len(routes) == 0 {
+		return
+	}
+	root := fixedPath(routes[0].Pattern)
+	root = root[:strings.LastIndexByte(root, '/')+1]
+	for i := range routes {
+		for path := fixedPath(routes[i].Pattern); !strings.HasPrefix(path, root); {
+			root = root[:strings.LastIndexByte(root[:len(root)-1], '/')+1]
+		}
+	}
+	if root != "/" {
+		rt.roots = append(rt.roots, surfaceRoot{root, writer})
+	}
+}
+
+// fixedPath returns the path of a pattern up to its first wildcard.
+func fixedPath(pattern string) string {
+	fixed, _, _ := strings.Cut(pattern[strings.IndexByte(pattern, '/'):], "{")
+	return fixed
 }
 
 // ServeHTTP answers and logs a request.
@@ -169,17 +203,26 @@ func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler
 }
 
 // nearestErrorWriter returns the ErrorWriter of the surface whose route shares the
-// longest prefix with a path, up to the first wildcard. It is nil for the server's
-// own format, and while the server is starting.
+// longest prefix with a path, up to the first wildcard, or else of the surface below whose
+// root the path lies. It is nil for the server's own format, and while the server is
+// starting.
 func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	if rt.server.starting.Load() {
 		return nil // routes may still be added
 	}
 	most := len("/")
 	for _, m := range rt.routes {
-		fixed, _, _ := strings.Cut(m.Pattern[strings.IndexByte(m.Pattern, '/'):], "{")
+		fixed := fixedPath(m.Pattern)
 		if len(fixed) > most && (path == fixed || strings.HasSuffix(fixed, "/") && strings.HasPrefix(path, fixed)) {
 			most, writer = len(fixed), m.writer
+		}
+	}
+	if most > len("/") {
+		return writer
+	}
+	for _, root := range rt.roots {
+		if len(root.path) > most && strings.HasPrefix(path, root.path) {
+			most, writer = len(root.path), root.writer
 		}
 	}
 	return writer

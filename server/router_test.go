@@ -166,6 +166,28 @@ func TestASurfaceMayHaveErrorsOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestUnknownPathsBelowASurfaceHaveItsErrors: what its routes have in common is its own.
+func TestUnknownPathsBelowASurfaceHaveItsErrors(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: keys(), NewID: func() string { return "r1" }})
+	var routes []server.Route
+	for _, path := range []string{"/api/v1/agent/things", "/api/v1/agent/others/{id}", "/api/v1/auth/info"} {
+		routes = append(routes, server.Route{Pattern: "GET " + path, Handler: echo})
+	}
+	if err := s.Mount(t.Context(), tersely{routes}); err != nil {
+		t.Fatal(err)
+	}
+	const own, servers = "not_found r1", `{"error":{"code":"not_found","message":"no such route","request_id":"r1"}}` + "\n"
+	for path, want := range map[string]string{
+		"/api/v1/agent/nothing": own, "/api/v1/agent/": own, "/api/v1/nothing/at/all": own,
+		"/api/v2": servers, "/api/v1": servers, "/nothing": servers, "/": servers,
+	} {
+		if got := s.ask(t, "GET "+path, ""); got.body != want || got.status != http.StatusNotFound {
+			t.Errorf("%s gives %d %q, want %q", path, got.status, got.body, want)
+		}
+	}
+}
+
 func TestPatternsThatCannotBeMounted(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"", "GET healthz", "GET /healthz", "GET /{a}/{a}"} {

@@ -108,6 +108,7 @@ func (s *Server) Mount(ctx context.Context, surface Surface) error {
 			return err
 		}
 	}
+	s.router.addRoot(surface, routes)
 	if err := s.addDescription(surface, routes); err != nil {
 		return err
 	}
