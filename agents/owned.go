@@ -71,6 +71,7 @@ func (a *owned) Connect(ctx context.Context, init *wire.Init) (Connection, error
 	case init.State != nil:
 		return nil, newError(wire.StatusFailedPrecondition, "Cannot send 'state' to agent %q: the server keeps its state; continue by sessionId or snapshotId", a.name)
 	case init.SnapshotID != "":
+		c.pinned = true
 		row, err = a.openRow(ctx, init)
 	case init.SessionID != "":
 		c.memory.id = init.SessionID

@@ -14,8 +14,10 @@ import (
 type ownedConnection struct {
 	agent  *owned
 	memory *memory
-	// parent is the snapshot that the next turn continues from.
+	// parent is the snapshot that the next turn continues from. Unless it is pinned, that is
+	// the last good one of the session when the turn runs.
 	parent string
+	pinned bool
 }
 
 // SessionID returns the id of the session.
@@ -23,7 +25,7 @@ func (c *ownedConnection) SessionID() string { return c.memory.id }
 
 // Begin begins the next turn.
 func (c *ownedConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
-	r := &ownedRun{connection: c, id: c.agent.set.newID(), clientRun: clientRun{agent: &c.agent.client, memory: c.memory}}
+	r := &ownedRun{connection: c, id: c.agent.set.newID(), asked: input, clientRun: clientRun{agent: &c.agent.client, memory: c.memory}}
 	r.snapshotID, r.parentID = r.id, c.parent
 	if problem := r.prepare(input); problem != nil {
 		return settledRun{r.failed(problem)}, nil
@@ -37,6 +39,10 @@ func (c *ownedConnection) Begin(ctx context.Context, input *wire.Input) (Run, er
 	}
 	return settledRun{output}, nil
 }
+
+// errOvertaken reports a turn whose end nobody waited for until another turn of its session
+// had ended.
+var errOvertaken = newError(wire.StatusAborted, "another turn of the session has ended meanwhile: the snapshot of this one is not kept")
 
 // DetachRun lets a turn that has not begun to run go on by itself.
 func (c *ownedConnection) DetachRun(ctx context.Context, run Run) (*wire.Output, error) {
@@ -52,7 +58,10 @@ type ownedRun struct {
 	clientRun
 	connection *ownedConnection
 	id         string
-	saved      bool
+	// asked is the input, and release is set while the turn has its session.
+	asked   *wire.Input
+	release func()
+	saved   bool
 }
 
 // SnapshotID returns the id that is reserved for the snapshot.
@@ -69,6 +78,10 @@ func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
 		return r.output, r.err
 	}
 	ctx = r.connection.agent.withCaller(ctx)
+	if err := r.holdSession(ctx); err != nil {
+		return r.refuse(err)
+	}
+	defer r.freeSession()
 	before := *r.memory
 	output, err := r.clientRun.Output(ctx)
 	if err != nil {
@@ -81,9 +94,30 @@ func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
 	return r.output, r.err
 }
 
+// refuse ends a turn that cannot have its session. What clients may see is the output.
+func (r *ownedRun) refuse(err error) (*wire.Output, error) {
+	problem, shown := errors.AsType[*wire.Error](err)
+	if !shown {
+		return nil, err
+	}
+	r.begun, r.saved, r.output = true, true, r.failed(problem)
+	return r.output, nil
+}
+
 // Chunks runs the turn, keeps its snapshot, and returns its chunks.
 func (r *ownedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
+		if !r.begun {
+			if err := r.holdSession(r.connection.agent.withCaller(ctx)); err != nil {
+				if output, err := r.refuse(err); err != nil {
+					yield(nil, err)
+				} else {
+					yield(&wire.Chunk{TurnEnd: turnEnd(output)}, nil)
+				}
+				return
+			}
+			defer r.freeSession()
+		}
 		for chunk, err := range r.clientRun.Chunks(ctx, w) {
 			if err != nil || chunk.TurnEnd == nil {
 				if !yield(chunk, err) || err != nil {
@@ -122,7 +156,7 @@ func (r *ownedRun) save(ctx context.Context, output *wire.Output) *wire.Output {
 	if err != nil {
 		return r.failed(&wire.Error{Status: wire.StatusUnavailable, Message: "the snapshot of the turn could not be kept"})
 	}
-	r.connection.parent = r.id
+	r.connection.parent, r.connection.pinned = r.id, false
 	kept := *output
 	kept.State, kept.SnapshotID = nil, r.id
 	return &kept
@@ -135,6 +169,10 @@ func (c *ownedConnection) detach(ctx context.Context, r *ownedRun) (*wire.Output
 	if !ok {
 		return r.failed(newError(wire.StatusFailedPrecondition, "agent %q cannot detach: its store does not report changes", c.agent.name)), nil
 	}
+	if err := r.holdSession(ctx); err != nil {
+		return r.refuse(err)
+	}
+	defer r.freeSession()
 	now := time.Now().UTC()
 	_, err := c.agent.store.SaveSnapshot(ctx, r.id, func(*wire.Snapshot) (*wire.Snapshot, error) {
 		return &wire.Snapshot{SessionID: c.memory.id, ParentID: r.parentID, CreatedAt: now, UpdatedAt: now, HeartbeatAt: now, Status: wire.SnapshotPending}, nil
@@ -142,6 +180,8 @@ func (c *ownedConnection) detach(ctx context.Context, r *ownedRun) (*wire.Output
 	if err != nil {
 		return nil, err
 	}
+	later := *c.memory
+	c.memory = &later // that of the turn changes in the background
 	if !c.agent.set.background.begin(func(until context.Context) {
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)

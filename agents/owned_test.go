@@ -3,6 +3,8 @@ package agents_test
 import (
 	"context"
 	"errors"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +31,98 @@ func TestD10ASnapshotThatIsNotKeptFailsItsTurn(t *testing.T) {
 	serveSet(t, newRuntime(t, yes{}, agent), agent)
 	out, err := agent.RunText(t.Context(), agents.Source{}, "hello")
 	if err != nil || out.FinishReason != wire.FinishFailed || out.Error == nil || out.Error.Status != wire.StatusUnavailable || out.SnapshotID != "" {
+		t.Errorf("%v, %+v", err, out)
+	}
+}
+
+// TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn: however they are read,
+// and whether they are of one conversation or of several.
+func TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn(t *testing.T) {
+	agent, err := agents.Custom("own", func(_ context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {
+		return &agents.Result{Text: "done"}, t.Update(func(l *ledger) error { l.Turns++; return l.enter(t.Input()[0].Text()) })
+	}, agents.Options[ledger]{Snapshots: snapshottest.NewMemory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveSet(t, newRuntime(t, yes{}, agent), agent)
+	open, err := agent.Connect(t.Context(), agents.FromSession("s")) // before the others
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if i%2 == 0 {
+				if out, err := agent.RunText(t.Context(), agents.FromSession("s"), strconv.Itoa(i)); err != nil || out.Error != nil {
+					t.Error(err, out)
+				}
+				return
+			}
+			for piece, err := range agent.StreamText(t.Context(), agents.FromSession("s"), strconv.Itoa(i)) {
+				if err != nil || piece.Output != nil && piece.Output.Error != nil {
+					t.Error(err, piece)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := open.Send(t.Context(), agents.Text("late")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := open.Output(t.Context()); err != nil || out.Error != nil {
+		t.Fatal(err, out)
+	}
+	kept, err := agent.LatestSnapshot(t.Context(), "s")
+	if err != nil || kept.State.Custom.Turns != 9 || len(kept.State.Custom.Entries) != 9 || len(kept.State.Messages) != 18 {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+}
+
+// TestATurnWaitsForItsSession: until its caller gives up, and a stream that nobody reads to
+// its end holds up no one. Its own snapshot is then not kept.
+func TestATurnWaitsForItsSession(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	agent, err := agents.Custom("own", func(_ context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {
+		if t.Input()[0].Text() == "slow" {
+			close(begun)
+			<-end
+		}
+		return &agents.Result{Text: "done"}, t.SendText("done")
+	}, agents.Options[ledger]{Snapshots: snapshottest.NewMemory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveSet(t, newRuntime(t, yes{}, agent), agent)
+	slow := make(chan error, 1)
+	go func() {
+		_, err := agent.RunText(t.Context(), agents.FromSession("s"), "slow")
+		slow <- err
+	}()
+	<-begun
+	gone, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	if out, err := agent.RunText(gone, agents.FromSession("s"), "quick"); err == nil {
+		t.Errorf("it did not wait: %+v", out)
+	}
+	close(end)
+	if err := <-slow; err != nil {
+		t.Fatal(err)
+	}
+	handle, err := agent.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := handle.Begin(t.Context(), &wire.Init{SessionID: "s"}, agents.Text("left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range left.Chunks(t.Context(), nil) {
+		break
+	}
+	if out, err := agent.RunText(t.Context(), agents.FromSession("s"), "quick"); err != nil || out.Error != nil {
+		t.Errorf("%v, %+v", err, out)
+	}
+	if out, err := left.Output(t.Context()); err != nil || out.Error == nil || out.Error.Status != wire.StatusAborted {
 		t.Errorf("%v, %+v", err, out)
 	}
 }

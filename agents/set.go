@@ -43,6 +43,8 @@ type Set struct {
 	box     *sealed.Box
 	// background has the detached turns of agents with a store of their own.
 	background background
+	// sessions serialise their turns.
+	sessions sessionLocks
 }
 
 // NewSet returns the agents of a program. The error has all that is wrong.

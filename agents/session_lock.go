@@ -1,0 +1,113 @@
+package agents
+
+import (
+	"context"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/backend"
+)
+
+// sessionLocks serialise the turns of each session of the agents with a store of their
+// own, in this process. The zero value is ready to use.
+type sessionLocks struct {
+	mu   sync.Mutex
+	held map[sessionKey]*sessionLock
+}
+
+// sessionKey names a session of an agent.
+type sessionKey struct{ tenant, agent, session string }
+
+// sessionLock is the lock of one session: its channel has room for the one that holds it.
+type sessionLock struct {
+	turn chan struct{}
+	// users are those that hold the lock or wait for it.
+	users int
+}
+
+// acquire waits for a session, and returns what lets the next one have it, to be called
+// once. The error is why ctx ended.
+func (l *sessionLocks) acquire(ctx context.Context, key sessionKey) (release func(), err error) {
+	l.mu.Lock()
+	lock := l.held[key]
+	if lock == nil {
+		if l.held == nil {
+			l.held = make(map[sessionKey]*sessionLock)
+		}
+		lock = &sessionLock{turn: make(chan struct{}, 1)}
+		l.held[key] = lock
+	}
+	lock.users++
+	l.mu.Unlock()
+	select {
+	case lock.turn <- struct{}{}:
+		return func() {
+			<-lock.turn
+			l.forget(key, lock)
+		}, nil
+	case <-ctx.Done():
+		l.forget(key, lock)
+		return nil, backend.Ended(ctx)
+	}
+}
+
+// forget drops the lock of a session that nobody uses any more.
+func (l *sessionLocks) forget(key sessionKey, lock *sessionLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lock.users--; lock.users == 0 {
+		delete(l.held, key)
+	}
+}
+
+// holdSession waits until the turn may have its session, and continues at the end of the
+// session, where another turn may have ended meanwhile. A problem with that is a
+// *wire.Error.
+func (r *ownedRun) holdSession(ctx context.Context) error {
+	if r.release != nil {
+		return nil
+	}
+	c := r.connection
+	release, err := c.agent.set.sessions.acquire(ctx, sessionKey{c.agent.caller.Tenant, c.agent.name, c.memory.id})
+	if err != nil {
+		return err
+	}
+	if err := r.moveToEnd(ctx); err != nil {
+		release()
+		return err
+	}
+	r.release = release
+	return nil
+}
+
+// moveToEnd makes the turn continue at the end of its session, unless it is to continue
+// from a certain snapshot. A turn that has run already cannot.
+func (r *ownedRun) moveToEnd(ctx context.Context) error {
+	c := r.connection
+	if c.pinned {
+		return nil
+	}
+	row, err := c.agent.latestGood(ctx, c.memory.id)
+	if err != nil || row == nil || row.SnapshotID == r.parentID {
+		return err
+	}
+	if r.begun {
+		return errOvertaken
+	}
+	*c.memory = memory{id: c.memory.id}
+	if err := c.load(row); err != nil {
+		return err
+	}
+	r.parentID = c.parent
+	if problem := r.prepare(r.asked); problem != nil {
+		return problem
+	}
+	return nil
+}
+
+// freeSession lets the next turn have the session.
+func (r *ownedRun) freeSession() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}
