@@ -140,6 +140,12 @@ var twoProviders = map[string]settings.SessionProvider{
 // serving returns a world that lives as long as the test.
 func serving(t testing.TB, providers map[string]settings.SessionProvider, change ...func(*service.Settings)) *world {
 	t.Helper()
+	return servingOn(t, memory.New(store.Settings{}), providers, change...)
+}
+
+// servingOn returns a world on a store, which it closes.
+func servingOn(t testing.TB, kept store.Store, providers map[string]settings.SessionProvider, change ...func(*service.Settings)) *world {
+	t.Helper()
 	ask := json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"pay","behavior":"ask"}]}`)
 	rt, err := builder.New().WithProvider("main", mouth{}).
 		WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
@@ -154,7 +160,6 @@ func serving(t testing.TB, providers map[string]settings.SessionProvider, change
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := memory.New(store.Settings{})
 	made := service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})}
 	for _, apply := range change {
 		apply(&made)
