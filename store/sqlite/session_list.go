@@ -33,20 +33,16 @@ func sessionFields(r *db.Session) []any {
 	return []any{&r.ID, &r.Tenant, &r.Subject, &r.AgentID, &r.State, &r.Labels, &r.Metadata, &r.Tip, &r.CreatedAt, &r.UpdatedAt, &r.ActiveAt, &r.LastTurnAt}
 }
 
-// rare is how many sessions a label may have to begin with those sessions, and
-// sort them. With a more common one the latest sessions are gone through.
-const rare = 1000
-
 // sessionFilter returns the filter of a query.
 func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*sqlquery.Filter, error) {
 	f := dialect.Select(sessionColumns + "sessions")
 	labels := slices.Sorted(maps.Keys(q.Labels))
 	for i, key := range labels {
-		n, err := s.queries.CountLabel(ctx, db.CountLabelParams{Key: key, Value: q.Labels[key], Most: rare + 1})
+		few, err := s.isRare(ctx, label{key, q.Labels[key]})
 		if err != nil {
 			return nil, err
 		}
-		if n <= rare {
+		if few {
 			// A cross join is made in the order in which it is written.
 			f = dialect.Select(sessionColumns + "session_labels l CROSS JOIN sessions ON id = l.session_id")
 			f.Where("l.key = " + f.Arg(key))

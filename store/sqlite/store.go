@@ -32,6 +32,8 @@ type Store struct {
 	pool    *sql.DB
 	read    *statements
 	queries *db.Queries
+	// common are labels that many sessions have.
+	common commonLabels
 	// writer is nil when the store only reads.
 	writer *writer
 	// failing is set while writes fail, as they do on a full disk.

@@ -1,0 +1,64 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+const (
+	// rare is how many sessions a label may have to begin with those sessions, and
+	// sort them. With a more common one the latest sessions are gone through.
+	rare = 1000
+	// maxCommonLabels is how many common labels are known, and commonUses how often one
+	// is used until it is counted again: its sessions may have been deleted.
+	maxCommonLabels = 256
+	commonUses      = 1000
+)
+
+// label is a label of sessions.
+type label struct{ key, value string }
+
+// commonLabels are labels that were counted and are not rare. The zero value is empty.
+type commonLabels struct {
+	mu   sync.Mutex
+	left map[label]int
+}
+
+// use reports whether a label is known to be common.
+func (c *commonLabels) use(l label) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left, known := c.left[l]
+	switch {
+	case left > 1:
+		c.left[l] = left - 1
+	case known:
+		delete(c.left, l)
+	}
+	return known
+}
+
+// add notes that a label is common.
+func (c *commonLabels) add(l label) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left == nil || len(c.left) >= maxCommonLabels {
+		c.left = make(map[label]int)
+	}
+	c.left[l] = commonUses
+}
+
+// isRare reports whether few sessions have a label.
+func (s *Store) isRare(ctx context.Context, l label) (bool, error) {
+	if s.common.use(l) {
+		return false, nil
+	}
+	n, err := s.queries.CountLabel(ctx, db.CountLabelParams{Key: l.key, Value: l.value, Most: rare + 1})
+	if err != nil || n <= rare {
+		return err == nil, err
+	}
+	s.common.add(l)
+	return false, nil
+}
