@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,44 @@ func TestAConversationOnATerminal(t *testing.T) {
 	if strings.Contains(shown, "line 10000") {
 		t.Errorf("the screen was not given back:\n%s", shown)
 	}
+}
+
+// TestTheScreenGrowsWithItsTerminal: it has all of the rows again after it was small.
+func TestTheScreenGrowsWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	s := openTerminal(t, "80x24", "runtime chat config.yaml")
+	s.expect("ready", "clerk")
+	s.press("a story", "Enter")
+	s.expect("line 9985\n", "line 10000\n", "ready")
+	for _, size := range [][2]string{{"20", "8"}, {"80", "24"}, {"40", "12"}, {"100", "30"}} {
+		s.tmux("resize-window", "-x", size[0], "-y", size[1])
+		if size[1] == "8" {
+			s.expect("line 10000\n")
+			continue
+		}
+		rows, err := strconv.Atoi(size[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := s.expect("line 10000\n", fmt.Sprintf("line %d\n", 10_000-rows+8), "ready")
+		if lines := strings.Split(strings.TrimRight(shown, "\n"), "\n"); len(lines) != rows && len(lines) != rows-1 {
+			t.Errorf("%d of %d rows are used:\n%s", len(lines), rows, shown)
+		}
+	}
+	// Scrolled back, it has the rows, too.
+	s.press("PPage")
+	s.expect("scrolled")
+	s.tmux("resize-window", "-x", "20", "-y", "8")
+	s.expect("scrolled, P…")
+	s.press("NPage", "PPage")
+	s.tmux("resize-window", "-x", "80", "-y", "24")
+	shown := s.expect("ready · scrolled, PgDn")
+	if n := strings.Count(shown, "line 9"); n != 22 {
+		t.Errorf("%d of 22 rows have lines of the answer:\n%s", n, shown)
+	}
+	s.press("C-d")
+	s.expect("ended with 0")
 }
 
 func TestAConversationGoesOnOnATerminal(t *testing.T) {
