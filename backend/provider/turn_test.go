@@ -14,9 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/google/go-cmp/cmp"
-	"slices"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
