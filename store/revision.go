@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -35,7 +36,66 @@ type PublishRevision struct {
 	// Regardless publishes whatever is current.
 	Expected   string
 	Regardless bool
+	// Base is, for the overlay of a tenant, the hash of the base that it was proven over.
+	// The error is ErrBaseChanged if another base is current; empty is any.
+	Base string
+	// Proven is, for a base, what is known of the overlays of tenants over it; nil changes
+	// nothing for them.
+	Proven *ProvenOverlays
 }
+
+// ProvenOverlays are the overlays of all tenants as they were when a base was proven to
+// resolve with them.
+type ProvenOverlays struct {
+	// Mark is what Store.OverlayMark returned before. The error of PublishRevision is
+	// ErrOverlaysChanged if a tenant has published since.
+	Mark uint64
+	// Held are the tenants that stay over another base. All others follow the new one.
+	Held []HeldOverlay
+}
+
+// HeldOverlay is a tenant whose overlay does not resolve over the current base.
+type HeldOverlay struct {
+	Tenant string
+	// Base is the hash of the base that it stays over.
+	Base string
+}
+
+// OverlayState is what is current of a tenant.
+type OverlayState struct {
+	// Hash is that of the overlay; empty without one.
+	Hash string
+	// Base is the hash of the base that it stays over; empty is the current one.
+	Base string
+}
+
+// OverlayQuery selects tenants with overlays, by name.
+type OverlayQuery struct {
+	// After is the name of the last tenant of the page before; empty for the first page.
+	After string
+	// Limit is how many there are at most; DefaultPage if 0.
+	Limit int
+	// Documents asks for the documents, too.
+	Documents bool
+}
+
+// Size returns how many tenants a page has at most.
+func (q *OverlayQuery) Size() int { return Page{Limit: q.Limit}.Size() }
+
+// OverlayPage is a part of the list of tenants with overlays.
+type OverlayPage struct {
+	// Overlays are the current revisions of the tenants, sorted by tenant.
+	Overlays []*Revision
+	// Next is the After of the next page; empty for the last.
+	Next string
+}
+
+var (
+	// ErrBaseChanged reports that another base is current than an overlay was proven over.
+	ErrBaseChanged = errors.New("the base has changed meanwhile")
+	// ErrOverlaysChanged reports that a tenant has published since a base was proven.
+	ErrOverlaysChanged = errors.New("an overlay of a tenant has changed meanwhile")
+)
 
 // RevisionConflictError reports that another revision is current than the one that was
 // expected.
@@ -63,6 +123,8 @@ type RevisionBuild struct {
 	Build string
 	// Tenant and Hash name the document.
 	Tenant, Hash string
+	// Base is, for the overlay of a tenant, the hash of the base below it.
+	Base string
 	// Components are what the document does not declare and the program added, as JSON.
 	Components []byte
 	BuiltAt    time.Time
@@ -123,7 +185,8 @@ type Revisions interface {
 	// PublishRevision makes a document current, and returns its revision. A document
 	// that is current already is returned as it is, so a request may be repeated.
 	// The error is a *RevisionConflictError if another revision is current than the
-	// expected one.
+	// expected one, ErrBaseChanged or ErrOverlaysChanged. A tenant that publishes is over
+	// the current base from then on.
 	PublishRevision(ctx context.Context, p *PublishRevision) (*Revision, error)
 	// CurrentRevision returns the revision that was published last. The error is
 	// ErrNotFound for a tenant without any.
@@ -131,6 +194,12 @@ type Revisions interface {
 	// CurrentHash returns the hash of that revision; empty without one. It costs
 	// little: each process asks every second.
 	CurrentHash(ctx context.Context, tenant string) (string, error)
+	// Overlay returns what is current of a tenant. It costs little, as CurrentHash does.
+	Overlay(ctx context.Context, tenant string) (OverlayState, error)
+	// Overlays returns a page of the tenants with revisions, the base left out.
+	Overlays(ctx context.Context, q OverlayQuery) (OverlayPage, error)
+	// OverlayMark returns a number that grows whenever a tenant publishes.
+	OverlayMark(ctx context.Context) (uint64, error)
 	// Revision returns the latest revision with a hash. The error is ErrNotFound for
 	// one that the tenant does not have.
 	Revision(ctx context.Context, tenant, hash string) (*Revision, error)

@@ -152,7 +152,7 @@ func (p *PublishRevision) CheckText() error {
 }
 
 // CheckText returns ErrText for a build that no store keeps.
-func (b *RevisionBuild) CheckText() error { return checkTexts(b.Build, b.Tenant, b.Hash) }
+func (b *RevisionBuild) CheckText() error { return checkTexts(b.Build, b.Tenant, b.Hash, b.Base) }
 
 // CheckText returns ErrText for an attempt that no store keeps.
 func (a *RevisionAttempt) CheckText() error {

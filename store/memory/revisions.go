@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -14,6 +15,8 @@ type revisionTable struct {
 	published map[string][]*store.Revision
 	builds    map[string]store.RevisionBuild
 	attempts  []store.RevisionAttempt
+	// held are the bases of tenants that stay over another one than the current one.
+	held map[string]string
 }
 
 // currentRevision returns the revision of a tenant that was published last, or nil.
@@ -41,10 +44,14 @@ func (m *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 		return nil, err
 	}
 	err = m.withLock(ctx, func() error {
+		if err := m.checkOverlays(p); err != nil {
+			return err
+		}
 		r, isNew, err := rules.NextRevision(p, m.currentRevision(p.Revision.Tenant))
 		if err != nil {
 			return err
 		}
+		m.holdOverlays(p)
 		r = copyRevision(r)
 		if isNew {
 			if m.published == nil {
@@ -56,6 +63,77 @@ func (m *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 		return nil
 	})
 	return published, err
+}
+
+// checkOverlays reports what has changed since a base, or an overlay, was proven.
+func (m *Store) checkOverlays(p *store.PublishRevision) error {
+	base := ""
+	if r := m.currentRevision(""); r != nil {
+		base = r.Hash
+	}
+	if err := rules.CheckBase(p, base); err != nil {
+		return err
+	}
+	return rules.CheckMark(p, m.overlayMark())
+}
+
+// holdOverlays notes which tenants stay over another base.
+func (m *Store) holdOverlays(p *store.PublishRevision) {
+	if p.Revision.Tenant != "" {
+		delete(m.held, p.Revision.Tenant)
+	}
+	if p.Proven == nil {
+		return
+	}
+	m.held = make(map[string]string, len(p.Proven.Held))
+	for _, h := range p.Proven.Held {
+		m.held[h.Tenant] = h.Base
+	}
+}
+
+// overlayMark returns the sum of the numbers of all tenants.
+func (t *revisionTable) overlayMark() (mark uint64) {
+	for tenant := range t.published {
+		if r := t.currentRevision(tenant); tenant != "" && r != nil {
+			mark += r.Number
+		}
+	}
+	return mark
+}
+
+// Overlay returns what is current of a tenant.
+func (m *Store) Overlay(ctx context.Context, tenant string) (state store.OverlayState, err error) {
+	err = m.withLock(ctx, func() error {
+		if r := m.currentRevision(tenant); r != nil {
+			state = store.OverlayState{Hash: r.Hash, Base: m.held[tenant]}
+		}
+		return nil
+	})
+	return state, err
+}
+
+// Overlays returns a page of the tenants with revisions.
+func (m *Store) Overlays(ctx context.Context, q store.OverlayQuery) (page store.OverlayPage, err error) {
+	err = m.withLock(ctx, func() error {
+		var list []*store.Revision
+		for _, tenant := range slices.Sorted(maps.Keys(m.published)) {
+			if r := m.currentRevision(tenant); tenant > q.After && r != nil && len(list) <= q.Size() {
+				list = append(list, copyRevision(r))
+			}
+		}
+		page = rules.CutOverlays(list, &q)
+		return nil
+	})
+	return page, err
+}
+
+// OverlayMark returns a number that grows whenever a tenant publishes.
+func (m *Store) OverlayMark(ctx context.Context) (mark uint64, err error) {
+	err = m.withLock(ctx, func() error {
+		mark = m.overlayMark()
+		return nil
+	})
+	return mark, err
 }
 
 // CurrentRevision returns the revision that was published last.
@@ -186,8 +264,12 @@ func (m *Store) pruneRevisions(_ context.Context, c rules.Cutoff) (n int, err er
 	m.eachLiveRevision(func(hash string) {
 		if b, ok := m.builds[hash]; ok {
 			live[document{b.Tenant, b.Hash}] = true
+			live[document{"", b.Base}] = true
 		}
 	})
+	for _, base := range m.held {
+		live[document{"", base}] = true
+	}
 	for tenant, list := range m.published {
 		current := list[len(list)-1]
 		m.published[tenant] = slices.DeleteFunc(list, func(r *store.Revision) bool {

@@ -26,8 +26,14 @@ func (s *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
+		if err := checkOverlays(ctx, tx, p); err != nil {
+			return err
+		}
 		r, isNew, err := rules.NextRevision(p, current)
-		if published = r; err != nil || !isNew {
+		if published = r; err != nil {
+			return err
+		}
+		if err := holdOverlays(ctx, tx, p); err != nil || !isNew {
 			return err
 		}
 		if err := tx.AddRevisionDocument(ctx, db.AddRevisionDocumentParams{Hash: r.Hash, Document: r.Document}); err != nil {
@@ -42,6 +48,80 @@ func (s *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 		return nil, wrapError("publish revision", p.Revision.Hash, err)
 	}
 	return published, nil
+}
+
+// checkOverlays reports what has changed since a base, or an overlay, was proven.
+func checkOverlays(ctx context.Context, tx *tx, p *store.PublishRevision) error {
+	if p.Revision.Tenant != "" && p.Base != "" {
+		base, err := tx.CurrentHash(ctx, "")
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return rules.CheckBase(p, base)
+	}
+	if p.Proven == nil {
+		return nil
+	}
+	mark, err := tx.OverlayMark(ctx)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return rules.CheckMark(p, uint64(mark))
+}
+
+// holdOverlays notes which tenants stay over another base.
+func holdOverlays(ctx context.Context, tx *tx, p *store.PublishRevision) error {
+	if p.Revision.Tenant != "" {
+		if err := tx.FollowBase(ctx, p.Revision.Tenant); err != nil {
+			return err
+		}
+		return tx.RaiseOverlayMark(ctx)
+	}
+	if p.Proven == nil {
+		return nil
+	}
+	err := tx.FollowBases(ctx)
+	for _, h := range p.Proven.Held {
+		if err == nil {
+			err = tx.HoldOverlay(ctx, db.HoldOverlayParams{Tenant: h.Tenant, Base: h.Base})
+		}
+	}
+	return err
+}
+
+// Overlay returns what is current of a tenant.
+func (s *Store) Overlay(ctx context.Context, tenant string) (state store.OverlayState, err error) {
+	if state.Hash, err = s.CurrentHash(ctx, tenant); err != nil || state.Hash == "" {
+		return state, err
+	}
+	state.Base, err = s.queries.HeldBase(ctx, tenant)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return state, wrapError("read", "the base of a tenant", err)
+}
+
+// Overlays returns a page of the tenants with revisions.
+func (s *Store) Overlays(ctx context.Context, q store.OverlayQuery) (store.OverlayPage, error) {
+	rows, err := s.queries.Overlays(ctx, db.OverlaysParams{After: q.After, Most: int64(q.Size() + 1)})
+	if err != nil {
+		return store.OverlayPage{}, wrapError("list", "the overlays of tenants", err)
+	}
+	list := make([]*store.Revision, len(rows))
+	for i := range rows {
+		row := db.CurrentRevisionRow(rows[i])
+		list[i] = revisionWithDocument(&row)
+	}
+	return rules.CutOverlays(list, &q), nil
+}
+
+// OverlayMark returns a number that grows whenever a tenant publishes.
+func (s *Store) OverlayMark(ctx context.Context) (uint64, error) {
+	mark, err := s.queries.OverlayMark(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return uint64(mark), wrapError("read", "how often tenants have published", err)
 }
 
 // CurrentRevision returns the revision that was published last.
@@ -96,7 +176,7 @@ func (s *Store) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) err
 	}
 	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		n, err := tx.AddRevisionBuild(ctx, db.AddRevisionBuildParams{
-			Build: b.Build, Tenant: b.Tenant, Hash: b.Hash, Components: b.Components, BuiltAt: toMicros(b.BuiltAt),
+			Build: b.Build, Tenant: b.Tenant, Hash: b.Hash, Base: b.Base, Components: b.Components, BuiltAt: toMicros(b.BuiltAt),
 		})
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
@@ -117,7 +197,7 @@ func (s *Store) BuiltRevision(ctx context.Context, build string) (*store.Revisio
 		return nil, nil, err
 	}
 	return &store.RevisionBuild{
-		Build: row.Build, Tenant: row.Tenant, Hash: row.Hash, Components: row.Components, BuiltAt: fromMicros(row.BuiltAt),
+		Build: row.Build, Tenant: row.Tenant, Hash: row.Hash, Base: row.Base, Components: row.Components, BuiltAt: fromMicros(row.BuiltAt),
 	}, r, nil
 }
 

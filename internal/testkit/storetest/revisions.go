@@ -22,6 +22,10 @@ var revisionTests = []test{
 	{name: "OldRevisionsAreDeleted", run: oldRevisionsAreDeleted},
 	{name: "TheRevisionOfALiveTurnIsKept", run: theRevisionOfALiveTurnIsKept},
 	{name: "TheRevisionOfALiveRunIsKept", run: theRevisionOfALiveRunIsKept},
+	{name: "OverlaysAreListedByTenant", run: overlaysAreListedByTenant},
+	{name: "AnOverlayIsPublishedOverItsBase", run: anOverlayIsPublishedOverItsBase},
+	{name: "ABaseIsPublishedForTheOverlaysThatWereProven", run: aBaseIsPublishedForProvenOverlays},
+	{name: "TheBaseBelowALiveTurnIsKept", run: theBaseBelowALiveTurnIsKept},
 }
 
 func (f *fixture) revisionOf(tenant, hash string) store.Revision {
@@ -265,4 +269,97 @@ func theRevisionOfALiveTurnIsKept(f *fixture) {
 	wantEqual(f, "what is deleted after its end", f.pruneStore(r), store.Pruned{Revisions: 1})
 	_, _, err = f.BuiltRevision(f.Context(), "of a")
 	wantError(f, err, store.ErrNotFound)
+}
+
+func (f *fixture) overlayOf(tenant string) store.OverlayState {
+	f.Helper()
+	state, err := f.Overlay(f.Context(), tenant)
+	wantOK(f, err)
+	return state
+}
+
+func (f *fixture) overlayMark() uint64 {
+	f.Helper()
+	mark, err := f.OverlayMark(f.Context())
+	wantOK(f, err)
+	return mark
+}
+
+func overlaysAreListedByTenant(f *fixture) {
+	f.publish("", "base")
+	f.publish("b", "x", "y")
+	f.publish("a", "z")
+	f.publish("c", "x")
+	var got []string
+	q := store.OverlayQuery{Limit: 2}
+	for {
+		page, err := f.Overlays(f.Context(), q)
+		wantOK(f, err)
+		for _, r := range page.Overlays {
+			got = append(got, r.Tenant+"="+r.Hash+string(r.Document))
+		}
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+	}
+	wantEqual(f, "the overlays", got, []string{"a=z", "b=y", "c=x"})
+	page, err := f.Overlays(f.Context(), store.OverlayQuery{After: "b", Documents: true})
+	wantOK(f, err)
+	wantEqual(f, "how many come after b", len(page.Overlays), 1)
+	wantEqual(f, "the document", string(page.Overlays[0].Document), `{"of":"x"}`)
+}
+
+func anOverlayIsPublishedOverItsBase(f *fixture) {
+	f.publish("", "old", "new")
+	wantEqual(f, "what a tenant has at first", f.overlayOf("t"), store.OverlayState{})
+	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("t", "a"), Base: "old"})
+	wantError(f, err, store.ErrBaseChanged)
+	_, err = f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("t", "a"), Base: "new"})
+	wantOK(f, err)
+	wantEqual(f, "what it has then", f.overlayOf("t"), store.OverlayState{Hash: "a"})
+}
+
+func aBaseIsPublishedForProvenOverlays(f *fixture) {
+	f.publish("", "old")
+	before := f.overlayMark()
+	f.publish("t", "a")
+	f.publish("u", "a")
+	next := store.PublishRevision{Revision: f.revisionOf("", "new"), Expected: "old", Proven: &store.ProvenOverlays{Mark: before}}
+	_, err := f.PublishRevision(f.Context(), &next)
+	wantError(f, err, store.ErrOverlaysChanged)
+	next.Proven = &store.ProvenOverlays{Mark: f.overlayMark(), Held: []store.HeldOverlay{{Tenant: "t", Base: "old"}}}
+	_, err = f.PublishRevision(f.Context(), &next)
+	wantOK(f, err)
+	wantEqual(f, "the tenant that is held", f.overlayOf("t"), store.OverlayState{Hash: "a", Base: "old"})
+	wantEqual(f, "the other", f.overlayOf("u"), store.OverlayState{Hash: "a"})
+	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
+	wantEqual(f, "what is deleted of a base that a tenant stays over", f.pruneStore(r), store.Pruned{})
+	f.publish("t", "b")
+	wantEqual(f, "the tenant that has published", f.overlayOf("t"), store.OverlayState{Hash: "b"})
+	next = store.PublishRevision{Revision: f.revisionOf("", "newest"), Expected: "new", Proven: &store.ProvenOverlays{
+		Mark: f.overlayMark(), Held: []store.HeldOverlay{{Tenant: "u", Base: "new"}},
+	}}
+	_, err = f.PublishRevision(f.Context(), &next)
+	wantOK(f, err)
+	wantEqual(f, "the other that is held then", f.overlayOf("u"), store.OverlayState{Hash: "a", Base: "new"})
+	wantEqual(f, "what is deleted then", f.pruneStore(r), store.Pruned{Revisions: 2})
+}
+
+func theBaseBelowALiveTurnIsKept(f *fixture) {
+	f.publish("", "old", "new")
+	f.publish("t", "a")
+	build := store.RevisionBuild{Build: "of a over old", Tenant: "t", Hash: "a", Base: "old", BuiltAt: f.now}
+	wantOK(f, f.AddRevisionBuild(f.Context(), build))
+	got, r, err := f.BuiltRevision(f.Context(), build.Build)
+	wantOK(f, err)
+	wantEqual(f, "the build", *got, build)
+	wantEqual(f, "its tenant", r.Tenant, "t")
+	f.createSessions("s")
+	f.createTurns("s", "t1")
+	claimed, err := f.Claim(f.Context(), &store.Claim{TurnID: "t1", Worker: "w", Lease: time.Minute, Revision: build.Build, Now: f.now})
+	wantOK(f, err)
+	old := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
+	wantEqual(f, "what was deleted", f.pruneStore(old), store.Pruned{})
+	f.finishTurn(claimed)
+	wantEqual(f, "what is deleted after its end", f.pruneStore(old), store.Pruned{Revisions: 1})
 }

@@ -27,3 +27,35 @@ func NextRevision(p *store.PublishRevision, current *store.Revision) (next *stor
 	}
 	return &r, true, nil
 }
+
+// CheckBase reports that an overlay is published over another base than it was proven
+// over.
+func CheckBase(p *store.PublishRevision, current string) error {
+	if p.Revision.Tenant != "" && p.Base != "" && p.Base != current {
+		return store.ErrBaseChanged
+	}
+	return nil
+}
+
+// CheckMark reports that tenants have published since a base was proven.
+func CheckMark(p *store.PublishRevision, mark uint64) error {
+	if p.Proven != nil && p.Proven.Mark != mark {
+		return store.ErrOverlaysChanged
+	}
+	return nil
+}
+
+// CutOverlays cuts a list of one more overlay than a page has.
+func CutOverlays(list []*store.Revision, q *store.OverlayQuery) store.OverlayPage {
+	page := store.OverlayPage{Overlays: list}
+	if size := q.Size(); len(list) > size {
+		page.Overlays = list[:size]
+		page.Next = list[size-1].Tenant
+	}
+	if !q.Documents {
+		for _, r := range page.Overlays {
+			r.Document = nil
+		}
+	}
+	return page
+}

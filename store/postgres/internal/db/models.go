@@ -33,6 +33,11 @@ type Event struct {
 	Data      []byte
 }
 
+type HeldOverlay struct {
+	Tenant string
+	Base   string
+}
+
 type IdempotencyKey struct {
 	Scope     string
 	Key       string
@@ -73,6 +78,11 @@ type Message struct {
 	Body    []byte
 }
 
+type OverlayChange struct {
+	ID   int64
+	Mark int64
+}
+
 type Revision struct {
 	Tenant    string
 	Number    int64
@@ -102,6 +112,7 @@ type RevisionBuild struct {
 	Hash       string
 	Components []byte
 	BuiltAt    instant.Time
+	Base       string
 }
 
 type RevisionDocument struct {
@@ -212,4 +223,49 @@ type Webhook struct {
 	LeaseUntil   instant.Time
 	CreatedAt    instant.Time
 	UpdatedAt    instant.Time
+}
+
+type WorkflowCursor struct {
+	Tenant string
+	ID     string
+	LastAt int64
+}
+
+type WorkflowRun struct {
+	N            int64
+	ID           string
+	WorkflowID   string
+	Tenant       string
+	Subject      string
+	Shared       int64
+	Status       string
+	Revision     string
+	Message      string
+	TurnID       string
+	DueAt        int64
+	RunLimit     int64
+	CancelReason string
+	Version      int64
+	LeaseUntil   int64
+	CreatedAt    int64
+	UpdatedAt    int64
+	StartedAt    int64
+	FinishedAt   int64
+	TriggerData  []byte
+	Input        []byte
+	Definition   []byte
+	State        []byte
+}
+
+type WorkflowTrigger struct {
+	N          int64
+	Tenant     string
+	Kind       string
+	ID         string
+	Subject    string
+	Declared   int64
+	Paused     int64
+	CreatedAt  int64
+	UpdatedAt  int64
+	Definition []byte
 }

@@ -42,13 +42,14 @@ func (q *Queries) AddRevisionAttempt(ctx context.Context, arg AddRevisionAttempt
 }
 
 const AddRevisionBuild = `-- name: AddRevisionBuild :execrows
-INSERT INTO revision_builds (build, tenant, hash, components, built_at)
-SELECT $1::text, r.tenant, r.hash, $2::bytea, $3::timestamptz FROM revisions r WHERE r.tenant = $4 AND r.hash = $5 LIMIT 1
-ON CONFLICT (build) DO UPDATE SET tenant = excluded.tenant, hash = excluded.hash, components = excluded.components, built_at = excluded.built_at
+INSERT INTO revision_builds (build, tenant, hash, base, components, built_at)
+SELECT $1::text, r.tenant, r.hash, $2::text, $3::bytea, $4::timestamptz FROM revisions r WHERE r.tenant = $5 AND r.hash = $6 LIMIT 1
+ON CONFLICT (build) DO UPDATE SET tenant = excluded.tenant, hash = excluded.hash, base = excluded.base, components = excluded.components, built_at = excluded.built_at
 `
 
 type AddRevisionBuildParams struct {
 	Build      string
+	Base       string
 	Components []byte
 	BuiltAt    instant.Time
 	Tenant     string
@@ -58,6 +59,7 @@ type AddRevisionBuildParams struct {
 func (q *Queries) AddRevisionBuild(ctx context.Context, arg AddRevisionBuildParams) (int64, error) {
 	result, err := q.db.Exec(ctx, AddRevisionBuild,
 		arg.Build,
+		arg.Base,
 		arg.Components,
 		arg.BuiltAt,
 		arg.Tenant,
@@ -166,8 +168,26 @@ func (q *Queries) DeleteRevisionDocument(ctx context.Context, hash string) error
 	return err
 }
 
+const FollowBase = `-- name: FollowBase :exec
+DELETE FROM held_overlays WHERE tenant = $1
+`
+
+func (q *Queries) FollowBase(ctx context.Context, tenant string) error {
+	_, err := q.db.Exec(ctx, FollowBase, tenant)
+	return err
+}
+
+const FollowBases = `-- name: FollowBases :exec
+DELETE FROM held_overlays
+`
+
+func (q *Queries) FollowBases(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, FollowBases)
+	return err
+}
+
 const GetRevisionBuild = `-- name: GetRevisionBuild :one
-SELECT build, tenant, hash, components, built_at FROM revision_builds WHERE build = $1
+SELECT build, tenant, hash, components, built_at, base FROM revision_builds WHERE build = $1
 `
 
 func (q *Queries) GetRevisionBuild(ctx context.Context, build string) (RevisionBuild, error) {
@@ -179,8 +199,34 @@ func (q *Queries) GetRevisionBuild(ctx context.Context, build string) (RevisionB
 		&i.Hash,
 		&i.Components,
 		&i.BuiltAt,
+		&i.Base,
 	)
 	return i, err
+}
+
+const HeldBase = `-- name: HeldBase :one
+SELECT base FROM held_overlays WHERE tenant = $1
+`
+
+func (q *Queries) HeldBase(ctx context.Context, tenant string) (string, error) {
+	row := q.db.QueryRow(ctx, HeldBase, tenant)
+	var base string
+	err := row.Scan(&base)
+	return base, err
+}
+
+const HoldOverlay = `-- name: HoldOverlay :exec
+INSERT INTO held_overlays (tenant, base) VALUES ($1, $2)
+`
+
+type HoldOverlayParams struct {
+	Tenant string
+	Base   string
+}
+
+func (q *Queries) HoldOverlay(ctx context.Context, arg HoldOverlayParams) error {
+	_, err := q.db.Exec(ctx, HoldOverlay, arg.Tenant, arg.Base)
+	return err
 }
 
 const InsertRevision = `-- name: InsertRevision :exec
@@ -235,6 +281,11 @@ WHERE r.created_at < $1
         SELECT 1 FROM revision_builds b JOIN workflow_runs w ON w.revision = b.build AND w.finished_at = 0
         WHERE b.hash = r.hash AND b.tenant = r.tenant
     )
+    AND NOT EXISTS (
+        SELECT 1 FROM revision_builds b JOIN turns t ON t.revision = b.build AND t.revision <> '' AND t.status IN ('pending', 'running', 'waiting')
+        WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
+    )
+    AND NOT EXISTS (SELECT 1 FROM held_overlays h WHERE h.base = r.hash AND r.tenant = '')
 ORDER BY r.created_at LIMIT $2
 `
 
@@ -267,6 +318,79 @@ func (q *Queries) OldRevisions(ctx context.Context, arg OldRevisionsParams) ([]O
 		return nil, err
 	}
 	return items, nil
+}
+
+const OverlayMark = `-- name: OverlayMark :one
+SELECT mark FROM overlay_changes WHERE id = 1
+`
+
+func (q *Queries) OverlayMark(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, OverlayMark)
+	var mark int64
+	err := row.Scan(&mark)
+	return mark, err
+}
+
+const Overlays = `-- name: Overlays :many
+SELECT r.tenant, r.number, r.hash, r.parent, r.author, r.note, r.findings, r.created_at, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.hash
+WHERE r.tenant > $1 AND NOT EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
+ORDER BY r.tenant LIMIT $2
+`
+
+type OverlaysParams struct {
+	After string
+	Most  int32
+}
+
+type OverlaysRow struct {
+	Tenant    string
+	Number    int64
+	Hash      string
+	Parent    string
+	Author    string
+	Note      string
+	Findings  []byte
+	CreatedAt instant.Time
+	Document  []byte
+}
+
+func (q *Queries) Overlays(ctx context.Context, arg OverlaysParams) ([]OverlaysRow, error) {
+	rows, err := q.db.Query(ctx, Overlays, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OverlaysRow
+	for rows.Next() {
+		var i OverlaysRow
+		if err := rows.Scan(
+			&i.Tenant,
+			&i.Number,
+			&i.Hash,
+			&i.Parent,
+			&i.Author,
+			&i.Note,
+			&i.Findings,
+			&i.CreatedAt,
+			&i.Document,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const RaiseOverlayMark = `-- name: RaiseOverlayMark :exec
+INSERT INTO overlay_changes (id, mark) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET mark = overlay_changes.mark + 1
+`
+
+func (q *Queries) RaiseOverlayMark(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, RaiseOverlayMark)
+	return err
 }
 
 const RevisionAttempts = `-- name: RevisionAttempts :many
@@ -385,4 +509,14 @@ func (q *Queries) RevisionsOf(ctx context.Context, arg RevisionsOfParams) ([]Rev
 		return nil, err
 	}
 	return items, nil
+}
+
+const ShareBase = `-- name: ShareBase :exec
+SELECT pg_advisory_xact_lock_shared(hashtextextended('agentruntime.revisions.', 0))
+`
+
+// ShareBase keeps others from publishing a base until the transaction has ended.
+func (q *Queries) ShareBase(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, ShareBase)
+	return err
 }

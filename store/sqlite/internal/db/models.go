@@ -27,6 +27,11 @@ type Event struct {
 	Data   []byte
 }
 
+type HeldOverlay struct {
+	Tenant string
+	Base   string
+}
+
 type IdempotencyKey struct {
 	Scope     string
 	Key       string
@@ -67,6 +72,11 @@ type Message struct {
 	Body    []byte
 }
 
+type OverlayChange struct {
+	ID   int64
+	Mark int64
+}
+
 type Revision struct {
 	Tenant    string
 	Number    int64
@@ -96,6 +106,7 @@ type RevisionBuild struct {
 	Hash       string
 	Components []byte
 	BuiltAt    int64
+	Base       string
 }
 
 type RevisionDocument struct {
