@@ -135,6 +135,8 @@ type File struct {
 	Store settings.Store
 	// Revisions selects where the agents come from.
 	Revisions settings.Revisions
+	// TenantRules bounds the overlays of tenants; nil allows none.
+	TenantRules *spec.Tenants
 	// Turns configures how a process works on them.
 	Turns settings.Turns
 	// Workspaces configures the directories that sessions work in. Where they are is

@@ -110,7 +110,7 @@ func (e *PlainSecretError) Findings() diag.List {
 
 // declaredSections are the top-level keys that a document has, in their order: those
 // that say what turns resolve to.
-var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults"}
+var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", tenantsKey}
 
 // Document returns what the files declare as one document of canonical JSON, which Parse
 // reads: their declarations merged, with patches applied. Settings, such as those of the

@@ -28,6 +28,7 @@ type setting struct {
 var processSettings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
 	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
+	{tenantsKey, "What the overlays of tenants may do; without it tenants have none.", reflect.TypeFor[spec.Tenants]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
 	{"workspaces", "The directories that sessions work in: checkouts of git repositories.", reflect.TypeFor[settings.Workspaces]()},
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
@@ -43,6 +44,8 @@ func settingNamed(name string) *setting {
 }
 
 const (
+	tenantsKey = "tenants"
+
 	// dataDir is where the files of the runtime are, beside the first
 	// configuration file; storeFile is what the SQLite file is called there, and
 	// workspacesDir the directory of the workspaces of sessions.
@@ -55,6 +58,9 @@ const (
 func (d *decoder) decodeSettings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
 	d.file.Revisions = decodeSetting(d, "revisions", (*settings.Revisions).Validate)
+	if _, value := d.file.root.findField(tenantsKey); value != nil && value.kind == mappingNode {
+		d.file.TenantRules = new(decodeSetting(d, tenantsKey, (*spec.Tenants).Validate))
+	}
 	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
 	d.file.Workspaces = decodeSetting(d, "workspaces", (*settings.Workspaces).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)

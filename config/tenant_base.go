@@ -1,0 +1,112 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// TenantBase is a configuration as the overlays of tenants see it. It is safe for
+// concurrent use.
+type TenantBase struct {
+	// Rights bound what overlays may do.
+	Rights spec.TenantRights
+
+	options Options
+	// name is that of the document, in whose directory relative paths start.
+	name string
+	// entries are those of the registries that overlays change, by id.
+	entries map[string]map[string]json.RawMessage
+	// extends are the agents that agents extend, and extenders those that extend one.
+	extends   map[string]string
+	extenders map[string][]string
+}
+
+// ErrNoTenants reports a configuration over which tenants may have no overlays.
+var ErrNoTenants = errors.New("the configuration has no section tenants, so tenants have no overlays: add tenants: {may: {}}")
+
+// NewTenantBase reads a document, which File.Document returned, for overlays. The error
+// is ErrNoTenants if the configuration does not allow any.
+func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBase, error) {
+	if file.TenantRules == nil {
+		return nil, ErrNoTenants
+	}
+	b := &TenantBase{
+		Rights: file.TenantRules.May, options: file.options, name: name,
+		entries: make(map[string]map[string]json.RawMessage), extends: make(map[string]string), extenders: make(map[string][]string),
+	}
+	for _, registry := range []string{agentsKey, toolsKey} {
+		list, err := DocumentEntries(document, registry)
+		if err != nil {
+			return nil, err
+		}
+		b.entries[registry] = make(map[string]json.RawMessage, len(list))
+		for _, e := range list {
+			b.entries[registry][e.ID] = e.Value
+		}
+	}
+	for id, entry := range b.entries[agentsKey] {
+		var agent struct {
+			Extends string `json:"extends"`
+		}
+		if json.Unmarshal(entry, &agent) == nil && agent.Extends != "" {
+			b.extends[id] = agent.Extends
+			b.extenders[agent.Extends] = append(b.extenders[agent.Extends], id)
+		}
+	}
+	for _, ids := range b.extenders {
+		slices.Sort(ids)
+	}
+	return b, nil
+}
+
+// has reports whether the configuration has an entry.
+func (b *TenantBase) has(registry, id string) bool {
+	_, ok := b.entries[registry][id]
+	return ok
+}
+
+// reachedBy returns agents and those that extend them, directly or not.
+func (b *TenantBase) reachedBy(ids []string) []string {
+	reached := slices.Clone(ids)
+	for i := 0; i < len(reached); i++ {
+		for _, next := range b.extenders[reached[i]] {
+			if !slices.Contains(reached, next) {
+				reached = append(reached, next)
+			}
+		}
+	}
+	return reached
+}
+
+// excerpt returns a document with the named entries, and the agents that they build on.
+func (b *TenantBase) excerpt(agents, tools []string) ([]byte, error) {
+	doc := object{{name: "version", value: json.Number("1")}}
+	addEntries := func(registry string, ids []string) {
+		var entries object
+		added := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			if added[id] {
+				continue
+			}
+			added[id] = true
+			if value, ok := b.entries[registry][id]; ok {
+				entries = entries.with(id, value)
+			}
+		}
+		if len(entries) > 0 {
+			doc = doc.with(registry, entries)
+		}
+	}
+	needed := slices.Clone(agents)
+	for i := 0; i < len(needed); i++ {
+		if below, ok := b.extends[needed[i]]; ok && !slices.Contains(needed, below) {
+			needed = append(needed, below)
+		}
+	}
+	addEntries(toolsKey, tools)
+	addEntries(agentsKey, needed)
+	return encodeDocument(doc)
+}

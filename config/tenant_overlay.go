@@ -1,0 +1,360 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+const (
+	agentsKey = "agents"
+	toolsKey  = "tools"
+)
+
+// TenantOverlay is the overlay of a tenant, read over a configuration. What it does not
+// change is not part of it.
+type TenantOverlay struct {
+	// Document is the overlay as canonical JSON.
+	Document []byte
+	// File has the entries that the overlay changes or adds, merged with those of the
+	// configuration, and maybe agents that these build on.
+	File *File
+	// Agents are the agents that differ from those of the configuration, Tools the tools,
+	// and OwnTools those that the configuration does not have. Removed are ids by
+	// registry.
+	Agents, Tools, OwnTools []string
+	Removed                 map[string][]string
+}
+
+// ParseTenantOverlay reads the overlay of a tenant over a configuration. It has patches of
+// agents and of the descriptions of tools, agents, and tools of the kinds that the
+// configuration allows. What resolving has to tell, it does not report: whether agents
+// may use more than they may in the configuration.
+func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
+	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}, base: base}
+	root := d.readOverlay(source)
+	o := &TenantOverlay{Removed: map[string][]string{}}
+	if root != nil {
+		d.checkTop(o, root)
+	}
+	if d.found.HasErrors() {
+		d.found.Sort([]string{source.Name})
+		return o, d.found
+	}
+	agents := base.reachedBy(o.Agents)
+	o.Agents = slices.DeleteFunc(agents, func(id string) bool { return slices.Contains(o.Removed[agentsKey], id) })
+	excerpt, err := base.excerpt(append(append(slices.Clone(o.Agents), o.Removed[agentsKey]...), d.extended...), append(slices.Clone(o.Tools), o.Removed[toolsKey]...))
+	if err != nil {
+		return o, diag.List{diag.New(diag.InvalidValue, "", "the overlay cannot be read: %v", err)}
+	}
+	var found diag.List
+	o.File, found = Parse([]Source{{Name: base.name, Data: excerpt}, source}, base.options)
+	found = slices.DeleteFunc(found, func(f diag.Diagnostic) bool {
+		return f.File == base.name && f.Severity != diag.Error
+	})
+	for i := range found {
+		if found[i].Code == diag.UnmatchedPatch {
+			found[i] = d.hintUnmatched(found[i])
+		}
+	}
+	if found.HasErrors() {
+		return o, found
+	}
+	if o.Document, err = o.File.overlayDocument(); err != nil {
+		return o, append(found, PlainSecretFindings(err)...)
+	}
+	return o, found
+}
+
+// PlainSecretFindings returns the diagnostics of an error of Document.
+func PlainSecretFindings(err error) diag.List {
+	if e, ok := err.(*PlainSecretError); ok { //nolint:errorlint // it is not wrapped
+		return e.Findings()
+	}
+	return diag.List{diag.New(diag.InvalidValue, "", "%v", err)}
+}
+
+// overlayChecker checks an overlay before any of it is used.
+type overlayChecker struct {
+	decoder
+
+	base *TenantBase
+	// extended are the agents that agents of the overlay extend.
+	extended []string
+}
+
+// readOverlay reads the text; nil if it cannot be read.
+func (d *overlayChecker) readOverlay(source Source) *node {
+	doc := &document{name: source.Name, dir: filepath.Dir(source.Name), data: source.Data}
+	d.file.documents = append(d.file.documents, doc)
+	found, ok := parseDocument(doc, 0)
+	d.addAll(doc, found)
+	if !ok || found.HasErrors() || !d.checkVersion(doc) {
+		return nil
+	}
+	return doc.root
+}
+
+// refuse reports something that no overlay may do, or not this one.
+func (d *overlayChecker) refuse(p *place, n *node, format string, args ...any) reported {
+	return d.addDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
+}
+
+func (d *overlayChecker) checkTop(o *TenantOverlay, root *node) {
+	for key, value := range root.pairs {
+		p := (*place)(nil).fieldPlace(key.text, key)
+		switch {
+		case key.text == "version":
+		case key.text == patchesKey && value.kind == mappingNode:
+			d.checkPatches(o, value, p)
+		case key.text == agentsKey && value.kind == mappingNode:
+			for id, agent := range value.pairs {
+				o.Agents = append(o.Agents, id.text)
+				d.checkAgent(agent, p.fieldPlace(id.text, id))
+			}
+		case key.text == toolsKey && value.kind == mappingNode:
+			for id, tool := range value.pairs {
+				o.Tools, o.OwnTools = append(o.Tools, id.text), append(o.OwnTools, id.text)
+				d.checkTool(id, tool, p.fieldPlace(id.text, id))
+			}
+		case value.kind == nullNode && contains([]string{patchesKey, agentsKey, toolsKey}, key.text):
+		case contains(topNames(), key.text) && !contains([]string{patchesKey, agentsKey, toolsKey}, key.text):
+			d.refuse(p, key, "have %s", clip.Text(key.text)).setHint("allowed are patches, agents and tools")
+		case contains(topNames(), key.text):
+			d.wrongTop(key, value, "a mapping")
+		default:
+			d.unknownTop(key, value)
+		}
+		d.checkReferences(value, p)
+	}
+}
+
+func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *node, p *place) {
+	for key, value := range patches.pairs {
+		at := p.fieldPlace(key.text, key)
+		switch {
+		case key.text == allowWideningKey:
+			d.refuse(at, key, "allow itself to widen access").setHint("the configuration says under tenants.may what it may do")
+		case key.text == agentsKey && value.kind == mappingNode:
+			for id, patch := range value.pairs {
+				o.Agents = append(o.Agents, id.text)
+				d.checkPatch(o, agentsKey, id, patch, at.fieldPlace(id.text, id))
+			}
+		case key.text == toolsKey && value.kind == mappingNode:
+			for id, patch := range value.pairs {
+				d.checkPatch(o, toolsKey, id, patch, at.fieldPlace(id.text, id))
+			}
+		case contains(patchable, key.text) && value.kind != nullNode:
+			d.refuse(at, key, "patch %s", key.text).setHint("allowed are patches of agents and tools")
+		case !contains(patchable, key.text):
+			d.unknownPatches(key, value, at)
+		}
+	}
+}
+
+func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch *node, p *place) {
+	switch {
+	case patch.kind == nullNode:
+		o.Removed[registry] = append(o.Removed[registry], id.text)
+	case registry == agentsKey:
+		d.checkAgent(patch, p)
+	case patch.kind == mappingNode:
+		o.Tools = append(o.Tools, id.text)
+		for key := range patch.pairs {
+			if key.text != "description" {
+				d.refuse(p.fieldPlace(key.text, key), key, "change %s of a tool of the configuration", clip.Text(key.text)).
+					setHint("it can change the description alone, or bring a tool of its own")
+			}
+		}
+	}
+}
+
+// ownAgentFields are the fields of an agent that an overlay may set. What else an agent
+// has leads out of the process, or decides what is checked.
+var ownAgentFields = []string{
+	"description", "model_id", "system_prompt", "variables", "max_rounds", "on_max_rounds", "max_continuation_retries", "on_truncation",
+	"stop_conditions", "reasoning_effort", "tool_execution", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns",
+	"budgets", "loop_detection", "tool_budgets", "output_schema", "delegates", "handoffs", "max_handoffs", "context_policy", "sections", extendsKey,
+}
+
+// permissionSection is the section whose changes resolving judges.
+const permissionSection = "permission"
+
+func (d *overlayChecker) checkAgent(agent *node, p *place) {
+	for key, value := range agent.pairs {
+		at := p.fieldPlace(key.text, key)
+		switch {
+		case key.text == allowWideningKey:
+			d.refuse(at, key, "allow itself to widen access").setHint("the configuration says under tenants.may what it may do")
+		case key.text == extendsKey && value.kind == stringNode:
+			d.extended = append(d.extended, value.text)
+		case key.text == "system_prompt" && value.kind == mappingNode:
+			d.refuse(at, value, "read files").setHint("write the prompt itself")
+		case key.text == "sections":
+			d.checkSections(value, at)
+		case recordOf(agentType).byName[key.text] != nil && !contains(ownAgentFields, key.text):
+			d.refuse(at, key, "set %s", key.text).setHint("an agent of the configuration that has it can be extended")
+		}
+	}
+}
+
+func (d *overlayChecker) checkSections(sections *node, p *place) {
+	for key := range sections.pairs {
+		if key.text != permissionSection && !d.base.Rights.MaySet(key.text) {
+			d.refuse(p.fieldPlace(key.text, key), key, "set the section %s", clip.Text(key.text)).setHint("the configuration must allow it under tenants.may.sections")
+		}
+	}
+}
+
+// ownToolFields are the fields of tools that an overlay may bring, by kind.
+var ownToolFields = map[string][]string{
+	"http": {"type", "description", "parameters", "method", "url", "headers", "query", "body", "timeout", "timeout_ms", "effect", "max_output", "serial"},
+	"mcp":  {"type", "url", "headers", "auth", "filter", "prefix", "connect_timeout", "connect_timeout_ms", "timeout", "timeout_ms", "effect", "max_output", "serial"},
+}
+
+// programFields are the further fields of an MCP server that is a program.
+var programFields = []string{"command", "env"}
+
+func (d *overlayChecker) checkTool(id, tool *node, p *place) {
+	if d.base.has(toolsKey, id.text) {
+		d.refuse(p, id, "replace a tool of the configuration").setHint("give it another id")
+		return
+	}
+	_, typ := tool.findField("type")
+	if typ == nil || typ.kind != stringNode {
+		return // reported where it is decoded
+	}
+	if !d.base.Rights.MayBring(typ.text) {
+		d.refuse(p.fieldPlace("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.text)).setHint("the configuration must allow it under tenants.may.kinds")
+		return
+	}
+	for key := range tool.pairs {
+		program := typ.text == "mcp" && contains(programFields, key.text) && d.base.Rights.MayBring("command")
+		if allowed, bounded := ownToolFields[typ.text]; bounded && !program && !contains(allowed, key.text) {
+			d.refuse(p.fieldPlace(key.text, key), key, "set %s of a tool", clip.Text(key.text)).setHint("")
+		}
+	}
+}
+
+// checkReferences refuses references to what belongs to the process: its variables and
+// files.
+func (d *overlayChecker) checkReferences(n *node, p *place) {
+	switch n.kind {
+	case mappingNode:
+		for key, value := range n.pairs {
+			d.checkReferences(value, p.fieldPlace(key.text, key))
+		}
+	case sequenceNode:
+		for i, child := range n.children {
+			d.checkReferences(child, p.elementPlace(i))
+		}
+	case stringNode:
+		if at := indexReference(n.text, "${"); at >= 0 {
+			d.checkReference(n, n.text[at:], p)
+		}
+	}
+}
+
+// checkReference checks the references in the rest of a text, which begins with one.
+func (d *overlayChecker) checkReference(n *node, rest string, p *place) {
+	for {
+		name := rest[len("${"):]
+		if !strings.HasPrefix(name, "turn.") && !strings.HasPrefix(name, "tenant.") {
+			name, _, _ = strings.Cut(name, "}")
+			d.refuse(p, n, "refer to ${%s}, which belongs to the process", clip.Text(name)).setHint("write the value, ${turn.NAME} or ${tenant.NAME}, and $$ for a plain $")
+			return
+		}
+		at := indexReference(name, "${")
+		if at < 0 {
+			return
+		}
+		rest = name[at:]
+	}
+}
+
+// hintUnmatched suggests an entry of the configuration for a patch of one that does not
+// exist.
+func (d *overlayChecker) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
+	path, ok := diag.ParsePath(found.Path)
+	if !ok || len(path) < 3 {
+		return found
+	}
+	ids := make([]string, 0, len(d.base.entries[path[1].Key]))
+	for id := range d.base.entries[path[1].Key] {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	found.Hint = ""
+	if found = found.WithNearest(path[2].Key, ids); found.Hint == "" {
+		found = found.WithHint("patches change entries of the configuration; define it under %s", path[1].Key)
+	}
+	return found
+}
+
+// overlaySections are the top-level keys of an overlay, in their order.
+var overlaySections = []string{toolsKey, agentsKey, patchesKey}
+
+// overlayDocument returns the second of two documents as canonical JSON. The error is a
+// *PlainSecretError.
+func (f *File) overlayDocument() ([]byte, error) {
+	w := &documentWriter{file: f, base: f.documents[1].dir}
+	w.out.WriteString(`{"version":1`)
+	for _, name := range overlaySections {
+		_, section := f.documents[1].root.findField(name)
+		if section == nil || len(section.children) == 0 {
+			continue
+		}
+		w.out.WriteByte(',')
+		w.writeText(name)
+		w.out.WriteByte(':')
+		if err := w.writeNode(section); err != nil {
+			return nil, err
+		}
+	}
+	w.out.WriteByte('}')
+	if len(f.noted.plain) > 0 {
+		e := new(PlainSecretError)
+		for _, path := range f.noted.plain {
+			e.Paths = append(e.Paths, path)
+		}
+		slices.Sort(e.Paths)
+		return nil, e
+	}
+	return w.out.Bytes(), nil
+}
+
+// PathOf returns the place of the first of some fields that the overlay sets for an
+// agent, or of what the overlay has of it.
+func (o *TenantOverlay) PathOf(agent string, fields []string) string {
+	root := o.File.documents[1].root
+	_, own := root.findField(agentsKey)
+	path, entry := diag.Key(agentsKey, agent), (*node)(nil)
+	if _, entry = own.findField(agent); entry == nil {
+		_, patches := root.findField(patchesKey)
+		_, patched := patches.findField(agentsKey)
+		if _, entry = patched.findField(agent); entry != nil {
+			path = diag.Join(patchesKey, path)
+		}
+	}
+	for _, name := range fields {
+		if key, _ := entry.findField(name); key != nil {
+			return diag.Key(path, name)
+		}
+	}
+	return path
+}
+
+// Place gives diagnostics about what the overlay comes to their places in it, and hides
+// in them what must not be shown. None is left out.
+func (o *TenantOverlay) Place(list diag.List) diag.List {
+	placed := slices.Clone(list)
+	for i := range placed {
+		o.File.fillSpans(&placed[i])
+	}
+	o.File.nameCharacters(placed)
+	o.File.redactor.redactDiagnostics(placed)
+	return placed
+}

@@ -1,0 +1,127 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// The kinds of tools that a tenant may be allowed to bring.
+const (
+	TenantHTTP    = "http"
+	TenantMCP     = "mcp"
+	TenantCommand = "command"
+)
+
+// Tenants lets tenants have overlays over a configuration.
+type Tenants struct {
+	May TenantRights `json:"may,omitzero" doc:"What the overlay of a tenant may do besides changing prompts and narrowing what agents may do."`
+}
+
+// TenantRights bounds what the overlay of a tenant may do. What is absent is not allowed.
+type TenantRights struct {
+	Kinds     []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may bring. Those of http and mcp reach public addresses alone; an MCP server that is a program needs command, too."`
+	Tools     []string `json:"tools,omitempty" doc:"Globs over the ids of tools, those of delegates and handoffs included, that agents of a tenant may use although they may not in the configuration itself."`
+	Models    []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
+	Sections  []string `json:"sections,omitempty" doc:"Globs over the sections that a tenant may set, besides permission, which cannot widen what an agent may do."`
+	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"The most that a tenant may set as budgets of its agents. Without it budgets can only be lowered."`
+}
+
+// Validate checks the record by itself.
+func (t *Tenants) Validate() diag.List {
+	list := checkGlobs("may.tools", t.May.Tools)
+	list = append(list, checkGlobs("may.models", t.May.Models)...)
+	list = append(list, checkGlobs("may.sections", t.May.Sections)...)
+	for i, kind := range t.May.Kinds {
+		list = append(list, check.OneOf(diag.Index("may.kinds", i), kind, TenantHTTP, TenantMCP, TenantCommand)...)
+	}
+	return list
+}
+
+func checkGlobs(path string, globs []string) diag.List {
+	var list diag.List
+	for i, glob := range globs {
+		if _, err := pattern.Compile(glob); err != nil {
+			list = append(list, diag.New(diag.InvalidPattern, diag.Index(path, i), "the pattern %q is not valid: %v", clip.Text(glob), err))
+		}
+	}
+	return list
+}
+
+// MayBring reports whether a tenant may bring tools of a kind.
+func (r *TenantRights) MayBring(kind string) bool { return slices.Contains(r.Kinds, kind) }
+
+// MayUse reports whether agents of a tenant may have a tool that they do not have in the
+// configuration itself.
+func (r *TenantRights) MayUse(tool string) bool { return matchesAny(r.Tools, tool) }
+
+// MayChoose reports whether a tenant may choose a model or pool.
+func (r *TenantRights) MayChoose(model string) bool { return matchesAny(r.Models, model) }
+
+// MaySet reports whether a tenant may set a section.
+func (r *TenantRights) MaySet(section string) bool { return matchesAny(r.Sections, section) }
+
+// matchesAny reports whether a name matches one of the globs. One that does not compile
+// matches nothing.
+func matchesAny(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(source string) bool {
+		glob, err := pattern.Compile(source)
+		return err == nil && glob.Match(name)
+	})
+}
+
+// Exceeds returns the fields of budgets that are above the limits of others, or that have
+// no limit where the others have one. Nil has no limits.
+func (b *Budgets) Exceeds(limits *Budgets) []string {
+	if limits == nil {
+		return nil
+	}
+	own := b
+	if own == nil {
+		own = new(Budgets)
+	}
+	var fields []string
+	add := func(name string, above bool) {
+		if above {
+			fields = append(fields, name)
+		}
+	}
+	add("max_tokens", isAbove(own.MaxTokens, limits.MaxTokens))
+	otherMoney := own.MaxCost != nil && limits.MaxCost != nil && own.Currency != limits.Currency
+	add("max_cost", isAbove(own.MaxCost, limits.MaxCost) || otherMoney)
+	add("max_duration", isAbove(own.MaxDuration, limits.MaxDuration))
+	add("max_model_calls", isAbove(own.MaxModelCalls, limits.MaxModelCalls))
+	add("max_tool_calls", isAbove(own.MaxToolCalls, limits.MaxToolCalls))
+	return fields
+}
+
+func isAbove[T int | float64 | Duration](v, limit *T) bool {
+	return limit != nil && (v == nil || *v > *limit)
+}
+
+// Or returns the limits of others where they have one, and else those of b.
+func (b *Budgets) Or(others *Budgets) *Budgets {
+	c := *b
+	if others == nil {
+		return &c
+	}
+	if others.MaxTokens != nil {
+		c.MaxTokens = others.MaxTokens
+	}
+	if others.MaxCost != nil {
+		c.MaxCost, c.Currency = others.MaxCost, others.Currency
+	}
+	if others.MaxDuration != nil {
+		c.MaxDuration = others.MaxDuration
+	}
+	if others.MaxModelCalls != nil {
+		c.MaxModelCalls = others.MaxModelCalls
+	}
+	if others.MaxToolCalls != nil {
+		c.MaxToolCalls = others.MaxToolCalls
+	}
+	return &c
+}
