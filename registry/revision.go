@@ -96,6 +96,9 @@ func (s *Set) DeclaredHash() string {
 // only the declaration can be hashed, enter by their id and what they declare.
 func contentHash(s *Set) string {
 	h := sha256.New()
+	if s.Tenant != "" { // the hash of a set without stays what it was
+		fmt.Fprintf(h, "tenant\x1f%s\x1f", s.Tenant)
+	}
 	hashEntries(h, s.Agents, func(a *spec.Agent) any { return a })
 	hashEntries(h, s.Models, func(m *spec.Model) any { return m })
 	hashEntries(h, s.Pools, func(p *spec.Pool) any { return p })

@@ -51,6 +51,9 @@ type Set struct {
 	// Document names the document of a configuration that declares the set, as far as it
 	// does not come from Go; empty for none. It is no part of the content.
 	Document string
+	// Tenant is whose overlay the set has; empty for none. Tenants whose overlays declare
+	// the same still have revisions of their own: what they keep secret differs.
+	Tenant string
 }
 
 // Source is a peer whose agents are discovered.
@@ -210,6 +213,7 @@ func (s *Set) Clone() *Set {
 
 		Declarations: maps.Clone(s.Declarations),
 		Document:     s.Document,
+		Tenant:       s.Tenant,
 	}
 	return c
 }

@@ -1,0 +1,69 @@
+package builder
+
+import (
+	"context"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/zaplog"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// NewOverlay returns a builder of what a tenant sees: a revision with the overlay of the
+// tenant. Only what the overlay changes is made anew. The caller has acquired the
+// revision, and releases it when what the builder makes is closed.
+func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay) *AgentRuntimeBuilder {
+	b := New()
+	b.base, b.set = base, base.Set().Clone()
+	b.set.Tenant, b.set.Document = tenant, ""
+	for _, id := range o.Removed["agents"] {
+		b.set.Agents.Remove(id)
+	}
+	for _, id := range o.Removed["tools"] {
+		if !b.set.Tools.Remove(id) {
+			b.addInvalid(diag.Key("patches.tools", id), "the tools of a server cannot be removed; exclude them where agents would use them")
+		}
+	}
+	for _, e := range o.File.Tools {
+		if slices.Contains(o.Tools, e.ID) {
+			b.putTool(e)
+		}
+	}
+	for _, agent := range o.File.Agents {
+		if slices.Contains(o.Agents, agent.ID) {
+			b.set.Agents.Put(agent.ID, agent.Clone())
+		}
+	}
+	return b
+}
+
+// putTool makes a tool, in the place of the one with its id if there is one.
+func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind]) {
+	path := b.set.Tools.Path(e.ID)
+	tool, err := createComponent(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID))})
+	if err != nil {
+		tool = unavailableTool{err, parametersOf(e.Config)}
+	}
+	setFingerprint(b.set, path, e.Kind.Type, e.Config)
+	b.reportCreate(path, "tool", e.ID, err)
+	_, isBundle := tool.(tools.Bundle)
+	if _, taken := b.set.Tools.Get(e.ID); taken && !isBundle {
+		b.set.Tools.Put(e.ID, tool)
+		return
+	}
+	b.WithTool(e.ID, tool)
+}
+
+// BuildOverlay returns the revision of a tenant, and everything that is found. The
+// revision is nil when ctx ended first.
+func (b *AgentRuntimeBuilder) BuildOverlay(ctx context.Context) (*registry.Revision, diag.List) {
+	found := diag.FromError(b.joinedError())
+	rev, more, _ := registry.Try(ctx, b.base, b.set, resolve.Check)
+	if rev == nil || ctx.Err() != nil {
+		return nil, append(found, more...)
+	}
+	return rev, withoutAmbiguity(append(found, more...)).Dedup()
+}

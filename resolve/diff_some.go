@@ -1,0 +1,61 @@
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/registry"
+)
+
+// DiffAgents is Diff of some agents: those that a change can concern. An agent that does
+// not resolve before the change counts as new, as for Widening.
+func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []string) ([]AgentDiff, error) {
+	explained, err := explainReached(ctx, after, ids)
+	if err != nil {
+		return nil, fmt.Errorf("after the change: %w", err)
+	}
+	var out []AgentDiff
+	for _, id := range ids {
+		now, is := explained[id]
+		old, err := Explain(ctx, before, id)
+		was := err == nil
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		switch {
+		case !is && was:
+			out = append(out, AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}})
+		case is && was:
+			reached := delegation{set: after.Set(), explained: explained, root: now}
+			if changes := compareViews(viewOf(before.Set(), old), viewOf(after.Set(), now), &reached); len(changes) > 0 {
+				out = append(out, AgentDiff{Agent: id, Kind: Changed, Changes: changes})
+			}
+		case is:
+			reached := delegation{set: after.Set(), explained: explained, root: now}
+			out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compareViews(view{}, viewOf(after.Set(), now), &reached)})
+		}
+	}
+	return out, nil
+}
+
+// explainReached explains agents, and those that they lead to. Agents that do not exist
+// are left out.
+func explainReached(ctx context.Context, rev *registry.Revision, ids []string) (map[string]*Explanation, error) {
+	explained := make(map[string]*Explanation)
+	queue := slices.Clone(ids)
+	for len(queue) > 0 {
+		agent, ok := rev.Set().Agent(queue[0])
+		queue = queue[1:]
+		if !ok || explained[agent.ID] != nil {
+			continue
+		}
+		e, err := Explain(ctx, rev, agent.ID)
+		if err != nil {
+			return nil, err
+		}
+		explained[agent.ID] = e
+		queue = append(append(queue, e.Agent.Delegates...), e.Agent.Handoffs...)
+	}
+	return explained, nil
+}
