@@ -165,10 +165,14 @@ func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.R
 	return need
 }
 
-// CheckRequest reports why a turn cannot begin with a request in the current
-// revision. It ignores the input.
+// CheckRequest reports why a turn cannot begin with a request in its revision, or in the
+// current one if it names none. It ignores the input.
 func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
-	plan, err := r.resolveAgent(ctx, r.registry.Current(), req.AgentID, req, false)
+	rev := req.Revision
+	if rev == nil {
+		rev = r.registry.Current()
+	}
+	plan, err := r.resolveAgent(ctx, rev, req.AgentID, req, false)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package service
 
 import (
+	"context"
 	"iter"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/toolset"
+	"go.uber.org/zap"
 )
 
 // Catalog is what a caller may use of what is declared. The rest looks as if it did
@@ -21,10 +23,30 @@ func NewCatalog(set *registry.Set, caller Caller) *Catalog {
 	return &Catalog{set: set, caller: caller}
 }
 
-// Catalog returns what a caller may use of what is declared now. The service must
-// have a runtime.
-func (s *Service) Catalog(caller Caller) *Catalog {
-	return NewCatalog(s.Revision().Set(), caller)
+// Catalog returns what a caller may use of what is declared now for its tenant: nothing
+// if that cannot be told. The service must have a runtime.
+func (s *Service) Catalog(ctx context.Context, caller Caller) *Catalog {
+	return NewCatalog(s.SetFor(ctx, caller.Tenant), caller)
+}
+
+// SetFor returns what is declared now for a tenant; an empty set if that
+// cannot be told. Nothing of it is called.
+func (s *Service) SetFor(ctx context.Context, tenant string) *registry.Set {
+	rev, err := s.acquireRevision(ctx, tenant)
+	if err != nil {
+		s.settings.Logger.Warn("reading the configuration of a tenant failed", zap.String("tenant", tenant), zap.Error(err))
+		return registry.NewSet()
+	}
+	defer rev.Release()
+	return rev.Set()
+}
+
+// acquireRevision returns the revision in which the turns of a tenant begin.
+func (s *Service) acquireRevision(ctx context.Context, tenant string) (*registry.Revision, error) {
+	if t := s.settings.Tenants; t != nil && t.AnyTenants() {
+		return t.AcquireTenant(ctx, tenant)
+	}
+	return s.settings.Runtime.AcquireRevision(), nil
 }
 
 // Revision returns what is declared now; nil for a service that only looks.

@@ -24,7 +24,7 @@ func TestACatalogHasTheAgentsOfItsCaller(t *testing.T) {
 	} {
 		caller := alice
 		caller.Agents = service.NewAgentSet(tt.globs)
-		catalog := s.Catalog(caller)
+		catalog := s.Catalog(t.Context(), caller)
 		var listed []string
 		for id := range catalog.Agents() {
 			if slices.Contains([]string{"one", "two", "team-x"}, id) {

@@ -128,18 +128,24 @@ func (p *preparation) prepareWorkspace(ctx context.Context) (*workspace.Record, 
 }
 
 // preparationOf returns what has to be done for a session.
-func (s *Service) preparationOf(req *CreateSession) *preparation {
+func (s *Service) preparationOf(ctx context.Context, tenant string, req *CreateSession) (*preparation, error) {
+	hooks, err := s.hooksOf(ctx, tenant, req.AgentID)
 	return &preparation{
-		hooks: append(s.hooksOf(req.AgentID), req.SessionStart...), workspace: req.Workspace, prepared: req.Prepared, workspaces: s.settings.Workspaces,
-	}
+		hooks: append(hooks, req.SessionStart...), workspace: req.Workspace, prepared: req.Prepared, workspaces: s.settings.Workspaces,
+	}, err
 }
 
-// hooksOf returns the programs that run when a session of an agent begins.
-func (s *Service) hooksOf(agentID string) []spec.SessionHook {
+// hooksOf returns the programs that run when a session of an agent begins for a tenant.
+func (s *Service) hooksOf(ctx context.Context, tenant, agentID string) ([]spec.SessionHook, error) {
 	if agentID == "" || s.settings.Runtime == nil {
-		return nil
+		return nil, nil
 	}
-	return HooksOf(s.settings.Runtime.Revision(), agentID)
+	rev, err := s.acquireRevision(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Release()
+	return HooksOf(rev, agentID), nil
 }
 
 // HooksOf returns the programs that run when a session of an agent begins.
@@ -156,9 +162,13 @@ func HooksOf(rev *registry.Revision, agentID string) []spec.SessionHook {
 }
 
 // checkHooksRan reports a turn of an agent whose hooks did not run for the session.
-func (s *Service) checkHooksRan(session *store.Session, agentID string) error {
-	if agentID == session.AgentID || len(s.hooksOf(agentID)) == 0 {
+func (s *Service) checkHooksRan(ctx context.Context, session *store.Session, agentID string) error {
+	if agentID == session.AgentID {
 		return nil
+	}
+	hooks, err := s.hooksOf(ctx, session.Owner.Tenant, agentID)
+	if err != nil || len(hooks) == 0 {
+		return err
 	}
 	return &InvalidError{"agent_id", fmt.Sprintf("agent %q has programs that run when its sessions begin, and this session is not one of its: make a session with the agent", agentID)}
 }

@@ -54,7 +54,11 @@ func (s *Service) createWithExport(ctx context.Context, caller Caller, req Creat
 	if err := s.importChain(n, export); err != nil {
 		return nil, err
 	}
-	return s.beginSession(ctx, n, s.preparationOf(&req))
+	prepared, err := s.preparationOf(ctx, n.Session.Owner.Tenant, &req)
+	if err != nil {
+		return nil, err
+	}
+	return s.beginSession(ctx, n, prepared)
 }
 
 // importChain gives a new session the chain of an export, under new ids.
@@ -117,7 +121,12 @@ func (s *Service) checkAgent(ctx context.Context, caller Caller, agentID string)
 	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
 		return err
 	}
-	err := s.settings.Runtime.CheckRequest(ctx, &runtime.Request{AgentID: agentID})
+	rev, err := s.acquireRevision(ctx, caller.Tenant)
+	if err != nil {
+		return err
+	}
+	defer rev.Release()
+	err = s.settings.Runtime.CheckRequest(ctx, &runtime.Request{AgentID: agentID, Revision: rev})
 	if _, ok := errors.AsType[*resolve.VariablesError](err); ok {
 		return nil // turns bring them
 	}

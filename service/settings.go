@@ -37,6 +37,9 @@ type Settings struct {
 	Revisions      Revisions
 	Revision       RevisionPolicy
 	OnRevisionGone GonePolicy
+	// Tenants finds the revisions in which the turns of tenants begin; nil is the current
+	// one for all of them.
+	Tenants Tenants
 	// Worker names this process among those that use the store; empty makes a
 	// new name.
 	Worker string
@@ -91,6 +94,10 @@ type Settings struct {
 // Revisions finds revisions by the hash of their content. It is used by many goroutines
 // at once.
 type Revisions = work.Revisions
+
+// Tenants finds the revisions in which the turns of tenants begin, where those differ from
+// tenant to tenant. It is used by many goroutines at once.
+type Tenants = work.Tenants
 
 // RevisionPolicy decides in which revision a turn goes on that was stopped, or waited.
 type RevisionPolicy string

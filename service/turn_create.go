@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
@@ -42,7 +43,7 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkHooksRan(session, agent); err != nil {
+	if err := s.checkHooksRan(ctx, session, agent); err != nil {
 		return nil, err
 	}
 	if agent != spec.EphemeralAgent || req.Ephemeral == nil {
@@ -78,7 +79,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 		return nil, err
 	}
 	before := contextOf(session)
-	overrides, err := s.checkStart(ctx, agent, req, before)
+	overrides, err := s.checkStart(ctx, session.Owner.Tenant, agent, req, before)
 	if err != nil {
 		return nil, err
 	}
@@ -118,27 +119,31 @@ func (s *Service) agentOf(session *store.Session, req *CreateTurn) (string, erro
 }
 
 // checkStart returns the overrides that a turn will have, if it can begin with
-// them in the current revision.
-func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
+// them in the current revision of its tenant.
+func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
 	overrides := req.Overrides
 	if s.settings.Runtime == nil {
 		return overrides, nil
 	}
-	if err := s.checkModel(agent, req); err != nil {
+	rev, err := s.acquireRevision(ctx, tenant)
+	if err != nil {
 		return overrides, err
 	}
-	var err error
-	if overrides.Budgets, err = s.turnBudgets(agent, req); err != nil {
+	defer rev.Release()
+	if err := checkModel(rev.Set(), agent, req); err != nil {
+		return overrides, err
+	}
+	if overrides.Budgets, err = s.turnBudgets(rev.Set(), agent, req); err != nil {
 		return overrides, err
 	}
 	asked := &runtime.Request{
-		AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
+		Revision: rev, AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
 		Persistence: runtime.Persistence{Checkpoint: keepNothing},
 	}
 	if req.Ephemeral != nil {
 		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent, Call: req.Ephemeral.Call}
 	}
-	if req.Revision != "" && req.Revision != s.settings.Runtime.Revision().Hash() {
+	if req.Revision != "" && req.Revision != rev.Hash() {
 		return overrides, nil // it is checked when the turn begins, in that revision
 	}
 	err = s.settings.Runtime.CheckRequest(ctx, asked)
@@ -152,12 +157,11 @@ func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn,
 }
 
 // checkModel reports why a turn cannot have the model that it asks for.
-func (s *Service) checkModel(agentID string, req *CreateTurn) error {
+func checkModel(set *registry.Set, agentID string, req *CreateTurn) error {
 	id := req.Overrides.ModelID
 	if id == "" {
 		return nil
 	}
-	set := s.settings.Runtime.Revision().Set()
 	if agent, ok := set.Agent(agentID); ok && req.Ephemeral == nil && !agent.Local() {
 		return &InvalidError{"model_id", fmt.Sprintf("agent %s runs elsewhere, which alone decides about its model", agentID)}
 	}
@@ -191,15 +195,15 @@ func (s *Service) checkSnapshot(ctx context.Context, scope store.Scope, session 
 
 // turnBudgets returns the budgets of a turn: those asked for, or else the agent's,
 // within the limits and the deadline of the request.
-func (s *Service) turnBudgets(agentID string, req *CreateTurn) (*spec.Budgets, error) {
+func (s *Service) turnBudgets(set *registry.Set, agentID string, req *CreateTurn) (*spec.Budgets, error) {
 	budgets := req.Overrides.Budgets
 	if req.Limits == nil && req.Deadline.IsZero() {
 		return budgets, nil
 	}
 	if budgets == nil && req.Ephemeral != nil {
 		budgets = req.Ephemeral.Agent.Budgets
-	} else if agent, ok := s.settings.Runtime.Revision().Set().Agent(agentID); ok && budgets == nil {
-		effective, _ := s.settings.Runtime.Revision().Set().Defaults.Apply(agent)
+	} else if agent, ok := set.Agent(agentID); ok && budgets == nil {
+		effective, _ := set.Defaults.Apply(agent)
 		budgets = effective.Budgets
 	}
 	if b, l := budgets, req.Limits; b != nil && l != nil && b.MaxCost != nil && l.MaxCost != nil && b.Currency != l.Currency && b.Currency != "" && l.Currency != "" {

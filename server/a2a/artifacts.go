@@ -27,7 +27,7 @@ func (c *call) listArtifacts(ctx context.Context, turn *service.Turn, room *int)
 	var list []*a2a.Artifact
 	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
 		*room -= len(o.Response)
-		list = append(list, responseArtifact(c.answerPart(cmp.Or(o.Agent, turn.AgentID), o.Response)))
+		list = append(list, responseArtifact(c.answerPart(ctx, cmp.Or(o.Agent, turn.AgentID), o.Response)))
 	}
 	kept, err := c.service.ListArtifacts(ctx, c.caller, turn.ID)
 	if err != nil {

@@ -118,8 +118,8 @@ func (s *Server) grpcURL() string {
 
 // extendedCard returns the card that a caller is shown: what its agent is held
 // to, and the agents that work for it and that the caller may use, too.
-func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
-	usable := s.settings.Service.Catalog(c.caller)
+func (s *Server) extendedCard(ctx context.Context, c *call) (*a2a.AgentCard, error) {
+	usable := s.settings.Service.Catalog(ctx, c.caller)
 	a, err := usable.Agent(c.agent)
 	if err != nil {
 		return nil, unknownAgent(c.agent)

@@ -67,7 +67,7 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 			return nil, err
 		}
 	}
-	if c.wantsMessage(req) {
+	if c.wantsMessage(ctx, req) {
 		m, err := c.replyMessage(context.WithoutCancel(ctx), turn)
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 				yield(nil, err)
 				return
 			}
-			if c.wantsMessage(req) {
+			if c.wantsMessage(ctx, req) {
 				c.streamReply(ctx, turn, configOf(req).HistoryLength)(yield)
 				return
 			}
@@ -206,7 +206,7 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAg
 	if err != nil {
 		return nil, err
 	}
-	return h.server.extendedCard(c)
+	return h.server.extendedCard(ctx, c)
 }
 
 // admitPushRequest lets in a request that is about the push configurations of a task. A server

@@ -18,12 +18,12 @@ const maxReplyWait = 15 * time.Second
 
 // wantsMessage reports whether a request may be answered with a message: it
 // begins a turn of an agent that is set to do so, and waits for it.
-func (c *call) wantsMessage(req *a2a.SendMessageRequest) bool {
+func (c *call) wantsMessage(ctx context.Context, req *a2a.SendMessageRequest) bool {
 	config := configOf(req)
 	if req.Message == nil || req.Message.TaskID != "" || config.ReturnImmediately || config.PushConfig != nil {
 		return false
 	}
-	a, ok := c.server.settings.Service.Revision().Set().Agent(c.agent)
+	a, ok := c.server.settings.Service.SetFor(ctx, c.caller.Tenant).Agent(c.agent)
 	return ok && a.RepliesWithMessage()
 }
 
@@ -48,7 +48,7 @@ func (c *call) replyMessage(ctx context.Context, turn *service.Turn) (*a2a.Messa
 	}
 	m := &a2a.Message{
 		ID: turn.ID + "." + responseID, Role: a2a.MessageRoleAgent, ContextID: info.ContextID,
-		Parts: a2a.ContentParts{c.answerPart(cmp.Or(o.Agent, turn.AgentID), o.Response)},
+		Parts: a2a.ContentParts{c.answerPart(ctx, cmp.Or(o.Agent, turn.AgentID), o.Response)},
 	}
 	a2awire.SetReport(m, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})
 	return m, nil

@@ -51,9 +51,9 @@ type follower struct {
 func (c *call) newFollower(ctx context.Context, turn *service.Turn) (*follower, error) {
 	info, err := c.infoOf(ctx, turn)
 	f := &follower{call: c, turn: turn, info: info}
-	if c.hasOutputSchema(turn.AgentID) {
+	if c.hasOutputSchema(ctx, turn.AgentID) {
 		agent := turn.AgentID
-		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(agent, answer) }
+		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(ctx, agent, answer) }
 	}
 	return f, err
 }

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strconv"
 
@@ -11,22 +12,22 @@ import (
 
 // answerPart returns the answer of an agent as a part: as data if the agent
 // answers in a form, and the answer has it, otherwise as text.
-func (h *handler) answerPart(agent, answer string) *a2a.Part {
-	if part := h.dataPart(agent, answer); part != nil {
+func (c *call) answerPart(ctx context.Context, agent, answer string) *a2a.Part {
+	if part := c.dataPart(ctx, agent, answer); part != nil {
 		return part
 	}
 	return a2a.NewTextPart(answer)
 }
 
 // hasOutputSchema reports whether an agent answers in a form.
-func (h *handler) hasOutputSchema(agent string) bool {
-	a, ok := h.server.settings.Service.Revision().Set().Agent(agent)
+func (c *call) hasOutputSchema(ctx context.Context, agent string) bool {
+	a, ok := c.server.settings.Service.SetFor(ctx, c.caller.Tenant).Agent(agent)
 	return ok && a.OutputSchema != nil
 }
 
 // dataPart returns an answer as data; nil when it is text.
-func (h *handler) dataPart(agent, answer string) *a2a.Part {
-	a, ok := h.server.settings.Service.Revision().Set().Agent(agent)
+func (c *call) dataPart(ctx context.Context, agent, answer string) *a2a.Part {
+	a, ok := c.server.settings.Service.SetFor(ctx, c.caller.Tenant).Agent(agent)
 	if !ok || a.OutputSchema == nil {
 		return nil
 	}

@@ -130,7 +130,7 @@ func (c *call) a2aSend() error {
 
 // a2aAgent returns a declared agent that the caller may use.
 func (c *call) a2aAgent(id string) (*spec.Agent, error) {
-	return c.settings.Service.Catalog(c.caller).Agent(id)
+	return c.settings.Service.Catalog(c.r.Context(), c.caller).Agent(id)
 }
 
 // a2aCall carries out a request of JSON-RPC, which it reads into req.
@@ -285,7 +285,7 @@ func (c *call) a2aDiscovery() error {
 		CardURL     string `json:"agentCardUrl"`
 	}
 	list := []found{}
-	for id, agent := range c.settings.Service.Catalog(c.caller).Agents() {
+	for id, agent := range c.settings.Service.Catalog(c.r.Context(), c.caller).Agents() {
 		at := c.a2aURL(id)
 		list = append(list, found{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
 	}

@@ -130,7 +130,7 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 	if err != nil {
 		return nil, nil, err
 	}
-	k := c.newComposer()
+	k := c.newComposer(c.r.Context(), c.caller)
 	made, err := k.composeTurn(c.caller, asked)
 	if err != nil {
 		return nil, nil, err

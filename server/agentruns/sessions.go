@@ -43,7 +43,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.newComposer().composeTurn(c.caller, asked); err != nil {
+	if _, err := c.newComposer(c.r.Context(), c.caller).composeTurn(c.caller, asked); err != nil {
 		return err
 	}
 	id := c.settings.Service.NewID()

@@ -7,6 +7,7 @@ package agentruns
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -109,9 +110,9 @@ func (c *call) checkWorkspace() error {
 	return nil
 }
 
-// newComposer returns what composes turns in the revision as it is now.
-func (s *Surface) newComposer() *composer {
-	return &composer{set: s.settings.Service.Revision().Set(), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout}
+// newComposer returns what composes turns in the revision of a caller as it is now.
+func (s *Surface) newComposer(ctx context.Context, caller service.Caller) *composer {
+	return &composer{set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout}
 }
 
 // readBody reads the body as a JSON object. One that is empty is an empty object.

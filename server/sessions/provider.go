@@ -46,7 +46,7 @@ func (p *provider) isFor(usable *service.Catalog) bool {
 }
 
 // usable returns what the caller may use of what is declared.
-func (c *call) usable() *service.Catalog { return c.settings.Service.Catalog(c.caller) }
+func (c *call) usable() *service.Catalog { return c.settings.Service.Catalog(c.r.Context(), c.caller) }
 
 // chooseProvider returns the provider that a request names, or the default one. One that
 // the caller may not use looks as if it did not exist.

@@ -126,7 +126,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 		return nil, err
 	}
 	modelName := p.modelFor(in.Model, s.record.Model)
-	k := composer{set: c.settings.Service.Revision().Set(), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
+	k := composer{set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
 	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.Source, toolgrant.SourceCatalog))
 	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Input)
 	observed.End(failureType(err))

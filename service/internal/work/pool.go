@@ -68,8 +68,10 @@ type Settings struct {
 	// in which ones turns go on.
 	Revisions Revisions
 	Policy    Policy
-	Queue     store.Queue
-	Feed      feed
+	// Tenants finds the revisions in which turns begin; nil is the current one for all.
+	Tenants Tenants
+	Queue   store.Queue
+	Feed    feed
 	// Read returns what a claimed turn asks for; with an error it cannot be read.
 	Read func(claimed *store.Claimed, conversation [][]byte) (*Order, error)
 	// End ends a turn from outside.

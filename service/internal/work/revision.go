@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
 
@@ -28,6 +29,17 @@ type Revisions interface {
 	// other processes. It is called before each turn begins, so what it costs for the revision
 	// of the call before is next to nothing.
 	Record(ctx context.Context, rev *registry.Revision) error
+}
+
+// Tenants finds the revisions in which the turns of tenants begin, where those differ from
+// tenant to tenant.
+type Tenants interface {
+	// AnyTenants reports whether they may differ at all. It costs next to nothing.
+	AnyTenants() bool
+	// AcquireTenant returns the revision in which the turns of a tenant begin, whose
+	// components are not closed before its Release is called. The error wraps
+	// ErrRevisionGone for one that cannot be made; any other error is tried again.
+	AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error)
 }
 
 // ErrRevisionGone reports that a revision is neither in memory nor in the store, or
@@ -152,8 +164,7 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 	}
 	req.BegunIn = before
 	if before == "" || before == w.current.Hash() || policy.Latest {
-		w.current.Retain()
-		return w.current, nil
+		return w.retainCurrent()
 	}
 	agentID := w.turn.AgentID
 	if w.order.Request.Ephemeral != nil {
@@ -166,11 +177,39 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 	case policy.LatestIfGone:
 		w.pool.settings.Logger.Warn("revision gone; turn goes on in the current one", zap.String("turn_id", w.turn.ID),
 			zap.String("revision", before), zap.Error(err))
-		w.current.Retain()
-		return w.current, nil
+		return w.retainCurrent()
 	default:
 		return nil, &goneError{hash: before, err: err}
 	}
+}
+
+// retainCurrent returns the revision in which turns begin now.
+func (w *worker) retainCurrent() (*registry.Revision, error) {
+	if w.currentErr != nil {
+		return nil, &unresolvedError{w.currentErr}
+	}
+	w.current.Retain()
+	return w.current, nil
+}
+
+// acquireCurrent returns the revision in which a turn begins, if it does. broken is why
+// there is none for its tenant: then it is that of everybody else, in which the turn must
+// not begin. The error is ErrNotFound for an unknown turn.
+func (p *Pool) acquireCurrent(ctx context.Context, turnID string) (rev *registry.Revision, broken, err error) {
+	if p.settings.Tenants == nil || !p.settings.Tenants.AnyTenants() {
+		return p.settings.Runtime.AcquireRevision(), nil, nil
+	}
+	err = retryUntilEnd(ctx, func() error {
+		turn, err := p.settings.Store.Turn(ctx, store.Everything, turnID)
+		if err == nil {
+			rev, err = p.settings.Tenants.AcquireTenant(ctx, turn.Owner.Tenant)
+		}
+		return err
+	}, func(err error) bool { return isDeclined(err) || errors.Is(err, ErrRevisionGone) })
+	if errors.Is(err, ErrRevisionGone) {
+		return p.settings.Runtime.AcquireRevision(), err, nil
+	}
+	return rev, nil, err
 }
 
 // findRevision acquires a revision that is not current.

@@ -28,6 +28,8 @@ type worker struct {
 	log     *recorder
 	// current is the revision in which the turn begins, unless it has begun already.
 	current *registry.Revision
+	// currentErr is why the turn cannot begin in it.
+	currentErr error
 	// order is what the turn asks for, once it was read.
 	order *Order
 	// stop ends the context that the turn runs under.
@@ -64,9 +66,12 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	current := p.settings.Runtime.AcquireRevision()
-	defer current.Release()
-	claimed, err := p.claimTurn(ctx, turnID, current)
+	current, broken, err := p.acquireCurrent(ctx, turnID)
+	var claimed *store.Claimed
+	if err == nil {
+		defer current.Release()
+		claimed, err = p.claimTurn(ctx, turnID, current)
+	}
 	if err != nil {
 		if !isDeclined(err) {
 			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
@@ -77,7 +82,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
-	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, current: current, stop: stop}
+	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, current: current, currentErr: broken, stop: stop}
 	w.log = newRecorder(ctx, p, w.turn, w.stopLost)
 	defer p.registerWorker(w)()
 	defer w.log.close()
@@ -114,21 +119,29 @@ func isDeclined(err error) bool {
 // would be lost otherwise.
 func (p *Pool) claimTurn(ctx context.Context, turnID string, current *registry.Revision) (*store.Claimed, error) {
 	var claimed *store.Claimed
-	again := backoff.WithContext(backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
-	err := backoff.Retry(func() (err error) {
+	err := retryUntilEnd(ctx, func() (err error) {
 		if p.settings.Revisions != nil {
 			if err := p.settings.Revisions.Record(ctx, current); err != nil {
 				return err
 			}
 		}
 		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: current.Hash(), Now: p.now()})
-		if err != nil && isDeclined(err) {
+		return err
+	}, isDeclined)
+	return claimed, err
+}
+
+// retryUntilEnd repeats what fails until ctx ends, or until an error is final.
+func retryUntilEnd(ctx context.Context, try func() error, isFinal func(error) bool) error {
+	again := backoff.WithContext(backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
+	return backoff.Retry(func() error {
+		err := try()
+		if err != nil && isFinal(err) {
 			return backoff.Permanent(err)
 		}
 		return err
 	}, again)
-	return claimed, err
 }
 
 // stopLost stops the work on a turn that was ended, or belongs to somebody else now:
