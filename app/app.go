@@ -146,7 +146,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 		return err
 	}
 	settings := ServiceSettings(s.File)
-	settings.Revisions, settings.OnRing = a.fleet, a.fleet.Heard
+	settings.Revisions, settings.Tenants, settings.OnRing = a.fleet, a.fleet, a.fleet.Heard
 	settings.Runtime, settings.Logger = rt, s.Logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = engine.Store, queue, engine.Bell
 	if s.Components.TurnTools != nil {

@@ -20,6 +20,9 @@ import (
 // turns that began in them.
 const maxBuilds = 8
 
+// baseBuild begins the names of builds that are found by the hash of their document.
+const baseBuild = "document:"
+
 // builds are revisions that were built again from their documents.
 type builds struct {
 	mu sync.Mutex
@@ -32,7 +35,8 @@ type builds struct {
 
 // rebuilt is one revision that was built again.
 type rebuilt struct {
-	// build is the hash of the revision that it is to be.
+	// build is the hash of the revision that it is to be, or baseBuild and the hash of the
+	// document that it is to be made of.
 	build string
 	// rev is nil while it is made, for which ready is not closed yet, and if err says
 	// why it cannot be made.
@@ -135,6 +139,16 @@ func (b *builds) dropBuild(r *rebuilt) {
 
 // makeBuild builds a revision from its document. end closes its components.
 func (f *Fleet) makeBuild(ctx context.Context, r *rebuilt) (end func(), err error) {
+	if hash, isBase := strings.CutPrefix(r.build, baseBuild); isBase {
+		revision, err := f.Revision(ctx, hash)
+		if _, unknown := errors.AsType[*NotFoundError](err); unknown {
+			return nil, fmt.Errorf("%w: the store does not have the base", service.ErrRevisionGone)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return f.makeBase(ctx, r, revision, &components{})
+	}
 	record, revision, err := f.settings.Store.BuiltRevision(ctx, r.build)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("%w: the store does not have it", service.ErrRevisionGone)
@@ -148,6 +162,15 @@ func (f *Fleet) makeBuild(ctx context.Context, r *rebuilt) (end func(), err erro
 			return nil, fmt.Errorf("%w: read what the program added to revision %d: %w", service.ErrRevisionGone, revision.Number, err)
 		}
 	}
+	if revision.Tenant != "" {
+		return f.makeTenantBuild(ctx, r, record.Base, revision, &known)
+	}
+	return f.makeBase(ctx, r, revision, &known)
+}
+
+// makeBase builds a revision from the document of a base. known is what the program had
+// added to it.
+func (f *Fleet) makeBase(ctx context.Context, r *rebuilt, revision *Revision, known *components) (end func(), err error) {
 	if current := f.settings.Runtime.AcquireRevision(); current.Set().Document == revision.Hash && len(known.missingFrom(current.Set()).Tools) == 0 {
 		r.rev, r.shared, r.missing = current, true, known.missingFrom(current.Set())
 		return nil, nil
@@ -252,5 +275,6 @@ func (f *Fleet) Close() {
 			r.rev.Release()
 		}
 	}
+	f.tenants.close()
 	b.closing.Wait()
 }

@@ -4,9 +4,9 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -41,8 +41,10 @@ type Settings struct {
 	Ring func()
 	// MeterProvider takes which revision the process runs; nil measures nothing.
 	MeterProvider metric.MeterProvider
-	Logger        *zap.Logger
-	Clock         func() time.Time
+	// TenantCache is how many tenants a process keeps ready; 0 is DefaultTenantCache.
+	TenantCache int
+	Logger      *zap.Logger
+	Clock       func() time.Time
 
 	_ struct{} // keyed literals only
 }
@@ -65,7 +67,11 @@ type Fleet struct {
 	// viewed is the document that was looked at last.
 	viewed *view
 
-	builds builds
+	// bases are how overlays of tenants see bases, by hash.
+	bases map[string]*config.TenantBase
+
+	builds  builds
+	tenants tenantCache
 }
 
 // Running describes which revision a process runs.
@@ -93,7 +99,8 @@ func New(s Settings) (*Fleet, error) {
 	if s.Ring == nil {
 		s.Ring = func() {}
 	}
-	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string)}
+	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
+	f.tenants.size = cmp.Or(s.TenantCache, DefaultTenantCache)
 	return f, f.measure(s.MeterProvider)
 }
 
@@ -206,8 +213,7 @@ type built struct {
 // build makes what a document declares. The caller closes the builder, or hands what it
 // made to a runtime.
 func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
-	name := filepath.Join(f.settings.Dir, "document")
-	file, found := config.Parse([]config.Source{{Name: name, Data: document}}, f.settings.Config)
+	file, found := config.Parse([]config.Source{{Name: f.documentName(), Data: document}}, f.settings.Config)
 	if found.HasErrors() {
 		return nil, &InvalidError{Findings: found}
 	}
@@ -220,6 +226,9 @@ func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
 // begin in it find it.
 func (f *Fleet) Record(ctx context.Context, rev *registry.Revision) error {
 	build := rev.Hash()
+	if made, ok := rev.Derived(madeOfKey{}); ok {
+		return f.recordTenant(ctx, rev, made.(madeOf)) //nolint:forcetypeassert // only this package stores it
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.recorded == build {

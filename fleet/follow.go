@@ -20,6 +20,7 @@ const (
 // Heard handles what was rung for, as dispatch.Bell tells it.
 func (f *Fleet) Heard(ids []string) {
 	if ids == nil || slices.Contains(ids, BellID) {
+		f.tenants.generation.Add(1)
 		f.tellFollower()
 	}
 }

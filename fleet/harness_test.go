@@ -109,7 +109,7 @@ func (p *program) start(t testing.TB, text string) *process {
 		t.Fatal(err)
 	}
 	s := service.New(service.Settings{
-		Runtime: rt, Store: p.store, Dispatcher: local.New(local.Settings{Concurrency: 4}), Revisions: f, OnRevisionGone: p.gone,
+		Runtime: rt, Store: p.store, Dispatcher: local.New(local.Settings{Concurrency: 4}), Revisions: f, Tenants: f, OnRevisionGone: p.gone,
 	})
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)

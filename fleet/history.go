@@ -119,6 +119,10 @@ func (f *Fleet) Diagnostics(ctx context.Context) (diag.List, error) {
 func (f *Fleet) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
 	rev := f.settings.Runtime.AcquireRevision()
 	defer rev.Release()
+	return f.explain(ctx, rev, agentID)
+}
+
+func (f *Fleet) explain(ctx context.Context, rev *registry.Revision, agentID string) (json.RawMessage, error) {
 	e, err := resolve.Explain(ctx, rev, agentID)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -89,7 +89,7 @@ func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
 	defer f.publishing.Unlock()
 	out, err := f.publish(ctx, c)
 	if !c.DryRun && ctx.Err() == nil {
-		err = errors.Join(err, f.addAttempt(ctx, c, out, err))
+		err = errors.Join(err, f.addAttempt(ctx, "", c, out, err))
 	}
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
 		return out, err
 	}
 	out.Hash = config.HashDocument(document)
-	if out.Unchanged, err = f.checkExpected(ctx, c, out.Hash); err != nil {
+	if out.Unchanged, err = f.checkExpected(ctx, "", c, out.Hash); err != nil {
 		return out, err
 	}
 	if err := f.prove(ctx, made, &out.Proof); err != nil {
@@ -156,11 +156,11 @@ func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
 
 // checkExpected refuses what another publisher has overtaken, before more work is done. It
 // reports whether the document is current already, as when a request is repeated.
-func (f *Fleet) checkExpected(ctx context.Context, c *Change, hash string) (isCurrent bool, err error) {
+func (f *Fleet) checkExpected(ctx context.Context, tenant string, c *Change, hash string) (isCurrent bool, err error) {
 	if c.DryRun && c.Expected == "" {
 		return false, nil // it is not made from any
 	}
-	current, err := f.settings.Store.CurrentRevision(ctx, "")
+	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		if c.Expected == "" {
@@ -235,9 +235,9 @@ func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision
 }
 
 // addAttempt records what became of a change.
-func (f *Fleet) addAttempt(ctx context.Context, c *Change, out *Published, err error) error {
+func (f *Fleet) addAttempt(ctx context.Context, tenant string, c *Change, out *Published, err error) error {
 	a := store.RevisionAttempt{
-		Hash: out.Hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Outcome: store.RevisionPublished, At: f.settings.Clock(),
+		Tenant: tenant, Hash: out.Hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Outcome: store.RevisionPublished, At: f.settings.Clock(),
 	}
 	findings := out.Findings
 	switch {

@@ -1,0 +1,159 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+)
+
+type toolKind = tools.Kind
+
+// judgeOverlay reports what agents of a tenant may do although the base does not allow it.
+func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.List, error) {
+	diffs, err := resolve.DiffAgents(ctx, base.rev, o.rev, o.overlay.Agents)
+	if err != nil {
+		return nil, err
+	}
+	j := &judge{rights: &base.config.Rights, base: base.rev.Set(), tenant: o.rev.Set(), overlay: o.overlay}
+	for i := range diffs {
+		j.judgeAccess(&diffs[i])
+	}
+	for _, id := range o.overlay.Agents {
+		j.judgeModels(id)
+		j.judgeBudgets(id)
+	}
+	return j.found, nil
+}
+
+type judge struct {
+	rights       *spec.TenantRights
+	base, tenant *registry.Set
+	overlay      *config.TenantOverlay
+	found        diag.List
+}
+
+// judgeAccess reports the first thing that an agent may do and should not.
+func (j *judge) judgeAccess(d *resolve.AgentDiff) {
+	var widened []*resolve.Change
+	for i := range d.Changes {
+		if c := &d.Changes[i]; c.Widened && !j.mayWiden(c) {
+			widened = append(widened, c)
+		}
+	}
+	if len(widened) == 0 {
+		return
+	}
+	c := widened[0]
+	text := fmt.Sprintf("the overlay gives agent %q the tool %q", d.Agent, c.Subject)
+	switch {
+	case c.Field != "tool":
+		text = fmt.Sprintf("the overlay widens %s of agent %q: %s → %s", strings.TrimSpace(c.Field+" "+c.Subject), d.Agent, cmp.Or(c.Old, "none"), cmp.Or(c.New, "none"))
+	case c.Old != "":
+		text = fmt.Sprintf("the overlay lets agent %q call tool %q where it may not: %s → %s", d.Agent, c.Subject, c.Old, c.New)
+	}
+	if n := len(widened) - 1; n > 0 {
+		text += fmt.Sprintf(", and widens access in %d more ways", n)
+	}
+	fields := []string{"sections"}
+	if c.Field == "tool" && c.Old == "" {
+		fields = []string{"allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "delegates", "handoffs", "extends"}
+	}
+	j.report(d.Agent, fields, "the configuration must allow it under tenants.may.tools", "%s", text)
+}
+
+// mayWiden reports whether the base allows that agents of a tenant do more in some way.
+// Rules about tools that the base has cannot be weakened.
+func (j *judge) mayWiden(c *resolve.Change) bool {
+	if c.Field != "tool" {
+		return false
+	}
+	if slices.Contains(j.overlay.OwnTools, j.tenant.Tools.Owner(c.Subject)) {
+		return true
+	}
+	if c.Old != "" {
+		return false
+	}
+	return j.leadsToOwn(c.Subject) || j.rights.MayUse(c.Subject)
+}
+
+// leadsToOwn reports whether a tool leads to an agent that only the tenant has.
+func (j *judge) leadsToOwn(tool string) bool {
+	return slices.ContainsFunc(j.overlay.Agents, func(id string) bool {
+		_, inBase := j.base.Agents.Get(id)
+		return !inBase && (tool == agenttool.DelegateID(id) || tool == agenttool.HandoffID(id))
+	})
+}
+
+// judgeModels reports a model that the tenant may not choose.
+func (j *judge) judgeModels(id string) {
+	now := j.effective(j.tenant, id)
+	known := []*spec.Agent{j.effective(j.base, id)}
+	for _, below := range j.overlay.File.Extends(id) {
+		known = append(known, j.effective(j.base, below))
+	}
+	mayUse := func(model string, of func(*spec.Agent) string) bool {
+		return model == "" || j.rights.MayChoose(model) || slices.ContainsFunc(known, func(a *spec.Agent) bool { return a != nil && of(a) == model })
+	}
+	const hint = "the configuration must allow it under tenants.may.models"
+	if !mayUse(now.ModelID, func(a *spec.Agent) string { return a.ModelID }) {
+		j.report(id, []string{"model_id"}, hint, "the overlay of a tenant cannot choose the model %q", now.ModelID)
+	}
+	if !mayUse(summaryModel(now), summaryModel) {
+		j.report(id, []string{"context_policy"}, hint, "the overlay of a tenant cannot choose the model %q for summaries", summaryModel(now))
+	}
+}
+
+func summaryModel(a *spec.Agent) string {
+	if a.ContextPolicy == nil {
+		return ""
+	}
+	return a.ContextPolicy.SummaryModelID
+}
+
+// judgeBudgets reports budgets above both what the base allows and what the agent has
+// there.
+func (j *judge) judgeBudgets(id string) {
+	now, before := j.effective(j.tenant, id), j.effective(j.base, id)
+	var limits *spec.Budgets
+	if before != nil {
+		limits = cmp.Or(before.Budgets, new(spec.Budgets))
+	}
+	above := now.Budgets.Exceeds(j.rights.MaxBudget)
+	if before != nil {
+		most := limits.Or(j.rights.MaxBudget)
+		above = slices.DeleteFunc(now.Budgets.Exceeds(most), func(field string) bool { return !slices.Contains(now.Budgets.Exceeds(limits), field) })
+	}
+	if len(above) > 0 {
+		j.report(id, []string{"budgets"}, "the configuration says the most under tenants.may.max_budget", "the overlay of a tenant cannot set %s of agent %q as high", strings.Join(above, ", "), id)
+	}
+}
+
+// effective returns an agent with the defaults merged under it; nil if it does not exist.
+func (j *judge) effective(set *registry.Set, id string) *spec.Agent {
+	agent, ok := set.Agents.Get(id)
+	if !ok {
+		return nil
+	}
+	if agent.Local() {
+		agent, _ = set.Defaults.Apply(agent)
+	}
+	return agent
+}
+
+// report adds a diagnostic at the first of some fields that the overlay sets for an
+// agent, or at the agent.
+func (j *judge) report(agent string, fields []string, hint, format string, args ...any) {
+	d := diag.New(diag.WidenedAccess, j.overlay.PathOf(agent, fields), format, args...).WithHint("%s", hint)
+	d.Agent = agent
+	j.found = append(j.found, d)
+}

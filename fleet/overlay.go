@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+)
+
+// overlaid is what an overlay of a tenant was made into.
+type overlaid struct {
+	overlay *config.TenantOverlay
+	builder *builder.AgentRuntimeBuilder
+	rev     *registry.Revision
+	// findings are warnings and notes about what the overlay changes.
+	findings diag.List
+}
+
+// close closes what was made for the overlay.
+func (o *overlaid) close() error { return o.builder.Close() }
+
+// madeOf is what a revision of a tenant was made of.
+type madeOf struct{ tenant, overlay, base string }
+
+type madeOfKey struct{}
+
+// toolTime is how long the servers of a tenant's own tools are asked for them.
+const toolTime = 10 * time.Second
+
+// overlayName is what the overlay of a tenant is called. What its tools keep in files is
+// in a directory of the tenant.
+func (f *Fleet) overlayName(tenant string) string {
+	const shown = 16
+	sum := sha256.Sum256([]byte(tenant))
+	return filepath.Join(f.settings.Dir, ".runtime", "tenants", hex.EncodeToString(sum[:])[:shown], "overlay")
+}
+
+// lay lays the overlay of a tenant over a base, and proves that every agent resolves and
+// that none may do more than the base allows. The caller closes what it returns before
+// it releases the base. The error is an *InvalidError.
+func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
+	read, found := config.ParseTenantOverlay(base.config, config.Source{Name: f.overlayName(tenant), Data: document})
+	if found.HasErrors() {
+		return nil, &InvalidError{Findings: found}
+	}
+	o := &overlaid{overlay: read, builder: builder.NewOverlay(base.rev, tenant, read)}
+	if bringsServers(read) {
+		learning, cancel := context.WithTimeout(ctx, toolTime)
+		o.builder.LearnTools(learning)
+		cancel()
+	}
+	rev, list := o.builder.BuildOverlay(ctx)
+	if err := ctx.Err(); err != nil {
+		_ = o.close()
+		return nil, err
+	}
+	o.rev = rev
+	if !list.HasErrors() {
+		judged, err := judgeOverlay(ctx, base, o)
+		if err != nil {
+			_ = o.close()
+			return nil, err
+		}
+		list = append(list, judged...)
+	}
+	list = slices.Concat(found, read.Place(concerning(list, read)))
+	if list.HasErrors() {
+		_ = o.close() // what is not used has nothing to say
+		return nil, &InvalidError{Findings: list}
+	}
+	o.findings = list
+	o.rev.Derive(madeOfKey{}, func() any {
+		return madeOf{tenant, config.HashDocument(read.Document), base.hash}
+	})
+	return o, nil
+}
+
+// bringsServers reports whether an overlay has tools whose servers have to be asked.
+func bringsServers(o *config.TenantOverlay) bool {
+	return slices.ContainsFunc(o.File.Tools, func(e config.Entry[toolKind]) bool { return e.Kind.Type == "mcp" && slices.Contains(o.OwnTools, e.ID) })
+}
+
+// concerning returns the errors of a list, and the warnings about what an overlay
+// changes: the others are those of the base.
+func concerning(list diag.List, o *config.TenantOverlay) diag.List {
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		if d.Severity == diag.Error || slices.Contains(o.Agents, d.Agent) {
+			return false
+		}
+		for _, id := range o.OwnTools {
+			if path := diag.Key("tools", id); d.Path == path || strings.HasPrefix(d.Path, path+".") {
+				return false
+			}
+		}
+		return true
+	})
+}

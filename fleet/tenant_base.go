@@ -1,0 +1,89 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// ErrNoTenants reports that the base does not allow overlays of tenants.
+var ErrNoTenants = config.ErrNoTenants
+
+// overlayBase is a revision that overlays of tenants lie over. It is acquired.
+type overlayBase struct {
+	hash   string
+	rev    *registry.Revision
+	config *config.TenantBase
+}
+
+// documentName is what the document of a revision is called, and where relative paths in
+// it start.
+func (f *Fleet) documentName() string { return filepath.Join(f.settings.Dir, "document") }
+
+// readBase returns how overlays see the base with a hash. It is read once.
+func (f *Fleet) readBase(ctx context.Context, hash string) (*config.TenantBase, error) {
+	f.mu.Lock()
+	known, file := f.bases[hash], f.file
+	f.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	document, err := file.Document()
+	if err != nil || config.HashDocument(document) != hash {
+		r, err := f.settings.Store.Revision(ctx, "", hash)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, fmt.Errorf("%w: the store does not have the base", service.ErrRevisionGone)
+		}
+		if err != nil {
+			return nil, err
+		}
+		document = r.Document
+		file, _ = config.Parse([]config.Source{{Name: f.documentName(), Data: document}}, f.settings.Config)
+	}
+	base, err := config.NewTenantBase(file, f.documentName(), document)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.bases) >= maxBuilds {
+		clear(f.bases)
+	}
+	f.bases[hash] = base
+	return base, nil
+}
+
+// acquireBase returns the base with a hash; empty is the one that the process runs. The
+// caller releases it.
+func (f *Fleet) acquireBase(ctx context.Context, hash string) (*overlayBase, error) {
+	rev := f.settings.Runtime.AcquireRevision()
+	if hash != "" && hash != rev.Set().Document {
+		rev.Release()
+		built, err := f.rebuild(ctx, baseBuild+hash)
+		if err != nil {
+			return nil, err
+		}
+		if !built.rev.Retain() { // it was dropped meanwhile
+			return f.acquireBase(ctx, hash)
+		}
+		rev = built.rev
+	}
+	b := &overlayBase{hash: rev.Set().Document, rev: rev}
+	var err error
+	if b.hash == "" {
+		err = ErrNotStored
+	} else {
+		b.config, err = f.readBase(ctx, b.hash)
+	}
+	if err != nil {
+		rev.Release()
+		return nil, err
+	}
+	return b, nil
+}

@@ -1,0 +1,281 @@
+package fleet
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// DefaultTenantCache is how many tenants a process keeps ready if the settings do not
+// say.
+const DefaultTenantCache = 256
+
+// tenantCache has the revisions of the tenants that were used last.
+type tenantCache struct {
+	size int
+	// generation grows whenever somebody has published: what was looked up before is
+	// looked up again.
+	generation atomic.Uint64
+
+	mu     sync.Mutex
+	closed bool
+	// byName are elements of used, which has a *cachedTenant each, the one used last in
+	// front.
+	byName map[string]*list.Element
+	used   list.List
+}
+
+// cachedTenant is what a process knows of one tenant. Who holds busy may use it.
+type cachedTenant struct {
+	name string
+	busy chan struct{}
+	// state is what the store had at checked, in a generation of the cache.
+	state      store.OverlayState
+	checked    time.Time
+	generation uint64
+	// rev is the tenant's revision, retained, over a revision of the runtime, unless it
+	// is over another base; nil for a tenant without an overlay, or before it is made.
+	rev  *registry.Revision
+	over *registry.Revision
+	// dropped is set once the cache does not have it any more.
+	dropped atomic.Bool
+}
+
+// find returns what is known of a tenant, for the caller alone until it calls done.
+func (c *tenantCache) find(ctx context.Context, name string) (t *cachedTenant, done func(), err error) {
+	for {
+		t, dropped, err := c.findEntry(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, old := range dropped {
+			old.drop()
+		}
+		select {
+		case t.busy <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		if !t.dropped.Load() {
+			return t, t.done, nil
+		}
+		t.done()
+	}
+}
+
+// findEntry returns the entry of a tenant, and the entries that there is no room for.
+func (c *tenantCache) findEntry(name string) (t *cachedTenant, dropped []*cachedTenant, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, errors.New("the fleet is closed")
+	}
+	if at, ok := c.byName[name]; ok {
+		c.used.MoveToFront(at)
+		return at.Value.(*cachedTenant), nil, nil //nolint:forcetypeassert // the list has these alone
+	}
+	if c.byName == nil {
+		c.byName = make(map[string]*list.Element)
+	}
+	t = &cachedTenant{name: name, busy: make(chan struct{}, 1)}
+	c.byName[name] = c.used.PushFront(t)
+	for c.used.Len() > c.size {
+		old := c.used.Remove(c.used.Back()).(*cachedTenant) //nolint:forcetypeassert // as above
+		delete(c.byName, old.name)
+		dropped = append(dropped, old)
+	}
+	return t, dropped, nil
+}
+
+// drop releases what an entry has: now, or when its user is done.
+func (t *cachedTenant) drop() {
+	t.dropped.Store(true)
+	select {
+	case t.busy <- struct{}{}:
+		t.release()
+		<-t.busy
+	default:
+	}
+}
+
+// done lets others use the entry.
+func (t *cachedTenant) done() {
+	<-t.busy
+	if t.dropped.Load() {
+		t.drop()
+	}
+}
+
+// release forgets the revision of the tenant.
+func (t *cachedTenant) release() {
+	if t.rev != nil {
+		t.rev.Release()
+	}
+	t.rev, t.over = nil, nil
+}
+
+// close releases all, and keeps no more.
+func (c *tenantCache) close() {
+	c.mu.Lock()
+	c.closed = true
+	var all []*cachedTenant
+	for at := c.used.Front(); at != nil; at = at.Next() {
+		all = append(all, at.Value.(*cachedTenant)) //nolint:forcetypeassert // the list has these alone
+	}
+	c.used.Init()
+	c.byName = nil
+	c.mu.Unlock()
+	for _, t := range all {
+		t.drop()
+	}
+}
+
+// AnyTenants reports whether tenants may have overlays, so that the revision in which
+// turns begin depends on whose they are.
+func (f *Fleet) AnyTenants() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.file != nil && f.file.TenantRules != nil
+}
+
+// AcquireTenant returns the revision in which the turns of a tenant begin: its overlay
+// over the base, or the base itself for a tenant without one. The caller releases it. The
+// error wraps service.ErrRevisionGone if the overlay does not resolve.
+func (f *Fleet) AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error) {
+	if tenant == "" || !f.AnyTenants() {
+		return f.settings.Runtime.AcquireRevision(), nil
+	}
+	t, done, err := f.tenants.find(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := f.refreshTenant(ctx, t); err != nil {
+		return nil, err
+	}
+	current := f.settings.Runtime.AcquireRevision()
+	if t.state.Hash == "" {
+		t.release()
+		return current, nil
+	}
+	if t.rev != nil && (t.over == current || t.state.Base != "" && t.state.Base != current.Set().Document) && t.rev.Retain() {
+		current.Release()
+		return t.rev, nil
+	}
+	current.Release()
+	t.release()
+	if err := f.makeTenant(ctx, t); err != nil {
+		return nil, err
+	}
+	t.rev.Retain()
+	return t.rev, nil
+}
+
+// refreshTenant looks up what is current of a tenant, unless that was done within the
+// last second and nobody has published since.
+func (f *Fleet) refreshTenant(ctx context.Context, t *cachedTenant) error {
+	now, generation := f.settings.Clock(), f.tenants.generation.Load()
+	if !t.checked.IsZero() && t.generation == generation && now.Sub(t.checked) < pollInterval && !now.Before(t.checked) {
+		return nil
+	}
+	state, err := f.settings.Store.Overlay(ctx, t.name)
+	if err != nil {
+		return err
+	}
+	if state != t.state {
+		t.release()
+	}
+	t.state, t.checked, t.generation = state, now, generation
+	return nil
+}
+
+// makeTenant makes the revision of a tenant.
+func (f *Fleet) makeTenant(ctx context.Context, t *cachedTenant) error {
+	base, err := f.acquireBase(ctx, t.state.Base)
+	if err != nil {
+		return err
+	}
+	r, err := f.settings.Store.Revision(ctx, t.name, t.state.Hash)
+	var made *overlaid
+	if err == nil {
+		made, err = f.lay(ctx, base, t.name, r.Document)
+	}
+	if err != nil {
+		base.rev.Release()
+		if invalid, ok := errors.AsType[*InvalidError](err); ok {
+			return fmt.Errorf("%w: the overlay of the tenant does not resolve: %w", service.ErrRevisionGone, invalid)
+		}
+		return err
+	}
+	t.rev, t.over = f.keepOverlaid(made, base), base.rev
+	return nil
+}
+
+// keepOverlaid returns the revision that was made for an overlay, retained. It is closed,
+// and the base released, once nobody uses it.
+func (f *Fleet) keepOverlaid(made *overlaid, base *overlayBase) *registry.Revision {
+	made.rev.Retain()
+	made.rev.EndAfterUsers(func() { f.builds.closing.Go(func() { f.endOverlaid(made, base) }) })
+	return made.rev
+}
+
+func (f *Fleet) endOverlaid(made *overlaid, base *overlayBase) {
+	if err := made.close(); err != nil {
+		f.settings.Logger.Warn("closing components of a tenant failed", zap.Error(err))
+	}
+	base.rev.Release()
+}
+
+// makeTenantBuild builds the revision of a tenant again, for turns that began in it.
+func (f *Fleet) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash string, revision *Revision, known *components) (end func(), err error) {
+	base, err := f.acquireBase(ctx, baseHash)
+	if err != nil {
+		return nil, err
+	}
+	made, err := f.lay(ctx, base, revision.Tenant, revision.Document)
+	if err != nil {
+		base.rev.Release()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: revision %d of the tenant cannot be built any more: %w", service.ErrRevisionGone, revision.Number, err)
+	}
+	if missing := known.missingFrom(made.rev.Set()); len(missing.Tools) > 0 {
+		f.endOverlaid(made, base)
+		return nil, fmt.Errorf("%w: the program does not have the tools any more: %s", service.ErrRevisionGone, strings.Join(missing.Tools, ", "))
+	}
+	r.rev = made.rev
+	return func() { f.endOverlaid(made, base) }, nil
+}
+
+// recordedKey is where a revision of a tenant notes that its build is in the store.
+type recordedKey struct{}
+
+// recordTenant stores what the revision of a tenant was made of.
+func (f *Fleet) recordTenant(ctx context.Context, rev *registry.Revision, made madeOf) error {
+	done := rev.Derive(recordedKey{}, func() any { return new(atomic.Bool) }).(*atomic.Bool) //nolint:forcetypeassert // stored here alone
+	if done.Load() {
+		return nil
+	}
+	components, err := encodeComponents(rev.Set())
+	if err == nil {
+		err = f.settings.Store.AddRevisionBuild(ctx, store.RevisionBuild{
+			Build: rev.Hash(), Tenant: made.tenant, Hash: made.overlay, Base: made.base, Components: components, BuiltAt: f.settings.Clock(),
+		})
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	done.Store(true)
+	return nil
+}

@@ -1,0 +1,300 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// TenantQuery selects tenants with overlays.
+type TenantQuery struct {
+	// After is the name of the last tenant of the page before, and Limit how many there
+	// are at most.
+	After string
+	Limit int
+}
+
+// TenantPage is a part of the list of tenants with overlays.
+type TenantPage struct {
+	// Tenants are the current revisions of the overlays, sorted by tenant.
+	Tenants []*Revision
+	// Next is the After of the next page; empty for the last.
+	Next string
+}
+
+// Tenants returns a page of the tenants with overlays.
+func (f *Fleet) Tenants(ctx context.Context, q TenantQuery) (TenantPage, error) {
+	page, err := f.settings.Store.Overlays(ctx, store.OverlayQuery{After: q.After, Limit: q.Limit})
+	return TenantPage{page.Overlays, page.Next}, err
+}
+
+// Tenant is the overlay of a tenant over the base, with its revisions. It is safe for
+// concurrent use.
+type Tenant struct {
+	fleet *Fleet
+	name  string
+}
+
+// Tenant returns the overlay of a tenant, which may not exist yet.
+func (f *Fleet) Tenant(name string) *Tenant { return &Tenant{f, name} }
+
+// Name returns the name of the tenant.
+func (t *Tenant) Name() string { return t.name }
+
+// Current returns the current revision of the overlay. The error is a *NotFoundError for
+// a tenant without one.
+func (t *Tenant) Current(ctx context.Context) (*Revision, error) {
+	r, err := t.fleet.settings.Store.CurrentRevision(ctx, t.name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, &NotFoundError{Kind: "tenants", ID: t.name}
+	}
+	return r, err
+}
+
+// HeldOver returns the hash of the base that the tenant stays over, because its overlay
+// does not resolve over the current one; empty if it is over that.
+func (t *Tenant) HeldOver(ctx context.Context) (string, error) {
+	state, err := t.fleet.settings.Store.Overlay(ctx, t.name)
+	return state.Base, err
+}
+
+// Revisions returns a page of the revisions of the overlay, the newest first, without
+// their documents.
+func (t *Tenant) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
+	return t.fleet.settings.Store.Revisions(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
+}
+
+// Attempts returns a page of what was to be published, the newest first.
+func (t *Tenant) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
+	return t.fleet.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
+}
+
+// Revision returns the latest revision of the overlay with a hash. The error is a
+// *NotFoundError if there is none.
+func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
+	r, err := t.fleet.settings.Store.Revision(ctx, t.name, hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, &NotFoundError{Kind: "revision", ID: hash}
+	}
+	return r, err
+}
+
+// Publish is Fleet.Publish for the overlay: it proves that what the overlay changes
+// resolves over the base and does no more than the base allows. The report compares it
+// with what the tenant has now. The error may be ErrNoTenants, too.
+func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
+	if !t.fleet.settings.FromStore && !c.DryRun {
+		return nil, ErrFromFiles
+	}
+	out, err := t.publishOverBase(ctx, c)
+	if !c.DryRun && ctx.Err() == nil {
+		err = errors.Join(err, t.fleet.addAttempt(ctx, t.name, c, out, err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// baseTries is how often an overlay is proven anew because the base has changed.
+const baseTries = 5
+
+// publishOverBase publishes, and proves the overlay anew when the base changes meanwhile.
+func (t *Tenant) publishOverBase(ctx context.Context, c *Change) (out *Published, err error) {
+	for range baseTries {
+		if out, err = t.publish(ctx, c); !errors.Is(err, store.ErrBaseChanged) {
+			return out, err
+		}
+		if err := t.fleet.catchUp(ctx); err != nil {
+			return out, err
+		}
+	}
+	return out, err
+}
+
+func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
+	f, out := t.fleet, new(Published)
+	base, err := f.acquireBase(ctx, "")
+	if err != nil {
+		return out, err
+	}
+	defer base.rev.Release()
+	made, err := f.lay(ctx, base, t.name, c.Document)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = made.close() }() // turns get a revision of their own when they need it
+	out.Hash, out.Findings = config.HashDocument(made.overlay.Document), made.findings
+	if out.Unchanged, err = f.checkExpected(ctx, t.name, c, out.Hash); err != nil {
+		return out, err
+	}
+	if out.Diff, err = t.compare(ctx, base, made); err != nil {
+		return out, err
+	}
+	if c.RefuseWidened && out.Diff.Widened {
+		return out, &WidenedError{Diff: out.Diff}
+	}
+	if c.DryRun {
+		return out, nil
+	}
+	findings, err := encodeFindings(out.Findings)
+	if err != nil {
+		return out, err
+	}
+	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
+		Revision: store.Revision{
+			Tenant: t.name, Hash: out.Hash, Document: made.overlay.Document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
+		},
+		Expected: c.Expected, Base: base.hash,
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Number = published.Number
+	f.settings.Logger.Info("overlay published", zap.String("tenant", t.name), zap.Uint64("number", published.Number),
+		zap.String("document", published.Hash), zap.String("author", published.Author))
+	f.tenants.generation.Add(1)
+	f.settings.Ring()
+	return out, nil
+}
+
+// compare compares an overlay with what the tenant has now: its overlay over the current
+// base, or the base for a tenant whose overlay does not resolve there.
+func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid) (*resolve.DiffReport, error) {
+	before, ids := base.rev, slices.Clone(made.concerned())
+	current, err := t.Current(ctx)
+	if _, none := errors.AsType[*NotFoundError](err); !none && err != nil {
+		return nil, err
+	}
+	if current != nil {
+		known, err := t.fleet.lay(ctx, base, t.name, current.Document)
+		if err == nil {
+			defer func() { _ = known.close() }()
+			before = known.rev
+			ids = append(ids, known.concerned()...)
+		} else if ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	return t.reportDiff(ctx, before, made.rev, ids, made)
+}
+
+// concerned returns the agents that an overlay changes, and those that it removes.
+func (o *overlaid) concerned() []string {
+	return slices.Concat(o.overlay.Agents, o.overlay.Removed["agents"])
+}
+
+func (t *Tenant) reportDiff(ctx context.Context, before, after *registry.Revision, ids []string, shown ...*overlaid) (*resolve.DiffReport, error) {
+	slices.Sort(ids)
+	diffs, err := resolve.DiffAgents(ctx, before, after, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	var files []*config.File
+	for _, o := range shown {
+		files = append(files, o.overlay.File)
+	}
+	return redactDiff(resolve.NewDiffReport(diffs), t.fleet.redactors(files...)), nil
+}
+
+// Rollback publishes an earlier overlay once more.
+func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
+	r, err := t.Revision(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	change := *c
+	change.Document = r.Document
+	return t.Publish(ctx, &change)
+}
+
+// Diff compares what two revisions of the overlay come to over the current base, for the
+// agents that they change. An empty from is the base alone.
+func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error) {
+	base, err := t.fleet.acquireBase(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer base.rev.Release()
+	before, after := base.rev, base.rev
+	var shown []*overlaid
+	var ids []string
+	for _, side := range []struct {
+		hash string
+		rev  **registry.Revision
+	}{{from, &before}, {to, &after}} {
+		if side.hash == "" {
+			continue
+		}
+		r, err := t.Revision(ctx, side.hash)
+		if err != nil {
+			return nil, err
+		}
+		made, err := t.fleet.lay(ctx, base, t.name, r.Document)
+		if err != nil {
+			return nil, fmt.Errorf("revision %d does not resolve over the current base: %w", r.Number, err)
+		}
+		defer func() { _ = made.close() }()
+		*side.rev = made.rev
+		shown, ids = append(shown, made), append(ids, made.concerned()...)
+	}
+	return t.reportDiff(ctx, before, after, ids, shown...)
+}
+
+// Validate proves an overlay without storing anything, as Fleet.Validate does a document.
+func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
+	out, err := t.Publish(ctx, &Change{Document: document, DryRun: true})
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		return invalid.Findings, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return out.Findings, out.Diff, nil
+}
+
+// Diagnostics returns what is known to be wrong or suspicious in what the overlay changes,
+// over the base that the tenant is over. Without an overlay it returns nothing.
+func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
+	state, err := t.fleet.settings.Store.Overlay(ctx, t.name)
+	if err != nil || state.Hash == "" {
+		return nil, err
+	}
+	r, err := t.Revision(ctx, state.Hash)
+	if err != nil {
+		return nil, err
+	}
+	base, err := t.fleet.acquireBase(ctx, state.Base)
+	if err != nil {
+		return nil, err
+	}
+	defer base.rev.Release()
+	made, err := t.fleet.lay(ctx, base, t.name, r.Document)
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		return invalid.Findings, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = made.close() }()
+	return made.findings, nil
+}
+
+// Explain describes what an agent resolves to for the tenant, as Fleet.Explain does.
+func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
+	rev, err := t.fleet.AcquireTenant(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Release()
+	return t.fleet.explain(ctx, rev, agentID)
+}
