@@ -116,7 +116,7 @@ func (f *Fleet) Entries(ctx context.Context, registry string) ([]config.Document
 	return list, v.revision, err
 }
 
-// Entry returns one of them. The error is a *NotFoundError if there is none with the id.
+// Entry returns one of them. The error is a *NotFoundError for an unknown id.
 func (f *Fleet) Entry(ctx context.Context, registry, id string) (config.DocumentEntry, *Revision, error) {
 	list, revision, err := f.Entries(ctx, registry)
 	if err != nil {
@@ -147,11 +147,7 @@ func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, e
 		if _, unknown := errors.AsType[*NotFoundError](err); !unknown {
 			return nil, err
 		}
-		current, currentErr := f.settings.Store.CurrentRevision(ctx, "")
-		if currentErr != nil && !errors.Is(currentErr, store.ErrNotFound) {
-			return nil, currentErr
-		}
-		return nil, &store.RevisionConflictError{Expected: e.Expected, Current: current}
+		return nil, f.conflictWith(ctx, "", e.Expected)
 	}
 	document, had, err := config.WithEntry(base.Document, e.Registry, e.ID, e.Value)
 	if err != nil {

@@ -47,7 +47,9 @@ type program struct {
 	// risky is set if the program has the tool of that name.
 	risky bool
 	ring  func()
-	gone  service.GonePolicy
+	// tenantCache is how many tenants the process keeps ready; 0 is the default.
+	tenantCache int
+	gone        service.GonePolicy
 	// env are the variables of the process.
 	env  map[string]string
 	exec *turntest.Answerer
@@ -100,7 +102,7 @@ func (p *program) start(t testing.TB, text string) *process {
 	}
 	f, err := fleet.New(fleet.Settings{
 		Store: p.store, Runtime: rt, NewBuilder: p.newBuilder, Config: p.options(),
-		FromStore: p.fromStore, Ring: p.ring, Logger: p.logger,
+		FromStore: p.fromStore, Ring: p.ring, Logger: p.logger, TenantCache: p.tenantCache,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -40,8 +40,8 @@ func (f *Fleet) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
 	return f.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Page: page})
 }
 
-// Revision returns the latest revision with a hash. The error is a *NotFoundError if
-// there is none.
+// Revision returns the latest revision with a hash. The error is a *NotFoundError for
+// an unknown one.
 func (f *Fleet) Revision(ctx context.Context, hash string) (*Revision, error) {
 	r, err := f.settings.Store.Revision(ctx, "", hash)
 	if errors.Is(err, store.ErrNotFound) {

@@ -49,7 +49,7 @@ func (f *Fleet) overlayName(tenant string) string {
 func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
 	read, found := config.ParseTenantOverlay(base.config, config.Source{Name: f.overlayName(tenant), Data: document})
 	if found.HasErrors() {
-		return nil, &InvalidError{Findings: found}
+		return nil, &InvalidError{Findings: f.nameSources(found, tenant)}
 	}
 	o := &overlaid{overlay: read, builder: builder.NewOverlay(base.rev, tenant, read)}
 	if bringsServers(read) {
@@ -72,6 +72,7 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 		list = append(list, judged...)
 	}
 	list = slices.Concat(found, read.Place(concerning(list, read)))
+	list = f.nameSources(list, tenant)
 	if list.HasErrors() {
 		_ = o.close() // what is not used has nothing to say
 		return nil, &InvalidError{Findings: list}
@@ -102,4 +103,25 @@ func concerning(list diag.List, o *config.TenantOverlay) diag.List {
 		}
 		return true
 	})
+}
+
+// nameSources names in diagnostics the overlay and the base, and not files of the process.
+func (f *Fleet) nameSources(list diag.List, tenant string) diag.List {
+	name := func(span *diag.Span) {
+		switch span.File {
+		case "":
+		case f.overlayName(tenant):
+			span.File = "overlay"
+		default:
+			span.File = "base"
+		}
+	}
+	for i := range list {
+		name(&list[i].Span)
+		list[i].Related = slices.Clone(list[i].Related)
+		for j := range list[i].Related {
+			name(&list[i].Related[j].Span)
+		}
+	}
+	return list
 }

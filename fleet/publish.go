@@ -54,6 +54,12 @@ type Change struct {
 	Author, Note string
 	// DryRun publishes nothing, and RefuseWidened nothing that widens access.
 	DryRun, RefuseWidened bool
+	// ExceptBroken publishes a base although overlays of tenants do not resolve over it:
+	// these tenants stay over the base that they are over.
+	ExceptBroken bool
+	// Progress is told how many overlays of tenants were proven over a base; nil is
+	// nobody. It must not block.
+	Progress func(done, total int)
 }
 
 // Proof is what the dry run of a change found.
@@ -74,12 +80,14 @@ type Published struct {
 	Number uint64
 	// Unchanged is set if the document was current already.
 	Unchanged bool
+	// Tenants is what became of the overlays of tenants over a base; nil if there are none.
+	Tenants *TenantsProof
 }
 
 // Publish proves that every agent of a document resolves, judges what the change widens,
 // and makes the document current: first in the store and then in this process; others
 // follow. Every attempt but dry runs is recorded. The error is ErrFromFiles, an
-// *InvalidError, a *config.PlainSecretError, a *WidenedError or a
+// *InvalidError, a *config.PlainSecretError, a *WidenedError, a *BrokenTenantsError or a
 // *store.RevisionConflictError.
 func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if !f.settings.FromStore && !c.DryRun {
@@ -118,29 +126,19 @@ func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
 	if out.Unchanged, err = f.checkExpected(ctx, "", c, out.Hash); err != nil {
 		return out, err
 	}
-	if err := f.prove(ctx, made, &out.Proof); err != nil {
+	rev, err := f.prove(ctx, made, &out.Proof)
+	if err != nil {
 		return out, err
 	}
 	if c.RefuseWidened && out.Diff.Widened {
 		return out, &WidenedError{Diff: out.Diff}
 	}
-	if c.DryRun {
-		return out, nil
-	}
-	findings, err := encodeFindings(out.Findings)
-	if err != nil {
-		return out, err
-	}
-	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
-		Revision: store.Revision{
-			Hash: out.Hash, Document: document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
-		},
-		Expected: c.Expected,
-	})
-	if err != nil {
+	published, err := f.storeProven(ctx, &candidate{built: made, rev: rev, document: document}, c, out)
+	if err != nil || published == nil {
 		return out, err
 	}
 	out.Number = published.Number
+	f.tenants.generation.Add(1)
 	if f.Running().Hash != out.Hash {
 		// The store has it now: from here on this process follows, as others do.
 		if err := f.swap(ctx, made, published); err != nil {
@@ -179,16 +177,59 @@ func (f *Fleet) checkExpected(ctx context.Context, tenant string, c *Change, has
 }
 
 // prove resolves every agent, and compares each with what it is now.
-func (f *Fleet) prove(ctx context.Context, made *built, proof *Proof) error {
+func (f *Fleet) prove(ctx context.Context, made *built, proof *Proof) (*registry.Revision, error) {
 	rev, list := made.builder.Check(ctx)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	proof.Findings = made.file.Complete(nil, list)
 	if proof.Findings.HasErrors() {
-		return &InvalidError{Findings: proof.Findings}
+		return nil, &InvalidError{Findings: proof.Findings}
 	}
-	return f.compare(ctx, rev, proof, made.file)
+	return rev, f.compare(ctx, rev, proof, made.file)
+}
+
+// candidate is a base that resolves and is not current yet.
+type candidate struct {
+	*built
+
+	rev      *registry.Revision
+	document []byte
+}
+
+// tenantTries is how often the overlays of tenants are proven anew because one of them
+// has changed.
+const tenantTries = 5
+
+// storeProven proves the overlays of tenants over a base and makes it current in the
+// store, unless it is a dry run: then it returns nil.
+func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out *Published) (published *Revision, err error) {
+	findings, err := encodeFindings(out.Findings)
+	if err != nil {
+		return nil, err
+	}
+	for range tenantTries {
+		var proven *store.ProvenOverlays
+		if out.Tenants, proven, err = f.proveTenants(ctx, base, c); err != nil {
+			return nil, err
+		}
+		if c.DryRun {
+			return nil, nil //nolint:nilnil // nothing is published
+		}
+		if out.Tenants != nil && len(out.Tenants.Broken) > 0 && !c.ExceptBroken {
+			return nil, &BrokenTenantsError{Broken: out.Tenants.Broken}
+		}
+		published, err = f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
+			Revision: store.Revision{
+				Hash: out.Hash, Document: base.document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
+			},
+			Expected: c.Expected, Proven: proven,
+		})
+		if !errors.Is(err, store.ErrOverlaysChanged) {
+			break
+		}
+	}
+	return published, err
 }
 
 func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proof, file *config.File) error {

@@ -79,7 +79,7 @@ func (t *Tenant) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
 }
 
 // Revision returns the latest revision of the overlay with a hash. The error is a
-// *NotFoundError if there is none.
+// *NotFoundError for an unknown one.
 func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
 	r, err := t.fleet.settings.Store.Revision(ctx, t.name, hash)
 	if errors.Is(err, store.ErrNotFound) {

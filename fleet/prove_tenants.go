@@ -1,0 +1,185 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// TenantsProof is what proving the overlays of all tenants over a new base came to.
+type TenantsProof struct {
+	// Checked is how many overlays there are.
+	Checked int
+	// Broken are the tenants whose overlays do not resolve over the new base, sorted.
+	Broken []BrokenTenant
+}
+
+// BrokenTenant is a tenant whose overlay does not resolve over a base.
+type BrokenTenant struct {
+	Tenant   string
+	Findings diag.List
+}
+
+// BrokenTenantsError reports that a base was not published, because overlays of tenants
+// do not resolve over it.
+type BrokenTenantsError struct {
+	Broken []BrokenTenant
+}
+
+// Error names some of the tenants.
+func (e *BrokenTenantsError) Error() string {
+	const shown = 3
+	text := fmt.Sprintf("%d tenants would break", len(e.Broken))
+	if len(e.Broken) == 1 {
+		text = "one tenant would break"
+	}
+	sep := ": "
+	for i := range e.Broken[:min(len(e.Broken), shown)] {
+		text, sep = text+sep+e.Broken[i].Tenant, ", "
+	}
+	if len(e.Broken) > shown {
+		text += ", …"
+	}
+	return text
+}
+
+// proveTenants lays the overlays of all tenants over a base that is not current yet. It
+// returns what is to be stored with the base.
+func (f *Fleet) proveTenants(ctx context.Context, made *candidate, c *Change) (*TenantsProof, *store.ProvenOverlays, error) {
+	mark, err := f.settings.Store.OverlayMark(ctx)
+	if err != nil || mark == 0 {
+		return nil, &store.ProvenOverlays{Mark: mark}, err
+	}
+	base := &overlayBase{hash: config.HashDocument(made.document), rev: made.rev}
+	base.config, err = config.NewTenantBase(made.file, f.documentName(), made.document)
+	if err != nil && !errors.Is(err, ErrNoTenants) {
+		return nil, nil, err
+	}
+	p := &tenantsProver{fleet: f, base: base, progress: c.Progress}
+	if p.total, err = f.countTenants(ctx); err == nil {
+		err = p.proveAll(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	proof := &TenantsProof{Checked: p.done, Broken: p.broken}
+	slices.SortFunc(proof.Broken, func(a, b BrokenTenant) int { return strings.Compare(a.Tenant, b.Tenant) })
+	proven := &store.ProvenOverlays{Mark: mark}
+	for i := range proof.Broken {
+		held, err := f.baseOf(ctx, proof.Broken[i].Tenant, c.Expected)
+		if err != nil {
+			return nil, nil, err
+		}
+		proven.Held = append(proven.Held, store.HeldOverlay{Tenant: proof.Broken[i].Tenant, Base: held})
+	}
+	return proof, proven, nil
+}
+
+// baseOf returns the hash of the base that a tenant is over, where current is the current
+// one.
+func (f *Fleet) baseOf(ctx context.Context, tenant, current string) (string, error) {
+	state, err := f.settings.Store.Overlay(ctx, tenant)
+	if err != nil || state.Base != "" {
+		return state.Base, err
+	}
+	return current, nil
+}
+
+// countTenants returns how many tenants have overlays.
+func (f *Fleet) countTenants(ctx context.Context) (n int, err error) {
+	q := store.OverlayQuery{Limit: store.MaxPage}
+	for {
+		page, err := f.settings.Store.Overlays(ctx, q)
+		if err != nil {
+			return n, err
+		}
+		n += len(page.Overlays)
+		if q.After = page.Next; q.After == "" {
+			return n, nil
+		}
+	}
+}
+
+// tenantsProver lays overlays over a base, many at a time.
+type tenantsProver struct {
+	fleet    *Fleet
+	base     *overlayBase
+	progress func(done, total int)
+	total    int
+
+	mu     sync.Mutex
+	done   int
+	broken []BrokenTenant
+	err    error
+}
+
+// proofPage is how many overlays are in memory at a time.
+const proofPage = 200
+
+func (p *tenantsProver) proveAll(ctx context.Context) error {
+	q := store.OverlayQuery{Limit: proofPage, Documents: true}
+	for {
+		page, err := p.fleet.settings.Store.Overlays(ctx, q)
+		if err != nil {
+			return err
+		}
+		p.provePage(ctx, page.Overlays)
+		if p.err != nil {
+			return p.err
+		}
+		if q.After = page.Next; q.After == "" {
+			return nil
+		}
+	}
+}
+
+func (p *tenantsProver) provePage(ctx context.Context, list []*store.Revision) {
+	overlays := make(chan *store.Revision)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		workers.Go(func() {
+			for r := range overlays {
+				p.proveOne(ctx, r)
+			}
+		})
+	}
+	for _, r := range list {
+		overlays <- r
+	}
+	close(overlays)
+	workers.Wait()
+}
+
+func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
+	var made *overlaid
+	err := ctx.Err()
+	switch {
+	case err != nil:
+	case p.base.config == nil:
+		err = &InvalidError{Findings: diag.List{diag.New(diag.WidenedAccess, "tenants", "the overlay of the tenant would have no base: %v", ErrNoTenants)}}
+	default:
+		made, err = p.fleet.lay(ctx, p.base, r.Tenant, r.Document)
+	}
+	if made != nil {
+		_ = made.close() // what is not used has nothing to say
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		p.broken = append(p.broken, BrokenTenant{r.Tenant, invalid.Findings.Errors()})
+	} else if err != nil && p.err == nil {
+		p.err = err
+	}
+	if p.progress != nil {
+		p.progress(p.done, p.total)
+	}
+}

@@ -1,0 +1,115 @@
+package fleet_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/fleet"
+	"pgregory.net/rapid"
+)
+
+// declaredFromScratch returns the hash of what documents declare together, built anew.
+func (p *program) declaredFromScratch(t *rapid.T, documents ...[]byte) string {
+	var sources []config.Source
+	for i, document := range documents {
+		sources = append(sources, config.Source{Name: fmt.Sprintf("document%d", i), Data: document})
+	}
+	file, found := config.Parse(sources, p.options())
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	rev, err := p.newBuilder().WithConfig(file).BuildRevision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rev.Set().DeclaredHash()
+}
+
+// drawBase draws a base. Its agents build on each other.
+func drawBase(t *rapid.T) string {
+	var text strings.Builder
+	text.WriteString("version: 1\nproviders: {p: {type: fake}}\nmodels: {m: {provider_id: p, upstream_model: up}, n: {provider_id: p, upstream_model: up}}\ntenants: {may: {models: [\"*\"]}}\nagents:\n")
+	for i := range rapid.IntRange(1, 6).Draw(t, "agents") {
+		fmt.Fprintf(&text, "  a%d: {system_prompt: \"%d\"", i, rapid.IntRange(0, 3).Draw(t, "prompt"))
+		if i > 0 && rapid.Bool().Draw(t, "extends") {
+			fmt.Fprintf(&text, ", extends: a%d", rapid.IntRange(0, i-1).Draw(t, "base"))
+		} else {
+			text.WriteString(", model_id: m")
+		}
+		text.WriteString("}\n")
+	}
+	return text.String()
+}
+
+// drawOverlay draws an overlay, which may not fit.
+func drawOverlay(t *rapid.T) string {
+	agent := func() string { return fmt.Sprintf("a%d", rapid.IntRange(0, 6).Draw(t, "agent")) }
+	var patches, own []string
+	for range rapid.IntRange(0, 3).Draw(t, "patches") {
+		patch := rapid.SampledFrom([]string{`{"system_prompt":"p"}`, `{"system_prompt":"q","max_rounds":3}`, `{"model_id":"n"}`, `{"max_rounds":null}`, `null`}).Draw(t, "patch")
+		patches = append(patches, fmt.Sprintf("%q:%s", agent(), patch))
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "own") {
+		own = append(own, fmt.Sprintf(`"%s%s":{"extends":%q,"system_prompt":"own"}`, rapid.SampledFrom([]string{"x", "a"}).Draw(t, "kind"), rapid.SampledFrom([]string{"0", "1", "9"}).Draw(t, "id"), agent()))
+	}
+	return fmt.Sprintf(`{"version":1,"agents":{%s},"patches":{"agents":{%s}}}`, strings.Join(own, ","), strings.Join(patches, ","))
+}
+
+// Whatever is edited, patched and rolled back, what is published for a tenant is what a
+// build from scratch of the base and the overlay comes to.
+func TestWhatTenantsSeeIsABuildFromScratch(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := program{store: newStore(t), fromStore: true, exec: answersDone()}
+		one := p.start(t, drawBase(rt))
+		published := 0
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			tenant := one.fleet.Tenant(rapid.SampledFrom([]string{"t", "u"}).Draw(rt, "tenant"))
+			change := &fleet.Change{}
+			if current, err := tenant.Current(rt.Context()); err == nil {
+				change.Expected = current.Hash
+			}
+			var err error
+			switch rapid.SampledFrom([]string{"overlay", "base", "rollback"}).Draw(rt, "step") {
+			case "overlay":
+				change.Document = []byte(drawOverlay(rt))
+				_, err = tenant.Publish(rt.Context(), change)
+			case "base":
+				_, err = one.fleet.Publish(rt.Context(), &fleet.Change{Document: []byte(drawBase(rt)), Expected: one.fleet.Running().Hash})
+			case "rollback":
+				page, listErr := tenant.Revisions(rt.Context(), fleet.Page{})
+				if listErr != nil || len(page.Revisions) == 0 {
+					continue
+				}
+				_, err = tenant.Rollback(rt.Context(), rapid.SampledFrom(page.Revisions).Draw(rt, "revision").Hash, change)
+			}
+			_, invalid := errors.AsType[*fleet.InvalidError](err)
+			_, broken := errors.AsType[*fleet.BrokenTenantsError](err)
+			if err != nil && !invalid && !broken {
+				rt.Fatal(err)
+			}
+			base, err := one.fleet.Current(rt.Context())
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, name := range []string{"t", "u"} {
+				documents := [][]byte{base.Document}
+				if current, err := one.fleet.Tenant(name).Current(rt.Context()); err == nil {
+					documents = append(documents, current.Document)
+					published++
+				}
+				rev, err := one.fleet.AcquireTenant(rt.Context(), name)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if rev.Set().DeclaredHash() != p.declaredFromScratch(rt, documents...) {
+					rt.Fatalf("%s sees something else than %s", name, documents)
+				}
+				rev.Release()
+			}
+		}
+		one.stop()
+	})
+}
