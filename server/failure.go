@@ -115,6 +115,8 @@ type Details struct {
 	UsedBy []string `json:"used_by,omitempty"`
 	// Findings are the diagnostics of a document.
 	Findings diag.List `json:"findings,omitempty"`
+	// Tenants are those whose overlays would break.
+	Tenants []string `json:"tenants,omitempty"`
 }
 
 // Failure is an error as it is shown to the caller of a request.

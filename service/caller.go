@@ -36,7 +36,7 @@ func (c Caller) IsOperator() bool { return c.operator }
 // HasScope reports whether the caller has a scope. Everybody has the empty one; those of
 // the configuration have to be named.
 func (c Caller) HasScope(scope string) bool {
-	return scope == "" || c.Scopes == nil && !settings.ExplicitScope(scope) || slices.Contains(c.Scopes, scope)
+	return scope == "" || c.Scopes == nil && !settings.ExplicitScope(scope) || slices.Contains(c.Scopes, scope) || slices.Contains(c.Scopes, settings.WiderScope(scope))
 }
 
 // ErrNoCaller reports a request without a caller.

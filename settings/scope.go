@@ -24,6 +24,12 @@ const (
 	// ScopeConfigRead lets read what agents are made of, and ScopeConfigWrite change it.
 	ScopeConfigRead  = "config:read"
 	ScopeConfigWrite = "config:write"
+	// ScopeOwnConfigRead and ScopeOwnConfigWrite are the same for the overlay of the
+	// credential's own tenant. The scopes above include them, for all tenants.
+	ScopeOwnConfigRead  = ScopeConfigRead + ownSuffix
+	ScopeOwnConfigWrite = ScopeConfigWrite + ownSuffix
+
+	ownSuffix = ":own"
 )
 
 // CommonScopes are the scopes that every server knows. Surfaces may have more.
@@ -33,11 +39,17 @@ var CommonScopes = []string{
 
 // ExplicitScope reports whether a credential has a scope only if it names it: one without
 // scopes, which may do everything else, may neither read nor change the configuration.
-func ExplicitScope(scope string) bool { return scope == ScopeConfigRead || scope == ScopeConfigWrite }
+func ExplicitScope(scope string) bool {
+	wide := WiderScope(scope)
+	return wide == ScopeConfigRead || wide == ScopeConfigWrite
+}
+
+// WiderScope returns the scope that includes another one, which may be the same.
+func WiderScope(scope string) string { return strings.TrimSuffix(scope, ownSuffix) }
 
 // Scopes are those that a configuration is checked against where the surfaces of the
 // server are not known.
-var Scopes = append(CommonScopes[:len(CommonScopes):len(CommonScopes)], ScopeA2AInvoke, ScopeA2ADiscovery, ScopeConfigRead, ScopeConfigWrite)
+var Scopes = append(CommonScopes[:len(CommonScopes):len(CommonScopes)], ScopeA2AInvoke, ScopeA2ADiscovery, ScopeConfigRead, ScopeConfigWrite, ScopeOwnConfigRead, ScopeOwnConfigWrite)
 
 // checkScopes checks the scopes of a credential.
 func checkScopes(scopes spec.Names) diag.List {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,10 +20,34 @@ import (
 // native.Client.
 type Client struct {
 	native *native.Client
+	// at is what the paths of requests begin with.
+	at []string
 }
 
 // NewClient returns a client that sends its requests with another one.
-func NewClient(c *native.Client) *Client { return &Client{c} }
+func NewClient(c *native.Client) *Client { return &Client{native: c} }
+
+// ForTenant returns a client for the overlay of a tenant.
+func (c *Client) ForTenant(tenant string) *Client {
+	return &Client{native: c.native, at: []string{"tenants", tenant}}
+}
+
+// path returns the path of a request.
+func (c *Client) path(parts ...string) []string { return append(slices.Clip(c.at), parts...) }
+
+// ListTenants returns a page of the tenants with overlays, by name. It is about all of
+// them, also for the client of one tenant.
+func (c *Client) ListTenants(ctx context.Context, after string, limit int) (*TenantList, error) {
+	query := url.Values{}
+	if after != "" {
+		query.Set("after", after)
+	}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	list := new(TenantList)
+	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants"}, Query: query}, list)
+}
 
 // ListRevisions returns a page of revisions, the newest first.
 func (c *Client) ListRevisions(ctx context.Context, after string, limit int) (*RevisionList, error) {
@@ -34,7 +59,7 @@ func (c *Client) ListRevisions(ctx context.Context, after string, limit int) (*R
 		query.Set("limit", strconv.Itoa(limit))
 	}
 	list := new(RevisionList)
-	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions"}, Query: query}, list)
+	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions"), Query: query}, list)
 }
 
 // CurrentHash returns the hash of the revision that was published last; empty if there is
@@ -83,7 +108,7 @@ func (c *Client) FindHash(ctx context.Context, text string) (string, error) {
 // ReadRevision returns a revision with its document.
 func (c *Client) ReadRevision(ctx context.Context, hash string) (*Revision, error) {
 	r := new(Revision)
-	return r, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions", hash}}, r)
+	return r, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash)}, r)
 }
 
 // DiffRevision compares a revision with an earlier one; empty is the one that it replaced.
@@ -93,7 +118,7 @@ func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.
 		query.Set("from", from)
 	}
 	report := new(resolve.DiffReport)
-	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"revisions", hash, "diff"}, Query: query}, report)
+	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash, "diff"), Query: query}, report)
 }
 
 // ExplainAgent returns what an agent resolves to in the revision that the server runs.
@@ -101,7 +126,7 @@ func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*resolve.Sum
 	var out struct {
 		Explanation *resolve.Summary `json:"explanation"`
 	}
-	err := c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"agents", agentID, "explain"}}, &out)
+	err := c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("agents", agentID, "explain")}, &out)
 	if err == nil && out.Explanation == nil {
 		err = errors.New("the answer has no explanation")
 	}
@@ -110,11 +135,14 @@ func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*resolve.Sum
 
 // Change is how something is published.
 type Change struct {
-	// Expected is the hash of the revision that is changed; empty if there is none.
+	// Expected is the hash of the revision that is changed; empty for the first.
 	Expected string
 	Note     string
 	// DryRun publishes nothing, and RefuseWidened nothing that widens access.
 	DryRun, RefuseWidened bool
+	// ExceptBroken publishes a base although it breaks overlays of tenants, which stay
+	// over the base that they are over.
+	ExceptBroken bool
 }
 
 func (c *Client) publish(ctx context.Context, change *Change, body any, path ...string) (*Published, error) {
@@ -125,9 +153,12 @@ func (c *Client) publish(ctx context.Context, change *Change, body any, path ...
 	if change.RefuseWidened {
 		query.Set("fail_on", "widened")
 	}
+	if change.ExceptBroken {
+		query.Set("tenants", "except-broken")
+	}
 	out := new(Published)
 	return out, c.native.Do(ctx, &native.Request{
-		Method: http.MethodPost, Path: path, Query: query, Body: body,
+		Method: http.MethodPost, Path: c.path(path...), Query: query, Body: body,
 		Header: http.Header{"If-Match": {`"` + cmp.Or(change.Expected, noRevision) + `"`}},
 	}, out)
 }
@@ -145,5 +176,5 @@ func (c *Client) RollBack(ctx context.Context, hash string, change *Change) (*Pu
 // Compare returns what a document would change, and its findings.
 func (c *Client) Compare(ctx context.Context, document json.RawMessage) (*Proof, error) {
 	p := new(Proof)
-	return p, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: []string{"validate"}, Body: documentRequest{document}}, p)
+	return p, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: c.path("validate"), Body: documentRequest{document}}, p)
 }

@@ -134,7 +134,11 @@ func (s *Surface) explainAgent(ctx context.Context, caller service.Caller, r *ht
 	if !caller.Agents.Has(id) {
 		return nil, &service.NotFoundError{Kind: "agents", ID: id}
 	}
-	summary, err := s.fleet.Explain(ctx, id)
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := of.Explain(ctx, id)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -146,8 +150,12 @@ type findingList struct {
 	Findings []diag.Diagnostic `json:"findings"`
 }
 
-func (s *Surface) listDiagnostics(ctx context.Context, _ service.Caller, _ *http.Request, _ none) (*findingList, error) {
-	list, err := s.fleet.Diagnostics(ctx)
+func (s *Surface) listDiagnostics(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*findingList, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := of.Diagnostics(ctx)
 	return &findingList{append([]diag.Diagnostic{}, list...)}, refuse(err)
 }
 
@@ -163,11 +171,15 @@ type Proof struct {
 	Diff     *resolve.DiffReport `json:"diff,omitempty"`
 }
 
-func (s *Surface) validateDocument(ctx context.Context, _ service.Caller, _ *http.Request, in documentRequest) (*Proof, error) {
+func (s *Surface) validateDocument(ctx context.Context, caller service.Caller, r *http.Request, in documentRequest) (*Proof, error) {
 	if len(in.Document) == 0 {
 		return nil, &service.InvalidError{Field: "document", Problem: "it is missing"}
 	}
-	findings, report, err := s.fleet.Validate(ctx, in.Document)
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	findings, report, err := of.Validate(ctx, in.Document)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -182,7 +194,7 @@ type Revision struct {
 	Author    string    `json:"author"`
 	Note      string    `json:"note,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	// Current is set for the one that this process runs.
+	// Current is set for the one that this process runs, or that is current for a tenant.
 	Current bool `json:"current"`
 	// Findings and Document are those of a revision that is read by itself.
 	Findings any `json:"findings,omitempty"`
@@ -192,10 +204,10 @@ type Revision struct {
 // ETag returns the hash.
 func (r *Revision) ETag() string { return r.Hash }
 
-func (s *Surface) revisionOf(r *fleet.Revision) Revision {
+func revisionOf(r *fleet.Revision, current uint64) Revision {
 	return Revision{
 		Number: r.Number, Hash: r.Hash, Parent: r.Parent, Author: r.Author, Note: r.Note, CreatedAt: r.CreatedAt,
-		Current: s.fleet.Running().Number == r.Number,
+		Current: current == r.Number,
 	}
 }
 
@@ -205,50 +217,75 @@ type RevisionList struct {
 	Next      string     `json:"next,omitempty"`
 }
 
-func (s *Surface) listRevisions(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*RevisionList, error) {
+func (s *Surface) listRevisions(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*RevisionList, error) {
 	page, err := pageOf(r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.fleet.Revisions(ctx, page)
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := of.Revisions(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	current, err := currentNumber(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	out := &RevisionList{Revisions: []Revision{}, Next: found.Next}
 	for _, one := range found.Revisions {
-		out.Revisions = append(out.Revisions, s.revisionOf(one))
+		out.Revisions = append(out.Revisions, revisionOf(one, current))
 	}
 	return out, nil
 }
 
-func (s *Surface) readRevision(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*Revision, error) {
-	found, err := s.fleet.Revision(ctx, r.PathValue("hash"))
+func (s *Surface) readRevision(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Revision, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := of.Revision(ctx, r.PathValue("hash"))
 	if err != nil {
 		return nil, refuse(err)
 	}
-	out := s.revisionOf(found)
+	current, err := currentNumber(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return wholeRevision(found, current), nil
+}
+
+// wholeRevision returns a revision with its document and findings.
+func wholeRevision(found *fleet.Revision, current uint64) *Revision {
+	out := revisionOf(found, current)
 	out.Document = json.RawMessage(found.Document)
 	if len(found.Findings) > 0 {
 		out.Findings = json.RawMessage(found.Findings)
 	}
-	return &out, nil
+	return &out
 }
 
 // diffRevision compares a revision with the one that from names, by default the one that
-// it replaced.
-func (s *Surface) diffRevision(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*resolve.DiffReport, error) {
+// it replaced. The first one of a tenant replaced the base.
+func (s *Surface) diffRevision(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*resolve.DiffReport, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
 	to := r.PathValue("hash")
 	from := r.URL.Query().Get("from")
 	if from == "" {
-		found, err := s.fleet.Revision(ctx, to)
+		found, err := of.Revision(ctx, to)
 		if err != nil {
 			return nil, refuse(err)
 		}
-		if from = found.Parent; from == "" {
+		if from = found.Parent; from == "" && r.PathValue("tenant") == "" {
 			return nil, &service.InvalidError{Field: "from", Problem: "it is missing, and the first revision replaced none"}
 		}
 	}
-	report, err := s.fleet.Diff(ctx, from, to)
+	report, err := of.Diff(ctx, from, to)
 	return report, refuse(err)
 }
 
@@ -269,12 +306,16 @@ type attemptList struct {
 	Next     string    `json:"next,omitempty"`
 }
 
-func (s *Surface) listAttempts(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*attemptList, error) {
+func (s *Surface) listAttempts(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*attemptList, error) {
 	page, err := pageOf(r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.fleet.Attempts(ctx, page)
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := of.Attempts(ctx, page)
 	if err != nil {
 		return nil, err
 	}

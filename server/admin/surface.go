@@ -62,17 +62,24 @@ func (s *Surface) Routes() []server.Route {
 			server.Handle("DELETE "+at+"/{id}", write, entries.remove),
 		)
 	}
-	return append(routes,
-		server.Handle("GET "+Prefix+"/agents/{id}/explain", read, s.explainAgent),
-		server.Handle("GET "+Prefix+"/diagnostics", read, s.listDiagnostics),
-		server.Handle("POST "+Prefix+"/validate", read, s.validateDocument),
-		server.Handle("GET "+Prefix+"/revisions", read, s.listRevisions),
-		server.Handle("GET "+Prefix+"/revisions/{hash}", read, s.readRevision),
-		server.Handle("GET "+Prefix+"/revisions/{hash}/diff", read, s.diffRevision),
-		server.Handle("GET "+Prefix+"/attempts", read, s.listAttempts),
-		server.Handle("POST "+Prefix+"/revisions", write, s.publishDocument),
-		server.Handle("POST "+Prefix+"/revisions/{hash}/rollback", write, s.rollBack),
-	)
+	routes = append(routes, server.Handle("PUT "+Prefix+"/patches/{registry}/{id}", write, s.putPatch))
+	routes = append(routes, s.historyRoutes(Prefix, read, write)...)
+	return append(routes, s.tenantRoutes()...)
+}
+
+// historyRoutes returns the routes that the base and each tenant have.
+func (s *Surface) historyRoutes(at, read, write string) []server.Route {
+	return []server.Route{
+		server.Handle("GET "+at+"/agents/{id}/explain", read, s.explainAgent),
+		server.Handle("GET "+at+"/diagnostics", read, s.listDiagnostics),
+		server.Handle("POST "+at+"/validate", read, s.validateDocument),
+		server.Handle("GET "+at+"/revisions", read, s.listRevisions),
+		server.Handle("GET "+at+"/revisions/{hash}", read, s.readRevision),
+		server.Handle("GET "+at+"/revisions/{hash}/diff", read, s.diffRevision),
+		server.Handle("GET "+at+"/attempts", read, s.listAttempts),
+		server.Handle("POST "+at+"/revisions", write, s.publishDocument),
+		server.Handle("POST "+at+"/revisions/{hash}/rollback", write, s.rollBack),
+	}
 }
 
 // OpenAPI describes the protocol.
@@ -86,6 +93,8 @@ const (
 	codeFromFiles  = "configuration_from_files"
 	codeNotStored  = "not_stored"
 	codeInvalidDoc = "invalid_document"
+	codeNoTenants  = "no_tenants"
+	codeBroken     = "tenants_break"
 )
 
 // refuse returns an error of the fleet as callers see it.
@@ -114,7 +123,12 @@ func refuse(err error) error {
 	if e, ok := errors.AsType[*config.PlainSecretError](err); ok {
 		return &server.Refusal{Status: http.StatusBadRequest, Code: codeInvalidDoc, Message: e.Error(), Details: server.Details{Findings: e.Findings()}}
 	}
+	if e, ok := errors.AsType[*fleet.BrokenTenantsError](err); ok {
+		return &server.Refusal{Status: http.StatusConflict, Code: codeBroken, Message: e.Error(), Details: server.Details{Tenants: tenantNames(e.Broken)}}
+	}
 	switch {
+	case errors.Is(err, fleet.ErrNoTenants):
+		return &server.Refusal{Status: http.StatusConflict, Code: codeNoTenants, Message: fleet.ErrNoTenants.Error()}
 	case errors.Is(err, fleet.ErrFromFiles):
 		return &server.Refusal{Status: http.StatusConflict, Code: codeFromFiles, Message: fleet.ErrFromFiles.Error()}
 	case errors.Is(err, fleet.ErrNotStored):

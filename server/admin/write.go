@@ -39,6 +39,8 @@ type Published struct {
 	Unchanged bool                `json:"unchanged"`
 	Findings  []diag.Diagnostic   `json:"findings"`
 	Diff      *resolve.DiffReport `json:"diff,omitempty"`
+	// Tenants is what becomes of the overlays of tenants over a new base.
+	Tenants *TenantsProof `json:"tenants,omitempty"`
 }
 
 // ETag returns the hash of the revision that is current; empty for a dry run.
@@ -50,7 +52,7 @@ func (p *Published) ETag() string {
 }
 
 func publishedOf(p *fleet.Published, dry bool) *Published {
-	return &Published{Number: p.Number, Hash: p.Hash, DryRun: dry, Unchanged: p.Unchanged, Findings: append([]diag.Diagnostic{}, p.Findings...), Diff: p.Diff}
+	return &Published{Number: p.Number, Hash: p.Hash, DryRun: dry, Unchanged: p.Unchanged, Findings: append([]diag.Diagnostic{}, p.Findings...), Diff: p.Diff, Tenants: tenantsProofOf(p.Tenants)}
 }
 
 // noRevision is the If-Match of a request that publishes the first revision.
@@ -80,6 +82,13 @@ func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Chang
 		c.RefuseWidened = true
 	default:
 		return nil, &service.InvalidError{Field: "fail_on", Problem: "it must be widened"}
+	}
+	switch query.Get("tenants") {
+	case "", "all":
+	case "except-broken":
+		c.ExceptBroken = true
+	default:
+		return nil, &service.InvalidError{Field: "tenants", Problem: "it must be all or except-broken"}
 	}
 	return c, nil
 }
@@ -132,7 +141,11 @@ func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r 
 		return nil, err
 	}
 	c.Document = in.Document
-	out, err := s.fleet.Publish(ctx, c)
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	out, err := of.Publish(ctx, c)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -147,7 +160,11 @@ func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.R
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.fleet.Rollback(ctx, r.PathValue("hash"), c)
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	out, err := of.Rollback(ctx, r.PathValue("hash"), c)
 	if err != nil {
 		return nil, refuse(err)
 	}

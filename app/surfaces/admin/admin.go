@@ -11,7 +11,7 @@ import (
 
 // Surface returns the surface.
 func Surface() app.Surface {
-	return app.Surface{Name: settings.SurfaceAdmin, New: newSurface, Scopes: []string{settings.ScopeConfigRead, settings.ScopeConfigWrite}}
+	return app.Surface{Name: settings.SurfaceAdmin, New: newSurface, Scopes: []string{settings.ScopeConfigRead, settings.ScopeConfigWrite, settings.ScopeOwnConfigRead, settings.ScopeOwnConfigWrite}}
 }
 
 // newSurface returns nil where the configuration switches the protocol off, and where the

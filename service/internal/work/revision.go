@@ -193,7 +193,7 @@ func (w *worker) retainCurrent() (*registry.Revision, error) {
 }
 
 // acquireCurrent returns the revision in which a turn begins, if it does. broken is why
-// there is none for its tenant: then it is that of everybody else, in which the turn must
+// its tenant has no revision: then it is that of everybody else, in which the turn must
 // not begin. The error is ErrNotFound for an unknown turn.
 func (p *Pool) acquireCurrent(ctx context.Context, turnID string) (rev *registry.Revision, broken, err error) {
 	if p.settings.Tenants == nil || !p.settings.Tenants.AnyTenants() {

@@ -1,0 +1,273 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// configuration is the base, or the overlay of a tenant.
+type configuration interface {
+	Revisions(ctx context.Context, page fleet.Page) (fleet.RevisionPage, error)
+	Attempts(ctx context.Context, page fleet.Page) (fleet.AttemptPage, error)
+	Revision(ctx context.Context, hash string) (*fleet.Revision, error)
+	Publish(ctx context.Context, c *fleet.Change) (*fleet.Published, error)
+	PublishPatch(ctx context.Context, c *fleet.PatchChange) (*fleet.Published, error)
+	Rollback(ctx context.Context, hash string, c *fleet.Change) (*fleet.Published, error)
+	Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error)
+	Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error)
+	Diagnostics(ctx context.Context) (diag.List, error)
+	Explain(ctx context.Context, agentID string) (json.RawMessage, error)
+}
+
+var (
+	_ configuration = (*fleet.Fleet)(nil)
+	_ configuration = (*fleet.Tenant)(nil)
+)
+
+// tenantRoutes returns the routes about the overlays of tenants.
+func (s *Surface) tenantRoutes() []server.Route {
+	const read, write = settings.ScopeOwnConfigRead, settings.ScopeOwnConfigWrite
+	const at = Prefix + "/tenants"
+	routes := []server.Route{
+		server.Handle("GET "+at, read, s.listTenants),
+		server.Handle("GET "+at+"/{tenant}", read, s.readTenant),
+		server.Handle("GET "+at+"/{tenant}/patches", read, s.listPatches),
+		server.Handle("GET "+at+"/{tenant}/patches/{registry}/{id}", read, s.readPatch),
+		server.Handle("PUT "+at+"/{tenant}/patches/{registry}/{id}", write, s.putPatch),
+		server.Handle("DELETE "+at+"/{tenant}/patches/{registry}/{id}", write, s.removePatch),
+	}
+	return append(routes, s.historyRoutes(at+"/{tenant}", read, write)...)
+}
+
+// tenantOf returns the tenant that a request is about. One that is not the caller's looks
+// as if it did not exist, unless the caller may see all of them.
+func (s *Surface) tenantOf(caller service.Caller, r *http.Request) (*fleet.Tenant, error) {
+	name := r.PathValue("tenant")
+	wide := settings.ScopeConfigRead
+	if r.Method != http.MethodGet && r.Pattern != "POST "+Prefix+"/tenants/{tenant}/validate" {
+		wide = settings.ScopeConfigWrite
+	}
+	if name != caller.Tenant && !caller.HasScope(wide) {
+		return nil, &service.NotFoundError{Kind: "tenants", ID: name}
+	}
+	return s.fleet.Tenant(name), nil
+}
+
+// configurationOf returns what a request is about: the overlay of a tenant if its path
+// names one, or else the base.
+func (s *Surface) configurationOf(caller service.Caller, r *http.Request) (configuration, error) {
+	if r.PathValue("tenant") == "" {
+		return s.fleet, nil
+	}
+	return s.tenantOf(caller, r)
+}
+
+// currentNumber returns the number of the revision that counts; 0 for none.
+func currentNumber(ctx context.Context, of configuration) (uint64, error) {
+	switch of := of.(type) {
+	case *fleet.Fleet:
+		return of.Running().Number, nil
+	case *fleet.Tenant:
+		page, err := of.Revisions(ctx, fleet.Page{Limit: 1})
+		if err != nil || len(page.Revisions) == 0 {
+			return 0, err
+		}
+		return page.Revisions[0].Number, nil
+	default:
+		return 0, nil
+	}
+}
+
+// TenantOverlay is the current overlay of a tenant.
+type TenantOverlay struct {
+	Tenant    string    `json:"tenant"`
+	Number    uint64    `json:"number"`
+	Hash      string    `json:"hash"`
+	Author    string    `json:"author"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// TenantList is a page of tenants with overlays.
+type TenantList struct {
+	Tenants []TenantOverlay `json:"tenants"`
+	// Next is the after of the next page; empty for the last.
+	Next string `json:"next,omitempty"`
+}
+
+func (s *Surface) listTenants(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*TenantList, error) {
+	page, err := pageOf(r)
+	if err != nil {
+		return nil, err
+	}
+	out := &TenantList{Tenants: []TenantOverlay{}}
+	if !caller.HasScope(settings.ScopeConfigRead) {
+		own, err := s.fleet.Tenant(caller.Tenant).Revisions(ctx, fleet.Page{Limit: 1})
+		if err == nil && len(own.Revisions) > 0 && page.After < caller.Tenant {
+			out.Tenants = append(out.Tenants, overlayOf(own.Revisions[0]))
+		}
+		return out, err
+	}
+	found, err := s.fleet.Tenants(ctx, fleet.TenantQuery{After: page.After, Limit: page.Limit})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range found.Tenants {
+		out.Tenants = append(out.Tenants, overlayOf(one))
+	}
+	out.Next = found.Next
+	return out, nil
+}
+
+func overlayOf(r *fleet.Revision) TenantOverlay {
+	return TenantOverlay{Tenant: r.Tenant, Number: r.Number, Hash: r.Hash, Author: r.Author, CreatedAt: r.CreatedAt}
+}
+
+// CurrentOverlay is the current revision of a tenant with its document.
+type CurrentOverlay struct {
+	Revision
+
+	// HeldOver is the hash of the base that the tenant stays over, because its overlay
+	// does not resolve over the current one.
+	HeldOver string `json:"held_over,omitempty"`
+}
+
+func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*CurrentOverlay, error) {
+	t, err := s.tenantOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	current, err := t.Current(ctx)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	held, err := t.HeldOver(ctx)
+	return &CurrentOverlay{*wholeRevision(current, current.Number), held}, err
+}
+
+// patch is a patch of an overlay.
+type patch struct {
+	Registry string `json:"registry"`
+	ID       string `json:"id"`
+	Value    any    `json:"value"`
+}
+
+// patchList is all patches of an overlay.
+type patchList struct {
+	Revision revisionRef `json:"revision"`
+	Patches  []patch     `json:"patches"`
+}
+
+// ETag returns the hash of the revision.
+func (l *patchList) ETag() string { return l.Revision.Hash }
+
+// patchAnswer is one patch.
+type patchAnswer struct {
+	Revision revisionRef `json:"revision"`
+	patch
+}
+
+// ETag returns the hash of the revision.
+func (a *patchAnswer) ETag() string { return a.Revision.Hash }
+
+func (s *Surface) listPatches(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchList, error) {
+	t, err := s.tenantOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	list, current, err := t.Patches(ctx)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	out := &patchList{Revision: refOf(current), Patches: []patch{}}
+	for _, p := range list {
+		out.Patches = append(out.Patches, patch{p.Registry, p.ID, p.Value})
+	}
+	return out, nil
+}
+
+func (s *Surface) readPatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchAnswer, error) {
+	t, err := s.tenantOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	p, current, err := t.Patch(ctx, r.PathValue("registry"), r.PathValue("id"))
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return &patchAnswer{refOf(current), patch{p.Registry, p.ID, p.Value}}, nil
+}
+
+func (s *Surface) putPatch(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*Published, error) {
+	if len(in.Value) == 0 || in.Value[0] != '{' && string(in.Value) != "null" {
+		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object, or null to remove the entry"}
+	}
+	return s.changePatch(ctx, caller, r, in.Value, in.Note)
+}
+
+func (s *Surface) removePatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Published, error) {
+	return s.changePatch(ctx, caller, r, nil, "")
+}
+
+func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*Published, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	registry := r.PathValue("registry")
+	if !slices.Contains(fleet.Registries, registry) {
+		return nil, &service.NotFoundError{Kind: "patches", ID: registry}
+	}
+	c, err := changeOf(caller, r, note)
+	if err != nil {
+		return nil, err
+	}
+	out, err := of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: value, Change: *c})
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return publishedOf(out, c.DryRun), nil
+}
+
+// TenantsProof is what became of the overlays of tenants over a new base.
+type TenantsProof struct {
+	Checked int            `json:"checked"`
+	Broken  []BrokenTenant `json:"broken"`
+}
+
+// BrokenTenant is a tenant whose overlay does not resolve over the new base.
+type BrokenTenant struct {
+	Tenant   string            `json:"tenant"`
+	Findings []diag.Diagnostic `json:"findings"`
+}
+
+func tenantsProofOf(p *fleet.TenantsProof) *TenantsProof {
+	if p == nil {
+		return nil
+	}
+	out := &TenantsProof{Checked: p.Checked, Broken: []BrokenTenant{}}
+	for i := range p.Broken {
+		out.Broken = append(out.Broken, BrokenTenant{p.Broken[i].Tenant, p.Broken[i].Findings})
+	}
+	return out
+}
+
+func tenantNames(list []fleet.BrokenTenant) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Tenant
+	}
+	return names
+}
