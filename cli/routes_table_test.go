@@ -100,6 +100,12 @@ func changesConfig(request string) row {
 	return row{scope: "config:write", speaks: plainDialect, asks: []inquiry{{request: method + " /runtime/v1" + path, owner: 400}}}
 }
 
+// tenantRoute is a route about the overlay of the caller's tenant.
+func tenantRoute(verb, request string, owner int) row {
+	method, path, _ := strings.Cut(request, " ")
+	return row{scope: "config:" + verb + ":own", speaks: plainDialect, asks: []inquiry{{request: method + " /runtime/v1" + path, owner: owner}}}
+}
+
 // rows are all routes that this program answers. One that is missing here, and one
 // that is not mounted any more, fail the test.
 var rows = map[string]row{
@@ -196,6 +202,24 @@ var rows = map[string]row{
 	"DELETE /runtime/v1/agent_providers/{id}":    changesConfig("DELETE /agent_providers/a"),
 	"POST /runtime/v1/revisions":                 changesConfig("POST /revisions\n" + `{"document":{"version":1}}`),
 	"POST /runtime/v1/revisions/{hash}/rollback": changesConfig("POST /revisions/none/rollback\n{}"),
+
+	"PUT /runtime/v1/patches/{registry}/{id}": changesConfig("PUT /patches/agents/a\n" + `{"value":{}}`),
+
+	"GET /runtime/v1/tenants":                                     tenantRoute("read", "GET /tenants", 200),
+	"GET /runtime/v1/tenants/{tenant}":                            tenantRoute("read", "GET /tenants/{workspace}", 404),
+	"GET /runtime/v1/tenants/{tenant}/patches":                    tenantRoute("read", "GET /tenants/{workspace}/patches", 404),
+	"GET /runtime/v1/tenants/{tenant}/patches/{registry}/{id}":    tenantRoute("read", "GET /tenants/{workspace}/patches/agents/a", 404),
+	"PUT /runtime/v1/tenants/{tenant}/patches/{registry}/{id}":    tenantRoute("write", "PUT /tenants/{workspace}/patches/agents/a\n"+`{"value":{}}`, 400),
+	"DELETE /runtime/v1/tenants/{tenant}/patches/{registry}/{id}": tenantRoute("write", "DELETE /tenants/{workspace}/patches/agents/a", 400),
+	"GET /runtime/v1/tenants/{tenant}/agents/{id}/explain":        tenantRoute("read", "GET /tenants/{workspace}/agents/{agent}/explain", 200),
+	"GET /runtime/v1/tenants/{tenant}/diagnostics":                tenantRoute("read", "GET /tenants/{workspace}/diagnostics", 200),
+	"POST /runtime/v1/tenants/{tenant}/validate":                  tenantRoute("read", "POST /tenants/{workspace}/validate\n"+`{"document":{"version":1}}`, 409),
+	"GET /runtime/v1/tenants/{tenant}/revisions":                  tenantRoute("read", "GET /tenants/{workspace}/revisions", 200),
+	"GET /runtime/v1/tenants/{tenant}/revisions/{hash}":           tenantRoute("read", "GET /tenants/{workspace}/revisions/none", 404),
+	"GET /runtime/v1/tenants/{tenant}/revisions/{hash}/diff":      tenantRoute("read", "GET /tenants/{workspace}/revisions/none/diff", 404),
+	"GET /runtime/v1/tenants/{tenant}/attempts":                   tenantRoute("read", "GET /tenants/{workspace}/attempts", 200),
+	"POST /runtime/v1/tenants/{tenant}/revisions":                 tenantRoute("write", "POST /tenants/{workspace}/revisions\n"+`{"document":{"version":1}}`, 400),
+	"POST /runtime/v1/tenants/{tenant}/revisions/{hash}/rollback": tenantRoute("write", "POST /tenants/{workspace}/revisions/none/rollback\n{}", 400),
 
 	"GET /workflow/schedules":                             workflowRoute("runs:read", "GET /workflow/schedules", 200),
 	"POST /workflow/schedules":                            workflowRoute("runs:write", "POST /workflow/schedules\n"+`{"cron":"@yearly","target":{"agent":{"agent":"clerk","prompt":"x"}}}`, 201),
