@@ -52,6 +52,7 @@ type Store interface {
 	WebhookWork
 	Revocations
 	Revisions
+	TenantVariables
 	WorkflowRuns
 	Pruning
 	Connection

@@ -159,6 +159,10 @@ func (a *RevisionAttempt) CheckText() error {
 	return checkTexts(a.Tenant, a.Hash, a.Expected, a.Author, a.Note, string(a.Outcome))
 }
 
+// CheckText returns ErrText for a variable that no store keeps. Its value may hold
+// anything.
+func (v *TenantVariable) CheckText() error { return checkTexts(v.Tenant, v.Name, v.Author) }
+
 // firstError returns the first error that is one.
 func firstError(errs []error) error {
 	for _, err := range errs {

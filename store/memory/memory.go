@@ -36,6 +36,7 @@ type Store struct {
 	exchangeTable
 	revocationTable
 	revisionTable
+	tenantTable
 }
 
 // turnTable has the turns.

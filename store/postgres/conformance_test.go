@@ -16,7 +16,7 @@ func TestItIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s store.Settings) store.Store {
 		s.DSN = shared.DSN
 		opened := open(t, s)
-		if _, err := opened.Pool().Exec(t.Context(), `TRUNCATE sessions, session_labels, turns, turn_states, events, messages, journal, interactions, snapshots, artifacts, idempotency_keys, webhooks, revoked_tokens, revisions, revision_documents, revision_builds, revision_attempts, workflow_runs, workflow_cursors, workflow_triggers`); err != nil {
+		if _, err := opened.Pool().Exec(t.Context(), `TRUNCATE sessions, session_labels, turns, turn_states, events, messages, journal, interactions, snapshots, artifacts, idempotency_keys, webhooks, revoked_tokens, revisions, revision_documents, revision_builds, revision_attempts, tenant_variables, workflow_runs, workflow_cursors, workflow_triggers`); err != nil {
 			t.Fatal(err)
 		}
 		return opened

@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"WebhookClaims", webhookClaimTests},
 		{"Revocations", revocationTests},
 		{"Revisions", revisionTests},
+		{"TenantVariables", tenantVariableTests},
 		{"Workflows", workflowTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},

@@ -163,6 +163,15 @@ type Snapshot struct {
 	CreatedAt    instant.Time
 }
 
+type TenantVariable struct {
+	Tenant    string
+	Name      string
+	Secret    bool
+	Value     []byte
+	Author    string
+	UpdatedAt instant.Time
+}
+
 type Turn struct {
 	ID               string
 	Made             pgtype.Int8

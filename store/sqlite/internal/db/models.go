@@ -157,6 +157,15 @@ type Snapshot struct {
 	Artifacts    []byte
 }
 
+type TenantVariable struct {
+	Tenant    string
+	Name      string
+	Secret    bool
+	Value     []byte
+	Author    string
+	UpdatedAt int64
+}
+
 type Turn struct {
 	Made             int64
 	ID               string

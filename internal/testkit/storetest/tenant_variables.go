@@ -1,0 +1,106 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var tenantVariableTests = []test{
+	{name: "AVariableIsKeptAsItIs", run: aVariableIsKeptAsItIs},
+	{name: "AVariableTakesThePlaceOfItsNamesake", run: aVariableTakesThePlaceOfItsNamesake},
+	{name: "TenantsHaveVariablesOfTheirOwn", run: tenantsHaveVariablesOfTheirOwn},
+	{name: "VariablesAreListedByName", run: variablesAreListedByName},
+	{name: "AVariableThatIsNoTextIsRefused", run: aVariableThatIsNoTextIsRefused},
+}
+
+func (f *fixture) variableOf(tenant, name, value string) *store.TenantVariable {
+	return &store.TenantVariable{Tenant: tenant, Name: name, Value: []byte(value), Author: tenant + "/ann", UpdatedAt: f.now}
+}
+
+func (f *fixture) putVariables(list ...*store.TenantVariable) {
+	f.Helper()
+	for _, v := range list {
+		wantOK(f, f.PutTenantVariable(f.Context(), v))
+	}
+}
+
+func (f *fixture) getKey(tenant string) *store.TenantVariable {
+	f.Helper()
+	v, err := f.TenantVariable(f.Context(), tenant, "KEY")
+	wantOK(f, err)
+	return v
+}
+
+func aVariableIsKeptAsItIs(f *fixture) {
+	secret := f.variableOf("acme", "KEY", "\x00\xff is sealed")
+	secret.Secret = true
+	f.putVariables(secret)
+	secret.Value = []byte("changed afterwards")
+	want := f.variableOf("acme", "KEY", "\x00\xff is sealed")
+	want.Secret = true
+	got := f.getKey("acme")
+	wantEqual(f, "the variable", got, want)
+	got.Value[0] = 'x'
+	wantEqual(f, "the variable", f.getKey("acme"), want)
+	if _, err := f.TenantVariable(f.Context(), "acme", "key"); !errors.Is(err, store.ErrNotFound) {
+		f.Errorf("in other letters: %v", err)
+	}
+}
+
+func aVariableTakesThePlaceOfItsNamesake(f *fixture) {
+	secret := f.variableOf("acme", "KEY", `"a"`)
+	secret.Secret = true
+	f.putVariables(secret)
+	f.now = f.now.Add(time.Minute)
+	next := f.variableOf("acme", "KEY", `"b"`)
+	next.Author = "ops/eve"
+	f.putVariables(next)
+	wantEqual(f, "the variable", f.getKey("acme"), next)
+}
+
+func tenantsHaveVariablesOfTheirOwn(f *fixture) {
+	f.putVariables(f.variableOf("acme", "KEY", `"a"`), f.variableOf("globex", "KEY", `"b"`))
+	wantEqual(f, "that of acme", string(f.getKey("acme").Value), `"a"`)
+	wantEqual(f, "that of globex", string(f.getKey("globex").Value), `"b"`)
+	wantOK(f, f.DeleteTenantVariable(f.Context(), "acme", "KEY"))
+	if err := f.DeleteTenantVariable(f.Context(), "acme", "KEY"); !errors.Is(err, store.ErrNotFound) {
+		f.Errorf("deleted twice: %v", err)
+	}
+	if _, err := f.TenantVariable(f.Context(), "acme", "KEY"); !errors.Is(err, store.ErrNotFound) {
+		f.Errorf("that of acme after it was deleted: %v", err)
+	}
+	wantEqual(f, "that of globex", string(f.getKey("globex").Value), `"b"`)
+}
+
+func variablesAreListedByName(f *fixture) {
+	f.putVariables(f.variableOf("acme", "b", `2`), f.variableOf("globex", "a", `0`), f.variableOf("acme", "_", `1`), f.variableOf("acme", "C", `3`))
+	list := func(after string, limit int) (names []string) {
+		f.Helper()
+		found, err := f.TenantVariables(f.Context(), "acme", after, limit)
+		wantOK(f, err)
+		for _, v := range found {
+			names = append(names, v.Name+"="+string(v.Value))
+		}
+		return names
+	}
+	wantEqual(f, "all", list("", 10), []string{"C=3", "_=1", "b=2"})
+	wantEqual(f, "the first two", list("", 2), []string{"C=3", "_=1"})
+	wantEqual(f, "those after them", list("_", 2), []string{"b=2"})
+	wantEqual(f, "those after the last", list("b", 2), nil)
+}
+
+func aVariableThatIsNoTextIsRefused(f *fixture) {
+	for _, text := range foul {
+		author := f.variableOf("acme", "KEY", `1`)
+		author.Author = text
+		for what, v := range map[string]*store.TenantVariable{
+			"the tenant": f.variableOf(text, "KEY", `1`), "the name": f.variableOf("acme", text, `1`), "the author": author,
+		} {
+			if err := f.PutTenantVariable(f.Context(), v); !errors.Is(err, store.ErrText) {
+				f.Errorf("%s is %q: %v", what, text, err)
+			}
+		}
+	}
+}
