@@ -187,6 +187,16 @@ func (b *AgentRuntimeBuilder) WithDefaults(defaults spec.Defaults) *AgentRuntime
 	return b
 }
 
+// WithTenants sets what tenants may set for themselves.
+func (b *AgentRuntimeBuilder) WithTenants(tenants spec.Tenants) *AgentRuntimeBuilder {
+	for _, d := range tenants.Validate() {
+		d.Path = diag.Join("tenants", d.Path)
+		b.addError(d)
+	}
+	b.set.Tenants = &tenants
+	return b
+}
+
 // WithLogger sets the logger of the runtime and of the components that a
 // configuration file declares.
 func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilder {

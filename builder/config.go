@@ -104,6 +104,7 @@ func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 	if f.Defaults != nil {
 		b.WithDefaults(*f.Defaults)
 	}
+	b.set.Tenants = f.TenantRules // the loader has checked it
 }
 
 // errBroken is the error of settings that the loader has reported as wrong.

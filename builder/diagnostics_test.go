@@ -416,6 +416,45 @@ func rows() []row {
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UndeclaredVariable }),
 		},
 		{
+			name: "undeclared-variable: of tenants",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent(func(a *spec.Agent) { a.SystemPrompt = "For ${tenant.NMAE}." })).
+					WithTenants(spec.Tenants{Variables: map[string]spec.TenantVariable{"NAME": {}}})
+			},
+			want: found(diag.UndeclaredVariable, "a", "agents.a.system_prompt",
+				`tenants.variables does not declare the variable NMAE`, `did you mean "NAME"?`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UndeclaredVariable }),
+		},
+		{
+			name: "invalid-value: a secret of tenants in a prompt",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent(func(a *spec.Agent) { a.SystemPrompt = "Your key is ${tenant.KEY}." })).
+					WithTenants(spec.Tenants{Variables: map[string]spec.TenantVariable{"KEY": {Secret: true}}})
+			},
+			want: found(diag.InvalidValue, "a", "agents.a.system_prompt",
+				`the variable KEY is a secret, which cannot stand here`, `secrets can stand in the headers, the query and the path of the url of an http tool`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidValue }),
+		},
+		{
+			name: "undeclared-variable: of tenants, in a tool",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithTool("crm", referring{path: "headers.X", name: "KEY"}).WithAgentSpec(agent())
+			},
+			want: found(diag.UndeclaredVariable, "", "tools.crm.headers.X",
+				`tenants.variables does not declare the variable KEY`, `declare it: tenants: {variables: {KEY: {description: …}}}`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UndeclaredVariable }),
+		},
+		{
+			name: "invalid-value: a secret with a default",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				known := "known to all"
+				b.WithAgentSpec(agent()).WithTenants(spec.Tenants{Variables: map[string]spec.TenantVariable{"KEY": {Secret: true, Default: &known}}})
+			},
+			want: found(diag.InvalidValue, "", "tenants.variables.KEY.default",
+				`a secret cannot have a default`, `each tenant sets its own: runtime tenants variables set TENANT KEY`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidValue }),
+		},
+		{
 			name: "tool-not-found",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithTool("wc", plain{}).WithAgentSpec(agent()).
@@ -672,4 +711,15 @@ func TestTheTableOfDiagnosticsIsComplete(t *testing.T) {
 	for code := range covered {
 		t.Errorf("%s is not one of the codes", code)
 	}
+}
+
+// referring is a tool whose settings refer to a variable of tenants.
+type referring struct {
+	plain
+
+	path, name string
+}
+
+func (r referring) TenantReferences() []tools.TenantReference {
+	return []tools.TenantReference{{Path: r.path, Name: r.name}}
 }

@@ -135,7 +135,8 @@ type File struct {
 	Store settings.Store
 	// Revisions selects where the agents come from.
 	Revisions settings.Revisions
-	// TenantRules bounds the overlays of tenants; nil allows none.
+	// TenantRules bounds the overlays of tenants, and declares their variables; nil allows
+	// none.
 	TenantRules *spec.Tenants
 	// Turns configures how a process works on them.
 	Turns settings.Turns

@@ -48,14 +48,12 @@ func (t *notedTexts) addPrompt(name *node, content string, isTemplate bool) {
 		t.prompts[name] = escapeText(content)
 		return
 	}
-	const mark = "\x00"
-	filled := spec.Prompt(content).Fill(func(variable string) string { return mark + variable + mark })
 	var text strings.Builder
-	for i, part := range strings.Split(filled, mark) {
-		if i%2 == 0 {
-			text.WriteString(escapeText(part))
+	for _, part := range spec.Template(content).Parts() {
+		if part.Name == "" {
+			text.WriteString(escapeText(part.Text))
 		} else {
-			text.WriteString("${turn." + part + "}")
+			text.WriteString(part.String())
 		}
 	}
 	t.prompts[name] = text.String()

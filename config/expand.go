@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,6 +23,7 @@ import (
 //	${file:path}      the contents of a file, without the newlines at its end
 //	$$                a single $
 //	${turn.NAME}      in the prompt of an agent alone: stays, for the turn
+//	${tenant.NAME}    where scopes has it: stays, for the tenant
 //	${{ … }}          in a workflow alone: stays, for the run, and so does $${{
 //
 // A $ in front of anything else is just that. What a reference is replaced by
@@ -33,9 +35,9 @@ type expander struct {
 	// left is how many bytes may still be put into texts, unread how many may
 	// still be read from files.
 	left, unread int
-	// template is set while a prompt is expanded: ${turn.NAME} stays a reference, and all
-	// else is quoted.
-	template bool
+	// scopes are those whose variables the text that is expanded may refer to: such
+	// references stay, and all else is quoted. Nil expands to a plain text.
+	scopes []spec.Scope
 	// keepsRefs is set while a workflow is decoded.
 	keepsRefs bool
 }
@@ -68,7 +70,7 @@ func (e *expander) expand(text, dir string) expansion {
 	}
 	var x expansion
 	var out strings.Builder
-	var prompt spec.Prompt // what comes before out
+	var kept spec.Template // what comes before out
 	for {
 		i := strings.IndexByte(text, '$')
 		if i < 0 || i+1 == len(text) {
@@ -91,9 +93,8 @@ func (e *expander) expand(text, dir string) expansion {
 				x.err = fmt.Errorf("the reference %q lacks its closing }", clip.Text(text))
 				return x
 			}
-			name, ofTurn := strings.CutPrefix(text[2:end], "turn.")
-			if ofTurn && e.template && spec.IsVariableName(name) {
-				prompt = (prompt + spec.QuotePrompt(out.String())).WithReference(name)
+			if r, ok := spec.ParseReference(text[2:end]); ok && slices.Contains(e.scopes, r.Scope) {
+				kept = (kept + spec.QuoteTemplate(out.String())).WithReference(r)
 				out.Reset()
 				text = text[end+1:]
 				continue
@@ -115,8 +116,8 @@ func (e *expander) expand(text, dir string) expansion {
 		}
 	}
 	out.WriteString(text)
-	if x.text = out.String(); e.template {
-		x.text = string(prompt + spec.QuotePrompt(x.text))
+	if x.text = out.String(); e.scopes != nil {
+		x.text = string(kept + spec.QuoteTemplate(x.text))
 	}
 	return x
 }
@@ -140,13 +141,19 @@ func (e *expander) keptRef(text string) int {
 	return len(text)
 }
 
+// places describes where the variables of a scope can stand.
+var places = map[spec.Scope]string{
+	spec.TurnScope:   "the system_prompt of an agent",
+	spec.TenantScope: "the system_prompt and the reasoning_effort of an agent, and in the url, query and headers of an http tool",
+}
+
 // expandReference returns what a reference, given without its braces, stands for.
 func (e *expander) expandReference(ref, dir string, x *expansion) (string, error) {
-	if name, ok := strings.CutPrefix(ref, "turn."); ok {
-		if e.template {
-			return "", fmt.Errorf("%q is not a valid variable name; write ${turn.NAME}, and $$ for a plain $", clip.Text(name))
+	if scope, name, ok := strings.Cut(ref, "."); ok && places[spec.Scope(scope)] != "" {
+		if slices.Contains(e.scopes, spec.Scope(scope)) {
+			return "", fmt.Errorf("%q is not a valid variable name; write ${%s.NAME}, and $$ for a plain $", clip.Text(name), scope)
 		}
-		return "", fmt.Errorf("${turn.%s} can stand in the system_prompt of an agent only; write $$ for a plain $", clip.Text(name))
+		return "", fmt.Errorf("${%s.%s} can stand in %s only; write $$ for a plain $", scope, clip.Text(name), places[spec.Scope(scope)])
 	}
 	if path, ok := strings.CutPrefix(ref, "file:"); ok {
 		value, err := e.includeFile(path, dir)

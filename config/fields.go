@@ -64,11 +64,13 @@ type field struct {
 	secret    bool
 	path      bool
 	read      bool
+	tenant    bool // texts may refer to variables of tenants
 	byDefault string
 	enum      []string
 	leftOut   []string // what enum would have in a program with more components
 	min, max  *float64
 	pattern   *regexp.Regexp
+	keys      string // what the keys of a mapping match, as its record checks
 	of        []string
 	other     []spelling
 	// when, if set, is when a text must be there.
@@ -256,6 +258,8 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 		secret:    sf.Tag.Get("secret") == "true",
 		path:      sf.Tag.Get("path") != "",
 		read:      sf.Tag.Get("path") == "read",
+		keys:      sf.Tag.Get("keys"),
+		tenant:    sf.Tag.Get("variables") == "tenant",
 		byDefault: sf.Tag.Get("default"),
 		enum:      splitTag(sf.Tag.Get("enum"), "|"),
 		of:        splitTag(sf.Tag.Get("of"), "|"),

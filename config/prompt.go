@@ -11,6 +11,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// promptScopes are those whose variables prompts may refer to, and tenantScopes those
+// that other fields may.
+var (
+	promptScopes = []spec.Scope{spec.TurnScope, spec.TenantScope}
+	tenantScopes = []spec.Scope{spec.TenantScope}
+)
+
 // promptFile is the other way to write a prompt.
 type promptFile struct {
 	File string `json:"file" required:"true" path:"read" doc:"A text file, relative to the file that names it."`
@@ -22,9 +29,11 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 			d.reportMismatch(f, n, p, "a text or {file: path}")
 			return
 		}
-		d.expander.template = p != nil && p.key == "system_prompt"
+		if p != nil && p.key == "system_prompt" {
+			d.expander.scopes = promptScopes
+		}
 		d.decodeText(f, n, v, p)
-		d.expander.template = false
+		d.expander.scopes = nil
 		return
 	}
 	var from promptFile
@@ -55,8 +64,15 @@ func (d *decoder) decodeEffort(f *field, n *node, v reflect.Value, p *place) {
 	switch n.kind {
 	case stringNode:
 		level := field{enum: spec.EffortLevels()}
+		d.expander.scopes = tenantScopes
 		text, known, ok := d.readText(f, n, p)
-		if ok && known && d.checkText(&level, n, text, p) {
+		d.expander.scopes = nil
+		if !ok || !known {
+			return
+		}
+		if parts := spec.Template(text).Parts(); len(parts) == 1 && parts[0].Name != "" {
+			v.Set(reflect.ValueOf(spec.Effort{Variable: parts[0].Name}))
+		} else if d.checkText(&level, n, text, p) {
 			v.Set(reflect.ValueOf(spec.Effort{Level: text}))
 		}
 	case mappingNode:

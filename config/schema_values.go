@@ -78,7 +78,11 @@ func (w *schemaWriter) valueSchema(f *field, t reflect.Type) object {
 		if w.patch {
 			element = orNull(element)
 		}
-		return object{{"type", "object"}, {"additionalProperties", element}}
+		schema := object{{"type", "object"}, {"additionalProperties", element}}
+		if f.keys != "" {
+			schema = schema.with("propertyNames", object{{"pattern", f.keys}})
+		}
+		return schema
 	case recordShape:
 		return w.recordRef(t)
 	case unsupportedShape:

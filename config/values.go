@@ -135,6 +135,10 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 }
 
 func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
+	if f.tenant {
+		d.expander.scopes = tenantScopes
+		defer func() { d.expander.scopes = nil }()
+	}
 	text, known, ok := d.readText(f, n, p)
 	if !ok {
 		return
@@ -247,10 +251,10 @@ var plain = &field{}
 
 // elementField returns the description of the elements of a list or mapping.
 func (f *field) elementField() *field {
-	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.path {
+	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.path && !f.tenant {
 		return plain
 	}
-	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, path: f.path, read: f.read}
+	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, path: f.path, read: f.read, tenant: f.tenant}
 }
 
 func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {

@@ -1,10 +1,12 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // A prompt keeps what a turn fills in, and nothing that a variable of the environment
@@ -22,7 +24,7 @@ func TestPromptsKeepReferencesToTheTurn(t *testing.T) {
 			t.Errorf("%s: %s", text, shows(list))
 			continue
 		}
-		if got := f.Agents[0].SystemPrompt.Fill(func(string) string { return "A" }); got != want {
+		if got := f.Agents[0].SystemPrompt.Fill(func(spec.Reference) string { return "A" }); got != want {
 			t.Errorf("%s shows %q, want %q", text, got, want)
 		}
 	}
@@ -30,6 +32,47 @@ func TestPromptsKeepReferencesToTheTurn(t *testing.T) {
 		"agents: {a: {model_id: m, system_prompt: \"${turn.a b}\"}}":                                      `"a b" is not a valid variable name`,
 		"agents: {a: {model_id: m, sections: {x: \"${turn.a}\"}}}":                                        "${turn.a} can stand in the system_prompt of an agent only",
 		"schedules: {s: {cron: \"@daily\", agent: a, prompt: \"${turn.a}\"}}\nagents: {a: {model_id: m}}": "${turn.a} can stand in the system_prompt of an agent only",
+	} {
+		if _, list := parseDocument(t, "version: 1\n"+text+"\n"); len(list) != 1 || !strings.Contains(list[0].Message, want) {
+			t.Errorf("%s: %s", text, shows(list))
+		}
+	}
+}
+
+// Texts keep what a tenant fills in where that is allowed, and nothing that a variable of
+// the environment brings is read as that.
+func TestTextsKeepReferencesToTheTenant(t *testing.T) {
+	t.Parallel()
+	env := options(map[string]string{"X": "${tenant.A}"})
+	for text, want := range map[string][]string{
+		"system_prompt: \"${tenant.A} ${X} ${turn.b} $${tenant.C}\"": {"A"},
+		"system_prompt: \"${X}\"":                                    nil,
+	} {
+		f, list := config.Parse([]config.Source{{Name: "c.yaml", Data: []byte(lines(
+			"version: 1", "agents:", "  a: {model_id: m, reasoning_effort: \"${tenant.EFFORT}\", "+text+", variables: {type: object, properties: {b: {}}}}",
+			"tenants: {variables: {A: {default: x, description: For tests.}, KEY: {secret: true}}}",
+		))}}, env)
+		if list.HasErrors() {
+			t.Errorf("%s: %s", text, shows(list))
+			continue
+		}
+		if got := f.Agents[0].SystemPrompt.References(spec.TenantScope); !slices.Equal(got, want) {
+			t.Errorf("%s refers to %q", text, got)
+		}
+		if got := f.Agents[0].ReasoningEffort.Variable; got != "EFFORT" {
+			t.Errorf("the effort is that of %q", got)
+		}
+		if got := f.TenantRules.Variables; *got["A"].Default != "x" || !got["KEY"].Secret {
+			t.Errorf("it declares %v", got)
+		}
+	}
+	for text, want := range map[string]string{
+		"agents: {a: {model_id: m, system_prompt: \"${tenant.a b}\"}}":         `"a b" is not a valid variable name; write ${tenant.NAME}`,
+		"agents: {a: {model_id: m, description: \"${tenant.a}\"}}":             "${tenant.a} can stand in the system_prompt and the reasoning_effort of an agent, and in the url, query and headers of an http tool only",
+		"agents: {a: {model_id: m, reasoning_effort: \"${turn.a}\"}}":          "${turn.a} can stand in the system_prompt of an agent only",
+		"agents: {a: {model_id: m, reasoning_effort: \"very ${tenant.a}\"}}":   "reasoning_effort cannot be",
+		"agents: {a: {model_id: m}}\ntenants: {variables: {a-b: {}}}":          `"a-b" cannot be the name of a variable`,
+		"agents: {a: {model_id: m}}\ntenants: {variables: {a: {secrt: true}}}": `unknown field "secrt"`,
 	} {
 		if _, list := parseDocument(t, "version: 1\n"+text+"\n"); len(list) != 1 || !strings.Contains(list[0].Message, want) {
 			t.Errorf("%s: %s", text, shows(list))

@@ -46,6 +46,9 @@ func (s *Set) Adopt(from *Set) (spare []io.Closer) {
 	if reflect.DeepEqual(s.Defaults, from.Defaults) {
 		s.Defaults = from.Defaults
 	}
+	if reflect.DeepEqual(s.Tenants, from.Tenants) {
+		s.Tenants = from.Tenants
+	}
 	return before.closers(s)
 }
 

@@ -84,10 +84,7 @@ func (s *Set) DeclaredHash() string {
 	hashEntries(h, s.Models, func(m *spec.Model) any { return m })
 	hashEntries(h, s.Pools, func(p *spec.Pool) any { return p })
 	hashWorkflows(h, s)
-	for _, v := range []any{s.Defaults, s.Definitions} {
-		d := digestOf("", v)
-		h.Write(d[:])
-	}
+	hashRest(h, s)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -123,10 +120,7 @@ func contentHash(s *Set) string {
 	}
 	hashEntries(h, s.Sources, func(src *Source) any { return []any{src.Spec, src.Agents} })
 	hashWorkflows(h, s)
-	for _, v := range []any{s.Defaults, s.Definitions} {
-		d := digestOf("", v)
-		h.Write(d[:])
-	}
+	hashRest(h, s)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -159,6 +153,19 @@ func hashWorkflows(h hash.Hash, s *Set) {
 		}
 		return &own
 	})
+}
+
+// hashRest hashes what is no registry. A set without tenants has the hash that it had
+// before there were any.
+func hashRest(h hash.Hash, s *Set) {
+	rest := []any{s.Defaults, s.Definitions}
+	if s.Tenants != nil {
+		rest = append(rest, s.Tenants)
+	}
+	for _, v := range rest {
+		d := digestOf("", v)
+		h.Write(d[:])
+	}
 }
 
 // digestOf hashes one declaration.

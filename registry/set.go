@@ -34,6 +34,8 @@ type Set struct {
 	Workflows *Registry[*workflow.Workflow]
 	// Defaults are merged under every local agent; nil for none.
 	Defaults *spec.Defaults
+	// Tenants is what tenants may set for themselves; nil for nothing.
+	Tenants *spec.Tenants
 	// Available names plugins that come with the program: agents may name
 	// them, and it is no news when none does.
 	Available map[string]bool
@@ -206,6 +208,7 @@ func (s *Set) Clone() *Set {
 		Sources:   s.Sources.clone(),
 		Workflows: s.Workflows.clone(),
 		Defaults:  s.Defaults,
+		Tenants:   s.Tenants,
 		Available: maps.Clone(s.Available),
 
 		Undeclared:  maps.Clone(s.Undeclared),

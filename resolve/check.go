@@ -30,6 +30,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	c := &check{index: indexOf(rev)}
 	c.checkRecords()
 	c.failAll(c.found)
+	c.checkTenantVariables()
 	c.checkBundles()
 	c.checkSources()
 	ids := c.set.AgentIDs()
@@ -68,6 +69,9 @@ func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, 
 	c := &check{index: base.nextIndex(rev, changed)}
 	c.checkChangedRecords(changed)
 	c.failAll(c.found)
+	if changed.has(partTools) {
+		c.checkTenantVariables()
+	}
 	c.checkBundles()
 	if changed.has(partSources) {
 		c.checkSources()

@@ -111,7 +111,7 @@ func (c *changes) has(any parts) bool { return c.in&any != 0 }
 // compareSets returns how a set differs from an older one; nil when everything has
 // to be resolved again.
 func compareSets(set, old *registry.Set) *changes {
-	if set.Defaults != old.Defaults || !sameUndeclared(set, old) || len(set.Backends.Changed(old.Backends)) > 0 {
+	if set.Defaults != old.Defaults || set.Tenants != old.Tenants || !sameUndeclared(set, old) || len(set.Backends.Changed(old.Backends)) > 0 {
 		return nil
 	}
 	c := &changes{set: set, old: old, agents: set.Agents.Changed(old.Agents)}

@@ -49,7 +49,7 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 		agent.ModelID = id
 	}
 	x, t := indexOf(rev), &template{brought: e.Tools, passing: true, call: e.Call}
-	return x.runStages(t, agent, nil).newPlan(x, opts)
+	return x.runStages(t, agent, nil).newPlan(ctx, x, opts)
 }
 
 // addBrought adds the tools that the turn brought along. They hide the global ones

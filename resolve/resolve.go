@@ -69,11 +69,11 @@ func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts O
 		declared, _ := rev.Set().Agent(agentID)
 		return ResolveEphemeral(ctx, rev, &Ephemeral{Agent: declared}, opts)
 	}
-	return t.newPlan(x, opts)
+	return t.newPlan(ctx, x, opts)
 }
 
 // newPlan instantiates the template for one turn in a revision.
-func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
+func (t *template) newPlan(ctx context.Context, x *index, opts Options) (*Plan, error) {
 	if opts.LocalOnly && !t.agent.Local() {
 		return nil, &RemoteNotLocalError{Agent: t.agent.ID, Path: t.pathOf("endpoint")}
 	}
@@ -84,7 +84,7 @@ func (t *template) newPlan(x *index, opts Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := t.fillPrompt(v.agent, &opts.Variables)
+	agent, err := t.fillAgent(ctx, x.rev, v.agent, &opts.Variables)
 	if err != nil {
 		return nil, err
 	}

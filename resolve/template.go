@@ -111,6 +111,7 @@ func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *temp
 		t.agent = onlyGuards(t.agent)
 	}
 	t.validateAgent()
+	t.checkTenantVariables(x.set)
 	t.lookupModel()
 	if !t.agent.Local() {
 		t.reportIgnored()

@@ -2,7 +2,9 @@ package resolve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // maxVariables bounds the variables of a turn as JSON, in bytes.
@@ -29,15 +33,30 @@ type Variables struct {
 	// Inherited is set if the turn was asked of another agent: a variable that this one
 	// does not declare is then left out. Otherwise it is an error.
 	Inherited bool
+	// Tenant has the variables of the tenant whose turn it is; nil for none.
+	Tenant tools.TenantSource
+}
+
+// TenantVariablesOf returns the variables of a tenant as a revision declares them.
+func TenantVariablesOf(rev *registry.Revision, source tools.TenantSource) *tools.TenantVariables {
+	if rev.Set().Tenants == nil {
+		return nil
+	}
+	return &tools.TenantVariables{Declared: rev.Set().Tenants, Source: source}
 }
 
 // VariablesError reports that the variables of a turn are not those that its agent
-// declares.
+// declares, or that its tenant lacks some.
 type VariablesError struct {
 	Agent string
 	// Problems describe what is wrong, without the values.
 	Problems []string
+	// Err is why a value could not be read; nil if that is not what is wrong.
+	Err error
 }
+
+// Unwrap returns why a value could not be read, or nil.
+func (e *VariablesError) Unwrap() error { return e.Err }
 
 // Error names the agent and what is wrong.
 func (e *VariablesError) Error() string {
@@ -63,9 +82,9 @@ func (t *template) compileVariables() {
 	t.declares = &variables{t.agent.DeclaredVariables(), compiled}
 }
 
-// fillPrompt returns the agent with the variables of a turn in its prompt. The error is
-// a *VariablesError.
-func (t *template) fillPrompt(agent *spec.Agent, brought *Variables) (*spec.Agent, error) {
+// fillAgent returns the agent with the variables of a turn and of its tenant in their
+// places. The error is a *VariablesError.
+func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent *spec.Agent, brought *Variables) (*spec.Agent, error) {
 	if !brought.Fill {
 		return agent, nil
 	}
@@ -76,12 +95,98 @@ func (t *template) fillPrompt(agent *spec.Agent, brought *Variables) (*spec.Agen
 			return nil, err
 		}
 	}
-	if !agent.SystemPrompt.HasReferences() {
+	prompt, effort := agent.SystemPrompt, agent.ReasoningEffort
+	if !prompt.HasReferences() && (effort == nil || effort.Variable == "") {
 		return agent, nil
 	}
+	own := tenantReader{variables: TenantVariablesOf(rev, brought.Tenant)}
 	filled := *agent
-	filled.SystemPrompt = spec.Prompt(agent.SystemPrompt.Fill(func(name string) string { return t.declares.textOf(name, values) }))
+	filled.SystemPrompt = spec.Prompt(prompt.Fill(func(r spec.Reference) string {
+		if r.Scope == spec.TenantScope {
+			return own.read(ctx, r.Name)
+		}
+		return t.declares.textOf(r.Name, values)
+	}))
+	if effort != nil && effort.Variable != "" {
+		filled.ReasoningEffort = own.readEffort(ctx, effort.Variable)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(own.problems) > 0 {
+		return nil, &VariablesError{Agent: t.agent.ID, Problems: own.problems, Err: own.err}
+	}
 	return &filled, nil
+}
+
+// tenantReader reads what an agent refers to of a tenant's variables.
+type tenantReader struct {
+	variables *tools.TenantVariables
+	problems  []string
+	// err is why a value could not be read; nil if that did not happen.
+	err error
+}
+
+func (r *tenantReader) addProblem(text string) {
+	if !slices.Contains(r.problems, text) {
+		r.problems = append(r.problems, text)
+	}
+}
+
+// read returns a value for a model, or notes what is wrong with it.
+func (r *tenantReader) read(ctx context.Context, name string) string {
+	value, err := r.variables.Read(ctx, name)
+	if e, ok := errors.AsType[*tools.TenantVariableError](err); ok {
+		r.addProblem(e.Error())
+		r.err = errors.Join(r.err, e.Err)
+		return ""
+	}
+	if value.Secret {
+		r.addProblem(fmt.Sprintf("the tenant variable %s is a secret, which a model must not be given", clip.Text(name)))
+		return ""
+	}
+	return value.Text
+}
+
+// readEffort returns the reasoning effort that a variable has.
+func (r *tenantReader) readEffort(ctx context.Context, name string) *spec.Effort {
+	before := len(r.problems)
+	text := r.read(ctx, name)
+	if len(r.problems) > before {
+		return nil
+	}
+	effort, ok := spec.ParseEffort(strings.TrimSpace(text))
+	if !ok {
+		r.addProblem(fmt.Sprintf("the tenant variable %s must be one of %s, or a number from 0 to 100", clip.Text(name), strings.Join(spec.EffortLevels(), ", ")))
+	}
+	return &effort
+}
+
+// checkTenantVariables checks what the agent refers to of the variables of tenants.
+func (t *template) checkTenantVariables(set *registry.Set) {
+	for _, name := range t.agent.SystemPrompt.References(spec.TenantScope) {
+		t.failAll(set.Tenants.CheckReference("system_prompt", name, false))
+	}
+	if e := t.agent.ReasoningEffort; e != nil && e.Variable != "" {
+		t.failAll(set.Tenants.CheckReference("reasoning_effort", e.Variable, false))
+	}
+}
+
+// checkTenantVariables checks what the settings of tools refer to.
+func (c *check) checkTenantVariables() {
+	c.failAll(c.set.Tenants.CheckDefaults())
+	for id, tool := range c.set.Tools.All() {
+		referrer, ok := tool.(tools.TenantReferrer)
+		if !ok {
+			continue
+		}
+		for _, r := range referrer.TenantReferences() {
+			for _, d := range c.set.Tenants.CheckReference(r.Path, r.Name, !r.Plain) {
+				d.Path = diag.Join(c.set.Tools.Path(id), d.Path)
+				c.addError(d)
+			}
+		}
+	}
 }
 
 // checkVariables returns the variables of a turn by name if they are those that the

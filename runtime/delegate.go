@@ -27,7 +27,10 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	if err != nil {
 		return nil, err
 	}
-	turn := Request{AgentID: req.AgentID, Input: []model.Message{model.User(req.Prompt)}, Variables: h.variables, Workspace: h.job.Workspace}
+	turn := Request{
+		AgentID: req.AgentID, Input: []model.Message{model.User(req.Prompt)},
+		Variables: h.variables, TenantVariables: h.tenantSource, Workspace: h.job.Workspace,
+	}
 	if err := resumeDelegate(&turn, req.Resumed); err != nil {
 		return nil, err
 	}

@@ -26,8 +26,10 @@ type host struct {
 	identity
 	speaker
 	parent *ancestry
-	// variables are what the turn brought for the prompts of its agents.
-	variables json.RawMessage
+	// variables are what the turn brought for the prompts of its agents, and tenantSource
+	// has what its tenant has set.
+	variables    json.RawMessage
+	tenantSource tools.TenantSource
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
@@ -118,7 +120,7 @@ var _ backend.Host = (*host)(nil)
 
 func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
-		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, journal: req.Journal,
+		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, tenantSource: req.TenantVariables, journal: req.Journal,
 		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant}, speaker: speaker{agent: plan.Agent.ID},
 		emission: emission{sink: sink},
 	}
@@ -154,6 +156,7 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 	*job = backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
+		Tenant:  resolve.TenantVariablesOf(plan.Revision, req.TenantVariables),
 		Session: req.Session, Workspace: req.Workspace, State: state, Repeats: backend.Repeats{Indeterminate: req.Indeterminate},
 		Limits: backend.Limits{Depth: h.depth, MaxDepth: h.runtime.depth},
 	}
@@ -268,7 +271,7 @@ func (h *host) emitLast(data event.Data) (err error) {
 // local loop, which has the conversation.
 func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
 	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{
-		LocalOnly: true, Variables: resolve.Variables{Fill: true, Values: h.variables, Inherited: true},
+		LocalOnly: true, Variables: resolve.Variables{Fill: true, Values: h.variables, Inherited: true, Tenant: h.tenantSource},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -55,7 +55,7 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 // resolveAgent resolves the agent, and measures how long that takes. later is set if the
 // agent may be another one than that of the turn's request.
 func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request, later bool) (*resolve.Plan, error) {
-	opts := resolve.Options{Overrides: req.Overrides, Variables: resolve.Variables{Fill: true, Values: req.Variables, Inherited: later}}
+	opts := resolve.Options{Overrides: req.Overrides, Variables: resolve.Variables{Fill: true, Values: req.Variables, Inherited: later, Tenant: req.TenantVariables}}
 	if agentID != req.AgentID {
 		opts.Overrides.ModelID = ""
 	}

@@ -42,6 +42,9 @@ type Request struct {
 	// ${turn.NAME}. The agent declares what it may contain; delegates, and agents that
 	// take over, get of it what they declare.
 	Variables json.RawMessage
+	// TenantVariables has what the tenant of the turn has set for ${tenant.NAME}; nil for
+	// a turn without a tenant, which has the declared defaults.
+	TenantVariables tools.TenantSource
 	// Ephemeral is an agent that the request itself defines. Its id is AgentID.
 	Ephemeral *resolve.Ephemeral
 	// Depth is the number of turns, in other runtimes, that led to this one.

@@ -82,7 +82,7 @@ type Agent struct {
 	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it." remote:"read"`
 
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored" hosted:"ignored"`
-	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} stands for a variable of the turn." remote:"ignored"`
+	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} stands for a variable of the turn, and ${tenant.NAME} for one of its tenant." remote:"ignored"`
 
 	Variables json.RawMessage `json:"variables,omitempty" doc:"What a turn may bring for the prompt: a JSON Schema of type object. ${turn.NAME} in system_prompt stands for the variable NAME." remote:"ignored"`
 
@@ -91,7 +91,7 @@ type Agent struct {
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard" hosted:"ignored"`
 	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn." remote:"guard"`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, after the round limit." remote:"guard"`
-	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}." remote:"ignored" hosted:"ignored"`
+	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}. ${tenant.NAME} stands for a variable of the tenant that has one of these words or numbers." remote:"ignored" hosted:"ignored"`
 	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run." remote:"ignored"`
 
 	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order." remote:"guard"`

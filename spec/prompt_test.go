@@ -22,7 +22,7 @@ func TestPropertyPromptsShowTextsAndValuesAsTheyAre(t *testing.T) {
 		var names []string
 		for range rapid.IntRange(0, 6).Draw(t, "parts") {
 			if name := rapid.SampledFrom([]string{"", "", "a", "_b1"}).Draw(t, "name"); name != "" {
-				prompt = prompt.WithReference(name)
+				prompt = prompt.WithReference(spec.Reference{Scope: spec.TurnScope, Name: name})
 				want.WriteString(values[name])
 				if !strings.Contains(strings.Join(names, " "), name) {
 					names = append(names, name)
@@ -36,10 +36,10 @@ func TestPropertyPromptsShowTextsAndValuesAsTheyAre(t *testing.T) {
 			prompt += spec.QuotePrompt(part + "|") // so that two parts never join
 			want.WriteString(part + "|")
 		}
-		if got := prompt.Fill(func(name string) string { return values[name] }); got != want.String() {
+		if got := prompt.Fill(func(r spec.Reference) string { return values[r.Name] }); got != want.String() {
 			t.Fatalf("%q shows %q, want %q", prompt, got, want.String())
 		}
-		if diff := cmp.Diff(names, prompt.References()); diff != "" {
+		if diff := cmp.Diff(names, prompt.References(spec.TurnScope)); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -51,7 +51,7 @@ func TestPromptsOfFiles(t *testing.T) {
 		"${turn.a}": "A", "$${turn.a}": "${turn.a}", "$$${turn.a}": "$A", "$$$${turn.a}": "$${turn.a}", "${turn.}": "${turn.}",
 		"${turn.a": "${turn.a", "${turn.a b}": "${turn.a b}", "$ ${a} $${a}": "$ ${a} $${a}", "x${turn.a}${turn.a}y": "xAAy",
 	} {
-		if got := spec.Prompt(prompt).Fill(func(string) string { return "A" }); got != want {
+		if got := spec.Prompt(prompt).Fill(func(spec.Reference) string { return "A" }); got != want {
 			t.Errorf("%q shows %q, want %q", prompt, got, want)
 		}
 	}

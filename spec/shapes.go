@@ -65,6 +65,18 @@ type Effort struct {
 	Percent int
 	// Budget is the number of tokens the model may think for.
 	Budget int
+	// Variable is the variable of the tenant that has a level or a percentage; empty for
+	// none.
+	Variable string
+}
+
+// ParseEffort reads a level, or a number from 0 to 100.
+func ParseEffort(text string) (Effort, bool) {
+	if slices.Contains(EffortLevels(), text) {
+		return Effort{Level: text}, true
+	}
+	percent, err := strconv.Atoi(text)
+	return EffortPercent(percent), err == nil && percent >= 0 && percent <= maxPercent
 }
 
 // EffortLevels are the levels of reasoning effort, lowest first; none is
@@ -125,6 +137,8 @@ type effortBudget struct {
 // {"budget": n}.
 func (e Effort) MarshalJSON() ([]byte, error) {
 	switch {
+	case e.Variable != "":
+		return json.Marshal(Reference{TenantScope, e.Variable}.String())
 	case e.Level != "":
 		return json.Marshal(e.Level)
 	case e.Percent != 0:
@@ -165,6 +179,8 @@ func EffortPercent(percent int) Effort {
 // "budget 2048".
 func (e Effort) String() string {
 	switch {
+	case e.Variable != "":
+		return Reference{TenantScope, e.Variable}.String()
 	case e.Level != "":
 		return e.Level
 	case e.Percent != 0:
@@ -176,6 +192,8 @@ func (e Effort) String() string {
 // Validate checks the record by itself.
 func (e Effort) Validate() diag.List {
 	switch {
+	case e.Variable != "":
+		return nil
 	case e.Level != "":
 		if !slices.Contains(EffortLevels(), e.Level) {
 			return diag.List{diag.New(diag.InvalidValue, "", "reasoning_effort is %q; allowed are off, low, medium, high, max, a number from 0 to 100 and {budget: tokens}", e.Level)}

@@ -16,9 +16,12 @@ const (
 	TenantCommand = "command"
 )
 
-// Tenants lets tenants have overlays over a configuration.
+// Tenants is what a configuration says of the tenants whose turns it serves. It lets them
+// have overlays.
 type Tenants struct {
 	May TenantRights `json:"may,omitzero" doc:"What the overlay of a tenant may do besides changing prompts and narrowing what agents may do."`
+	// Variables are those that tenants set for themselves.
+	Variables map[string]TenantVariable `json:"variables,omitempty" keys:"^[A-Za-z_][A-Za-z0-9_]*$" doc:"Variables that each tenant sets for itself, by name: ${tenant.NAME} stands for the value."`
 }
 
 // TenantRights bounds what the overlay of a tenant may do. What is absent is not allowed.
@@ -38,7 +41,7 @@ func (t *Tenants) Validate() diag.List {
 	for i, kind := range t.May.Kinds {
 		list = append(list, check.OneOf(diag.Index("may.kinds", i), kind, TenantHTTP, TenantMCP, TenantCommand)...)
 	}
-	return list
+	return append(list, t.validateVariables()...)
 }
 
 func checkGlobs(path string, globs []string) diag.List {

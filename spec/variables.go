@@ -57,7 +57,7 @@ func (a *Agent) validateVariables() diag.List {
 				WithHint("use letters, digits and underscores"))
 		}
 	}
-	for _, name := range a.SystemPrompt.References() {
+	for _, name := range a.SystemPrompt.References(TurnScope) {
 		if slices.Contains(names, name) {
 			continue
 		}

@@ -113,6 +113,8 @@ type Call struct {
 	Resumed *Resumed
 	// Host is what the tool can ask of the runtime. It is never nil.
 	Host Host
+	// Tenant has the variables of the tenant that the call is made for; nil for none.
+	Tenant *TenantVariables
 	// Session is the session that the call is made for. It is valid until Call
 	// returns, and never nil.
 	Session Session

@@ -1,0 +1,68 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+)
+
+// TenantVariable is a variable that tenants may set.
+type TenantVariable struct {
+	Description string  `json:"description,omitempty" doc:"What the value is for."`
+	Secret      bool    `json:"secret,omitempty" default:"false" doc:"Whether the value is a secret: it is kept encrypted and never shown, and can stand in tools only."`
+	Default     *string `json:"default,omitempty" doc:"The value for tenants that have not set one. Without it, what refers to the variable fails for them."`
+}
+
+// validateVariables checks the names of variables.
+func (t *Tenants) validateVariables() diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(t.Variables)) {
+		path := diag.Key("variables", name)
+		if !IsVariableName(name) {
+			list = append(list, diag.New(diag.InvalidID, path, "%q cannot be the name of a variable", clip.Text(name)).
+				WithHint("use letters, digits and underscores"))
+		}
+	}
+	return list
+}
+
+// CheckDefaults returns the secrets that have defaults: what a configuration contains is
+// not secret to those who read it. It is safe for nil.
+func (t *Tenants) CheckDefaults() diag.List {
+	if t == nil {
+		return nil
+	}
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(t.Variables)) {
+		if v := t.Variables[name]; v.Secret && v.Default != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Join(diag.Key("tenants.variables", name), "default"), "a secret cannot have a default").
+				WithHint("each tenant sets its own: runtime tenants variables set TENANT %s", clip.Text(name)))
+		}
+	}
+	return list
+}
+
+// CheckReference returns what is wrong with a reference to a variable of tenants that
+// stands at a path. secrets is set where the value may be a secret. It is safe for nil.
+func (t *Tenants) CheckReference(path, name string, secrets bool) diag.List {
+	var declared map[string]TenantVariable
+	if t != nil {
+		declared = t.Variables
+	}
+	v, ok := declared[name]
+	switch {
+	case !ok:
+		d := diag.New(diag.UndeclaredVariable, path, "tenants.variables does not declare the variable %s", clip.Text(name))
+		if near, isNear := nearest.Of(name, slices.Sorted(maps.Keys(declared))); isNear {
+			return diag.List{d.WithHint("did you mean %q?", near)}
+		}
+		return diag.List{d.WithHint("declare it: tenants: {variables: {%s: {description: …}}}", clip.Text(name))}
+	case v.Secret && !secrets:
+		return diag.List{diag.New(diag.InvalidValue, path, "the variable %s is a secret, which cannot stand here", clip.Text(name)).
+			WithHint("secrets can stand in the headers, the query and the path of the url of an http tool")}
+	}
+	return nil
+}

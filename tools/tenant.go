@@ -1,0 +1,103 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// TenantSource has the values of the variables of one tenant. It is safe for concurrent
+// use.
+type TenantSource interface {
+	// ReadTenantVariable returns what the tenant has set, and whether it has set it. The
+	// error never contains a value.
+	ReadTenantVariable(ctx context.Context, name string) (TenantValue, bool, error)
+}
+
+// TenantValue is the value of a variable of a tenant.
+type TenantValue struct {
+	Text string
+	// Secret is set if the value was set as a secret.
+	Secret bool
+}
+
+// TenantValues is a source that has plain values by name.
+type TenantValues map[string]string
+
+// ReadTenantVariable returns a value.
+func (v TenantValues) ReadTenantVariable(_ context.Context, name string) (TenantValue, bool, error) {
+	text, ok := v[name]
+	return TenantValue{Text: text}, ok, nil
+}
+
+// TenantVariables are the variables of the tenant for whom something is done. Values are
+// read at each use. They must not be kept, logged or shown.
+type TenantVariables struct {
+	// Declared is what the configuration says of variables; nil declares none.
+	Declared *spec.Tenants
+	// Source has what the tenant has set; nil if there is no tenant.
+	Source TenantSource
+}
+
+// TenantVariableError reports that a variable of a tenant cannot be used.
+type TenantVariableError struct {
+	Name string
+	// Problem says why, without the value.
+	Problem string
+	// Err is why it cannot be read; nil otherwise.
+	Err error
+}
+
+// Error names the variable.
+func (e *TenantVariableError) Error() string {
+	return fmt.Sprintf("the tenant variable %s %s", clip.Text(e.Name), e.Problem)
+}
+
+// Unwrap returns the cause, or nil.
+func (e *TenantVariableError) Unwrap() error { return e.Err }
+
+// Read returns the value of a variable, or its default. The error is a
+// *TenantVariableError.
+func (v *TenantVariables) Read(ctx context.Context, name string) (TenantValue, error) {
+	if v == nil {
+		v = new(TenantVariables)
+	}
+	var declared spec.TenantVariable
+	known := false
+	if v.Declared != nil {
+		declared, known = v.Declared.Variables[name]
+	}
+	if !known {
+		return TenantValue{}, &TenantVariableError{Name: name, Problem: "is not declared"}
+	}
+	if v.Source != nil {
+		value, set, err := v.Source.ReadTenantVariable(ctx, name)
+		switch {
+		case err != nil:
+			return TenantValue{}, &TenantVariableError{Name: name, Problem: "cannot be read", Err: err}
+		case set && value.Secret && !declared.Secret:
+			return TenantValue{}, &TenantVariableError{Name: name, Problem: "was set as a secret, but is not one any more: set it again"}
+		case set:
+			return TenantValue{Text: value.Text, Secret: declared.Secret}, nil
+		}
+	}
+	if declared.Default == nil {
+		return TenantValue{}, &TenantVariableError{Name: name, Problem: "is not set"}
+	}
+	return TenantValue{Text: *declared.Default}, nil
+}
+
+// TenantReference is where a setting of a tool refers to a variable of a tenant.
+type TenantReference struct {
+	// Path is the place, relative to the tool.
+	Path, Name string
+	// Plain is set where no secret may stand.
+	Plain bool
+}
+
+// TenantReferrer is implemented by tools whose settings refer to variables of tenants.
+type TenantReferrer interface {
+	TenantReferences() []TenantReference
+}
