@@ -64,7 +64,7 @@ func parseHeader(name, value string) (header, error) {
 		return header{}, errors.New("the value has a line break or another control character")
 	}
 	var err error
-	if h.value, err = parseTemplate(value); err != nil {
+	if h.value, err = parseReferring(value); err != nil {
 		return header{}, err
 	}
 	if h.name == contentType {

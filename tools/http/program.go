@@ -33,6 +33,8 @@ type program struct {
 	used map[string]bool
 	// secrets are the configured values that look like credentials.
 	secrets [][]byte
+	// hasTenant is set if variables of the tenant stand somewhere.
+	hasTenant bool
 }
 
 // compileProgram compiles what the request is made of. With errors in the list the
@@ -59,7 +61,7 @@ func (c *Config) compileProgram() (*program, diag.List) {
 		list = append(list, declared.Check(place.path, place.names)...)
 		maps.Copy(p.used, place.names)
 	}
-	p.secrets = findSecrets(p)
+	p.secrets, p.hasTenant = longestFirst(secretTexts(p)), len(p.tenantReferences()) > 0
 	return p, list
 }
 

@@ -27,10 +27,9 @@ func namesCredential(name string) bool {
 		slices.ContainsFunc(credentialNames, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// findSecrets returns the configured values that look like credentials, longest
-// first. Servers repeat requests in error pages and debug output, which must
-// not carry a secret to the model.
-func findSecrets(p *program) [][]byte {
+// secretTexts returns the configured values that look like credentials. Servers repeat
+// requests in error pages and debug output, which must not carry a secret to the model.
+func secretTexts(p *program) []string {
 	var texts []string
 	add := func(name string, value template, unescape func(string) (string, error)) {
 		if !namesCredential(name) {
@@ -54,7 +53,7 @@ func findSecrets(p *program) [][]byte {
 			add(params[i].key, params[i].value, url.QueryUnescape)
 		}
 	}
-	return longestFirst(texts)
+	return texts
 }
 
 func longestFirst(texts []string) [][]byte {

@@ -7,11 +7,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// template is a text with places for arguments.
+// template is a text with places for arguments, and for variables of the tenant.
 type template []part
 
-// part is a literal, or the place of an argument when name is set.
-type part struct{ literal, name string }
+// part is a literal, the place of an argument when name is set, or that of a variable of
+// the tenant when tenant is.
+type part struct{ literal, name, tenant string }
 
 // Braces that are no placeholder are refused rather than sent as they are: most
 // likely they are a misspelt one. The text is not repeated, it may be a secret.
@@ -47,10 +48,10 @@ func (t template) onlyName() string {
 	return t[0].name
 }
 
-// isLiteral reports whether t has no placeholder.
+// isLiteral reports whether t is known without a call.
 func (t template) isLiteral() bool {
 	for i := range t {
-		if t[i].name != "" {
+		if t[i].name != "" || t[i].tenant != "" {
 			return false
 		}
 	}

@@ -28,7 +28,10 @@ type tool struct {
 	limit      int
 }
 
-var _ tools.Tool = (*tool)(nil)
+var (
+	_ tools.Tool           = (*tool)(nil)
+	_ tools.TenantReferrer = (*tool)(nil)
+)
 
 // createTool makes the tool that a configuration describes. It is pure: the first
 // connection is made by the first call.
@@ -73,8 +76,22 @@ func newClient(guard *netguard.Guard, p *program) *http.Client {
 // Descriptor describes the tool as its configuration does.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
+// TenantReferences returns where the settings refer to variables of tenants.
+func (t *tool) TenantReferences() []tools.TenantReference { return t.program.tenantReferences() }
+
 // Call makes the request.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	bound, err := t.program.bindProgram(ctx, call.Tenant)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	own := *t
+	own.program = bound
+	return own.send(ctx, call)
+}
+
+// send makes the request of a tool whose program is that of one tenant.
+func (t *tool) send(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	req, err := t.program.buildRequest(ctx, call)
 	if input, ok := errors.AsType[*inputError](err); ok {
 		return tools.ErrorResult(input.Error()), nil
@@ -107,6 +124,11 @@ func (t *tool) withoutURL(ctx context.Context, err error) error {
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
+	} else if t.program.address.origin != nil {
+		return t.program.address.origin.hideOrigin(err)
+	}
+	if t.program.address.origin != nil {
+		return fmt.Errorf("call %s: %w", t.program.address.origin.label, err)
 	}
 	return fmt.Errorf("call %s: %w", t.program.address.host, err)
 }

@@ -22,6 +22,8 @@ type address struct {
 	// segments are the parts of the path, each of which follows a slash.
 	segments []template
 	query    []param
+	// origin, if set, decides base, host and port for each tenant.
+	origin *origin
 }
 
 // param is one parameter of a query.
@@ -41,15 +43,24 @@ func parseAddress(raw string) (*address, error) {
 	if hasFragment {
 		return nil, errors.New("url must not have a fragment: it would never be sent")
 	}
-	scheme, rest, ok := strings.Cut(raw, "://")
-	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
-		return nil, errors.New("url must start with http:// or https://")
-	}
-	authority, path, query := splitAddress(rest)
-	a := &address{base: scheme + "://" + authority}
-	if err := a.setHost(authority); err != nil {
+	a := new(address)
+	begin, rest, err := parseOrigin(raw)
+	if err != nil {
 		return nil, err
 	}
+	a.origin = begin
+	if begin == nil {
+		scheme, after, ok := strings.Cut(raw, "://")
+		if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
+			return nil, errors.New("url must start with http:// or https://")
+		}
+		authority, _, _ := splitAddress(after)
+		if a.base = scheme + "://" + authority; a.setHost(authority) != nil {
+			return nil, a.setHost(authority)
+		}
+		rest = after[len(authority):]
+	}
+	_, path, query := splitAddress(rest)
 	if err := a.setPath(path); err != nil {
 		return nil, err
 	}
@@ -74,10 +85,12 @@ func splitAddress(rest string) (authority, path, query string) {
 	return rest, "", query
 }
 
+var errHostPlaceholder = errors.New("a placeholder must not appear in the host, port or user of url: arguments cannot choose where a request goes")
+
 // setHost checks the part of a URL that says to whom the request goes.
 func (a *address) setHost(authority string) error {
 	if strings.Contains(authority, "{{") || strings.Contains(authority, "}}") {
-		return errors.New("a placeholder must not appear in the host, port or user of url: arguments cannot choose where a request goes")
+		return errHostPlaceholder
 	}
 	u, err := url.Parse(a.base)
 	switch {
@@ -135,7 +148,7 @@ func parsePair(pair string) (param, error) {
 
 // parseParam compiles a parameter of the query setting, which is plain text.
 func parseParam(name, value string) (param, error) {
-	t, err := parseTemplate(value)
+	t, err := parseReferring(value)
 	if err != nil {
 		return param{}, err
 	}
@@ -147,7 +160,7 @@ func parseParam(name, value string) (param, error) {
 
 // parseEscaped compiles a template whose literals are parts of a URL.
 func parseEscaped(text string) (template, error) {
-	t, err := parseTemplate(text)
+	t, err := parseReferring(text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,308 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
+
+// parseReferring splits a text at its placeholders, and at its references to variables
+// of tenants.
+func parseReferring(text string) (template, error) {
+	var t template
+	for _, p := range spec.Template(text).Parts() {
+		switch {
+		case p.Name == "":
+			parts, err := parseTemplate(p.Text)
+			if err != nil {
+				return nil, err
+			}
+			t = append(t, parts...)
+		case p.Scope != spec.TenantScope:
+			return nil, errTurnVariable
+		default:
+			t = append(t, part{tenant: p.Name})
+		}
+	}
+	return t, nil
+}
+
+// origin is the beginning of a URL that variables of the tenant decide.
+type origin struct {
+	// base is the variable that has a URL, up to some part of its path; empty if the
+	// authority has the variables.
+	base string
+	// scheme is that of the authority, whose texts and variables are in parts.
+	scheme string
+	parts  template
+	// label is the beginning as the configuration has it.
+	label string
+}
+
+// parseOrigin compiles the beginning of a URL, if variables of the tenant stand in it, and
+// returns what follows; nil for no variables.
+func parseOrigin(raw string) (o *origin, rest string, err error) {
+	if parts := spec.Template(raw).Parts(); len(parts) > 0 && parts[0].Name != "" {
+		o = &origin{base: parts[0].Name, label: parts[0].String()}
+		if rest = raw[len(o.label):]; parts[0].Scope != spec.TenantScope {
+			return nil, "", errTurnVariable
+		}
+		if rest != "" && rest[0] != '/' && rest[0] != '?' {
+			return nil, "", fmt.Errorf("after %s, which has the beginning of the url, a path must follow", o.label)
+		}
+		return o, rest, nil
+	}
+	scheme, after, ok := strings.Cut(raw, "://")
+	authority, _, _ := splitAddress(after)
+	if !ok || !spec.Template(authority).HasReferences() {
+		return nil, raw, nil
+	}
+	o = &origin{scheme: strings.ToLower(scheme), label: scheme + "://" + authority}
+	if o.scheme != "http" && o.scheme != "https" {
+		return nil, "", errors.New("url must start with http:// or https://")
+	}
+	if strings.Contains(authority, "{{") {
+		return nil, "", errHostPlaceholder
+	}
+	if o.parts, err = parseReferring(authority); err != nil {
+		return nil, "", err
+	}
+	sample := make(template, len(o.parts))
+	for i, p := range o.parts {
+		if sample[i] = p; p.tenant != "" {
+			sample[i] = part{literal: "1"}
+		}
+	}
+	host := sample.joinLiterals()
+	return o, after[len(authority):], (&address{base: o.scheme + "://" + host}).setHost(host)
+}
+
+// bindOrigin returns the beginning of a URL for one tenant: its scheme, host and port,
+// and the part of its path that comes first.
+func (o *origin) bindOrigin(read readVariable) (*address, error) {
+	if o.base == "" {
+		host, err := o.parts.bindParts(read, func(name, value string) (string, error) {
+			if value == "" || strings.Trim(value, hostCharacters) != "" || strings.Contains(value, "..") {
+				return "", tenantProblem(name, "must be part of a host's name")
+			}
+			return value, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		a := &address{base: o.scheme + "://" + host.joinLiterals()}
+		if a.setHost(host.joinLiterals()) != nil {
+			return nil, &tools.TenantVariableError{Name: o.parts.firstTenant(), Problem: "does not make " + o.label + " a host"}
+		}
+		return a, nil
+	}
+	value, err := read(o.base)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(value, "{}?#$") {
+		return nil, tenantProblem(o.base, "must be the beginning of a url, without a query")
+	}
+	a, err := parseAddress(strings.TrimRight(value, "/"))
+	if err != nil {
+		return nil, tenantProblem(o.base, "must be the beginning of a url: http or https, a host, and perhaps a path")
+	}
+	return a, nil
+}
+
+// hostCharacters are those that a variable may bring into the name of a host.
+const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
+
+func tenantProblem(name, problem string) error {
+	return &tools.TenantVariableError{Name: name, Problem: problem}
+}
+
+// readVariable returns the value of a variable of the tenant.
+type readVariable func(name string) (string, error)
+
+// bindParts returns the template with the values of variables, each as escape returns it,
+// as literals.
+func (t template) bindParts(read readVariable, escape func(name, value string) (string, error)) (template, error) {
+	if t.firstTenant() == "" {
+		return t, nil
+	}
+	bound := slices.Clone(t)
+	for i := range bound {
+		name := bound[i].tenant
+		if name == "" {
+			continue
+		}
+		value, err := read(name)
+		if err == nil {
+			value, err = escape(name, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		bound[i] = part{literal: value}
+	}
+	return bound, nil
+}
+
+// firstTenant returns the first variable of the tenant in t, "" for none.
+func (t template) firstTenant() string {
+	for i := range t {
+		if t[i].tenant != "" {
+			return t[i].tenant
+		}
+	}
+	return ""
+}
+
+func (t template) joinLiterals() string {
+	var b strings.Builder
+	for i := range t {
+		b.WriteString(t[i].literal)
+	}
+	return b.String()
+}
+
+// tenantReferences returns where settings refer to variables of the tenant.
+func (p *program) tenantReferences() []tools.TenantReference {
+	var list []tools.TenantReference
+	add := func(path string, t template, plain bool) {
+		for i := range t {
+			if t[i].tenant != "" {
+				list = append(list, tools.TenantReference{Path: path, Name: t[i].tenant, Plain: plain})
+			}
+		}
+	}
+	if o := p.address.origin; o != nil {
+		add("url", template{part{tenant: o.base}}, true)
+		add("url", o.parts, true)
+	}
+	for _, segment := range p.address.segments {
+		add("url", segment, false)
+	}
+	for i := range p.address.query {
+		add("url", p.address.query[i].value, false)
+	}
+	for i := range p.query {
+		add(diag.Key("query", p.query[i].configured), p.query[i].value, false)
+	}
+	for i := range p.headers {
+		add(diag.Key("headers", p.headers[i].configured), p.headers[i].value, false)
+	}
+	return list
+}
+
+// bindProgram returns the program with the values of the variables of a tenant. A
+// program without any is returned as it is. The error is a *tools.TenantVariableError.
+func (p *program) bindProgram(ctx context.Context, tenant *tools.TenantVariables) (*program, error) {
+	if !p.hasTenant {
+		return p, nil
+	}
+	bound := *p
+	known := make(map[string]string)
+	var secrets []string
+	read := func(name string) (string, error) {
+		if text, ok := known[name]; ok {
+			return text, nil
+		}
+		value, err := tenant.Read(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if value.Secret {
+			secrets = append(secrets, value.Text, url.QueryEscape(value.Text), url.PathEscape(value.Text))
+		}
+		known[name] = value.Text
+		return value.Text, nil
+	}
+	var err error
+	if bound.address, err = p.address.bindAddress(read); err != nil {
+		return nil, err
+	}
+	if bound.query, err = bindParams(p.query, read); err != nil {
+		return nil, err
+	}
+	if bound.headers, err = bindHeaders(p.headers, read); err != nil {
+		return nil, err
+	}
+	bound.secrets = longestFirst(append(secrets, secretTexts(&bound)...))
+	return &bound, nil
+}
+
+func (a *address) bindAddress(read readVariable) (*address, error) {
+	bound := *a
+	bound.segments = nil
+	if a.origin != nil {
+		begun, err := a.origin.bindOrigin(read)
+		if err != nil {
+			return nil, err
+		}
+		bound.base, bound.host, bound.port, bound.segments = begun.base, begun.host, begun.port, begun.segments
+	}
+	for _, segment := range a.segments {
+		own, err := segment.bindParts(read, func(name, value string) (string, error) {
+			if escaped := url.PathEscape(value); value != "" && !leavesPath(escaped) {
+				return escaped, nil
+			}
+			return "", tenantProblem(name, `stands in a path: it must not be empty, nor have a "." or ".." as a segment`)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if own.isLiteral() && leavesPath(own.joinLiterals()) {
+			return nil, tenantProblem(segment.firstTenant(), `stands in a path: it must not make a segment "." or ".."`)
+		}
+		bound.segments = append(bound.segments, own)
+	}
+	var err error
+	bound.query, err = bindParams(a.query, read)
+	return &bound, err
+}
+
+func bindParams(params []param, read readVariable) ([]param, error) {
+	bound := slices.Clone(params)
+	for i := range bound {
+		var err error
+		bound[i].value, err = bound[i].value.bindParts(read, func(_, value string) (string, error) { return url.QueryEscape(value), nil })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return bound, nil
+}
+
+func bindHeaders(headers []header, read readVariable) ([]header, error) {
+	bound := slices.Clone(headers)
+	for i := range bound {
+		var err error
+		bound[i].value, err = bound[i].value.bindParts(read, func(name, value string) (string, error) {
+			if hasControl(value) {
+				return "", tenantProblem(name, "goes into a header: it must not have line breaks or other control characters")
+			}
+			return value, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return bound, nil
+}
+
+// hideOrigin returns an error of a request to an address that a variable decides, without
+// the address.
+func (o *origin) hideOrigin(err error) error {
+	problem := "cannot be reached"
+	if _, blocked := errors.AsType[*netguard.BlockedError](err); blocked {
+		problem = "is not a public address, or not one that allow_private lists"
+	}
+	return errors.New("call " + o.label + ": it " + problem)
+}
