@@ -138,7 +138,8 @@ func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *Cre
 	}
 	asked := &runtime.Request{
 		Revision: rev, AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
-		Persistence: runtime.Persistence{Checkpoint: keepNothing},
+		TenantVariables: s.tenantSource(tenant),
+		Persistence:     runtime.Persistence{Checkpoint: keepNothing},
 	}
 	if req.Ephemeral != nil {
 		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent, Call: req.Ephemeral.Call}
@@ -150,7 +151,7 @@ func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *Cre
 	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
 		return overrides, &InvalidError{"budgets.max_cost", "it cannot be measured: " + strings.Join(cost.Reasons, "; ")}
 	}
-	if variables, ok := errors.AsType[*resolve.VariablesError](err); ok {
+	if variables, ok := errors.AsType[*resolve.VariablesError](err); ok && variables.Err == nil {
 		return overrides, &InvalidError{"variables", strings.Join(variables.Problems, "; ")}
 	}
 	return overrides, err

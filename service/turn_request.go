@@ -57,6 +57,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	req := &runtime.Request{
 		AgentID: c.Turn.AgentID, TurnID: c.Turn.ID, SessionID: c.Turn.SessionID, Input: own[asked.BeforeCount:asked.InputCount],
 		Params: asked.Params, Overrides: asked.Overrides, Variables: asked.Variables, Depth: asked.Depth, Tenant: c.Turn.Owner.Tenant,
+		TenantVariables: s.tenantSource(c.Turn.Owner.Tenant),
 		Persistence: runtime.Persistence{
 			Indeterminate: s.settings.Indeterminate, SnapshotID: c.Turn.SnapshotID, ParentSnapshotID: c.Turn.ParentSnapshotID,
 			ShowCustom: s.customOf(c.Turn.ID),

@@ -1,0 +1,225 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/sealed"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+const (
+	// maxTenantValue bounds the value of a variable of a tenant, in bytes.
+	maxTenantValue = 32 << 10
+	// minTenantSecret is the least length of a secret, in bytes: a shorter one could not be
+	// hidden in what servers answer.
+	minTenantSecret = 8
+)
+
+// TenantVariable is a declared variable as a tenant has it. The value of a secret is never
+// part of it.
+type TenantVariable struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Secret      bool   `json:"secret"`
+	// State is set, default or unset.
+	State TenantVariableState `json:"state"`
+	// Value is that of a plain variable that is set, or its default.
+	Value *string `json:"value,omitempty"`
+	// SetBy and SetAt are those of a value that is set.
+	SetBy string     `json:"set_by,omitempty"`
+	SetAt *time.Time `json:"set_at,omitempty"`
+}
+
+// TenantVariableState is where the value of a variable comes from.
+type TenantVariableState string
+
+// The states of variables of tenants.
+const (
+	// VariableSet has a value of the tenant's own, and VariableDefault that of the
+	// configuration.
+	VariableSet     TenantVariableState = "set"
+	VariableDefault TenantVariableState = "default"
+	// VariableUnset has no value: what refers to it fails.
+	VariableUnset TenantVariableState = "unset"
+	// VariableStale has a value that was set as a secret, which the variable is not any
+	// more, and VariableUndeclared one that the configuration does not declare.
+	VariableStale      TenantVariableState = "stale"
+	VariableUndeclared TenantVariableState = "undeclared"
+)
+
+// ErrNoEncryptionKey reports that a secret cannot be kept, because there is no key to seal
+// it with.
+var ErrNoEncryptionKey = errors.New("secrets cannot be kept without server.encryption_key")
+
+// TenantVariables returns the declared variables as a tenant has them, and what it has set
+// besides, by name.
+func (s *Service) TenantVariables(ctx context.Context, tenant string) ([]TenantVariable, error) {
+	kept := make(map[string]*store.TenantVariable)
+	for after := ""; ; {
+		page, err := s.settings.Store.TenantVariables(ctx, tenant, after, store.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range page {
+			kept[v.Name], after = v, v.Name
+		}
+		if len(page) < store.MaxPage {
+			break
+		}
+	}
+	declared := s.declaredTenantVariables()
+	names := slices.AppendSeq(slices.Collect(maps.Keys(declared)), maps.Keys(kept))
+	slices.Sort(names)
+	list := []TenantVariable{}
+	for _, name := range slices.Compact(names) {
+		d, isDeclared := declared[name]
+		list = append(list, describeVariable(name, d, isDeclared, kept[name]))
+	}
+	return list, nil
+}
+
+func describeVariable(name string, declared spec.TenantVariable, isDeclared bool, kept *store.TenantVariable) TenantVariable {
+	v := TenantVariable{Name: name, Description: declared.Description, Secret: declared.Secret, State: VariableUnset}
+	if kept == nil {
+		if declared.Default != nil {
+			v.State, v.Value = VariableDefault, declared.Default
+		}
+		return v
+	}
+	v.SetBy, v.SetAt = kept.Author, &kept.UpdatedAt
+	switch v.Secret = v.Secret || kept.Secret; {
+	case !isDeclared:
+		v.State = VariableUndeclared
+	case kept.Secret && !declared.Secret:
+		v.State = VariableStale
+	default:
+		v.State = VariableSet
+	}
+	if text, err := decodeValue(kept.Value); err == nil && !v.Secret {
+		v.Value = &text
+	}
+	return v
+}
+
+// SetTenantVariable sets a declared variable of a tenant. The next use has the value. The
+// error is an *InvalidError, or ErrNoEncryptionKey; it never contains the value.
+func (s *Service) SetTenantVariable(ctx context.Context, caller Caller, tenant, name, value string) (*TenantVariable, error) {
+	declared := s.declaredTenantVariables()
+	d, ok := declared[name]
+	switch {
+	case !ok:
+		return nil, &InvalidError{"name", undeclaredVariable(name, slices.Sorted(maps.Keys(declared)))}
+	case len(value) > maxTenantValue:
+		return nil, &InvalidError{"value", fmt.Sprintf("it has %d bytes; at most %d are allowed", len(value), maxTenantValue)}
+	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
+		return nil, &InvalidError{"value", "it must be a text in UTF-8 without NUL"}
+	case d.Secret && len(value) < minTenantSecret:
+		return nil, &InvalidError{"value", fmt.Sprintf("a secret must have at least %d bytes", minTenantSecret)}
+	case tenant == "" || len(tenant) > 256 || !clip.IsClean(tenant):
+		return nil, &InvalidError{"tenant", "it must be a text of at most 256 bytes"}
+	}
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	v := &store.TenantVariable{
+		Tenant: tenant, Name: name, Secret: d.Secret, Value: plain, Author: caller.Tenant + "/" + caller.Subject, UpdatedAt: s.now(),
+	}
+	if d.Secret {
+		if v.Value, err = s.sealVariable(tenant, name, plain); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.settings.Store.PutTenantVariable(ctx, v); err != nil {
+		return nil, err
+	}
+	shown := describeVariable(name, d, true, v)
+	return &shown, nil
+}
+
+// DeleteTenantVariable deletes what a tenant has set. The error is a *NotFoundError if it
+// has not set it.
+func (s *Service) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
+	err := s.settings.Store.DeleteTenantVariable(ctx, tenant, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return &NotFoundError{Kind: "variable", ID: name}
+	}
+	return err
+}
+
+func undeclaredVariable(name string, names []string) string {
+	text := fmt.Sprintf("tenants.variables does not declare %q", clip.Text(name))
+	if near, ok := nearest.Of(name, names); ok {
+		text += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return text
+}
+
+// declaredTenantVariables returns the variables that the current revision declares.
+func (s *Service) declaredTenantVariables() map[string]spec.TenantVariable {
+	if s.settings.Runtime == nil || s.settings.Runtime.Revision().Set().Tenants == nil {
+		return nil
+	}
+	return s.settings.Runtime.Revision().Set().Tenants.Variables
+}
+
+// placeVariable is where a secret of a tenant is kept.
+func placeVariable(tenant, name string) string { return sealed.Place("tenant variable", tenant, name) }
+
+func (s *Service) sealVariable(tenant, name string, plain json.RawMessage) (json.RawMessage, error) {
+	if s.badKey != nil {
+		return nil, s.badKey
+	}
+	if s.box == nil {
+		return nil, ErrNoEncryptionKey
+	}
+	return s.box.Seal(placeVariable(tenant, name), plain)
+}
+
+func decodeValue(plain json.RawMessage) (text string, err error) {
+	if json.Unmarshal(plain, &text) != nil {
+		return "", errors.New("what the store has is not a text")
+	}
+	return text, nil
+}
+
+// tenantSource has what one tenant has set. It reads the store at each use.
+type tenantSource struct {
+	service *Service
+	tenant  string
+}
+
+var _ tools.TenantSource = (*tenantSource)(nil)
+
+func (s *Service) tenantSource(tenant string) tools.TenantSource { return &tenantSource{s, tenant} }
+
+// ReadTenantVariable returns what the tenant has set.
+func (t *tenantSource) ReadTenantVariable(ctx context.Context, name string) (value tools.TenantValue, set bool, err error) {
+	kept, err := t.service.settings.Store.TenantVariable(ctx, t.tenant, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return value, false, nil
+	}
+	if err != nil {
+		return value, false, err
+	}
+	plain := json.RawMessage(kept.Value)
+	if value.Secret = kept.Secret; kept.Secret {
+		if plain, err = t.service.box.Open(placeVariable(t.tenant, name), plain); err != nil {
+			return value, false, err
+		}
+	}
+	value.Text, err = decodeValue(plain)
+	return value, err == nil, err
+}
