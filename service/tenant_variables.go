@@ -42,6 +42,13 @@ type TenantVariable struct {
 	SetAt *time.Time `json:"set_at,omitempty"`
 }
 
+// SetTenantVariable sets a variable of a tenant.
+type SetTenantVariable struct {
+	Tenant, Name, Value string
+	// Author sets it: a tenant and a subject of it.
+	Author string
+}
+
 // TenantVariableState is where the value of a variable comes from.
 type TenantVariableState string
 
@@ -115,7 +122,8 @@ func describeVariable(name string, declared spec.TenantVariable, isDeclared bool
 
 // SetTenantVariable sets a declared variable of a tenant. The next use has the value. The
 // error is an *InvalidError, or ErrNoEncryptionKey; it never contains the value.
-func (s *Service) SetTenantVariable(ctx context.Context, caller Caller, tenant, name, value string) (*TenantVariable, error) {
+func (s *Service) SetTenantVariable(ctx context.Context, set SetTenantVariable) (*TenantVariable, error) {
+	tenant, name, value := set.Tenant, set.Name, set.Value
 	declared := s.declaredTenantVariables()
 	d, ok := declared[name]
 	switch {
@@ -135,7 +143,7 @@ func (s *Service) SetTenantVariable(ctx context.Context, caller Caller, tenant, 
 		return nil, err
 	}
 	v := &store.TenantVariable{
-		Tenant: tenant, Name: name, Secret: d.Secret, Value: plain, Author: caller.Tenant + "/" + caller.Subject, UpdatedAt: s.now(),
+		Tenant: tenant, Name: name, Secret: d.Secret, Value: plain, Author: set.Author, UpdatedAt: s.now(),
 	}
 	if d.Secret {
 		if v.Value, err = s.sealVariable(tenant, name, plain); err != nil {

@@ -18,10 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-var (
-	eve      = service.Caller{Tenant: "globex", Subject: "eve"}
-	operator = service.Caller{Tenant: "ops", Subject: "olga"}
-)
+var eve = service.Caller{Tenant: "globex", Subject: "eve"}
 
 // greeter returns a runtime whose agents have variables of tenants: "greeter" in its
 // prompt, and both in their tool. seen is what the tool read last.
@@ -56,7 +53,7 @@ func withKey(v *service.Settings) { v.EncryptionKey = []byte(strings.Repeat("k",
 func setVariables(t testing.TB, s *service.Service, tenant string, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if _, err := s.SetTenantVariable(t.Context(), operator, tenant, pairs[i], pairs[i+1]); err != nil {
+		if _, err := s.SetTenantVariable(t.Context(), service.SetTenantVariable{Tenant: tenant, Name: pairs[i], Value: pairs[i+1], Author: "ops/olga"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,12 +179,12 @@ func TestWhatATenantCannotSet(t *testing.T) {
 		"no text":    {"acme", "GREETING", "s3cret\x00", "value: it must be a text in UTF-8 without NUL"},
 		"no tenant":  {"", "GREETING", "s3cret", "tenant: it must be a text of at most 256 bytes"},
 	} {
-		if _, err := s.SetTenantVariable(t.Context(), operator, tt.tenant, tt.name, tt.value); err == nil || err.Error() != tt.want {
+		if _, err := s.SetTenantVariable(t.Context(), service.SetTenantVariable{Tenant: tt.tenant, Name: tt.name, Value: tt.value}); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	plain := idle(t, rt)
-	if _, err := plain.SetTenantVariable(t.Context(), operator, "acme", "KEY", "s3cret-of-acme"); !errors.Is(err, service.ErrNoEncryptionKey) {
+	if _, err := plain.SetTenantVariable(t.Context(), service.SetTenantVariable{Tenant: "acme", Name: "KEY", Value: "s3cret-of-acme"}); !errors.Is(err, service.ErrNoEncryptionKey) {
 		t.Errorf("without a key: %v", err)
 	}
 }
