@@ -50,8 +50,8 @@ func (s *Server) warnNoEffect() diag.List {
 		warnIneffective(&list, c.LegacyMetrics, "sessions.legacy_metrics", off, "legacy_metrics")
 		warnIneffective(&list, c.NarrowingThreshold != nil, "sessions.default_tool_narrowing_threshold", off, "default_tool_narrowing_threshold")
 	}
-	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()), "encryption_key",
-		"encryption_key has no effect: there are no access tokens, no runs and no notifications, so nothing is encrypted")
+	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()) && (!s.Admin.On() || !s.Authenticated()), "encryption_key",
+		"encryption_key has no effect: there are no access tokens, no runs, no notifications and no secrets of tenants, so nothing is encrypted")
 	return list
 }
 

@@ -50,7 +50,7 @@ type Server struct {
 	CORSOrigins          []string        `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
 	Limits               ServerLimits    `json:"limits,omitzero" doc:"What one request may cost."`
 	Rate                 ServerRate      `json:"rate,omitzero" doc:"What one key may ask for. More is answered with the status 429."`
-	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the credentials that callers leave for notifications and for the tools of runs. All processes with the store have the same; without it they are kept as they are."`
+	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the secrets of tenants, and the credentials that callers leave for notifications and for the tools of runs. All processes with the store have the same; without it the credentials are kept as they are, and tenants can set no secrets."`
 	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
 	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
 	Sessions             ServerSessions  `json:"sessions,omitzero" doc:"Sessions and turns for clients of Gestalt."`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Client reads and changes the configuration of a server. Its errors are those of a
@@ -177,4 +178,22 @@ func (c *Client) RollBack(ctx context.Context, hash string, change *Change) (*Pu
 func (c *Client) Compare(ctx context.Context, document json.RawMessage) (*Proof, error) {
 	p := new(Proof)
 	return p, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: c.path("validate"), Body: documentRequest{document}}, p)
+}
+
+// ListTenantVariables returns the variables of a tenant.
+func (c *Client) ListTenantVariables(ctx context.Context, tenant string) (*VariableList, error) {
+	list := new(VariableList)
+	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants", tenant, "variables"}}, list)
+}
+
+// SetTenantVariable sets a variable of a tenant. The answer has no value of a secret.
+func (c *Client) SetTenantVariable(ctx context.Context, tenant, name, value string) (*service.TenantVariable, error) {
+	set := new(service.TenantVariable)
+	return set, c.native.Do(ctx, &native.Request{Method: http.MethodPut, Path: []string{"tenants", tenant, "variables", name}, Body: VariableRequest{&value}}, set)
+}
+
+// DeleteTenantVariable deletes what a tenant has set.
+func (c *Client) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
+	deleted := new(DeletedVariable)
+	return c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Path: []string{"tenants", tenant, "variables", name}}, deleted)
 }

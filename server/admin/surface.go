@@ -17,16 +17,18 @@ import (
 // Prefix is what the paths of the protocol begin with.
 const Prefix = "/runtime/v1"
 
-// Settings is what the surface is made of. The Fleet is required.
+// Settings is what the surface is made of. All of it is required.
 type Settings struct {
-	Fleet *fleet.Fleet
+	Fleet     *fleet.Fleet
+	Variables TenantVariables
 
 	_ struct{} // keyed literals only
 }
 
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct {
-	fleet *fleet.Fleet
+	fleet     *fleet.Fleet
+	variables TenantVariables
 }
 
 var (
@@ -34,12 +36,12 @@ var (
 	_ server.Describer = (*Surface)(nil)
 )
 
-// New returns the surface. It fails if the settings have no fleet.
+// New returns the surface. It fails if the settings lack something.
 func New(s Settings) (*Surface, error) {
-	if s.Fleet == nil {
-		return nil, errors.New("the settings have no fleet")
+	if s.Fleet == nil || s.Variables == nil {
+		return nil, errors.New("the settings have no fleet, or nothing that keeps variables")
 	}
-	return &Surface{fleet: s.Fleet}, nil
+	return &Surface{fleet: s.Fleet, variables: s.Variables}, nil
 }
 
 // paths are those of the registries of a document.
@@ -64,6 +66,7 @@ func (s *Surface) Routes() []server.Route {
 	}
 	routes = append(routes, server.Handle("PUT "+Prefix+"/patches/{registry}/{id}", write, s.putPatch))
 	routes = append(routes, s.historyRoutes(Prefix, read, write)...)
+	routes = append(routes, s.variableRoutes()...)
 	return append(routes, s.tenantRoutes()...)
 }
 
@@ -95,6 +98,7 @@ const (
 	codeInvalidDoc = "invalid_document"
 	codeNoTenants  = "no_tenants"
 	codeBroken     = "tenants_break"
+	codeNoKey      = "no_encryption_key"
 )
 
 // refuse returns an error of the fleet as callers see it.

@@ -20,5 +20,5 @@ func newSurface(s app.SurfaceSettings) (server.Surface, error) {
 	if !s.File.Server.Admin.On() || !s.File.Server.Authenticated() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
-	return admin.New(admin.Settings{Fleet: s.Fleet})
+	return admin.New(admin.Settings{Fleet: s.Fleet, Variables: s.Service})
 }

@@ -1,0 +1,75 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// TenantVariables keeps what tenants set for themselves. A *service.Service does.
+type TenantVariables interface {
+	TenantVariables(ctx context.Context, tenant string) ([]service.TenantVariable, error)
+	SetTenantVariable(ctx context.Context, set service.SetTenantVariable) (*service.TenantVariable, error)
+	DeleteTenantVariable(ctx context.Context, tenant, name string) error
+}
+
+// variableRoutes returns the routes of the variables of tenants.
+func (s *Surface) variableRoutes() []server.Route {
+	const all, one = Prefix + "/tenants/{tenant}/variables", Prefix + "/tenants/{tenant}/variables/{name}"
+	return server.AuditRoutes(map[string]string{"PUT " + one: "set_tenant_variable", "DELETE " + one: "delete_tenant_variable"}, []server.Route{
+		server.Handle("GET "+all, settings.ScopeConfigRead, s.listVariables),
+		server.Handle("PUT "+one, settings.ScopeConfigWrite, s.setVariable),
+		server.Handle("DELETE "+one, settings.ScopeConfigWrite, s.deleteVariable),
+	})
+}
+
+// VariableList has the variables of a tenant. The values of secrets are not part of it.
+type VariableList struct {
+	Variables []service.TenantVariable `json:"variables"`
+}
+
+// VariableRequest is the value that a variable is to have.
+type VariableRequest struct {
+	Value *string `json:"value"`
+}
+
+// DeletedVariable names a variable that the tenant does not set any more.
+type DeletedVariable struct {
+	Name string `json:"name"`
+}
+
+func (s *Surface) listVariables(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*VariableList, error) {
+	list, err := s.variables.TenantVariables(ctx, r.PathValue("tenant"))
+	return &VariableList{list}, err
+}
+
+func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *http.Request, in VariableRequest) (*service.TenantVariable, error) {
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	if in.Value == nil {
+		return nil, &service.InvalidError{Field: "value", Problem: "it is missing"}
+	}
+	set, err := s.variables.SetTenantVariable(ctx, service.SetTenantVariable{
+		Tenant: r.PathValue("tenant"), Name: r.PathValue("name"), Value: *in.Value, Author: caller.Tenant + "/" + caller.Subject,
+	})
+	if errors.Is(err, service.ErrNoEncryptionKey) {
+		return nil, &server.Refusal{Status: http.StatusConflict, Code: codeNoKey, Message: service.ErrNoEncryptionKey.Error()}
+	}
+	return set, err
+}
+
+func (s *Surface) deleteVariable(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*DeletedVariable, error) {
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	name := r.PathValue("name")
+	if err := s.variables.DeleteTenantVariable(ctx, r.PathValue("tenant"), name); err != nil {
+		return nil, err
+	}
+	return &DeletedVariable{name}, nil
+}
