@@ -13,7 +13,7 @@ var helpGroups = []struct {
 }{
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "provider"}},
-	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "migrate"}},
+	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "tenants", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
 
@@ -69,6 +69,9 @@ runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-0000000000
 runtime apply config.yaml --server https://agents.example --note "greet customers by name"`,
 	"revisions": `runtime revisions list --server https://agents.example
 runtime revisions rollback 7 --server https://agents.example`,
+	"tenants": `runtime tenants variables list acme --server https://agents.example`,
+	"tenants variables": `runtime tenants variables list acme --server https://agents.example
+runtime tenants variables set acme CRM_KEY --server https://agents.example < crm.key`,
 	"workflows": `runtime workflows runs list --server https://agents.example --status failed
 runtime workflows publish --server https://agents.example --type item.updated --data id=item-1`,
 	"workflows schedules": `runtime workflows schedules list --server https://agents.example`,

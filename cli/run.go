@@ -27,6 +27,7 @@ type runOptions struct {
 	logFormat *choice
 	files     *fileArguments
 	variables variableFlags
+	tenant    tenantFlags
 	quiet     bool
 	session   session
 }
@@ -61,7 +62,7 @@ RUNTIME_API_KEY.
 Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "verbose", "file")); done {
+			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "tenant-variable", "verbose", "file")); done {
 				return err
 			}
 			for _, name := range ownerFlagNames {
@@ -92,6 +93,8 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	cmd.Flags().Var(o.approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
 	cmd.Flags().StringVar(&o.session.id, "session", "", "go on with the session with this `id` of the store, which is made when there is none")
 	cmd.Flags().Var(&o.variables, "var", "give the turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
+	cmd.Flags().Var(&o.tenant, "tenant-variable", "give the tenant of the turn a variable: `NAME=VALUE`; can be repeated")
+	cmd.MarkFlagsMutuallyExclusive("tenant-variable", "session")
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show the answer, questions and warnings only, as text")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
@@ -134,6 +137,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	if prompt.variables, err = o.variables.encode(); err != nil {
 		return err
 	}
+	prompt.tenant = o.tenant.values
 	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err
@@ -175,7 +179,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 		return ignoreNoPrompt(err)
 	}
 	asked := runtime.Prompt(l.agent, q.text)
-	asked.Variables = q.variables
+	asked.Variables, asked.TenantVariables = q.variables, q.tenant
 	if asked.History, err = startConversation(ctx, rt, l.agent); err != nil {
 		return p.complain(ctx, l, err)
 	}

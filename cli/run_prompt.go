@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // maxPrompt bounds a prompt read from standard input, in bytes.
@@ -19,7 +21,9 @@ var errNoPrompt = errors.New("nothing was asked")
 type prompt struct {
 	// variables are what the turn is given for the prompt of the agent.
 	variables json.RawMessage
-	text      string
+	// tenant is what the tenant of the turn has set.
+	tenant tools.TenantValues
+	text   string
 	// typed is set when there is a terminal to ask at, and read when the text came from
 	// standard input.
 	typed, read bool

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // variableFlags are the variables that a turn is given by --var.
@@ -60,4 +64,32 @@ func (v *variableFlags) encode() (json.RawMessage, error) {
 		return nil, nil
 	}
 	return json.Marshal(v.values)
+}
+
+// tenantFlags are the variables that the tenant of a turn is given by --tenant-variable.
+type tenantFlags struct{ values tools.TenantValues }
+
+// String returns the names of the variables: their values are not to be shown.
+func (v *tenantFlags) String() string { return strings.Join(slices.Sorted(maps.Keys(v.values)), ",") }
+
+// Type names the value in the help.
+func (v *tenantFlags) Type() string { return "variable" }
+
+// Set adds NAME=VALUE. The value never appears in the error.
+func (v *tenantFlags) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return errors.New("it must be NAME=VALUE")
+	}
+	if !spec.IsVariableName(name) {
+		return fmt.Errorf("%q is not a valid variable name", name)
+	}
+	if _, twice := v.values[name]; twice {
+		return fmt.Errorf("%s is given twice", name)
+	}
+	if v.values == nil {
+		v.values = tools.TenantValues{}
+	}
+	v.values[name] = value
+	return nil
 }
