@@ -110,8 +110,6 @@ type Job struct {
 	Local *Environment
 	// Params override those of the agent, field by field.
 	Params model.Params
-	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
-	Tenant *tools.TenantVariables
 	// Session is the state that earlier turns of the session left.
 	Session map[string]json.RawMessage
 	// Workspace is the directory that the tools of the session work in; nil if it has
@@ -183,6 +181,8 @@ type Environment struct {
 	ModelOutput int
 	// Output is the form of the final answer; nil for any.
 	Output *OutputForm
+	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
+	Tenant *tools.TenantVariables
 }
 
 // Result is the result of a turn.

@@ -26,10 +26,8 @@ type host struct {
 	identity
 	speaker
 	parent *ancestry
-	// variables are what the turn brought for the prompts of its agents, and tenantSource
-	// has what its tenant has set.
-	variables    json.RawMessage
-	tenantSource tools.TenantSource
+	// variables are what the turn brought for the prompts of its agents.
+	variables json.RawMessage
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
 	// session is what the turn sees of its session.
@@ -61,6 +59,8 @@ type identity struct {
 	// tenant owns the turn; empty for a delegate's turn and for one that is not
 	// stored.
 	tenant string
+	// tenantSource has what the tenant has set; nil for nothing.
+	tenantSource tools.TenantSource
 }
 
 // speaker is the agent that has the conversation.
@@ -120,8 +120,8 @@ var _ backend.Host = (*host)(nil)
 
 func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
-		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, tenantSource: req.TenantVariables, journal: req.Journal,
-		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant}, speaker: speaker{agent: plan.Agent.ID},
+		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, journal: req.Journal,
+		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant, tenantSource: req.TenantVariables}, speaker: speaker{agent: plan.Agent.ID},
 		emission: emission{sink: sink},
 	}
 	h.session.beginTurn(req, state, parent, r.newID)
@@ -156,7 +156,6 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 	*job = backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
-		Tenant:  resolve.TenantVariablesOf(plan.Revision, req.TenantVariables),
 		Session: req.Session, Workspace: req.Workspace, State: state, Repeats: backend.Repeats{Indeterminate: req.Indeterminate},
 		Limits: backend.Limits{Depth: h.depth, MaxDepth: h.runtime.depth},
 	}

@@ -112,7 +112,7 @@ func (b *batch) startCall(ctx context.Context, i int) {
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
 		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed, Host: h, Session: h, Workspace: b.job.Workspace,
-		Tenant: b.job.Tenant,
+		Tenant: b.env.Tenant,
 	}
 	h.life.beginCall(ctx, c.begun, c.entry.Descriptor.Limit())
 	c.life = &h.life

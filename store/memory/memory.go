@@ -35,8 +35,7 @@ type Store struct {
 	keys      map[string]*key
 	exchangeTable
 	revocationTable
-	revisionTable
-	tenantTable
+	configTable
 }
 
 // turnTable has the turns.
@@ -46,6 +45,12 @@ type turnTable struct {
 	live map[string]*turn
 	// made counts them, in the order in which they were made.
 	made uint64
+}
+
+// configTable has what was published, and what tenants have set.
+type configTable struct {
+	revisionTable
+	tenantTable
 }
 
 // exchangeTable holds what tells others of turns, and the runs of which turns are steps.
