@@ -152,7 +152,7 @@ var foreignTop = []foreignName{
 	{"functions toolsets", "tools", "write tools"},
 	{"model_providers vendors credentials clients", "providers", "write providers"},
 	{"sub_agents subagents assistants crew crews", "agents", "write agents: a mapping of ids to agents"},
-	{"tasks task workflow workflows graph nodes edges flow flows steps chain", "", "there are no workflows: agents call each other by delegates, and hand conversations over by handoffs"},
+	{"tasks task workflow graph nodes edges flow flows steps chain", "workflows", "write workflows: a mapping of ids to steps; agents call each other by delegates, and hand conversations over by handoffs"},
 	{"permissions guardrails policies policy security", "", "write plugin_ids: [permission] and sections: {permission: …} in an agent or in defaults"},
 	{"env environment secrets vars variables", "", "variables come from the environment: write ${NAME} in a value"},
 	{"globals global common base", "defaults", "write defaults"},

@@ -57,7 +57,7 @@ func TestNamesOfOtherSystemsHaveHints(t *testing.T) {
 		{"mcpServers: {}", "type: mcp"},
 		{"mcp_servers: {}", "type: mcp"},
 		{"llms: {}", "write models"},
-		{"tasks: []", "no workflows"},
+		{"tasks: []", "write workflows"},
 		{"crew: {}", "write agents"},
 		{"permissions: {}", "sections: {permission:"},
 		{"env: {}", "write ${NAME}"},

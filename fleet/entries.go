@@ -15,7 +15,7 @@ import (
 
 // Registries are the parts of a document whose entries can be read and changed one by
 // one.
-var Registries = []string{"agents", "models", "model_pools", "tools", "providers", "plugins", "agent_providers"}
+var Registries = []string{"agents", "models", "model_pools", "tools", "providers", "plugins", "agent_providers", "workflows"}
 
 // ErrNotStored reports that the store does not have the revision that the process runs,
 // because its files contain secrets.

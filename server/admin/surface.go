@@ -47,7 +47,7 @@ func New(s Settings) (*Surface, error) {
 // paths are those of the registries of a document.
 var paths = map[string]string{
 	"agents": "agents", "models": "models", "model_pools": "pools", "tools": "tools", "providers": "providers", "plugins": "plugins",
-	"agent_providers": "agent_providers",
+	"agent_providers": "agent_providers", "workflows": "workflows",
 }
 
 // Routes returns the routes of the protocol.

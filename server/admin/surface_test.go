@@ -280,6 +280,28 @@ agents:
 	}
 }
 
+func TestWorkflowsAreEntries(t *testing.T) {
+	s := open(t, configuration)
+	const request = "PUT /workflows/nightly\n" + `{"value":{"schedules":[{"cron":"@daily"}],"steps":[{"id":"ask","agent":{"agent":"AGENT","prompt":"Report ${{ signal.scheduled_for }}."}}]}}`
+	wrong := s.want(400, strings.Replace(request, "AGENT", "nobody", 1), s.hash())
+	if at(wrong, "error", "details", "findings", "2", "path") != "workflows.nightly.steps[0].agent.agent" {
+		t.Errorf("the findings are %v", wrong)
+	}
+	s.want(200, strings.Replace(request, "AGENT", "other", 1), s.hash())
+	if read := s.want(200, "GET /workflows/nightly", ""); at(read, "value", "schedules", "0", "cron") != "@daily" {
+		t.Errorf("the workflow is %v", read)
+	}
+	if list := s.want(200, "GET /workflows", ""); !strings.Contains(fmt.Sprint(list), "nightly") {
+		t.Errorf("the workflows are %v", list)
+	}
+	inUse := s.want(409, "DELETE /agents/other", s.hash())
+	if at(inUse, "error", "code") != "in_use" || at(inUse, "error", "details", "used_by") != "[workflows.nightly.steps[0].agent.agent]" {
+		t.Errorf("it is in use by %v", inUse)
+	}
+	s.want(200, "DELETE /workflows/nightly", s.hash())
+	s.want(404, "GET /workflows/nightly", "")
+}
+
 func TestADocumentIsPublished(t *testing.T) {
 	s := open(t, configuration)
 	document := at(s.want(200, "GET /revisions/"+s.hash(), ""), "document", "agents", "clerk", "system_prompt")
