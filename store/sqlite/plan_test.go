@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,9 +16,13 @@ var named = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 // plans do not depend on it.
 func TestNoQueryReadsAWholeTable(t *testing.T) {
 	s := openForTest(t)
-	whole := map[string]string{
-		"HeldTenants":   "SCAN turns USING INDEX turns_held_back",                 // the index has what is held back alone
-		"LiveRevisions": "SCAN turns USING COVERING INDEX turns_by_live_revision", // the index has live turns alone
+	whole := map[string][]string{
+		"HeldTenants": {"SCAN turns USING INDEX turns_held_back"}, // the index has what is held back alone
+		// The indexes have live turns and runs alone.
+		"LiveRevisions": {
+			"SCAN turns USING COVERING INDEX turns_by_live_revision",
+			"SCAN workflow_runs USING COVERING INDEX workflow_runs_by_live_revision",
+		},
 	}
 	files, err := fs.Glob(os.DirFS("queries"), "*.sql")
 	if err != nil || len(files) == 0 {
@@ -35,7 +40,8 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 			}
 			name := string(text[loc[at][2]:loc[at][3]])
 			for _, step := range plan(t, s, string(text[loc[at][1]:end])) {
-				if reads(step) && !strings.HasPrefix(step, whole[name]+" ") && step != whole[name] {
+				isMeant := func(meant string) bool { return step == meant || strings.HasPrefix(step, meant+" ") }
+				if reads(step) && !slices.ContainsFunc(whole[name], isMeant) {
 					t.Errorf("%s: %s", name, step)
 				}
 			}

@@ -266,7 +266,7 @@ WHERE r.created_at < ?1
         WHERE b.hash = r.hash AND b.tenant = r.tenant
     )
     AND NOT EXISTS (
-        SELECT 1 FROM revision_builds b JOIN workflow_runs w ON w.revision = b.build AND w.finished_at = 0
+        SELECT 1 FROM revision_builds b JOIN workflow_runs w ON w.revision = b.build AND w.revision <> '' AND w.finished_at = 0
         WHERE b.hash = r.hash AND b.tenant = r.tenant
     )
     AND NOT EXISTS (
