@@ -77,6 +77,11 @@ func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
 	if r.saved {
 		return r.output, r.err
 	}
+	if r.begun {
+		if err := r.news.waitDone(ctx); err != nil { // it goes on when its reader has left
+			return nil, err
+		}
+	}
 	ctx = r.connection.agent.withCaller(ctx)
 	if err := r.holdSession(ctx); err != nil {
 		return r.refuse(err)
