@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/admin"
@@ -22,6 +24,8 @@ type changeFlags struct {
 	failOn choice
 	note   string
 	dryRun bool
+	// exceptBroken publishes although overlays of tenants break.
+	exceptBroken bool
 }
 
 func newChangeFlags() *changeFlags {
@@ -43,6 +47,19 @@ func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.keyFile, "api-key-file", "", "the `path` of the key for the server; the variable "+keyVariable+" has it otherwise")
 }
 
+// tenantFlag adds the flag that names a tenant.
+func (r *serverFlags) tenantFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&r.tenant, "tenant", "", "work on the overlay of the tenant with this `NAME`, in the place of the configuration")
+}
+
+// configClient returns a client for the configuration that the flags name.
+func (r *serverFlags) configClient(c *native.Client) *admin.Client {
+	if r.tenant != "" {
+		return admin.NewClient(c).ForTenant(r.tenant)
+	}
+	return admin.NewClient(c)
+}
+
 // needServer checks that a server is named.
 func (r *serverFlags) needServer(cmd *cobra.Command) error {
 	if r.server == "" {
@@ -62,6 +79,11 @@ proves that every agent resolves; what changes for each agent is shown, and what
 of it widens access. Variables stay references: the server has their values.
 Settings of the files, such as server and store, are not sent.
 
+A new configuration is proved with the overlays of all tenants, too, and nothing is
+published if one breaks; with --except-broken those that break keep the configuration
+that they have. With --tenant FILE is the overlay of one tenant: patches, agents and
+tools over the configuration of the server.
+
 The revision that is current when the command begins is replaced. If somebody
 else publishes meanwhile, nothing is published.
 
@@ -75,10 +97,21 @@ that are invalid or cannot be read.`,
 			if err := c.needServer(cmd); err != nil {
 				return err
 			}
-			return apply(cmd.Context(), p, c, files)
+			if c.tenant == "" {
+				return apply(cmd.Context(), p, c, files)
+			}
+			switch {
+			case len(files) != 1:
+				return usagef(cmd, "the overlay of a tenant is one FILE, and %s given", count(len(files), "argument is", "arguments are"))
+			case c.exceptBroken:
+				return usagef(cmd, "--except-broken is for a new configuration, and --tenant is given")
+			}
+			return applyOverlay(cmd.Context(), p, c, files[0])
 		},
 	}
 	c.configFlags(cmd.Flags())
+	c.tenantFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&c.exceptBroken, "except-broken", false, "publish although overlays of tenants break, which keep the configuration that they have")
 	c.changeFlags(cmd)
 	return cmd
 }
@@ -91,8 +124,30 @@ func apply(ctx context.Context, p *program, c *changeFlags, files []string) erro
 	if err != nil {
 		return err
 	}
+	return p.publishDocument(ctx, c, document)
+}
+
+// applyOverlay publishes the overlay of a tenant.
+func applyOverlay(ctx context.Context, p *program, c *changeFlags, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		p.printErrorf("%v", err)
+		return exit{exitUsage}
+	}
+	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
+	for i := range found {
+		p.printErrorf("%s: %s", file, strings.TrimSuffix(findingLine(&found[i]), "\n"))
+	}
+	if found.HasErrors() {
+		return exit{exitUsage}
+	}
+	return p.publishDocument(ctx, c, document)
+}
+
+// publishDocument publishes a document in the place of what is current.
+func (p *program) publishDocument(ctx context.Context, c *changeFlags, document []byte) error {
 	return p.reachClient(ctx, &c.serverFlags, func(client *native.Client, redact func(string) string) error {
-		at := admin.NewClient(client)
+		at := c.configClient(client)
 		change, err := c.change(ctx, at)
 		if err != nil {
 			return err
@@ -150,7 +205,7 @@ func (p *program) documentOf(files []string) ([]byte, error) {
 // change returns how something is published in the place of what is current.
 func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
 	hash, err := at.CurrentHash(ctx)
-	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, RefuseWidened: c.failOn.value == "widened"}, err
+	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, RefuseWidened: c.failOn.value == "widened", ExceptBroken: c.exceptBroken}, err
 }
 
 // showPublished shows what became of a change.
@@ -165,6 +220,12 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 	if out.Diff != nil {
 		text += diffReport{out.Diff}.text()
 	}
+	if proof := out.Tenants; proof != nil {
+		text += fmt.Sprintf("%s proved, %d broken\n", count(proof.Checked, "overlay of a tenant", "overlays of tenants"), len(proof.Broken))
+		for i := range proof.Broken {
+			text += describeBroken(&proof.Broken[i])
+		}
+	}
 	switch {
 	case out.DryRun:
 		text += "dry run: nothing is published\n"
@@ -175,6 +236,15 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 	}
 	_, err := io.WriteString(p.out, redact(text))
 	return err
+}
+
+// describeBroken returns why the overlay of a tenant does not resolve.
+func describeBroken(t *admin.BrokenTenant) string {
+	text := "tenant " + t.Tenant + " breaks:\n"
+	for i := range t.Findings {
+		text += "  " + findingLine(&t.Findings[i])
+	}
+	return text
 }
 
 func findingLine(d *diag.Diagnostic) string {

@@ -47,12 +47,16 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 	format := formatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
+	at.tenantFlag(cmd.Flags())
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
 	cmd.Flags().StringVar(&request, "session-request", "", "show the agent in a turn that a client of sessions asks for with the JSON in `FILE`; - is standard input")
 	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
 			return usagef(cmd, "--tool and --call are answered as text or json, not as mermaid")
+		}
+		if at.tenant != "" && at.server == "" {
+			return usagef(cmd, "--tenant belongs to --server, which is not given")
 		}
 		if at.server != "" {
 			return explainAtServer(cmd, p, at, args[0], format.value)

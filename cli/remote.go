@@ -27,6 +27,9 @@ type serverFlags struct {
 	// server is its URL; empty without --server.
 	server  string
 	keyFile string
+	// tenant has the overlay that a command about configurations works on; empty for the
+	// base.
+	tenant string
 }
 
 // flags adds the flags that name a server.

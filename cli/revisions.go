@@ -19,7 +19,7 @@ func newRevisions(p *program) *cobra.Command {
 		Use:   "revisions",
 		Short: "List, show, compare and roll back the revisions of a server",
 		Long: `revisions shows what was published at a server. A revision is named by its number,
-or by the beginning of its hash.
+or by the beginning of its hash. With --tenant they are those of the overlay of a tenant.
 
 The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
 the scope config:read, and for a rollback config:write.
@@ -29,6 +29,7 @@ Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	at.configFlags(cmd.PersistentFlags())
+	at.tenantFlag(cmd.PersistentFlags())
 	cmd.AddCommand(newRevisionsList(p, at), newRevisionsShow(p, at), newRevisionsDiff(p, at), newRollback(p, at))
 	return cmd
 }
@@ -39,7 +40,7 @@ func (p *program) atServer(cmd *cobra.Command, at *serverFlags, do func(ctx cont
 		return err
 	}
 	return p.reachClient(cmd.Context(), at, func(client *native.Client, redact func(string) string) error {
-		return do(cmd.Context(), admin.NewClient(client), redact)
+		return do(cmd.Context(), at.configClient(client), redact)
 	})
 }
 

@@ -2,14 +2,18 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server/admin"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -29,8 +33,159 @@ Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	at.configFlags(cmd.PersistentFlags())
-	cmd.AddCommand(newTenantVariables(p, at))
+	cmd.AddCommand(newTenantsList(p, at), newTenantsShow(p, at), newTenantsCheck(p, at), newTenantVariables(p, at))
 	return cmd
+}
+
+func newTenantsList(p *program, at *serverFlags) *cobra.Command {
+	var page store.Page
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the tenants that have overlays, by name",
+		Args:  arguments(0, 0),
+	}
+	format := formatFlag(cmd, "text", "json")
+	pageFlags(cmd, &page)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+			list, err := c.ListTenants(ctx, page.After, page.Limit)
+			if err != nil {
+				return err
+			}
+			if format.value == "json" {
+				return writeRedacted(p.out, list, redact)
+			}
+			if len(list.Tenants) == 0 {
+				_, err := fmt.Fprintln(p.out, "no overlays")
+				return err
+			}
+			rows := [][]string{{"TENANT", "REVISION", "HASH", "AUTHOR", "PUBLISHED"}}
+			for i := range list.Tenants {
+				t := &list.Tenants[i]
+				rows = append(rows, []string{t.Tenant, strconv.FormatUint(t.Number, 10), fmt.Sprintf("%.12s", t.Hash), t.Author, age(time.Now(), t.CreatedAt)})
+			}
+			p.more(list.Next)
+			return writeTable(p.out, rows)
+		})
+	}
+	return cmd
+}
+
+func newTenantsShow(p *program, at *serverFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show TENANT",
+		Short: "Show the current overlay of a tenant, as JSON",
+		Args:  arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+				overlay := c.ForTenant(args[0])
+				hash, err := overlay.CurrentHash(ctx)
+				if err != nil {
+					return err
+				}
+				if hash == "" {
+					return fmt.Errorf("tenant %s has no overlay", args[0])
+				}
+				r, err := overlay.ReadRevision(ctx, hash)
+				if err != nil {
+					return err
+				}
+				return writeRedacted(p.out, r, redact)
+			})
+		},
+	}
+}
+
+func newTenantsCheck(p *program, at *serverFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [TENANT…]",
+		Short: "Show what is wrong with the overlays of tenants, or of all of them",
+		Long: `check shows what is wrong with the overlays of tenants over the configuration that the
+server runs: of those that are named, or of all.
+
+Exit codes: 0 all resolve, 1 one does not, or the server cannot be reached, 2 usage.`,
+		Args: arguments(0, unlimited),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+				if len(names) == 0 {
+					var err error
+					if names, err = tenantsOf(ctx, c); err != nil {
+						return err
+					}
+				}
+				return p.checkTenants(ctx, c, names, redact)
+			})
+		},
+	}
+}
+
+// tenantsOf returns the tenants that have overlays.
+func tenantsOf(ctx context.Context, c *admin.Client) (names []string, err error) {
+	for after := ""; ; {
+		list, err := c.ListTenants(ctx, after, 0)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Tenants {
+			names = append(names, list.Tenants[i].Tenant)
+		}
+		if after = list.Next; after == "" {
+			return names, nil
+		}
+	}
+}
+
+// checkTenants shows what is wrong with overlays, each as soon as it is known.
+func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []string, redact func(string) string) error {
+	broken := 0
+	for _, name := range names {
+		found, err := checkTenant(ctx, c.ForTenant(name), name)
+		if err != nil {
+			return err
+		}
+		text := ""
+		for i := range found {
+			text += "tenant " + name + ": " + findingLine(&found[i])
+		}
+		if diag.List(found).HasErrors() {
+			broken++
+		}
+		if _, err := io.WriteString(p.out, redact(text)); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintf(p.out, "%s checked, %d broken\n", count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
+		return err
+	}
+	if broken > 0 {
+		return exit{exitFailed}
+	}
+	return nil
+}
+
+// checkTenant proves the current overlay of a tenant. One that a new configuration broke
+// stays over the one before, so the server is asked what it would find now.
+func checkTenant(ctx context.Context, c *admin.Client, name string) ([]diag.Diagnostic, error) {
+	hash, err := c.CurrentHash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if hash == "" {
+		return nil, fmt.Errorf("tenant %s has no overlay", name)
+	}
+	r, err := c.ReadRevision(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	document, err := json.Marshal(r.Document)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := c.Compare(ctx, document)
+	if err != nil {
+		return nil, err
+	}
+	return proof.Findings, nil
 }
 
 func newTenantVariables(p *program, at *serverFlags) *cobra.Command {

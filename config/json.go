@@ -20,6 +20,8 @@ func (d *decoder) encodeJSON(n *node, p *place) (json.RawMessage, bool) {
 type jsonWriter struct {
 	decoder *decoder
 	out     bytes.Buffer
+	// keepsTexts leaves references in texts as they are.
+	keepsTexts bool
 }
 
 // writeValue appends a value. It goes on after a mistake, so that all of them are
@@ -42,6 +44,10 @@ func (w *jsonWriter) writeValue(n *node, p *place) bool {
 	case mappingNode:
 		return w.writeMapping(n, p)
 	default:
+		if w.keepsTexts {
+			w.writeText(n.text)
+			return true
+		}
 		kind := ordinary
 		if p != nil && p.index < 0 && secretName(p.key) {
 			kind = named

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +68,20 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 		return o, append(found, PlainSecretFindings(err)...)
 	}
 	return o, found
+}
+
+// EncodeTenantOverlay returns the overlay of a tenant that a file has, as JSON for a
+// server, which checks it over its configuration; references in texts stay. The diagnostics are those of the file by
+// itself.
+func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
+	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}}
+	root := d.readOverlay(source)
+	if root == nil || d.found.HasErrors() {
+		return nil, d.found
+	}
+	w := jsonWriter{decoder: &d.decoder, keepsTexts: true}
+	w.writeValue(root, nil)
+	return w.out.Bytes(), d.found
 }
 
 // PlainSecretFindings returns the diagnostics of an error of Document.
