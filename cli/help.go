@@ -100,6 +100,12 @@ runtime workflows schedules create --server https://agents.example --cron @daily
 	"revisions list":             `runtime revisions list --server https://agents.example --limit 5`,
 	"revisions show":             `runtime revisions show 4a6c60e8 --server https://agents.example`,
 	"revisions diff":             `runtime revisions diff 7 8 --server https://agents.example`,
+	"tenants list":               `runtime tenants list --server https://agents.example`,
+	"tenants show":               `runtime tenants show acme --server https://agents.example`,
+	"tenants check":              `runtime tenants check acme --server https://agents.example`,
+	"tenants variables list":     `runtime tenants variables list acme --server https://agents.example`,
+	"tenants variables set":      `runtime tenants variables set acme COMPANY --server https://agents.example < company.txt`,
+	"tenants variables delete":   `runtime tenants variables delete acme COMPANY --server https://agents.example`,
 	"revisions rollback":         `runtime revisions rollback 7 --server https://agents.example --dry-run`,
 
 	"keys":         `runtime keys new --id ci`,
