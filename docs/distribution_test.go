@@ -80,7 +80,7 @@ func TestASmallProgramKnowsWhatItIsBuiltWith(t *testing.T) {
 			t.Errorf("the schema lacks %s", part)
 		}
 	}
-	for _, part := range []string{"anthropic", `"google"`, "scripted", `"allow_dash"`, `"mcp"`, `"postgres"`, `"memory"`, "server_a2a", "server_agent_runs"} {
+	for _, part := range []string{"anthropic", `"google"`, "scripted", `"allow_dash"`, `"tool.mcp"`, `"postgres"`, `"memory"`, "server_a2a", "server_agent_runs"} {
 		if strings.Contains(schema, part) {
 			t.Errorf("the schema has %s", part)
 		}

@@ -160,7 +160,10 @@ func (s *Service) SetTenantVariable(ctx context.Context, set SetTenantVariable) 
 // DeleteTenantVariable deletes what a tenant has set. The error is a *NotFoundError if it
 // has not set it.
 func (s *Service) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
-	err := s.settings.Store.DeleteTenantVariable(ctx, tenant, name)
+	_, err := s.settings.Store.TenantVariable(ctx, tenant, name) // a store that takes no writes knows what is not there
+	if err == nil {
+		err = s.settings.Store.DeleteTenantVariable(ctx, tenant, name)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return &NotFoundError{Kind: "variable", ID: name}
 	}

@@ -39,7 +39,7 @@ type Workspaces struct {
 // WorkspaceGit configures the checkouts of workspaces.
 type WorkspaceGit struct {
 	AllowedRepositories []string          `json:"allowed_repositories,omitempty" doc:"Patterns of the repositories that may be checked out, as host and path without .git: github.com/acme/*. A host with an unusual port has it, as in git.example.com:8443/*. Files have no host, as in /srv/git/*. Without any, sessions cannot ask for workspaces."`
-	Protocols           []string          `json:"protocols,omitempty" enum:"https|ssh|http|git|file" default:"https, ssh" doc:"The protocols that git may use. http and git are not encrypted, and file reads repositories of the machine."`
+	Protocols           []string          `json:"protocols,omitempty" enum:"https|ssh|http|git|file" doc:"The protocols that git may use; https and ssh if it is empty. http and git are not encrypted, and file reads repositories of the machine."`
 	Env                 map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of git, for credentials: GIT_SSH_COMMAND, or GIT_CONFIG_COUNT with GIT_CONFIG_KEY_0 and GIT_CONFIG_VALUE_0. Of the runtime's own git gets PATH, TMPDIR, SSL_CERT_FILE, SSL_CERT_DIR and SSH_AUTH_SOCK alone, and it reads no configuration of a user or of the system."`
 }
 
