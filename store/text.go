@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -148,7 +149,13 @@ func (r *Revocation) CheckText() error { return checkTexts(r.TokenID, r.ClientID
 // CheckText returns ErrText for a revision that no store keeps.
 func (p *PublishRevision) CheckText() error {
 	r := &p.Revision
-	return checkTexts(r.Tenant, r.Hash, r.Author, r.Note)
+	errs := []error{checkTexts(r.Tenant, r.Hash, r.Author, r.Note, p.Base)}
+	if p.Proven != nil {
+		for _, held := range p.Proven.Held {
+			errs = append(errs, checkTexts(held.Tenant, held.Base))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // CheckText returns ErrText for a build that no store keeps.
