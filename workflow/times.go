@@ -16,6 +16,9 @@ type Times struct {
 	// repeats is set if the schedule is due in every hour anyway, so that an hour that
 	// clocks repeat is no other than the rest.
 	repeats bool
+	// every is the distance between the times of @every, which has no others to go by: they
+	// are counted from the moment that is asked about. It is 0 for all else.
+	every time.Duration
 }
 
 // Times returns when the schedule is due.
@@ -30,7 +33,22 @@ func (s *Schedule) Times() (*Times, error) {
 	}
 	fields := strings.Fields(s.Cron)
 	repeats := len(fields) < 5 && !isDaily(s.Cron) || len(fields) >= 5 && strings.HasPrefix(fields[1], "*")
-	return &Times{times, zone, repeats}, nil
+	t := &Times{times: times, zone: zone, repeats: repeats}
+	if strings.HasPrefix(s.Cron, "@every") {
+		var epoch time.Time
+		t.every = times.Next(epoch).Sub(epoch)
+	}
+	return t, nil
+}
+
+// alignTo returns a moment from which the times are those that follow on another one: the
+// moment itself, or, for @every, the last time before it.
+func (t *Times) alignTo(anchor, at time.Time) time.Time {
+	if t.every <= 0 || !at.After(anchor) {
+		return at
+	}
+	anchor = anchor.Truncate(time.Second)
+	return anchor.Add(at.Sub(anchor) / t.every * t.every)
 }
 
 // isDaily reports whether an expression is one of those that are due at midnight.
@@ -71,7 +89,7 @@ const onTime = time.Minute
 // Due returns the times after a moment, up to now, for which runs begin: those that have
 // just come, and of those that were missed what the schedule makes up for.
 func (s *Schedule) Due(t *Times, after, now time.Time) []time.Time {
-	recent := now.Add(-onTime)
+	recent := t.alignTo(after, now.Add(-onTime))
 	if after.After(recent) {
 		recent = after
 	}
@@ -103,7 +121,7 @@ func (t *Times) between(after, until time.Time) []time.Time {
 // further and further, so that a frequent schedule costs no more than a rare one.
 func (t *Times) latest(after, until time.Time) []time.Time {
 	for span := time.Minute; ; span *= 8 {
-		from := until.Add(-span)
+		from := t.alignTo(after, until.Add(-span))
 		last := !from.After(after)
 		if last {
 			from = after

@@ -147,6 +147,23 @@ func TestPropertyTheNextTimeOfASchedule(t *testing.T) {
 	})
 }
 
+// The times of @every are counted from the last one, however long ago that was.
+func TestEveryIsCountedFromTheLastTime(t *testing.T) {
+	t.Parallel()
+	for _, missed := range []Missed{MissedSkip, MissedLatest, MissedAll} {
+		s := &Schedule{Cron: "@every 7m", TimeZone: "UTC", Missed: missed}
+		times, last := timesOf(t, s), at("2026-03-29 01:00")
+		if due := s.Due(times, last, last.Add(7*time.Minute)); len(due) != 1 || !due[0].Equal(last.Add(7*time.Minute)) {
+			t.Errorf("%q: due in time are %v", missed, due)
+		}
+		late := s.Due(times, last, last.Add(15*time.Minute))
+		want := map[Missed]int{MissedSkip: 0, MissedLatest: 1, MissedAll: 2}
+		if len(late) != want[missed] {
+			t.Errorf("%q: due late are %v", missed, late)
+		}
+	}
+}
+
 // Whenever a process looks, also after pauses, it begins each time once: what all looks
 // together find is what was due, and nothing is found twice.
 func TestPropertyLooksAtAScheduleFindEachTimeOnce(t *testing.T) {
