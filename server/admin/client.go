@@ -36,9 +36,8 @@ func (c *Client) ForTenant(tenant string) *Client {
 // path returns the path of a request.
 func (c *Client) path(parts ...string) []string { return append(slices.Clip(c.at), parts...) }
 
-// ListTenants returns a page of the tenants with overlays, by name. It is about all of
-// them, also for the client of one tenant.
-func (c *Client) ListTenants(ctx context.Context, after string, limit int) (*TenantList, error) {
+// pageQuery returns the query of a request for a page.
+func pageQuery(after string, limit int) url.Values {
 	query := url.Values{}
 	if after != "" {
 		query.Set("after", after)
@@ -46,21 +45,20 @@ func (c *Client) ListTenants(ctx context.Context, after string, limit int) (*Ten
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
+	return query
+}
+
+// ListTenants returns a page of the tenants with overlays, by name. It is about all of
+// them, also for the client of one tenant.
+func (c *Client) ListTenants(ctx context.Context, after string, limit int) (*TenantList, error) {
 	list := new(TenantList)
-	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants"}, Query: query}, list)
+	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants"}, Query: pageQuery(after, limit)}, list)
 }
 
 // ListRevisions returns a page of revisions, the newest first.
 func (c *Client) ListRevisions(ctx context.Context, after string, limit int) (*RevisionList, error) {
-	query := url.Values{}
-	if after != "" {
-		query.Set("after", after)
-	}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
 	list := new(RevisionList)
-	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions"), Query: query}, list)
+	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions"), Query: pageQuery(after, limit)}, list)
 }
 
 // CurrentHash returns the hash of the revision that was published last; empty if there is
