@@ -90,7 +90,7 @@ func TestTenantsAreStrangersToEachOther(t *testing.T) {
 		answer := s.as(otherKey, http.StatusNotFound, request, hash)
 		unknown := s.as(otherKey, http.StatusNotFound, strings.ReplaceAll(request, "/tenants/acme", "/tenants/nobody"), hash)
 		if said := strings.ReplaceAll(at(unknown, "error", "message"), "nobody", "acme"); at(answer, "error", "message") != said || at(answer, "error", "code") != at(unknown, "error", "code") {
-			t.Errorf("%s tells that there is one: %v, not %v", request, answer, unknown)
+			t.Errorf("%s reveals that the tenant exists: %v, not %v", request, answer, unknown)
 		}
 		s.as(plainKey, http.StatusForbidden, request, hash)
 		if status, _ := s.ask(operatorKey, request+"", hash); status == http.StatusNotFound || status == http.StatusForbidden {

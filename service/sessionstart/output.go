@@ -139,7 +139,7 @@ func Context(metadata json.RawMessage) (model.Message, bool) {
 	return model.System(contextHeading + text), true
 }
 
-// Member returns a member of metadata as it is kept; nil if there is none.
+// Member returns the raw value of a metadata key, or nil if the key is missing.
 func Member(metadata json.RawMessage, name string) json.RawMessage {
 	return decodeMembers(metadata)[name]
 }
