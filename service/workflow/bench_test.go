@@ -17,7 +17,7 @@ import (
 func BenchmarkSchedulesDueAtOnce(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) { benchmarkDueAtOnce(b, "store: {driver: sqlite, data_dir: ./data}\n") })
 	b.Run("postgres", func(b *testing.B) {
-		benchmarkDueAtOnce(b, fmt.Sprintf("store: {driver: postgres, dsn: %q, auto_migrate: true}\n", pgtest.Start(b).Database(b)))
+		benchmarkDueAtOnce(b, fmt.Sprintf("store: {driver: postgres, dsn: %q}\n", pgtest.Start(b).Database(b)))
 	})
 }
 
