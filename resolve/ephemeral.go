@@ -15,7 +15,7 @@ import (
 // Ephemeral is an agent that no revision declares: a turn brings it along, with
 // tools of its own.
 type Ephemeral struct {
-	// Agent is the agent, which must run here. The defaults are merged under it as
+	// Agent is the agent, which must run here, or at a hosted provider. The defaults are merged under it as
 	// under a declared one.
 	Agent *spec.Agent
 	// Tools are there besides those of the revision. One replaces the
@@ -40,13 +40,13 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("resolve agent %s: %w", e.Agent.ID, err)
 	}
-	if !e.Agent.Local() {
+	if !e.Agent.UsesTools() {
 		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
 	}
 	agent := e.Agent
 	if id := opts.Overrides.ModelID; id != "" {
 		agent = agent.Clone()
-		agent.ModelID = id
+		agent.UseModel(id)
 	}
 	x, t := indexOf(rev), &template{brought: e.Tools, passing: true, call: e.Call}
 	return x.runStages(t, agent, nil).newPlan(ctx, x, opts)

@@ -14,7 +14,8 @@ import (
 // Overrides take the place of an agent's own model and limits, and of the form of its
 // answer, for one turn. A field that is not set leaves what the agent says.
 type Overrides struct {
-	// ModelID is a model or a pool. The agent must run here, and an agent that takes over
+	// ModelID is a model or a pool; of a hosted agent, what its provider knows by the name.
+	// The agent must run here or at such a provider, and an agent that takes over
 	// by a hand-off has its own.
 	ModelID       string              `json:"model_id,omitempty"`
 	MaxRounds     *int                `json:"max_rounds,omitempty"`

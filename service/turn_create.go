@@ -163,7 +163,14 @@ func checkModel(set *registry.Set, agentID string, req *CreateTurn) error {
 	if id == "" {
 		return nil
 	}
-	if agent, ok := set.Agent(agentID); ok && req.Ephemeral == nil && !agent.Local() {
+	agent, ok := set.Agent(agentID)
+	if req.Ephemeral != nil {
+		agent, ok = &req.Ephemeral.Agent, true
+	}
+	switch {
+	case ok && agent.Hosted():
+		return nil // its provider knows the names
+	case ok && !agent.Local():
 		return &InvalidError{"model_id", fmt.Sprintf("agent %s runs elsewhere, which alone decides about its model", agentID)}
 	}
 	if _, isModel := set.Models.Get(id); isModel {

@@ -134,6 +134,30 @@ func (a *Agent) Hosted() bool { return a.Endpoint != nil && a.Endpoint.Backend =
 // hosted.
 func (a *Agent) UsesTools() bool { return a.Local() || a.Hosted() }
 
+// UseModel makes another model answer for the agent, which is not shared: a model or a pool,
+// or for a hosted agent, what its provider knows by the name.
+func (a *Agent) UseModel(name string) {
+	if !a.Hosted() {
+		a.ModelID = name
+		return
+	}
+	if a.Endpoint.Options == nil {
+		a.Endpoint.Options = make(map[string]json.RawMessage, 1)
+	}
+	a.Endpoint.Options[HostedModel], _ = json.Marshal(name) // a text always encodes
+}
+
+// Model returns the name of the model that answers for the agent, as UseModel takes it; empty
+// if the agent leaves it open.
+func (a *Agent) Model() string {
+	if !a.Hosted() {
+		return a.ModelID
+	}
+	var name string
+	_ = json.Unmarshal(a.Endpoint.Options[HostedModel], &name) // the provider reports what is wrong
+	return name
+}
+
 // Rounds returns the agent's round limit, 0 for unlimited.
 func (a *Agent) Rounds() int {
 	if a.MaxRounds == nil {

@@ -16,6 +16,8 @@ const (
 	// HostedBackend is the kind of backend of agents that run at a provider which the
 	// runtime hosts.
 	HostedBackend = "provider"
+	// HostedModel is the option of such an agent that names its model.
+	HostedModel = "model"
 	// defaultEndpointTimeout is how long a remote turn may take.
 	defaultEndpointTimeout = 300 * time.Second
 )
