@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,12 +32,15 @@ const providerConfig = `version: 1
 store: {driver: sqlite, dsn: ./runtime.db}
 providers:
   demo: {type: scripted, script: ./replies.yaml}
+  vendor: {type: openai, api: chat_completions, host_connection: model}
 models:
   small: {provider_id: demo, upstream_model: x}
+  granted: {provider_id: vendor, upstream_model: x}
   large: {provider_id: demo, upstream_model: y}
 workspaces: {prepared_roots: [SPACES]}
 tools:
   files: {type: workspace}
+  crm: {type: http, url: "CRM/customers", allow_private: [127.0.0.1], host_connection: crm, effect: read, parameters: {type: object}}
   pay: {type: command, command: [cat], description: Pays., parameters: {type: object}}
 agents:
   clerk:
@@ -58,6 +63,10 @@ const providerReplies = `replies:
   - match: files
     tool_calls: [{id: call_6, name: files_read_file, arguments: {path: a.txt}}]
   - {match: in the workspace, text: I have read it.}
+  - match: customers
+    tool_calls: [{id: call_7, name: crm, arguments: {}}]
+  - {match: hello, text: The customer is Ann.}
+  - {match: connection, text: I am not let in.}
   - match: pay
     tool_calls: [{id: call_5, name: pay, arguments: {text: paid}}]
 fallback: {text: Hello from the clerk.}
@@ -68,9 +77,11 @@ type providerHost struct {
 	pb.UnimplementedAgentHostServer
 	t                  *testing.T
 	dir, socket, calls string
-	cmd                *exec.Cmd
-	said               *strings.Builder
-	conn               *grpc.ClientConn
+	// crm is where requests with connections of the host go.
+	crm  string
+	cmd  *exec.Cmd
+	said *strings.Builder
+	conn *grpc.ClientConn
 	pb.AgentProviderClient
 
 	mu sync.Mutex
@@ -78,6 +89,9 @@ type providerHost struct {
 	keys   map[string][]string
 	traces []string
 	pages  int
+	// served has the connections that turns may resolve, and resolved those that were asked for.
+	served   map[string]*pb.ResolvedAgentConnection
+	resolved []string
 	// blocked gets the end of a call that blocks.
 	blocked chan error
 	// crash is closed when the call has begun that the provider does not outlive.
@@ -91,14 +105,17 @@ func newProviderHost(t *testing.T) *providerHost {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	crm := httptest.NewServer(http.HandlerFunc(serveConnected))
+	t.Cleanup(crm.Close)
 	for name, text := range map[string]string{"config.yaml": providerConfig, "replies.yaml": providerReplies} {
 		text = strings.ReplaceAll(text, "SPACES", filepath.Join(dir, "spaces"))
+		text = strings.ReplaceAll(text, "CRM", crm.URL)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h := &providerHost{
-		t: t, dir: dir, socket: filepath.Join(dir, "p.sock"), calls: filepath.Join(dir, "h.sock"),
+		t: t, dir: dir, crm: crm.URL, socket: filepath.Join(dir, "p.sock"), calls: filepath.Join(dir, "h.sock"),
 		keys: make(map[string][]string), blocked: make(chan error, 1), crash: make(chan struct{}),
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", h.calls)

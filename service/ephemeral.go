@@ -20,8 +20,8 @@ func (s *Service) checkEphemeral(e *Ephemeral) error {
 	switch {
 	case e.Agent.ID == "":
 		return &InvalidError{"ephemeral.agent.id", "the agent has no id"}
-	case !e.Agent.Local():
-		return &InvalidError{"ephemeral.agent.endpoint", "an agent that a turn brings along runs here"}
+	case !e.Agent.UsesTools():
+		return &InvalidError{"ephemeral.agent.endpoint", "an agent that a turn brings along runs here, or at a hosted provider"}
 	case len(e.Tools) == 0:
 		return nil
 	case s.settings.TurnTools == nil:
@@ -69,27 +69,31 @@ func (s *Service) openTools(turnID string, asked *storedRequest) ([]EphemeralToo
 	return list, nil
 }
 
-// makeTools makes the tools that a turn brings along for its agent. release, which
-// is never nil, is called when they are not needed any more.
-func (s *Service) makeTools(ctx context.Context, turnID string, asked *storedRequest, agent *resolve.Ephemeral) (release func(), err error) {
-	release = func() {}
+// makeTools makes the tools that a turn brings along for its agent, and returns the context
+// that the turn runs in. release, which is never nil, is called when the tools are not
+// needed any more.
+func (s *Service) makeTools(ctx context.Context, turnID string, asked *storedRequest, agent *resolve.Ephemeral) (turning context.Context, release func(), err error) {
+	turning, release = ctx, func() {}
 	list, err := s.openTools(turnID, asked)
 	if err != nil || len(list) == 0 {
-		return release, err
+		return turning, release, err
 	}
 	if s.settings.TurnTools == nil {
-		return release, errNoTurnTools
+		return turning, release, errNoTurnTools
 	}
 	defer panics.Recover(&err)
 	made, done, err := s.settings.TurnTools.Make(ctx, list)
 	if err != nil {
-		return release, fmt.Errorf("make the tools of the turn: %w", err)
+		return turning, release, fmt.Errorf("make the tools of the turn: %w", err)
 	}
 	if done != nil {
 		release = func() { s.releaseTools(turnID, done) }
 	}
 	agent.Tools = made
-	return release, nil
+	if with, ok := s.settings.TurnTools.(TurnContexts); ok {
+		turning = with.TurnContext(ctx, list)
+	}
+	return turning, release, nil
 }
 
 // releaseTools lets go of the tools that were made for a turn. What panics there

@@ -170,6 +170,13 @@ type TurnTools interface {
 	Make(ctx context.Context, list []EphemeralTool) (made []resolve.EphemeralTool, release func(), err error)
 }
 
+// TurnContexts is implemented by TurnTools whose turns bring along more than tools.
+type TurnContexts interface {
+	// TurnContext returns the context that a turn with these descriptions runs in, derived
+	// from ctx. It reaches nothing.
+	TurnContext(ctx context.Context, list []EphemeralTool) context.Context
+}
+
 // EphemeralTool describes a tool, or a server of tools, that a turn brings along.
 type EphemeralTool struct {
 	// Kind is the tool kind that makes the tool from Config, a JSON object.

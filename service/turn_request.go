@@ -79,7 +79,9 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	}
 	if asked.Ephemeral != nil {
 		req.Ephemeral = &resolve.Ephemeral{Agent: &asked.Ephemeral.Agent, Call: asked.Ephemeral.Call}
-		order.MakeTools = func(ctx context.Context) (func(), error) { return s.makeTools(ctx, c.Turn.ID, asked, req.Ephemeral) }
+		order.MakeTools = func(ctx context.Context) (context.Context, func(), error) {
+			return s.makeTools(ctx, c.Turn.ID, asked, req.Ephemeral)
+		}
 	}
 	if len(c.State) == 0 {
 		return order, nil

@@ -22,6 +22,7 @@ type Config struct {
 	BaseURL         string            `json:"base_url,omitempty" default:"https://api.anthropic.com" doc:"Where the API is: an http or https URL, without the /v1 that its paths begin with."`
 	MaxOutputTokens int               `json:"max_output_tokens,omitempty" default:"16384" doc:"The limit of an answer, in tokens, for requests that set none; the API wants one. What a model may think for comes on top of it."`
 	Headers         map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as anthropic-beta, or what a gateway wants."`
+	HostConnection  string            `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
 }
 
 // MarshalJSON writes the configuration without its secrets: the key and the
@@ -49,7 +50,7 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers}
+	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
 func (c *Config) maxOutputTokens() int {

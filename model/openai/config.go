@@ -30,6 +30,7 @@ type Config struct {
 	Organization     string            `json:"organization,omitempty" doc:"The organization that is charged, when the key belongs to several."`
 	Project          string            `json:"project,omitempty" doc:"The project that is charged, when the key belongs to several."`
 	Headers          map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
+	HostConnection   string            `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
 	ReasoningSummary string            `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
 }
 
@@ -65,5 +66,5 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "Authorization", Headers: c.Headers}
+	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
 }

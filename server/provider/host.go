@@ -54,6 +54,8 @@ type hostTools struct {
 	SessionID string `json:"session_id"`
 	TurnID    string `json:"turn_id"`
 	RunGrant  string `json:"run_grant"`
+	// None is set if the turn has no tools of the host, but may use its connections.
+	None bool `json:"none,omitempty"`
 }
 
 // Host calls the host that started the provider. It connects when it is first needed.
@@ -65,7 +67,10 @@ type Host struct {
 	conn *grpc.ClientConn
 }
 
-var _ service.TurnTools = (*Host)(nil)
+var (
+	_ service.TurnTools    = (*Host)(nil)
+	_ service.TurnContexts = (*Host)(nil)
+)
 
 // NewHost returns what calls the host at an address: the path of a socket, unix:PATH,
 // tcp://HOST:PORT or tls://HOST:PORT. token is sent to a relay; empty for none.
@@ -150,6 +155,9 @@ func (h *Host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolv
 		var of hostTools
 		if err := json.Unmarshal(list[i].Config, &of); err != nil {
 			return nil, nil, fmt.Errorf("read the tools of the host: %w", err)
+		}
+		if of.None {
+			continue
 		}
 		listed, err := h.listTools(ctx, &of)
 		if err != nil {

@@ -138,7 +138,7 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 	if turns == nil {
 		return nil, errUnconfigured
 	}
-	if _, err := findModel(turns, req.GetModel()); err != nil {
+	if _, err := findModel(turns, agent, req.GetModel()); err != nil {
 		return nil, err
 	}
 	by := actorOf(req.GetCreatedBy())

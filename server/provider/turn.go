@@ -54,9 +54,13 @@ func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubje
 }
 
 // findModel returns the id of the model or pool that a name stands for; empty for the
-// empty name, which leaves the choice to the agent.
-func findModel(turns *service.Service, name string) (string, error) {
+// empty name, which leaves the choice to the agent. The models of an agent that a provider
+// hosts are known there.
+func findModel(turns *service.Service, agentID, name string) (string, error) {
 	set := turns.Revision().Set()
+	if agent, ok := set.Agent(agentID); ok && agent.Hosted() {
+		return name, nil
+	}
 	_, isModel := set.Models.Get(name)
 	_, isPool := set.Pools.Get(name)
 	if name == "" || isModel || isPool {
@@ -102,7 +106,7 @@ func (s *Server) composeTurn(in *session, req *pb.CreateAgentProviderTurnRequest
 	if record.CreatedBy == nil {
 		record.CreatedBy = in.record.CreatedBy
 	}
-	if record.Model, err = findModel(turns, cmp.Or(req.GetModel(), in.record.Model)); err != nil {
+	if record.Model, err = findModel(turns, in.AgentID, cmp.Or(req.GetModel(), in.record.Model)); err != nil {
 		return nil, err
 	}
 	if err := readOptions(req, out); err != nil {
@@ -167,19 +171,20 @@ func readOptions(req *pb.CreateAgentProviderTurnRequest, out *service.CreateTurn
 	return nil
 }
 
-// composeAgent returns the agent of a turn, with its model and the tools of the host; nil
-// for the agent as it is.
+// composeAgent returns the agent of a turn, with its model, and the tools and connections
+// of the host; nil for the agent as it is.
 func (s *Server) composeAgent(turns *service.Service, id string, record *turnRecord, req *pb.CreateAgentProviderTurnRequest) (*service.Ephemeral, error) {
 	set := turns.Revision().Set()
 	declared, ok := set.Agent(id)
 	wantsTools := req.GetToolSource() != pb.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_UNSPECIFIED || len(req.GetToolRefs()) > 0 || len(req.GetTools()) > 0
+	granted := s.settings.Host != nil && req.GetRunGrant() != ""
 	switch {
 	case !ok:
 		return nil, status.Errorf(codes.FailedPrecondition, "agent %q does not exist any more", id)
-	case !wantsTools && record.Model == "":
-		record.Model = declared.ModelID
+	case !wantsTools && record.Model == "" && (!granted || !declared.UsesTools()):
+		record.Model = declared.Model()
 		return nil, nil //nolint:nilnil // it is used as it is
-	case !declared.Local():
+	case !declared.UsesTools():
 		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", id)
 	case wantsTools && s.settings.Host == nil:
 		return nil, status.Errorf(codes.FailedPrecondition, "the turn has tools of the host, and %s does not name where the host is called", HostVariable)
@@ -188,11 +193,13 @@ func (s *Server) composeAgent(turns *service.Service, id string, record *turnRec
 	}
 	agent, _ := set.Defaults.Apply(declared)
 	agent = agent.Clone()
-	agent.ModelID = cmp.Or(record.Model, agent.ModelID)
-	record.Model = agent.ModelID
+	if record.Model != "" {
+		agent.UseModel(record.Model)
+	}
+	record.Model = agent.Model()
 	made := &service.Ephemeral{Agent: *agent}
-	if wantsTools {
-		config, err := json.Marshal(hostTools{SessionID: req.GetSessionId(), TurnID: req.GetTurnId(), RunGrant: req.GetRunGrant()})
+	if granted {
+		config, err := json.Marshal(hostTools{SessionID: req.GetSessionId(), TurnID: req.GetTurnId(), RunGrant: req.GetRunGrant(), None: !wantsTools})
 		if err != nil {
 			return nil, err
 		}

@@ -30,11 +30,12 @@ type Config struct {
 	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
-	Method  string            `json:"method,omitempty" enum:"GET|POST|PUT|PATCH|DELETE|HEAD" default:"GET" doc:"The request's method."`
-	URL     string            `json:"url" required:"true" variables:"tenant" doc:"Where the request goes: an http or https URL. {{name}} may stand in its path and in the values of its query, ${tenant.NAME} there, in its host, and in place of its beginning."`
-	Headers map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of the request. {{name}} and ${tenant.NAME} may stand in the values."`
-	Query   map[string]string `json:"query,omitempty" variables:"tenant" doc:"Query parameters added to those of the url. {{name}} and ${tenant.NAME} may stand in the values; a value that is nothing but a missing argument is left out."`
-	Body    json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may stand in both. For POST, PUT and PATCH it defaults to the arguments that {{name}} stands for nowhere, as a JSON object."`
+	Method         string            `json:"method,omitempty" enum:"GET|POST|PUT|PATCH|DELETE|HEAD" default:"GET" doc:"The request's method."`
+	URL            string            `json:"url" required:"true" variables:"tenant" doc:"Where the request goes: an http or https URL. {{name}} may stand in its path and in the values of its query, ${tenant.NAME} there, in its host, and in place of its beginning."`
+	Headers        map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of the request. {{name}} and ${tenant.NAME} may stand in the values."`
+	HostConnection string            `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers the request has, in place of those in headers with the same names."`
+	Query          map[string]string `json:"query,omitempty" variables:"tenant" doc:"Query parameters added to those of the url. {{name}} and ${tenant.NAME} may stand in the values; a value that is nothing but a missing argument is left out."`
+	Body           json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may stand in both. For POST, PUT and PATCH it defaults to the arguments that {{name}} stands for nowhere, as a JSON object."`
 
 	Timeout      *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take."`
 	Effect       tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"What repeating a call does, which decides whether it may happen again after a crash. Defaults to read for GET and HEAD, else to once."`

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/connection"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -33,6 +34,8 @@ type program struct {
 	used map[string]bool
 	// secrets are the configured values that look like credentials.
 	secrets [][]byte
+	// connection has the headers of a connection of the host; nil for none.
+	connection *connection.Connection
 	// hasTenant is set if variables of the tenant stand somewhere.
 	hasTenant bool
 }
@@ -169,6 +172,9 @@ func (p *program) buildRequest(ctx context.Context, call *tools.Call) (*http.Req
 	}
 	if err := setHeaders(req.Header, p.headers, args); err != nil {
 		return nil, err
+	}
+	if p.connection != nil {
+		p.connection.SetHeaders(req.Header)
 	}
 	p.setOwnHeaders(req, call)
 	setTrace(ctx, req.Header)

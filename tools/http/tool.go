@@ -24,6 +24,9 @@ func Kind() tools.Kind {
 type tool struct {
 	descriptor tools.Descriptor
 	program    *program
+	// connection names the connection of the host that requests are made with; empty for
+	// none.
+	connection string
 	client     *http.Client
 	limit      int
 }
@@ -52,9 +55,9 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 			Timeout:     c.callTimeout(),
 			Serial:      c.Serial,
 		},
-		program: p,
-		client:  newClient(guard, p),
-		limit:   c.responseLimit(),
+		program: p, connection: c.HostConnection,
+		client: newClient(guard, p),
+		limit:  c.responseLimit(),
 	}, nil
 }
 
@@ -86,7 +89,9 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		return tools.Result{}, err
 	}
 	own := *t
-	own.program = bound
+	if own.program, err = bound.bindConnection(ctx, t.connection); err != nil {
+		return tools.Result{}, err
+	}
 	return own.send(ctx, call)
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 )
@@ -20,6 +19,7 @@ type API struct {
 	header   http.Header
 	failures Failures
 	protocol Protocol
+	access   *Access
 }
 
 // Protocol is what the APIs of vendors differ in, apart from the contents of
@@ -39,12 +39,9 @@ type Protocol struct {
 // NewAPI returns the API that the settings name. The configured headers replace
 // those of the protocol.
 func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p Protocol) (*API, error) {
-	base, err := url.Parse(a.URL())
+	base, err := parseBase(a.URL())
 	if err != nil {
 		return nil, fmt.Errorf("create provider %s: parse the base URL: %w", settings.ID, err)
-	}
-	if !strings.HasSuffix(base.Path, "/") {
-		base = base.JoinPath("/")
 	}
 	header := p.Header.Clone()
 	header.Set("Accept", "text/event-stream")
@@ -59,6 +56,7 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		header:   header,
 		failures: Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, p.Keys)},
 		protocol: p,
+		access:   a,
 	}, nil
 }
 

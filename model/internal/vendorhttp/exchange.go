@@ -57,7 +57,12 @@ func (b *Batch) AddDelta(t model.EventType, delta string) {
 // Ask sends a request and hands on the events of its answer until the answer is
 // complete, it fails or the consumer stops.
 func (a *API) Ask(ctx context.Context, x Exchange, yield func(model.Event, error) bool) {
-	t := &attempt{api: a, caller: ctx}
+	bound, err := a.bindConnection(ctx)
+	if err != nil {
+		yield(model.Event{}, err)
+		return
+	}
+	t := &attempt{api: bound, caller: ctx}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	defer t.close()
 	if err := t.sendRequest(x); err != nil {

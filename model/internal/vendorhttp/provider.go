@@ -19,6 +19,9 @@ type Access struct {
 	DefaultBaseURL, KeyHeader string
 	// Headers are further headers of every request.
 	Headers map[string]string
+	// HostConnection names the connection of the host that requests are made with; empty
+	// for none.
+	HostConnection string
 }
 
 // URL returns where the API is.
@@ -30,6 +33,9 @@ func (a *Access) Check() diag.List {
 	keyHeader := ""
 	if a.APIKey != "" {
 		keyHeader = a.KeyHeader
+	}
+	if a.HostConnection != "" && a.APIKey != "" {
+		list = append(list, diag.New(diag.InvalidValue, "host_connection", "host_connection contradicts api_key").WithHint("give one of the two"))
 	}
 	return append(list, checkHeaders(a.Headers, keyHeader)...)
 }

@@ -55,8 +55,9 @@ type Order struct {
 	// Added is how many messages of the turn are stored, after its input.
 	Added int
 	// MakeTools, when set, makes the tools that the turn brings along, and adds them
-	// to the request. release is called when the work is over, and is never nil.
-	MakeTools func(ctx context.Context) (release func(), err error)
+	// to the request. The turn runs in the context that is returned. release is called
+	// when the work is over, and is never nil.
+	MakeTools func(ctx context.Context) (turning context.Context, release func(), err error)
 }
 
 // Settings is what a Pool is made of. All fields are required but Runtime, without

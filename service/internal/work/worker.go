@@ -198,7 +198,7 @@ func (w *worker) runTurn(ctx context.Context) error {
 	if err := w.readRequest(ctx); err != nil {
 		return w.endUnstarted(ctx, err)
 	}
-	release, err := w.makeTools(ctx)
+	turning, release, err := w.makeTools(ctx)
 	defer release()
 	if err != nil {
 		return w.endUnstarted(ctx, &unresolvedError{err})
@@ -215,7 +215,7 @@ func (w *worker) runTurn(ctx context.Context) error {
 	}
 	defer a.Close()
 	w.log.artifactSource = a
-	return w.runActivation(telemetry.Extract(ctx, w.order.Trace), a)
+	return w.runActivation(telemetry.Extract(turning, w.order.Trace), a)
 }
 
 // runActivation runs the turn, and commits what came of it.
@@ -269,11 +269,11 @@ func (w *worker) readRequest(ctx context.Context) error {
 	return nil
 }
 
-// makeTools makes the tools that the turn brings along. The function that is
-// returned is called when they are not needed any more.
-func (w *worker) makeTools(ctx context.Context) (release func(), err error) {
+// makeTools makes the tools that the turn brings along, and returns the context that it
+// runs in. The function that is returned is called when they are not needed any more.
+func (w *worker) makeTools(ctx context.Context) (turning context.Context, release func(), err error) {
 	if w.order.MakeTools == nil {
-		return func() {}, nil
+		return ctx, func() {}, nil
 	}
 	return w.order.MakeTools(ctx)
 }

@@ -1,0 +1,109 @@
+// Package connection lets the requests of a turn be made with credentials that belong to
+// whom the turn is worked on for, and that no configuration has: a host of Gestalt resolves
+// them with the grant of the turn.
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Connection is what a host says of a connection. It must not be logged or shown.
+type Connection struct {
+	// Headers are those of requests, and Params what else is configured there.
+	Headers, Params map[string]string
+	// ExpiresAt is when the headers stop being valid; zero if that is not known.
+	ExpiresAt time.Time
+}
+
+// Source resolves connections for one turn. It is safe for concurrent use.
+type Source interface {
+	// Resolve returns the connection with a name. The error never contains a credential.
+	Resolve(ctx context.Context, name string) (*Connection, error)
+}
+
+// Error reports a connection that cannot be used.
+type Error struct {
+	Name string
+	// Temporary is set if it may be usable soon.
+	Temporary bool
+	Err       error
+}
+
+// Error names the connection.
+func (e *Error) Error() string {
+	return fmt.Sprintf("the connection %q of the host cannot be used: %v", e.Name, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// errNoHost reports a turn that no host has asked for.
+var errNoHost = errors.New("the turn has no host: connections are those of turns that `runtime provider serve` works on with a grant")
+
+type contextKey struct{}
+
+// NewContext returns a context whose requests find their connections in a source.
+func NewContext(ctx context.Context, s Source) context.Context {
+	return context.WithValue(ctx, contextKey{}, s)
+}
+
+// Resolve returns the connection that a request is made with. The error is an *Error, or
+// that of a context that has ended.
+func Resolve(ctx context.Context, name string) (*Connection, error) {
+	source, ok := ctx.Value(contextKey{}).(Source)
+	if !ok {
+		return nil, &Error{Name: name, Err: errNoHost}
+	}
+	found, err := source.Resolve(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, header := range slices.Sorted(maps.Keys(found.Headers)) {
+		if !validHeader(header, found.Headers[header]) {
+			return nil, &Error{Name: name, Err: fmt.Errorf("its header %q cannot be sent", header)}
+		}
+	}
+	return found, nil
+}
+
+// reserved are the headers that fit the body and the connection of a request, of which a
+// host knows nothing.
+var reserved = []string{
+	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Idempotency-Key",
+	"Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// validHeader reports whether a header may be sent.
+func validHeader(name, value string) bool {
+	const symbols = "!#$%&'*+-.^_`|~"
+	plain := name != "" && strings.IndexFunc(name, func(r rune) bool {
+		alphanumeric := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !alphanumeric && !strings.ContainsRune(symbols, r)
+	}) < 0
+	control := strings.IndexFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) >= 0
+	return plain && !control && !slices.Contains(reserved, http.CanonicalHeaderKey(name))
+}
+
+// SetHeaders sets the headers of the connection, in place of others of the same names.
+func (c *Connection) SetHeaders(to http.Header) {
+	for name, value := range c.Headers {
+		to.Set(name, value)
+	}
+}
+
+// Secrets returns the texts that must not be shown: the values of headers, and the
+// credentials in them.
+func (c *Connection) Secrets() []string {
+	var list []string
+	for _, value := range c.Headers {
+		list = append(list, value, value[strings.LastIndexByte(value, ' ')+1:])
+	}
+	return list
+}

@@ -1,0 +1,67 @@
+package vendorhttp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+
+	"github.com/agentruntime/agentruntime/internal/connection"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// errConnectionURL reports a connection that does not say where the API is.
+var errConnectionURL = errors.New("its parameter baseUrl cannot be used: it must be an http or https URL without user, query and fragment")
+
+// bindConnection returns the API as one request reaches it: with the headers, and at the
+// address, of a connection of the host, if the settings name one.
+func (a *API) bindConnection(ctx context.Context) (*API, error) {
+	name := a.access.HostConnection
+	if name == "" {
+		return a, nil
+	}
+	found, err := connection.Resolve(ctx, name)
+	if err != nil {
+		return nil, a.failures.Named(connectionError(err))
+	}
+	bound := *a
+	bound.header = a.header.Clone()
+	found.SetHeaders(bound.header)
+	headers := maps.Clone(a.access.Headers)
+	if headers == nil {
+		headers = make(map[string]string, len(found.Headers))
+	}
+	for header, value := range found.Headers {
+		headers["of the host: "+header] = value
+	}
+	bound.failures.Redactor = newRedactor("", headers, a.protocol.Keys)
+	if where := cmp.Or(found.Params["baseUrl"], found.Params["base_url"]); where != "" {
+		if bound.base, err = parseBase(where); err != nil || CheckBaseURL(where).HasErrors() {
+			return nil, a.failures.Named(connectionError(&connection.Error{Name: name, Err: errConnectionURL}))
+		}
+	}
+	return &bound, nil
+}
+
+// connectionError returns why a model cannot be asked with a connection.
+func connectionError(err error) error {
+	failed, ok := errors.AsType[*connection.Error](err)
+	switch {
+	case !ok:
+		return err
+	case failed.Temporary:
+		return &model.Error{Class: model.Provider, Message: err.Error(), Err: err}
+	default:
+		return &model.Error{Class: model.Unauthorized, Message: err.Error(), Err: err}
+	}
+}
+
+// parseBase returns a base URL whose path ends with a slash.
+func parseBase(raw string) (*url.URL, error) {
+	base, err := url.Parse(raw)
+	if err == nil && (base.Path == "" || base.Path[len(base.Path)-1] != '/') {
+		base = base.JoinPath("/")
+	}
+	return base, err
+}
