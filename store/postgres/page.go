@@ -53,7 +53,7 @@ func readSessions(ctx context.Context, pool *pgxpool.Pool) func(query string, ar
 		if err != nil {
 			return nil, err
 		}
-		return sqlquery.Sessions(rows, sessionOf)
+		return sqlquery.Sessions(rows, listedSession)
 	}
 }
 

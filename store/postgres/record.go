@@ -11,8 +11,11 @@ import (
 )
 
 // sessionOf returns the record of a row.
-func sessionOf(r *db.Session) (*store.Session, error) {
-	return (*sqlquery.SessionRow[instant.Time])(r).Record(func(t instant.Time) time.Time { return time.Time(t) })
+func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlquery.Labels{}) }
+
+// listedSession returns the record of one of several rows.
+func listedSession(r *db.Session, labels *sqlquery.Labels) (*store.Session, error) {
+	return (*sqlquery.SessionRow[instant.Time])(r).Record(func(t instant.Time) time.Time { return time.Time(t) }, labels)
 }
 
 // labelsOf returns labels as a session keeps them, and as they are searched.

@@ -35,7 +35,7 @@ func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*
 	if !q.ExpiredBy.IsZero() {
 		f.Where("expires_at <> 0") // which is no time
 	}
-	query, args := f.Statement("ORDER BY created_at, n LIMIT " + f.Arg(cmp.Or(q.Limit, store.MaxPage)))
+	query, args := f.Statement("ORDER BY created_at, n " + f.Limit(cmp.Or(q.Limit, store.MaxPage)))
 	found, err := readRecords(ctx, s.read, func(r *db.Interaction) []any {
 		return []any{&r.N, &r.TurnID, &r.ID, &r.SessionID, &r.Tenant, &r.Subject, &r.State, &r.Action, &r.Request,
 			&r.Resolution, &r.ResolvedBy, &r.CreatedAt, &r.ExpiresAt, &r.ResolvedAt}

@@ -12,11 +12,16 @@ import (
 // dialect is how SQLite writes queries whose conditions vary.
 var dialect = &sqlquery.Dialect{
 	Placeholder: func(int) string { return "?" },
+	Limit:       limitRows,
 	Time:        func(t time.Time) any { return toMicros(t) },
 	OneOf: func(f *sqlquery.Filter, column string, values []string) string {
 		return column + " IN " + listPlaceholders(f, values)
 	},
 }
+
+// limitRows returns LIMIT without a bare parameter: SQLite plans by its value, and
+// prepares the statement anew whenever it is bound again.
+func limitRows(placeholder string) string { return "LIMIT CAST(" + placeholder + " AS INTEGER)" }
 
 // listPlaceholders adds values, which are not empty, and returns a list of their placeholders.
 func listPlaceholders(f *sqlquery.Filter, values []string) string {
@@ -34,9 +39,12 @@ func readRows[T any](ctx context.Context, on db.DBTX, query string, args []any, 
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // Err reports failures
+	var row T
+	into := fields(&row)
 	for rows.Next() {
-		var row T
-		if err := rows.Scan(fields(&row)...); err != nil {
+		var none T
+		row = none
+		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
 		list = append(list, row)

@@ -80,23 +80,23 @@ func TestListsAreNotSorted(t *testing.T) {
 	s := openForTest(t)
 	for name, c := range map[string]struct{ query, index string }{
 		"turns by change": {
-			turnColumns + " WHERE tenant = ? AND subject = ? AND changed_at >= ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ?",
+			turnColumns + " WHERE tenant = ? AND subject = ? AND changed_at >= ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT CAST(? AS INTEGER)",
 			"turns_of_owner_by_change",
 		},
 		"webhooks that can be claimed": {
 			webhookColumns + `webhooks w JOIN turns t ON t.id = w.turn_id WHERE w.state = 'active' AND w.due_at <= ? AND w.lease_until <= ?
-				AND w.surface IN (?) AND (t.seq > w.cursor OR t.finished_at <> 0) ORDER BY w.due_at, w.n LIMIT ?`,
+				AND w.surface IN (?) AND (t.seq > w.cursor OR t.finished_at <> 0) ORDER BY w.due_at, w.n LIMIT CAST(? AS INTEGER)`,
 			"webhooks_due",
 		},
 		"webhooks of an owner": {
-			webhookColumns + "webhooks w WHERE tenant = ? AND subject = ? AND n < ? ORDER BY n DESC LIMIT ?", "webhooks_of_owner",
+			webhookColumns + "webhooks w WHERE tenant = ? AND subject = ? AND n < ? ORDER BY n DESC LIMIT CAST(? AS INTEGER)", "webhooks_of_owner",
 		},
 		"webhooks of a turn": {
-			webhookColumns + "webhooks w WHERE turn_id = ? AND +tenant = ? AND +subject = ? AND n < ? ORDER BY n DESC LIMIT ?",
+			webhookColumns + "webhooks w WHERE turn_id = ? AND +tenant = ? AND +subject = ? AND n < ? ORDER BY n DESC LIMIT CAST(? AS INTEGER)",
 			"autoindex_webhooks_1 (turn_id=?)", // there are few to sort
 		},
 		"dead webhooks": {
-			webhookColumns + "webhooks w WHERE state = 'dead' AND n < ? ORDER BY n DESC LIMIT ?", "webhooks_dead",
+			webhookColumns + "webhooks w WHERE state = 'dead' AND n < ? ORDER BY n DESC LIMIT CAST(? AS INTEGER)", "webhooks_dead",
 		},
 	} {
 		steps := strings.Join(plan(t, s, c.query), "\n")

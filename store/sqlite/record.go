@@ -26,8 +26,11 @@ func fromMicros(micros int64) time.Time {
 }
 
 // sessionOf returns the record of a row.
-func sessionOf(r *db.Session) (*store.Session, error) {
-	return (*sqlquery.SessionRow[int64])(r).Record(fromMicros)
+func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlquery.Labels{}) }
+
+// listedSession returns the record of one of several rows.
+func listedSession(r *db.Session, labels *sqlquery.Labels) (*store.Session, error) {
+	return (*sqlquery.SessionRow[int64])(r).Record(fromMicros, labels)
 }
 
 // turnOf returns the record of a row.

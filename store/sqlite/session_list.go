@@ -22,7 +22,7 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 		if err != nil {
 			return nil, err
 		}
-		return sqlquery.Sessions(rows, sessionOf)
+		return sqlquery.Sessions(rows, listedSession)
 	})
 	return out, wrapError("list sessions of", q.Scope.Owner.Subject, err)
 }

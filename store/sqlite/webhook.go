@@ -101,7 +101,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 		}
 	}
 	f.Webhooks(&q, before)
-	query, args := f.Statement("ORDER BY n DESC LIMIT " + f.Arg(q.Page.Size()+1))
+	query, args := f.Statement("ORDER BY n DESC " + f.Limit(q.Page.Size()+1))
 	rows, err := readRows(ctx, s.read, query, args, webhookFields)
 	if err != nil {
 		return out, wrapError("list webhooks of turn", q.TurnID, err)
@@ -180,7 +180,7 @@ func claimableWebhooks(ctx context.Context, on db.DBTX, c *store.ClaimWebhooks) 
 	} else {
 		f.Where("(t.seq > w.cursor OR t.finished_at <> 0)")
 	}
-	query, args := f.Statement("ORDER BY w.due_at, w.n LIMIT " + f.Arg(c.Limit))
+	query, args := f.Statement("ORDER BY w.due_at, w.n " + f.Limit(c.Limit))
 	return readRows(ctx, on, query, args, webhookFields)
 }
 

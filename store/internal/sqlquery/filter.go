@@ -14,6 +14,9 @@ import (
 type Dialect struct {
 	// Placeholder stands for the argument with a number, which counts from 1.
 	Placeholder func(n int) string
+	// Limit returns what bounds the number of rows to an argument with a placeholder; nil
+	// is LIMIT and the placeholder.
+	Limit func(placeholder string) string
 	// Time returns a time as the database keeps it.
 	Time func(t time.Time) any
 	// OneOf returns the condition that a column has one of the values, which are
@@ -41,6 +44,16 @@ func (f *Filter) Arg(v any) string {
 
 // Time adds a time as an argument and returns its placeholder.
 func (f *Filter) Time(t time.Time) string { return f.Arg(f.dialect.Time(t)) }
+
+// Limit returns a clause that ends the rows after some. It stands at the end of a
+// statement.
+func (f *Filter) Limit(rows int) string {
+	placeholder := f.Arg(rows)
+	if f.dialect.Limit == nil {
+		return "LIMIT " + placeholder
+	}
+	return f.dialect.Limit(placeholder)
+}
 
 // Where adds a condition.
 func (f *Filter) Where(cond string) { f.conds = append(f.conds, cond) }
@@ -89,7 +102,7 @@ func Latest[T any](f *Filter, column string, p store.Page, cursor func(T) store.
 	if after != nil {
 		f.Where("(" + column + ", id) < (" + f.Time(after.Time) + ", " + f.Arg(after.ID) + ")")
 	}
-	list, err := read(f.Statement("ORDER BY " + column + " DESC, id DESC LIMIT " + f.Arg(p.Size()+1)))
+	list, err := read(f.Statement("ORDER BY " + column + " DESC, id DESC " + f.Limit(p.Size()+1)))
 	if err != nil {
 		return nil, "", err
 	}

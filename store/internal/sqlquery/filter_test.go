@@ -78,7 +78,7 @@ func TestPropertyArgumentsStandInTheirOrder(t *testing.T) {
 
 // fill returns the statement of a filter with its arguments in their places.
 func fill(t *rapid.T, f *sqlquery.Filter) string {
-	query, args := f.Statement("LIMIT " + f.Arg(5))
+	query, args := f.Statement(f.Limit(5))
 	n := 0
 	out := placeholder.ReplaceAllStringFunc(query, func(mark string) string {
 		if mark != "?" && mark != "$"+strconv.Itoa(n+1) {

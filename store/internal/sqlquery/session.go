@@ -1,8 +1,10 @@
 package sqlquery
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -25,26 +27,47 @@ type SessionRow[T any] struct {
 	LastTurnAt T
 }
 
+// Labels decodes the labels of rows. Most rows of a page have those of the row before,
+// which are decoded once. The zero value has decoded none.
+type Labels struct {
+	raw    []byte
+	labels map[string]string
+}
+
+// decode returns the labels of a row, which belong to the caller.
+func (l *Labels) decode(raw []byte) (map[string]string, error) {
+	if raw == nil {
+		return nil, nil //nolint:nilnil // no labels
+	}
+	if l.raw == nil || !bytes.Equal(l.raw, raw) {
+		var labels map[string]string
+		if err := json.Unmarshal(raw, &labels); err != nil {
+			return nil, err
+		}
+		l.raw, l.labels = raw, labels
+	}
+	return maps.Clone(l.labels), nil
+}
+
 // Record returns the session of a row. at returns a time of it.
-func (r *SessionRow[T]) Record(at func(T) time.Time) (*store.Session, error) {
-	s := &store.Session{
+func (r *SessionRow[T]) Record(at func(T) time.Time, labels *Labels) (s *store.Session, err error) {
+	s = &store.Session{
 		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
 		State: store.SessionState(r.State), Metadata: r.Metadata, Tip: r.Tip,
 		CreatedAt: at(r.CreatedAt), UpdatedAt: at(r.UpdatedAt), ActiveAt: at(r.ActiveAt), LastTurnAt: at(r.LastTurnAt),
 	}
-	if r.Labels != nil {
-		if err := json.Unmarshal(r.Labels, &s.Labels); err != nil {
-			return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
-		}
+	if s.Labels, err = labels.decode(r.Labels); err != nil {
+		return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
 	}
 	return s, nil
 }
 
 // Sessions returns the sessions of rows.
-func Sessions[Row any](rows []Row, record func(*Row) (*store.Session, error)) (list []*store.Session, err error) {
+func Sessions[Row any](rows []Row, record func(*Row, *Labels) (*store.Session, error)) (list []*store.Session, err error) {
+	var labels Labels
 	list = make([]*store.Session, len(rows))
 	for i := range rows {
-		if list[i], err = record(&rows[i]); err != nil {
+		if list[i], err = record(&rows[i], &labels); err != nil {
 			return nil, err
 		}
 	}
