@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,26 @@ func (w *world) idsOf(name, path string) []string {
 		ids[i] = list[i].ID
 	}
 	return ids
+}
+
+// TestASummaryIsTheWholeWithoutItsMetadata holds that summaries, which are decoded in
+// another way, show the rest of a session as it is.
+func TestASummaryIsTheWholeWithoutItsMetadata(t *testing.T) {
+	t.Parallel()
+	w := serving(t, twoProviders)
+	for _, body := range []string{"", `{"clientRef":"r\"1"}`, `{"provider":"plain","model":"fast","metadata":{"agent_sessions":{"provider":"x"},"provider":"y"}}`, `{"metadata":{}}`} {
+		do[sessionView](w, "POST /agent/sessions", body)
+	}
+	whole, short := do[[]sessionView](w, "GET /agent/sessions", ""), do[[]sessionView](w, "GET /agent/sessions?view=summary", "")
+	if len(whole) != 4 {
+		t.Fatalf("there are %d sessions", len(whole))
+	}
+	for i := range whole {
+		whole[i].Metadata = nil
+	}
+	if !reflect.DeepEqual(whole, short) {
+		t.Errorf("the summaries are\n%+v\nthe sessions are\n%+v", short, whole)
+	}
 }
 
 func TestListsHaveWhatTheirQueryAsksFor(t *testing.T) {

@@ -53,6 +53,25 @@ func decodeOwn(metadata json.RawMessage, value any) bool {
 	return json.Unmarshal(all[ownKey], value) == nil
 }
 
+// sessionSummary is what a summary shows of a sessionRecord.
+type sessionSummary struct {
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	ClientRef string `json:"client_ref"`
+}
+
+// summaryOf returns a kept session as one of this protocol, without the client's metadata;
+// false when it is not. It decodes less than sessionFrom does.
+func summaryOf(kept *service.Session) (*session, bool) {
+	var all struct {
+		Own *sessionSummary `json:"agent_sessions"`
+	}
+	if kept.Labels[labelKind] == "" || json.Unmarshal(kept.Metadata, &all) != nil || all.Own == nil {
+		return nil, false
+	}
+	return &session{Session: kept, record: sessionRecord{Provider: all.Own.Provider, Model: all.Own.Model, ClientRef: all.Own.ClientRef}}, true
+}
+
 // session is a session of this protocol.
 type session struct {
 	*service.Session
@@ -116,10 +135,34 @@ type sessionView struct {
 }
 
 func (s *session) view() sessionView {
+	view := s.summary()
+	view.Metadata = s.shownMetadata()
+	return view
+}
+
+// summary returns the view of a session without its metadata.
+func (s *session) summary() sessionView {
 	return sessionView{
-		ID: s.ID, Provider: s.record.Provider, Model: s.record.Model, ClientRef: s.record.ClientRef, State: s.State, Metadata: s.shownMetadata(),
+		ID: s.ID, Provider: s.record.Provider, Model: s.record.Model, ClientRef: s.record.ClientRef, State: s.State,
 		CreatedBy: actorOf(s.Owner), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
 	}
+}
+
+// viewOf returns a kept session as it is shown in a list; false when it is none of this
+// protocol.
+func viewOf(kept *service.Session, summary bool) (sessionView, bool) {
+	if summary {
+		s, own := summaryOf(kept)
+		if !own {
+			return sessionView{}, false
+		}
+		return s.summary(), true
+	}
+	s, own := sessionFrom(kept)
+	if !own {
+		return sessionView{}, false
+	}
+	return s.view(), true
 }
 
 // createSession asks for a session.
@@ -310,12 +353,9 @@ func (c *call) listSessions() error {
 		if err != nil {
 			return err
 		}
+		list = slices.Grow(list, len(page.Sessions))
 		for _, kept := range page.Sessions {
-			if s, own := sessionFrom(kept); own {
-				view := s.view()
-				if q.summary {
-					view.Metadata = nil
-				}
+			if view, own := viewOf(kept, q.summary); own {
 				list = append(list, view)
 			}
 		}
