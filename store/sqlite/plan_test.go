@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/store"
 )
 
 var named = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
@@ -46,6 +48,41 @@ func TestNoQueryReadsAWholeTable(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNoLimitIsABareParameter holds because SQLite prepares a statement with one anew
+// whenever it is bound.
+func TestNoLimitIsABareParameter(t *testing.T) {
+	bare := regexp.MustCompile(`LIMIT\s*[@?:$]`)
+	s := openForTest(t)
+	files, err := fs.Glob(os.DirFS("queries"), "*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile("queries/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := bare.Find(text); found != nil {
+			t.Errorf("%s has %q: use LIMIT CAST(… AS INTEGER)", file, found)
+		}
+	}
+	if _, err := s.Sessions(t.Context(), store.SessionQuery{Scope: store.Everything}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Interactions(t.Context(), store.InteractionQuery{Scope: store.Everything}); err != nil {
+		t.Fatal(err)
+	}
+	prepared := s.read.byText
+	for query := range prepared {
+		if bare.MatchString(query) {
+			t.Errorf("%s has a bare parameter", query)
+		}
+	}
+	if len(prepared) == 0 {
+		t.Error("no statement was prepared")
 	}
 }
 

@@ -20,7 +20,7 @@ WHERE t.tenant = @tenant AND t.status = 'pending' AND NOT t.admitted AND t.not_b
     SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.finished_at = 0 AND o.made <> t.made
         AND (o.started_at <> 0 OR t.started_at = 0 AND o.made < t.made AND (o.not_before <= @now OR o.admitted))
 )
-ORDER BY t.made LIMIT @most;
+ORDER BY t.made LIMIT CAST(@most AS INTEGER);
 
 -- name: HeldTenants :many
 SELECT DISTINCT tenant FROM turns WHERE status = 'pending' AND NOT admitted;

@@ -25,7 +25,7 @@ DELETE FROM sessions WHERE id = ?;
 SELECT s.id FROM sessions s
 WHERE s.active_at < @before AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
     AND (s.active_at < @latest OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))
-ORDER BY s.active_at LIMIT @most;
+ORDER BY s.active_at LIMIT CAST(@most AS INTEGER);
 
 -- name: IsOld :one
 SELECT EXISTS (
@@ -37,7 +37,7 @@ SELECT EXISTS (
 -- name: OldTurns :many
 SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < @before
     AND (t.finished_at < @latest OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))
-ORDER BY t.finished_at LIMIT @most;
+ORDER BY t.finished_at LIMIT CAST(@most AS INTEGER);
 
 -- name: DeleteEvents :exec
 DELETE FROM events WHERE turn_id = ?;
@@ -50,5 +50,5 @@ UPDATE turns SET pruned = 1 WHERE made = ?;
 
 -- name: DeleteOldKeys :execrows
 DELETE FROM idempotency_keys WHERE (scope, key) IN (
-    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < @before ORDER BY k.created_at LIMIT @most
+    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < @before ORDER BY k.created_at LIMIT CAST(@most AS INTEGER)
 );

@@ -17,7 +17,7 @@ SELECT r.*, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.
 WHERE r.tenant = @tenant AND r.hash = @hash ORDER BY r.number DESC LIMIT 1;
 
 -- name: RevisionsOf :many
-SELECT * FROM revisions WHERE tenant = @tenant AND number < @below ORDER BY number DESC LIMIT @most;
+SELECT * FROM revisions WHERE tenant = @tenant AND number < @below ORDER BY number DESC LIMIT CAST(@most AS INTEGER);
 
 -- name: AddRevisionBuild :execrows
 INSERT INTO revision_builds (build, tenant, hash, base, components, built_at)
@@ -32,7 +32,7 @@ INSERT INTO revision_attempts (tenant, hash, expected, author, note, outcome, fi
 VALUES (@tenant, @hash, @expected, @author, @note, @outcome, @findings, @at);
 
 -- name: RevisionAttempts :many
-SELECT * FROM revision_attempts WHERE tenant = @tenant AND n < @below ORDER BY n DESC LIMIT @most;
+SELECT * FROM revision_attempts WHERE tenant = @tenant AND n < @below ORDER BY n DESC LIMIT CAST(@most AS INTEGER);
 
 -- name: OldRevisions :many
 SELECT r.tenant, r.number, r.hash FROM revisions r
@@ -51,7 +51,7 @@ WHERE r.created_at < @before
         WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
     )
     AND NOT EXISTS (SELECT 1 FROM held_overlays h WHERE h.base = r.hash AND r.tenant = '')
-ORDER BY r.created_at LIMIT @most;
+ORDER BY r.created_at LIMIT CAST(@most AS INTEGER);
 
 -- name: DeleteRevision :exec
 DELETE FROM revisions WHERE tenant = @tenant AND number = @number;
@@ -78,7 +78,7 @@ DELETE FROM held_overlays;
 -- name: Overlays :many
 SELECT r.*, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.hash
 WHERE r.tenant > @after AND NOT EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
-ORDER BY r.tenant LIMIT @most;
+ORDER BY r.tenant LIMIT CAST(@most AS INTEGER);
 
 -- name: OverlayMark :one
 SELECT mark FROM overlay_changes WHERE id = 1;

@@ -6,4 +6,4 @@ ON CONFLICT (token_id) DO NOTHING;
 DELETE FROM revoked_tokens WHERE until < @over;
 
 -- name: RevokedTokens :many
-SELECT * FROM revoked_tokens WHERE n > @after ORDER BY n LIMIT @most;
+SELECT * FROM revoked_tokens WHERE n > @after ORDER BY n LIMIT CAST(@most AS INTEGER);

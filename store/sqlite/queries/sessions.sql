@@ -10,7 +10,7 @@ DELETE FROM session_labels WHERE session_id = ?;
 
 -- name: CountLabel :one
 -- CountLabel counts the sessions with a label, up to a number.
-SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.value = @value LIMIT @most);
+SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.value = @value LIMIT CAST(@most AS INTEGER));
 
 -- name: GetSession :one
 SELECT * FROM sessions WHERE id = ?;

@@ -9,4 +9,4 @@ DELETE FROM tenant_variables WHERE tenant = @tenant AND name = @name;
 SELECT * FROM tenant_variables WHERE tenant = @tenant AND name = @name;
 
 -- name: TenantVariablesOf :many
-SELECT * FROM tenant_variables WHERE tenant = @tenant AND name > @after ORDER BY name LIMIT @most;
+SELECT * FROM tenant_variables WHERE tenant = @tenant AND name > @after ORDER BY name LIMIT CAST(@most AS INTEGER);

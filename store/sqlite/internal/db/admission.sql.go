@@ -26,7 +26,7 @@ WHERE t.tenant = ?1 AND t.status = 'pending' AND NOT t.admitted AND t.not_before
     SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.finished_at = 0 AND o.made <> t.made
         AND (o.started_at <> 0 OR t.started_at = 0 AND o.made < t.made AND (o.not_before <= ?2 OR o.admitted))
 )
-ORDER BY t.made LIMIT ?3
+ORDER BY t.made LIMIT CAST(?3 AS INTEGER)
 `
 
 type HeldOfTenantParams struct {

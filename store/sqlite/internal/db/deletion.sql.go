@@ -69,7 +69,7 @@ func (q *Queries) DeleteMessagesOf(ctx context.Context, sessionID string) error 
 
 const deleteOldKeys = `-- name: DeleteOldKeys :execrows
 DELETE FROM idempotency_keys WHERE (scope, key) IN (
-    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < ?1 ORDER BY k.created_at LIMIT ?2
+    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < ?1 ORDER BY k.created_at LIMIT CAST(?2 AS INTEGER)
 )
 `
 
@@ -139,7 +139,7 @@ const oldSessions = `-- name: OldSessions :many
 SELECT s.id FROM sessions s
 WHERE s.active_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
     AND (s.active_at < ?2 OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))
-ORDER BY s.active_at LIMIT ?3
+ORDER BY s.active_at LIMIT CAST(?3 AS INTEGER)
 `
 
 type OldSessionsParams struct {
@@ -174,7 +174,7 @@ func (q *Queries) OldSessions(ctx context.Context, arg OldSessionsParams) ([]str
 const oldTurns = `-- name: OldTurns :many
 SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < ?1
     AND (t.finished_at < ?2 OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))
-ORDER BY t.finished_at LIMIT ?3
+ORDER BY t.finished_at LIMIT CAST(?3 AS INTEGER)
 `
 
 type OldTurnsParams struct {

@@ -274,7 +274,7 @@ WHERE r.created_at < ?1
         WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
     )
     AND NOT EXISTS (SELECT 1 FROM held_overlays h WHERE h.base = r.hash AND r.tenant = '')
-ORDER BY r.created_at LIMIT ?2
+ORDER BY r.created_at LIMIT CAST(?2 AS INTEGER)
 `
 
 type OldRevisionsParams struct {
@@ -325,7 +325,7 @@ func (q *Queries) OverlayMark(ctx context.Context) (int64, error) {
 const overlays = `-- name: Overlays :many
 SELECT r.tenant, r.number, r.hash, r.parent, r.author, r.note, r.findings, r.created_at, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.hash
 WHERE r.tenant > ?1 AND NOT EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
-ORDER BY r.tenant LIMIT ?2
+ORDER BY r.tenant LIMIT CAST(?2 AS INTEGER)
 `
 
 type OverlaysParams struct {
@@ -388,7 +388,7 @@ func (q *Queries) RaiseOverlayMark(ctx context.Context) error {
 }
 
 const revisionAttempts = `-- name: RevisionAttempts :many
-SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts WHERE tenant = ?1 AND n < ?2 ORDER BY n DESC LIMIT ?3
+SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts WHERE tenant = ?1 AND n < ?2 ORDER BY n DESC LIMIT CAST(?3 AS INTEGER)
 `
 
 type RevisionAttemptsParams struct {
@@ -470,7 +470,7 @@ func (q *Queries) RevisionByHash(ctx context.Context, arg RevisionByHashParams) 
 }
 
 const revisionsOf = `-- name: RevisionsOf :many
-SELECT tenant, number, hash, parent, author, note, findings, created_at FROM revisions WHERE tenant = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3
+SELECT tenant, number, hash, parent, author, note, findings, created_at FROM revisions WHERE tenant = ?1 AND number < ?2 ORDER BY number DESC LIMIT CAST(?3 AS INTEGER)
 `
 
 type RevisionsOfParams struct {

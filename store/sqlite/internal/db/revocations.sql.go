@@ -41,7 +41,7 @@ func (q *Queries) RevokeToken(ctx context.Context, arg RevokeTokenParams) error 
 }
 
 const revokedTokens = `-- name: RevokedTokens :many
-SELECT n, token_id, client_id, until, revoked_at FROM revoked_tokens WHERE n > ?1 ORDER BY n LIMIT ?2
+SELECT n, token_id, client_id, until, revoked_at FROM revoked_tokens WHERE n > ?1 ORDER BY n LIMIT CAST(?2 AS INTEGER)
 `
 
 type RevokedTokensParams struct {

@@ -10,7 +10,7 @@ import (
 )
 
 const countLabel = `-- name: CountLabel :one
-SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = ?1 AND l.value = ?2 LIMIT ?3)
+SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = ?1 AND l.value = ?2 LIMIT CAST(?3 AS INTEGER))
 `
 
 type CountLabelParams struct {

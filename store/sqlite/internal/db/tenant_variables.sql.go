@@ -76,7 +76,7 @@ func (q *Queries) PutTenantVariable(ctx context.Context, arg PutTenantVariablePa
 }
 
 const tenantVariablesOf = `-- name: TenantVariablesOf :many
-SELECT tenant, name, secret, value, author, updated_at FROM tenant_variables WHERE tenant = ?1 AND name > ?2 ORDER BY name LIMIT ?3
+SELECT tenant, name, secret, value, author, updated_at FROM tenant_variables WHERE tenant = ?1 AND name > ?2 ORDER BY name LIMIT CAST(?3 AS INTEGER)
 `
 
 type TenantVariablesOfParams struct {
