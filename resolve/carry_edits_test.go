@@ -26,7 +26,8 @@ import (
 // in bundles, budgets, circles of agents and what models answer, too.
 // After each, the revision must equal one that is built from nothing with the same
 // content: in what the dry run reports and in its order, in its hash, and in the
-// plan of every agent. A draft that fails must change nothing.
+// plan of every agent. What differs from the revision before must be what differs with
+// every agent explained anew. A draft that fails must change nothing.
 func TestPropertyEditsOfEveryKindAreCarriedOver(t *testing.T) {
 	t.Parallel()
 	for _, scene := range []struct {
@@ -94,6 +95,26 @@ func (e *editor) publish(store *registry.Store, edit func(*registry.Draft)) {
 	e.compare("the revision before", describeRevision(before), e.described)
 	e.described = describeRevision(rev)
 	e.compare("the revision", e.described, describeRevision(anew))
+	e.compareDiffs(before, rev)
+	e.compareDiffs(rev, before)
+}
+
+// compareDiffs compares two revisions as Diff does, which looks at what was not carried
+// over, and with every agent explained anew.
+func (e *editor) compareDiffs(before, after *registry.Revision) {
+	e.Helper()
+	want, wantErr := resolve.DiffAll(context.Background(), before, after)
+	got, err := resolve.Diff(context.Background(), before, after)
+	if (err == nil) != (wantErr == nil) {
+		e.Fatalf("Diff: %v\nof all agents: %v", err, wantErr)
+	}
+	describe := func(diffs []resolve.AgentDiff) (out []string) {
+		for _, d := range diffs {
+			out = append(out, describeJSON(d))
+		}
+		return out
+	}
+	e.compare("the diff", describe(got), describe(want))
 }
 
 func (e *editor) compare(what string, got, want []string) {

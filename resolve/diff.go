@@ -64,8 +64,17 @@ func (d *AgentDiff) Widened() bool {
 // where they run, model, prompt, plugins, sections, limits, and tools with
 // their delegates, and what the rules of each let its delegates do. Agents that do
 // not differ are left out. An agent that is new widens access by every tool it
-// has. An agent that does not resolve, in either revision, is an error.
+// has. An agent that does not resolve, in either revision, is an error. Agents that one
+// revision has carried over from the other do not differ, and cost nothing.
 func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
+	if ids, ok := touchedAgents(before, after); ok {
+		return DiffAgents(ctx, before, after, ids)
+	}
+	return diffAll(ctx, before, after)
+}
+
+// diffAll is Diff with every agent explained anew.
+func diffAll(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
 	old, err := explainAll(ctx, before)
 	if err != nil {
 		return nil, fmt.Errorf("before the change: %w", err)

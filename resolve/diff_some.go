@@ -19,7 +19,7 @@ func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []str
 	for _, id := range ids {
 		now, is := explained[id]
 		old, err := Explain(ctx, before, id)
-		was := err == nil
+		was := err == nil && hasAgent(before.Set(), id) // and not one whose short name it is
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -37,6 +37,13 @@ func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []str
 		}
 	}
 	return out, nil
+}
+
+// hasAgent reports whether a set has an agent with an id, which is no short name of a
+// peer's agent.
+func hasAgent(set *registry.Set, id string) bool {
+	agent, ok := set.Agent(id)
+	return ok && agent.ID == id
 }
 
 // explainReached explains agents, and those that they lead to. Agents that do not exist

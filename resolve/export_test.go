@@ -24,3 +24,6 @@ func Kept(rev *registry.Revision) int {
 
 // MaxSuggestions is how many answers about misspelt ids are kept.
 const MaxSuggestions = maxSuggestions
+
+// DiffAll is Diff with every agent explained anew.
+var DiffAll = diffAll

@@ -1,0 +1,99 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/persist"
+	"github.com/agentruntime/agentruntime/registry"
+)
+
+// touchedAgents returns the agents that may differ between two revisions, in the order in
+// which Diff returns them: those that were not carried over as they are. It is not ok if
+// that is unknown, because a dry run has not proven both.
+func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
+	from, to := provenTally(before), provenTally(after)
+	if from == nil || to == nil || !definitionsFollow(before.Set(), after.Set()) {
+		return nil, false
+	}
+	same := func(a, b *template) bool { return a == b }
+	persist.Diff(from.templates, to.templates, same, func(id string) { ids = append(ids, id) })
+	place := agentOrder(before.Set(), after.Set(), ids)
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
+	return ids, true
+}
+
+// provenTally returns all agents of a revision, if a dry run has found no errors.
+func provenTally(rev *registry.Revision) *tally {
+	known, _ := rev.Derived(indexKey{})
+	if x, ok := known.(*index); ok {
+		return x.proven.Load()
+	}
+	return nil
+}
+
+// definitionsFollow reports whether no component is defined differently but is the same
+// one as before: then the agents that use it were not carried over.
+func definitionsFollow(before, after *registry.Set) bool {
+	var changed map[string]bool
+	for path, definition := range after.Definitions {
+		if was, ok := before.Definitions[path]; ok && was == definition {
+			continue
+		}
+		if changed == nil {
+			changed = changedComponents(before, after)
+		}
+		if !changed[path] {
+			return false
+		}
+	}
+	return true
+}
+
+// changedComponents returns the places of the tools and providers that are others than
+// before.
+func changedComponents(before, after *registry.Set) map[string]bool {
+	paths := make(map[string]bool)
+	for _, id := range after.Tools.Changed(before.Tools) {
+		paths[after.Tools.Path(id)] = true
+	}
+	for _, id := range after.Providers.Changed(before.Providers) {
+		paths[after.Providers.Path(id)] = true
+	}
+	for _, id := range after.Plugins.Changed(before.Plugins) {
+		paths[after.Plugins.Path(id)] = true
+	}
+	for _, id := range after.AgentProviders.Changed(before.AgentProviders) {
+		paths[after.AgentProviders.Path(id)] = true
+	}
+	return paths
+}
+
+// agentOrder returns the places of agents among those that were there before, and then
+// among the new ones.
+func agentOrder(before, after *registry.Set, ids []string) map[string]uint64 {
+	const isNew, isRemote = 1 << 62, 1 << 61
+	place := make(map[string]uint64, len(ids))
+	var remote map[string]uint64
+	for _, id := range ids {
+		set, at := before, uint64(0)
+		if !hasAgent(before, id) {
+			set, at = after, isNew
+		}
+		if _, declared := set.Agents.Get(id); declared {
+			place[id] = at + set.Agents.Position(id)
+			continue
+		}
+		if remote == nil {
+			remote = make(map[string]uint64)
+			for i, id := range remoteIDs(after) {
+				remote[id] = isNew + isRemote + uint64(i) //nolint:gosec // an index is not negative
+			}
+			for i, id := range remoteIDs(before) {
+				remote[id] = isRemote + uint64(i) //nolint:gosec // as above
+			}
+		}
+		place[id] = remote[id]
+	}
+	return place
+}
