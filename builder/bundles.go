@@ -162,10 +162,11 @@ func (b *AgentRuntimeBuilder) Close() error {
 var errNotIn = errors.New("the bundle is gone")
 
 // publishOnChange has a runtime publish a revision whenever the tools of a bundle change.
+// For the bundles of the revision that was built on that was done before.
 func (b *AgentRuntimeBuilder) publishOnChange(rt *runtime.AgentRuntime) {
 	for id, bundle := range b.set.Bundles.All() {
 		live, ok := bundle.Source.(tools.LiveBundle)
-		if !ok {
+		if !ok || b.isOfBase(id, bundle) {
 			continue
 		}
 		logger := b.logger.Named("tool." + id)
@@ -184,4 +185,13 @@ func (b *AgentRuntimeBuilder) publishOnChange(rt *runtime.AgentRuntime) {
 			}
 		})
 	}
+}
+
+// isOfBase reports whether a bundle is the one that the revision has that was built on.
+func (b *AgentRuntimeBuilder) isOfBase(id string, bundle *registry.Bundle) bool {
+	if b.base == nil {
+		return false
+	}
+	known, ok := b.base.Set().Bundles.Get(id)
+	return ok && known == bundle
 }

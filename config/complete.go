@@ -13,6 +13,9 @@ import (
 // left out, as are repetitions. Values that must not be shown are taken out of
 // the texts, and what comments in the files silence is left out.
 func (f *File) Complete(load, build diag.List) diag.List {
+	if f.isEdited() {
+		return f.completeEdited(build)
+	}
 	shown, _, _ := f.applyIgnores(f.mergeFindings(load, build))
 	return shown
 }

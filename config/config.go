@@ -172,6 +172,14 @@ type File struct {
 	options    Options
 	included   map[string]included
 	unextended map[string]bool
+	// looked are the variables that values are from, and budget what is left of what the
+	// configuration may come to.
+	looked map[string]variable
+	budget budget
+	// edited is what Edit needs to know of the document: that of an edit has it, and others
+	// read it when it is needed.
+	edited     *edited
+	readEdited func() *edited
 	// declared is the tree before agents were extended, and noted what decoding found out
 	// about its texts.
 	declared *node

@@ -116,6 +116,9 @@ var declaredSections = []string{"providers", "models", "model_pools", "tools", "
 // secrets; the contents of other files stand in their place. Relative paths start at
 // BaseDir, or, for an entry with the field $dir, at the directory that it names. The error is a *PlainSecretError if the files contain a secret.
 func (f *File) Document() ([]byte, error) {
+	if f.isEdited() {
+		return f.edited.text, nil
+	}
 	w := &documentWriter{file: f, base: f.BaseDir()}
 	w.out.WriteString(`{"version":1`)
 	for _, name := range declaredSections {

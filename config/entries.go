@@ -15,6 +15,9 @@ type DocumentEntry struct {
 // DocumentEntries returns the entries of a registry of a document, such as agents, in
 // their order. The document is one that File.Document returned.
 func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry, error) {
+	if l, ok := layoutOf(document); ok {
+		return l.listEntries(l.section(registry)), nil
+	}
 	doc, err := decodeMembers(document)
 	if err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
@@ -38,6 +41,17 @@ func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry
 // same id or after all others. A nil value removes the entry. had reports whether there
 // was one.
 func WithEntry(document json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
+	if l, ok := layoutOf(document); ok {
+		s := l.section(registry)
+		at := l.find(s, id)
+		switch {
+		case s == nil || s.entries == nil:
+		case value == nil && at >= 0 && len(s.entries) > 1:
+			return l.withoutEntry(s, at), true, nil
+		case json.Valid(value):
+			return l.withEntry(s, at, id, value), at >= 0, nil
+		}
+	}
 	doc, err := decodeMembers(document)
 	if err != nil {
 		return nil, false, fmt.Errorf("change document: %w", err)

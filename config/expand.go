@@ -32,6 +32,8 @@ import (
 type expander struct {
 	lookup func(string) (string, bool)
 	files  map[string]included
+	// looked are the variables that were looked up.
+	looked map[string]variable
 	// left is how many bytes may still be put into texts, unread how many may
 	// still be read from files.
 	left, unread int
@@ -175,6 +177,10 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 		return "", fmt.Errorf("the default of ${%s} contains a reference; it can only be a plain text", name)
 	}
 	value, set := e.lookup(name)
+	if e.looked == nil {
+		e.looked = make(map[string]variable)
+	}
+	e.looked[name] = variable{value, set}
 	switch {
 	case set && (value != "" || !optional):
 		x.hidden = append(x.hidden, hiddenValue{value, "${" + name + "}"})

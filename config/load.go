@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -50,9 +52,23 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 
 // Parse is Load for files that were read already. The file is never nil.
 func Parse(sources []Source, opts Options) (*File, diag.List) {
+	return parse(sources, opts, newBudget(), nil)
+}
+
+// budget is how much a configuration may still come to.
+type budget struct {
+	// expanded is how many bytes may be put into texts, unread how many may be read from
+	// files, and overlaid how many fields patches and extended agents may write out.
+	expanded, unread, overlaid int
+}
+
+func newBudget() budget { return budget{maxExpanded, maxIncludedTotal, maxOverlaid} }
+
+// parse is Parse with what is left of a budget, and files that were read already.
+func parse(sources []Source, opts Options, left budget, known map[string]included) (*File, diag.List) {
 	f := &File{overlays: newOverlays(), options: opts}
-	d := &decoder{file: f, strict: opts.RequireVariables, kinds: opts.Kinds, overlaid: maxOverlaid}
-	d.expander = expander{lookup: opts.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal}
+	d := &decoder{file: f, strict: opts.RequireVariables, kinds: opts.Kinds, overlaid: left.overlaid}
+	d.expander = expander{lookup: opts.lookupFunc(), left: left.expanded, unread: left.unread, files: maps.Clone(known)}
 	for i, source := range sources {
 		doc := &document{
 			name: source.Name,
@@ -83,7 +99,9 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 		list = append(list, doc.omittedFindings()...)
 		f.Partial = f.Partial || doc.hasTooManyErrors()
 	}
-	f.included = d.expander.files
+	f.included, f.looked = d.expander.files, d.expander.looked
+	f.readEdited = sync.OnceValue(f.newEdited)
+	f.budget = budget{d.expander.left, d.expander.unread, d.overlaid}
 	for name := range d.expander.files {
 		f.addReferredFile(name)
 	}

@@ -10,17 +10,19 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
 // TestPropertyWhatIsPublishedIsWhatTheDocumentDeclares publishes random documents, some of
 // them patched, random changes of single entries, and rollbacks. After each, what the
 // process runs must equal what a process comes to that starts with nothing but the merged
-// document: in its hashes, in what the dry run reports, and in the plan of every agent. A
+// document: in its hashes, in what the dry run reports and where, and in the plan of every agent. A
 // change that is refused must change nothing.
 func TestPropertyWhatIsPublishedIsWhatTheDocumentDeclares(t *testing.T) {
 	t.Parallel()
@@ -132,6 +134,23 @@ func (e *publisher) publish(document []byte, do func(*fleet.Change) (*fleet.Publ
 		e.Fatalf("unchanged is %v, from %s to %s", out.Unchanged, before.Hash, out.Hash)
 	}
 	e.compare(document)
+	e.compareFindings(out.Findings)
+}
+
+// compareFindings compares what was found with what a check of the whole document finds,
+// places included.
+func (e *publisher) compareFindings(got diag.List) {
+	current, err := e.process.fleet.Current(e.test.Context())
+	if err != nil {
+		e.Fatal(err)
+	}
+	file, _ := config.Parse([]config.Source{{Name: "document", Data: current.Document}}, e.program.options())
+	made := e.program.newBuilder().WithConfig(file)
+	defer func() { _ = made.Close() }()
+	_, list := made.Check(e.test.Context())
+	if diff := cmp.Diff(file.Complete(nil, list), got, cmpopts.EquateEmpty()); diff != "" {
+		e.Fatalf("it was found something else (-in all of the document +published):\n%s", diff)
+	}
 }
 
 // compare compares what the process runs with what a document declares.
@@ -245,7 +264,7 @@ func (e *publisher) drawModel() fields {
 
 func (e *publisher) drawAgent() fields {
 	a := fields{"model_id": e.drawModelID("model")}
-	if prompt := rapid.SampledFrom([]string{"", "old", "new", "${GREETING:-Hello}"}).Draw(e.T, "prompt"); prompt != "" {
+	if prompt := rapid.SampledFrom([]string{"", "old", "new", "Grüße, 世界", "${GREETING:-Hello}"}).Draw(e.T, "prompt"); prompt != "" {
 		a["system_prompt"] = prompt
 	}
 	if rapid.Bool().Draw(e.T, "cautious") {

@@ -142,12 +142,9 @@ type EntryChange struct {
 // the errors of Publish there are a *NotFoundError and an *InUseError for an entry that
 // is to be removed.
 func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, error) {
-	base, err := f.Revision(ctx, e.Expected)
+	base, err := f.expectedRevision(ctx, e.Expected)
 	if err != nil {
-		if _, unknown := errors.AsType[*NotFoundError](err); !unknown {
-			return nil, err
-		}
-		return nil, f.conflictWith(ctx, "", e.Expected)
+		return nil, err
 	}
 	document, had, err := config.WithEntry(base.Document, e.Registry, e.ID, e.Value)
 	if err != nil {
@@ -163,6 +160,19 @@ func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, e
 		return nil, &InUseError{Kind: e.Registry, ID: e.ID, UsedBy: pathsOf(invalid.Findings.Errors())}
 	}
 	return out, err
+}
+
+// expectedRevision returns the revision that a change is made from. The error is that of
+// a conflict for an unknown one.
+func (f *Fleet) expectedRevision(ctx context.Context, hash string) (*Revision, error) {
+	if v, err := f.currentView(ctx); err == nil && v.revision.Hash == hash {
+		return v.revision, nil
+	}
+	r, err := f.Revision(ctx, hash)
+	if _, unknown := errors.AsType[*NotFoundError](err); unknown {
+		return nil, f.conflictWith(ctx, "", hash)
+	}
+	return r, err
 }
 
 // pathsOf returns the paths of diagnostics, each once.

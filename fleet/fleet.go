@@ -54,8 +54,10 @@ type Fleet struct {
 	settings Settings
 	// news has room for one: the follower looks for all there are.
 	news chan struct{}
-	// publishing is held while the runtime gets another revision.
+	// publishing is held while the runtime gets another revision. editable is the one that
+	// this fleet gave it last, of the document in file.
 	publishing sync.Mutex
+	editable   *registry.Revision
 
 	mu      sync.Mutex
 	running Running
@@ -220,6 +222,23 @@ func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
 	b := &built{file: file, builder: f.settings.NewBuilder().WithConfig(file)}
 	f.settings.Learn(ctx, b.builder)
 	return b, nil
+}
+
+// buildEdit makes what a document declares by what it changes in the current revision, or
+// returns nil if it cannot. The caller closes the builder, or hands what it made to a
+// runtime.
+func (f *Fleet) buildEdit(current *registry.Revision, document []byte) *built {
+	if f.editable == nil || f.editable != current { // a program, or the server of a tool, has changed it
+		return nil
+	}
+	f.mu.Lock()
+	file := f.file
+	f.mu.Unlock()
+	edit, ok := file.Edit(document)
+	if !ok {
+		return nil
+	}
+	return &built{file: edit.File, builder: builder.NewEdit(current, edit)}
 }
 
 // Record stores which document a revision of the runtime was made of, so that turns that

@@ -82,9 +82,17 @@ func (f *Fleet) adopt(ctx context.Context, r *store.Revision) error {
 		f.setRunning(Running{Number: r.Number, Hash: r.Hash})
 		return nil
 	}
+	current := f.settings.Runtime.AcquireRevision()
+	defer current.Release()
+	if made := f.buildEdit(current, r.Document); made != nil {
+		if f.swap(ctx, made, r) == nil {
+			return nil
+		}
+		_ = made.builder.Close() // what is wrong, the whole document tells
+	}
 	made, err := f.build(ctx, r.Document)
 	if err == nil {
-		defer f.adoptUnchanged(made)()
+		made.builder.Adopt(current)
 		if err = f.swap(ctx, made, r); err != nil {
 			_ = made.builder.Close() // what is not used has nothing to say
 		}

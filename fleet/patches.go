@@ -76,10 +76,7 @@ func (t *Tenant) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 // PublishPatch publishes the revision that is expected with a patch merged into one of
 // its entries: the patch itself is not kept.
 func (f *Fleet) PublishPatch(ctx context.Context, c *PatchChange) (*Published, error) {
-	base, err := f.Revision(ctx, c.Expected)
-	if _, unknown := errors.AsType[*NotFoundError](err); unknown {
-		return nil, f.conflictWith(ctx, "", c.Expected)
-	}
+	base, err := f.expectedRevision(ctx, c.Expected)
 	if err != nil {
 		return nil, err
 	}

@@ -105,13 +105,28 @@ func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
 	return out, nil
 }
 
+// publish publishes a change by what it edits, or, if that is not enough to describe what
+// is wrong, by the whole document.
 func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
-	out := new(Published)
+	current := f.settings.Runtime.AcquireRevision()
+	defer current.Release()
+	if made := f.buildEdit(current, c.Document); made != nil {
+		out, err := f.publishBuilt(ctx, c, made)
+		if _, invalid := errors.AsType[*InvalidError](err); !invalid {
+			return out, err
+		}
+	}
 	made, err := f.build(ctx, c.Document)
 	if err != nil {
-		return out, err
+		return new(Published), err
 	}
-	defer f.adoptUnchanged(made)()
+	made.builder.Adopt(current)
+	return f.publishBuilt(ctx, c, made)
+}
+
+// publishBuilt publishes what a document declares, and closes what is not used of it.
+func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *Published, err error) {
+	out = new(Published)
 	used := false
 	defer func() {
 		if !used {
@@ -158,22 +173,23 @@ func (f *Fleet) checkExpected(ctx context.Context, tenant string, c *Change, has
 	if c.DryRun && c.Expected == "" {
 		return false, nil // it is not made from any
 	}
-	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
+	known, err := f.settings.Store.CurrentHash(ctx, tenant)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		if c.Expected == "" {
-			return false, nil
-		}
-		return false, &store.RevisionConflictError{Expected: c.Expected}
 	case err != nil:
 		return false, err
-	case current.Hash == hash:
+	case known == hash:
 		return true, nil
-	case current.Hash != c.Expected:
-		current.Document = nil
-		return false, &store.RevisionConflictError{Expected: c.Expected, Current: current}
+	case known == c.Expected:
+		return false, nil
+	case known == "":
+		return false, &store.RevisionConflictError{Expected: c.Expected}
 	}
-	return false, nil
+	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
+	if err != nil {
+		return false, err
+	}
+	current.Document = nil
+	return false, &store.RevisionConflictError{Expected: c.Expected, Current: current}
 }
 
 // prove resolves every agent, and compares each with what it is now.
@@ -254,14 +270,6 @@ func redactDiff(r *resolve.DiffReport, redact func(string) string) *resolve.Diff
 	return r
 }
 
-// adoptUnchanged has a build take what is declared alike from what the process runs. The
-// build is published or closed before release is called.
-func (f *Fleet) adoptUnchanged(made *built) (release func()) {
-	current := f.settings.Runtime.AcquireRevision()
-	made.builder.Adopt(current)
-	return current.Release
-}
-
 // swap makes what was built the current revision of the runtime, which owns it then.
 func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision) error {
 	rev, err := made.builder.Publish(ctx, f.settings.Runtime)
@@ -269,6 +277,7 @@ func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision
 		return err
 	}
 	f.setFile(made.file)
+	f.editable = rev
 	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
 	f.settings.Logger.Info("revision published", zap.Uint64("number", published.Number), zap.String("document", published.Hash),
 		zap.Uint64("revision", rev.Number()), zap.String("author", published.Author))

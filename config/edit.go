@@ -1,0 +1,408 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// maxEdits is how many entries of a document may differ from those of another one before
+// it is as good to read all of it.
+const maxEdits = 256
+
+// editable are the registries whose entries are read one by one: records that nothing
+// else in a document has to be read for.
+var editable = []string{modelsKey, poolsKey, agentsKey}
+
+const (
+	modelsKey = "models"
+	poolsKey  = "model_pools"
+)
+
+// DocumentEdit is how a document differs from that of a file.
+type DocumentEdit struct {
+	// File stands for the document. It has no entries: only Document, Complete, Redact and
+	// Edit are to be called, and TenantRules to be read.
+	File *File
+	// Models, Pools and Agents differ, or are new; so do agents that extend one that
+	// differs. They are in the order of the document.
+	Models []spec.Model
+	Pools  []spec.Pool
+	Agents []*spec.Agent
+	// Removed are the ids of entries that are gone, by registry.
+	Removed map[string][]string
+}
+
+// edited is what a file knows of its document, to read others that differ in a few entries.
+type edited struct {
+	*layout
+
+	// extends are the agents that agents extend.
+	extends map[string]string
+}
+
+// isEdited reports whether the file is that of an edit.
+func (f *File) isEdited() bool { return f.edited != nil }
+
+// Edit reads a document that differs from that of the file in a few entries, as Parse
+// does, in proportion to what differs. It is not ok if the document is better read as a
+// whole: too much differs, something else than models, pools and agents does, something
+// is wrong, or a variable or file has another value than it had. Of the values that must
+// not be shown, the file of the edit knows those that are gone, too.
+func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
+	before := f.edited
+	if before == nil && f.readEdited != nil {
+		before = f.readEdited()
+	}
+	if before == nil || !f.isFresh() {
+		return nil, false
+	}
+	next, ok := layoutOf(text)
+	if !ok {
+		return nil, false
+	}
+	if _, ok := checkData(&document{data: text}); !ok {
+		return nil, false
+	}
+	e := &editor{file: f, before: before, next: next, removed: map[string][]string{}, changed: map[string][]span{}}
+	if !e.findChanges() || !e.readExtends() {
+		return nil, false
+	}
+	return e.read()
+}
+
+// newEdited returns what the file knows of its document, or nil if that is of no use for
+// others.
+func (f *File) newEdited() *edited {
+	text, err := f.Document()
+	if err != nil || f.Partial || len(f.documents) != 1 || f.refersToUnread() {
+		return nil
+	}
+	l, ok := layoutOf(text)
+	if !ok {
+		return nil
+	}
+	made := &edited{layout: l, extends: map[string]string{}}
+	if s := l.section(agentsKey); s != nil {
+		for _, m := range s.entries {
+			if !noteExtends(made.extends, l.idOf(m), l.valueOf(m)) {
+				return nil
+			}
+		}
+	}
+	return made
+}
+
+// refersToUnread reports whether the file refers to files whose content it does not know.
+func (f *File) refersToUnread() bool {
+	for name := range f.referred {
+		if _, ok := f.included[name]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// noteExtends notes which agent one extends.
+func noteExtends(extends map[string]string, id string, value []byte) bool {
+	delete(extends, id)
+	if !bytes.Contains(value, []byte(`"`+extendsKey+`"`)) {
+		return true
+	}
+	var agent struct {
+		Extends *string `json:"extends"`
+	}
+	if json.Unmarshal(value, &agent) != nil {
+		return false
+	}
+	if agent.Extends != nil {
+		extends[id] = *agent.Extends
+	}
+	return true
+}
+
+// isFresh reports whether the variables and files that values come from are what they
+// were.
+func (f *File) isFresh() bool {
+	lookup := f.options.lookupFunc()
+	for name, known := range f.looked {
+		if value, set := lookup(name); (variable{value, set}) != known {
+			return false
+		}
+	}
+	for name, known := range f.included {
+		if text, err := readText(name); known.err != nil || err != nil || text != known.text {
+			return false
+		}
+	}
+	return true
+}
+
+// variable is what a variable was when it was looked up.
+type variable struct {
+	value string
+	set   bool
+}
+
+// editor reads a document that differs in a few entries.
+type editor struct {
+	file    *File
+	before  *edited
+	next    *layout
+	extends map[string]string
+	// changed are the entries that differ or are new, and removed those that are gone, by
+	// registry.
+	changed map[string][]span
+	removed map[string][]string
+}
+
+// findChanges finds the entries that differ. It is not ok if something else does.
+func (e *editor) findChanges() bool {
+	old := e.before.sections
+	if len(old) != len(e.next.sections) {
+		return false
+	}
+	left := maxEdits
+	for i := range old {
+		was, now := &old[i], &e.next.sections[i]
+		switch {
+		case was.name != now.name:
+			return false
+		case bytes.Equal(e.before.valueOf(was.at), e.next.valueOf(now.at)):
+		case !slices.Contains(editable, was.name) || !e.compareEntries(was, now):
+			return false
+		}
+		if left -= len(e.changed[was.name]) + len(e.removed[was.name]); left < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// compareEntries compares the entries of a registry. It is not ok if those that stay are
+// in another order, or one that is new does not stand at the end.
+func (e *editor) compareEntries(was, now *placedSection) bool {
+	var changed []span
+	n := 0
+	for _, old := range was.entries {
+		if n == len(now.entries) || !bytes.Equal(e.before.keyOf(old), e.next.keyOf(now.entries[n])) {
+			e.removed[was.name] = append(e.removed[was.name], e.before.idOf(old))
+			if len(e.removed[was.name]) > maxEdits {
+				return false
+			}
+			continue
+		}
+		if !bytes.Equal(e.before.valueOf(old), e.next.valueOf(now.entries[n])) {
+			changed = append(changed, now.entries[n])
+		}
+		n++
+	}
+	added := now.entries[n:]
+	if len(changed)+len(added) > maxEdits {
+		return false
+	}
+	for i, m := range added {
+		taken := func(other span, in *layout) bool { return bytes.Equal(in.keyOf(other), e.next.keyOf(m)) }
+		if slices.ContainsFunc(was.entries, func(other span) bool { return taken(other, e.before.layout) }) ||
+			slices.ContainsFunc(added[:i], func(other span) bool { return taken(other, e.next) }) {
+			return false
+		}
+	}
+	e.changed[was.name] = append(changed, added...)
+	return true
+}
+
+// readExtends reads which agents extend which. It is not ok if one extends an agent that
+// is gone.
+func (e *editor) readExtends() bool {
+	e.extends = e.before.extends
+	if len(e.changed[agentsKey])+len(e.removed[agentsKey]) == 0 {
+		return true
+	}
+	e.extends = maps.Clone(e.extends)
+	for _, id := range e.removed[agentsKey] {
+		delete(e.extends, id)
+	}
+	for _, m := range e.changed[agentsKey] {
+		if !noteExtends(e.extends, e.next.idOf(m), e.next.valueOf(m)) {
+			return false
+		}
+	}
+	for _, base := range e.extends {
+		if slices.Contains(e.removed[agentsKey], base) {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads what differs.
+func (e *editor) read() (*DocumentEdit, bool) {
+	reached := e.reachedAgents()
+	wanted := map[string]map[string]bool{agentsKey: withAncestors(reached, e.extends), modelsKey: {}, poolsKey: {}}
+	for _, name := range []string{modelsKey, poolsKey} {
+		for _, m := range e.changed[name] { // both registries, which share one namespace
+			wanted[modelsKey][e.next.idOf(m)], wanted[poolsKey][e.next.idOf(m)] = true, true
+		}
+	}
+	f := e.file
+	part := e.next.excerptOf(wanted)
+	x, found := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, f.budget, f.included)
+	if found.HasErrors() || x.refersToUnread() {
+		return nil, false
+	}
+	canonical, ok := e.canonicalDocument(x)
+	if !ok {
+		return nil, false
+	}
+	edit := &DocumentEdit{File: e.newFile(x, canonical), Removed: e.removed}
+	for _, agent := range x.Agents {
+		if reached[agent.ID] {
+			edit.Agents = append(edit.Agents, agent)
+		}
+	}
+	for i := range x.Models {
+		if e.isChanged(modelsKey, x.Models[i].ID) {
+			edit.Models = append(edit.Models, x.Models[i])
+		}
+	}
+	for i := range x.Pools {
+		if e.isChanged(poolsKey, x.Pools[i].ID) {
+			edit.Pools = append(edit.Pools, x.Pools[i])
+		}
+	}
+	return edit, true
+}
+
+func (e *editor) isChanged(registry, id string) bool {
+	return slices.ContainsFunc(e.changed[registry], func(m span) bool { return e.next.idOf(m) == id })
+}
+
+// reachedAgents returns the agents that differ, and those that extend them.
+func (e *editor) reachedAgents() map[string]bool {
+	reached := make(map[string]bool, len(e.changed[agentsKey]))
+	for _, m := range e.changed[agentsKey] {
+		reached[e.next.idOf(m)] = true
+	}
+	if len(reached) == 0 {
+		return reached
+	}
+	for grown := true; grown; {
+		grown = false
+		for id, base := range e.extends {
+			if reached[base] && !reached[id] {
+				reached[id], grown = true, true
+			}
+		}
+	}
+	return reached
+}
+
+// withAncestors returns agents and those that they extend.
+func withAncestors(ids map[string]bool, extends map[string]string) map[string]bool {
+	all := maps.Clone(ids)
+	for id := range ids {
+		for base, ok := extends[id]; ok && !all[base]; base, ok = extends[base] {
+			all[base] = true
+		}
+	}
+	return all
+}
+
+// canonicalDocument returns the document as Document writes it, where x has what differs.
+func (e *editor) canonicalDocument(x *File) (*layout, bool) {
+	text, err := x.Document()
+	if err != nil {
+		return nil, false
+	}
+	part, ok := layoutOf(text)
+	if !ok {
+		return nil, false
+	}
+	var out bytes.Buffer
+	done := 0
+	for _, name := range declaredSections {
+		for _, m := range e.changed[name] {
+			s := part.section(name)
+			at := part.find(s, e.next.idOf(m))
+			if at < 0 {
+				return nil, false
+			}
+			if written := part.valueOf(s.entries[at]); !bytes.Equal(written, e.next.valueOf(m)) {
+				out.Write(e.next.text[done:m.value])
+				out.Write(written)
+				done = int(m.end)
+			}
+		}
+	}
+	if done == 0 {
+		return e.next, true
+	}
+	out.Write(e.next.text[done:])
+	return layoutOf(out.Bytes())
+}
+
+// newFile returns the file of the document.
+func (e *editor) newFile(x *File, canonical *layout) *File {
+	old := e.file
+	f := &File{
+		overlays: newOverlays(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
+		documents: []*document{{name: old.documents[0].name, dir: old.documents[0].dir, data: canonical.text}},
+		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
+		redactor: redactor{values: slices.Clone(old.redactor.values)},
+	}
+	if f.looked == nil && len(x.looked) > 0 {
+		f.looked = make(map[string]variable, len(x.looked))
+	}
+	maps.Copy(f.looked, x.looked)
+	f.redactor.known = make(map[string]bool, len(f.redactor.values))
+	for _, v := range f.redactor.values {
+		f.redactor.known[v.value] = true
+	}
+	for _, v := range x.redactor.values {
+		if !f.redactor.known[v.value] {
+			f.redactor.known[v.value] = true
+			f.redactor.values = append(f.redactor.values, v)
+		}
+	}
+	f.redactor.sortValues()
+	f.edited = &edited{layout: canonical, extends: e.extends}
+	return f
+}
+
+// completeEdited is Complete for the file of an edit, without findings of loading: it
+// reads the entries that the findings are about, to know their places.
+func (f *File) completeEdited(list diag.List) diag.List {
+	if len(list) == 0 {
+		return list
+	}
+	known := f.edited
+	wanted := make(map[string]map[string]bool)
+	note := func(path string) {
+		segments, ok := diag.ParsePath(path)
+		if !ok || len(segments) < 2 || segments[0].IsIndex || segments[1].IsIndex {
+			return
+		}
+		if wanted[segments[0].Key] == nil {
+			wanted[segments[0].Key] = make(map[string]bool)
+		}
+		wanted[segments[0].Key][segments[1].Key] = true
+	}
+	for i := range list {
+		note(list[i].Path)
+		for j := range list[i].Related {
+			note(list[i].Related[j].Path)
+		}
+	}
+	wanted[agentsKey] = withAncestors(wanted[agentsKey], known.extends)
+	part := known.excerptOf(wanted)
+	x, _ := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, newBudget(), f.included)
+	x.redactor = f.redactor
+	shown := x.Complete(nil, list)
+	part.moveSpans(shown, f.documents[0].name)
+	return shown
+}

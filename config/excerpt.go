@@ -1,0 +1,132 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// excerpt is a document with some of the entries of another one, in their order, and all
+// else that is no registry.
+type excerpt struct {
+	text []byte
+	// of is the other document, and pieces are where the parts of the excerpt come from.
+	of     []byte
+	pieces []piece
+}
+
+// piece is a part of an excerpt: where it begins there, and in the other document.
+type piece struct{ at, from int }
+
+// excerptOf returns the document with the entries that are wanted, by registry.
+func (l *layout) excerptOf(wanted map[string]map[string]bool) *excerpt {
+	var out bytes.Buffer
+	x := &excerpt{of: l.text}
+	add := func(from, to int) {
+		x.pieces = append(x.pieces, piece{out.Len(), from})
+		out.Write(l.text[from:to])
+	}
+	done := 0
+	for i := range l.sections {
+		s := &l.sections[i]
+		if s.entries == nil {
+			continue
+		}
+		add(done, int(s.at.value)+1)
+		first := true
+		for _, m := range l.wantedOf(s, wanted[s.name]) {
+			if !first {
+				out.WriteByte(',')
+			}
+			first = false
+			add(int(m.key), int(m.end))
+		}
+		done = int(s.at.end) - 1
+	}
+	add(done, len(l.text))
+	x.text = out.Bytes()
+	return x
+}
+
+// wantedOf returns the entries of a registry with some ids.
+func (l *layout) wantedOf(s *placedSection, ids map[string]bool) []span {
+	if len(ids) == 0 {
+		return nil
+	}
+	keys := make(map[string]bool, len(ids))
+	for id := range ids {
+		keys[quoteKey(id)] = true
+	}
+	var list []span
+	for _, m := range s.entries {
+		if keys[string(l.keyOf(m))] {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// moveSpans makes the spans of diagnostics, which are in the excerpt, those in the other
+// document. Both have one line.
+func (x *excerpt) moveSpans(list diag.List, file string) {
+	from, to := newColumns(x.text), newColumns(x.of)
+	move := func(column int) int { return to.column(x.origin(from.offset(column))) }
+	moveSpan := func(s *diag.Span) {
+		if s.File == file && s.Line == 1 && s.EndLine == 1 {
+			s.Column = move(s.Column)
+			if s.EndColumn > 1 {
+				s.EndColumn = move(s.EndColumn-1) + 1 // what it ends with may be the end of a piece
+			}
+		}
+	}
+	for i := range list {
+		moveSpan(&list[i].Span)
+		for j := range list[i].Related {
+			moveSpan(&list[i].Related[j].Span)
+		}
+	}
+}
+
+// origin returns where a byte of the excerpt is in the other document.
+func (x *excerpt) origin(offset int) int {
+	i, found := slices.BinarySearchFunc(x.pieces, offset, func(p piece, at int) int { return cmp.Compare(p.at, at) })
+	if !found {
+		i--
+	}
+	return x.pieces[i].from + offset - x.pieces[i].at
+}
+
+// columns turns offsets in a text of one line into columns and back.
+type columns struct {
+	// starts are the offsets of the characters; nil if each is one byte.
+	starts []int32
+}
+
+func newColumns(text []byte) columns {
+	if !slices.ContainsFunc(text, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return columns{}
+	}
+	var c columns
+	for i := range string(text) {
+		c.starts = append(c.starts, int32(i)) //nolint:gosec // a document is not that large
+	}
+	return c
+}
+
+func (c columns) offset(column int) int {
+	if c.starts == nil || column > len(c.starts) {
+		return column - 1
+	}
+	return int(c.starts[column-1])
+}
+
+func (c columns) column(offset int) int {
+	if c.starts == nil {
+		return offset + 1
+	}
+	at, _ := slices.BinarySearch(c.starts, int32(offset)) //nolint:gosec // as above
+	return at + 1
+}
