@@ -9,7 +9,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=""
-RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -gcflags=all=-dwarf=false -ldflags "-s -w -X main.release=${VERSION}" -o /out/runtime ./cmd/runtime \
+RUN CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags "-s -w -X main.release=${VERSION}" -o /out/runtime ./cmd/runtime \
     && mkdir /out/data
 
 FROM gcr.io/distroless/static-debian12:nonroot

@@ -16,12 +16,16 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # linker keep every exported method of the program.
 TAGS := grpcnotrace
 
+# The program, what checks it and the tools are compiled in one way, so that the cache
+# has each package once. Symbols are stripped from all of them, so the compiler need
+# not write them: that saves a sixth of its work. What tests build inherits it.
+COMPILED := -trimpath -tags=$(TAGS) -gcflags=all=-dwarf=false
+ONCE := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) $(COMPILED)"
+
 all: build
 
-# The symbols are stripped, so the compiler need not write them: that saves a sixth
-# of its work.
 build: ## build the runtime command, without symbols
-	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -gcflags=all=-dwarf=false -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
+	CGO_ENABLED=0 go build $(COMPILED) -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
 
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
@@ -41,30 +45,29 @@ deps: ## PostgreSQL, Node.js, Python and tmux for the tests, from the Debian pac
 	@./.ci/tmux
 
 vet:
-	go vet ./...
+	$(ONCE) go vet ./...
 
 lint: $(LINT)
-	$(LINT) run ./...
+	$(ONCE) $(LINT) run ./...
 
 $(LINT):
 	mkdir -p $(BIN)
-	GOBIN=$(CURDIR)/$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	$(ONCE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	mv $(BIN)/golangci-lint $@
 
 unit: ## the tests, without the race detector
 	go test ./...
 
 # SQLite is C in Go's syntax, whose memory the detector does not see; checking each of
-# its accesses all the same makes the tests of stores twice as slow. Nobody debugs the
-# binaries of tests, which go test strips of symbols anyway.
+# its accesses all the same makes the tests of stores twice as slow.
 race: ## the tests, with the commands in docs/ and the rules of layering
-	go test -race -timeout 20m -gcflags=all=-dwarf=false '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
+	GOFLAGS="$(GOFLAGS) $(COMPILED)" go test -race -timeout 20m '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
 
 # What "race" leaves out: requests to models, read with the SDKs of the vendors,
 # streams that are cut at every byte, and bounds of time and memory.
 plain: ## the tests that the race detector would make slow or meaningless, without it
-	go test ./model/openai ./model/anthropic ./model/google
-	go test -run '^(TestBombs|TestHostile)$$' ./config ./cli
+	$(ONCE) go test ./model/openai ./model/anthropic ./model/google
+	$(ONCE) go test -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
@@ -95,7 +98,7 @@ flames: ## draw the flame graphs of the documentation
 	@bench/flame http-run '^BenchmarkWholeRuns$$' 'A run over HTTP, 32 at a time, kept in SQLite' '^$$'
 
 gate: ## the allocations of the hot paths, which are exact
-	go test -count=1 -run 'TestAllocations' ./bench
+	$(ONCE) go test -count=1 -run 'TestAllocations' ./bench
 
 weigh: ## measure what the dependencies weigh, for docs/dependencies.md
 	go run ./internal/weigh $(TAGS) docs/dependencies.md
@@ -104,15 +107,15 @@ fuzz: ## every fuzz target for ten seconds
 	@./.ci/fuzz
 
 snapshot: $(GORELEASER) ## a release for this machine, in build/dist, published nowhere
-	SNAPSHOT_NATIVE_ONLY=1 $(GORELEASER) release --snapshot --clean --skip=docker
+	$(ONCE) SNAPSHOT_NATIVE_ONLY=1 $(GORELEASER) release --snapshot --clean --skip=docker
 	@./.ci/check-snapshot build/dist
 
 release: $(GORELEASER) ## what a tag publishes: binaries, checksums, bills of materials, the image
-	$(GORELEASER) release --clean
+	$(ONCE) $(GORELEASER) release --clean
 
 $(GORELEASER):
 	mkdir -p $(BIN)
-	GOBIN=$(CURDIR)/$(BIN) go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	$(ONCE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 	mv $(BIN)/goreleaser $@
 
 clean:

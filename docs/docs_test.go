@@ -44,6 +44,10 @@ const root = ".."
 // program is the runtime command, built once.
 var program string
 
+// buildFlags are those of "make build". Whatever the tests build is built with them and
+// without cgo, so that the packages of the command are compiled once.
+const buildFlags = "-trimpath -tags=grpcnotrace -gcflags=all=-dwarf=false"
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(runTests(m))
@@ -56,11 +60,15 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if err := errors.Join(os.Setenv("CGO_ENABLED", "0"), os.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" "+buildFlags)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	program = filepath.Join(dir, "runtime")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, "./cmd/runtime")
+	build := exec.CommandContext(context.Background(), "make", "build", "BIN="+dir, "VERSION=")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ./cmd/runtime: %v\n%s", err, out)
+		fmt.Fprintf(os.Stderr, "make build: %v\n%s", err, out)
 		return 1
 	}
 	return m.Run()
