@@ -59,15 +59,17 @@ unit: ## the tests, without the race detector
 	go test ./...
 
 # SQLite is C in Go's syntax, whose memory the detector does not see; checking each of
-# its accesses all the same makes the tests of stores twice as slow.
+# its accesses all the same makes the tests of stores twice as slow. Every process with
+# the detector would wait for a second before it ends. "vet" has read the code.
 race: ## the tests, with the commands in docs/ and the rules of layering
-	GOFLAGS="$(GOFLAGS) $(COMPILED)" go test -race -timeout 20m '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
+	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(COMPILED)" \
+		go test -race -vet=off -timeout 20m '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
 
 # What "race" leaves out: requests to models, read with the SDKs of the vendors,
 # streams that are cut at every byte, and bounds of time and memory.
 plain: ## the tests that the race detector would make slow or meaningless, without it
-	$(ONCE) go test ./model/openai ./model/anthropic ./model/google
-	$(ONCE) go test -run '^(TestBombs|TestHostile)$$' ./config ./cli
+	$(ONCE) go test -vet=off ./model/openai ./model/anthropic ./model/google
+	$(ONCE) go test -vet=off -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
@@ -98,7 +100,7 @@ flames: ## draw the flame graphs of the documentation
 	@bench/flame http-run '^BenchmarkWholeRuns$$' 'A run over HTTP, 32 at a time, kept in SQLite' '^$$'
 
 gate: ## the allocations of the hot paths, which are exact
-	$(ONCE) go test -count=1 -run 'TestAllocations' ./bench
+	$(ONCE) go test -vet=off -count=1 -run 'TestAllocations' ./bench
 
 weigh: ## measure what the dependencies weigh, for docs/dependencies.md
 	go run ./internal/weigh $(TAGS) docs/dependencies.md
