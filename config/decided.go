@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -95,7 +97,7 @@ type Decision struct {
 	// Field is the name of the field. The fields of merged mappings are named one by
 	// one, as in budgets.max_tokens, and so are sections.
 	Field string `json:"field"`
-	// Place is where it stands, as file:line:column.
+	// Place is where it stands: file:line:column, or its path in a document.
 	Place string `json:"place"`
 	// From is the agent that the field is inherited from, if any.
 	From string `json:"inherited_from,omitempty"`
@@ -109,38 +111,86 @@ type Decision struct {
 // fields, for an agent that extends another or is patched. For others it returns
 // nothing: their fields stand where they do.
 func (f *File) Decisions(agentID string) []Decision {
+	return f.decisions(agentID, func(key *node, _ string) string { return f.documents[key.document].spanOfNode(key).Place() })
+}
+
+// DocumentDecisions is Decisions with the paths of the places, for files that their
+// reader has as documents. Paths in the second of two documents begin with its name.
+func (f *File) DocumentDecisions(agentID, second string) []Decision {
+	if f.isEdited() {
+		f = f.readAgent(agentID)
+	}
+	return f.decisions(agentID, func(key *node, path string) string {
+		if key.document > 0 {
+			return second + ": " + path
+		}
+		return path
+	})
+}
+
+func (f *File) decisions(agentID string, place func(key *node, path string) string) []Decision {
 	if f.root == nil {
 		return nil
 	}
-	entry := f.findEntry("agents", agentID)
+	entry := f.findEntry(agentsKey, agentID)
 	if _, merged := f.overlays.written[entry]; !merged {
 		return nil
 	}
-	return f.decisionsIn(nil, agentID, "", entry)
+	c := &decisions{file: f, agent: agentID, place: place}
+	c.addFields("", entry)
+	return c.list
 }
 
-// decisionsIn adds the decisions about the fields of a mapping of an agent. Of mappings
+// decisions collects where the fields of an agent were decided.
+type decisions struct {
+	file  *File
+	agent string
+	place func(key *node, path string) string
+	list  []Decision
+}
+
+// addFields adds the decisions about the fields of a mapping of the agent. Of mappings
 // that were merged, each field was decided by itself.
-func (f *File) decisionsIn(list []Decision, agentID, parent string, in *node) []Decision {
+func (c *decisions) addFields(parent string, in *node) {
+	f := c.file
 	for key, value := range in.pairs {
 		field := diag.Key(parent, key.text)
 		_, merged := f.overlays.written[value]
 		switch {
 		case field == extendsKey, isExtension(key.text):
 		case merged, field == "sections" && value.kind == mappingNode:
-			list = f.decisionsIn(list, agentID, field, value)
+			c.addFields(field, value)
 		default:
-			path, _ := diag.ParsePath(diag.Join(diag.Key("agents", agentID), field))
-			by := f.decidedBy(path)
-			list = append(list, Decision{Field: field, Place: f.documents[key.document].spanOfNode(key).Place(), From: by.from, Patched: by.patched})
+			path, _ := diag.ParsePath(diag.Join(diag.Key(agentsKey, c.agent), field))
+			c.addField(key, field, f.decidedBy(path), false)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.overlays.cleared[in])) {
-		c := f.overlays.cleared[in][name]
-		list = append(list, Decision{
-			Field: diag.Key(parent, name), Place: f.documents[c.key.document].spanOfNode(c.key).Place(),
-			From: c.origin.from, Patched: c.origin.patched, Cleared: true,
-		})
+		cleared := f.overlays.cleared[in][name]
+		c.addField(cleared.key, diag.Key(parent, name), cleared.origin, true)
 	}
-	return list
+}
+
+func (c *decisions) addField(key *node, field string, by origin, isCleared bool) {
+	path := diag.Join(diag.Key(agentsKey, cmp.Or(by.from, c.agent)), field)
+	if by.patched {
+		path = diag.Join(patchesKey, path)
+	}
+	c.list = append(c.list, Decision{Field: field, Place: c.place(key, path), From: by.from, Patched: by.patched, Cleared: isCleared})
+}
+
+// DecidedPath returns the path of what decided the value at a path: that of a patch, if
+// one did.
+func (f *File) DecidedPath(path string) string {
+	segments, ok := diag.ParsePath(path)
+	if !ok || len(segments) < 3 || f.root == nil {
+		return path
+	}
+	by := f.decidedBy(segments)
+	if !by.patched {
+		return path
+	}
+	registry, id := segments[0].Key, segments[1].Key
+	rest := strings.TrimPrefix(path[len(diag.Key(registry, id)):], ".")
+	return diag.Join(patchesKey, diag.Join(diag.Key(registry, cmp.Or(by.from, id)), rest))
 }

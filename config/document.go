@@ -111,24 +111,34 @@ func (e *PlainSecretError) Findings() diag.List {
 var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", tenantsKey}
 
 // Document returns what the files declare as one document of canonical JSON, which Parse
-// reads: their declarations merged, with patches applied. Settings, such as those of the
-// server, are not part of it. Variables stay references, and so do files that may hold
-// secrets; the contents of other files stand in their place. Relative paths start at
-// BaseDir, or, for an entry with the field $dir, at the directory that it names. The error is a *PlainSecretError if the files contain a secret.
+// reads. The patches of a file that is alone stay patches; of several files the
+// declarations are merged, with patches applied. Settings, such as those of the server,
+// are not part of it. Variables stay references, and so do files that may hold secrets;
+// the contents of other files stand in their place. Relative paths start at BaseDir, or,
+// for an entry with the field $dir, at the directory that it names. The error is a
+// *PlainSecretError if the files contain a secret.
 func (f *File) Document() ([]byte, error) {
 	if f.isEdited() {
 		return f.edited.text, nil
 	}
-	w := &documentWriter{file: f, base: f.BaseDir()}
+	written := f
+	if bare := f.withoutPatches(); bare != nil {
+		written = bare
+	}
+	w := &documentWriter{file: written, base: written.BaseDir()}
 	w.out.WriteString(`{"version":1`)
 	for _, name := range declaredSections {
-		if _, section := f.declared.findField(name); section != nil && len(section.children) > 0 {
-			w.out.WriteByte(',')
-			w.writeText(name)
-			w.out.WriteByte(':')
+		if _, section := written.declared.findField(name); section != nil && len(section.children) > 0 {
+			w.writeKey(name)
 			if err := w.writeSection(name, section); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if written != f {
+		w.file = f
+		if err := w.writePatches(); err != nil {
+			return nil, err
 		}
 	}
 	w.out.WriteByte('}')
@@ -161,6 +171,15 @@ type documentWriter struct {
 	file  *File
 	base  string
 	plain []string
+	// keepsPaths is set where relative paths start at the directory of what they change.
+	keepsPaths bool
+}
+
+// writeKey writes the name of a field that is not the first one.
+func (w *documentWriter) writeKey(name string) {
+	w.out.WriteByte(',')
+	w.writeText(name)
+	w.out.WriteByte(':')
 }
 
 func (w *documentWriter) writeSection(name string, section *node) error {
@@ -301,7 +320,7 @@ func indexReference(text, mark string) int {
 
 // rebase returns a path that starts in a directory as one that starts at the base.
 func (w *documentWriter) rebase(dir, path string) (string, error) {
-	if path == "" || dir == w.base || filepath.IsAbs(path) {
+	if path == "" || dir == w.base || w.keepsPaths || filepath.IsAbs(path) {
 		return path, nil
 	}
 	rebased, err := filepath.Rel(w.base, filepath.Join(dir, path))

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // DocumentPatch is one patch of a document.
@@ -13,8 +14,46 @@ type DocumentPatch struct {
 	Value json.RawMessage
 }
 
-// DocumentPatches returns the patches of a document, in their order. The document is an
-// overlay as TenantOverlay has it.
+// withoutPatches returns the file as it is without its patches. It returns nil if there
+// are none, or if they cannot stay patches: those of several files are applied one after
+// another, and entries that are wrong without them would not be read in full.
+func (f *File) withoutPatches() *File {
+	if len(f.documents) != 1 || len(f.patched) == 0 {
+		return nil
+	}
+	opts := f.options
+	opts.RequireVariables = false
+	doc := f.documents[0]
+	bare, found := parseBare(Source{Name: doc.name, Data: doc.data}, opts, f.included)
+	if found.HasErrors() {
+		return nil
+	}
+	return bare
+}
+
+// writePatches writes the patches of a file as they are.
+func (w *documentWriter) writePatches() error {
+	w.keepsPaths = true
+	_, patches := w.file.documents[0].root.findField(patchesKey)
+	separator := byte('{')
+	w.writeKey(patchesKey)
+	for key, value := range patches.pairs {
+		if isExtension(key.text) || value.kind == nullNode || value.kind == mappingNode && len(value.children) == 0 {
+			continue
+		}
+		w.out.WriteByte(separator)
+		separator = ','
+		w.writeText(key.text)
+		w.out.WriteByte(':')
+		if err := w.writeNode(value); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// DocumentPatches returns the patches of a document, in their order.
 func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
 	registries, err := DocumentEntries(document, patchesKey)
 	if err != nil {
@@ -22,7 +61,7 @@ func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
 	}
 	var list []DocumentPatch
 	for _, registry := range registries {
-		if isNullJSON(registry.Value) {
+		if isNullJSON(registry.Value) || !contains(patchable, registry.ID) {
 			continue
 		}
 		patches, err := decodeMembers(registry.Value)
@@ -50,6 +89,38 @@ func WithPatch(document json.RawMessage, registry, id string, value json.RawMess
 	if patches, had, err = WithEntry(patches, registry, id, value); err != nil {
 		return nil, had, err
 	}
+	if value == nil {
+		if patches, err = withoutEmpty(patches); err != nil {
+			return nil, had, err
+		}
+	}
 	changed, err = doc.set(patchesKey, patches).encode()
 	return changed, had, err
+}
+
+// withoutEmpty returns patches without the registries of which nothing is patched.
+func withoutEmpty(patches json.RawMessage) (json.RawMessage, error) {
+	members, err := decodeMembers(patches)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(members, func(m rawMember) bool { return string(m.value) == "{}" }).encode()
+}
+
+// withPatchesApplied returns a document, which resolves, with its patches merged into its
+// entries.
+func withPatchesApplied(document json.RawMessage) (json.RawMessage, error) {
+	doc, err := decodeMembers(document)
+	if err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	patches := doc.find(patchesKey)
+	if patches == nil || isNullJSON(patches) {
+		return document, nil
+	}
+	if document, err = doc.without(patchesKey).encode(); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	merged, found := ApplyPatches(document, patches)
+	return merged, found.Err()
 }

@@ -140,3 +140,74 @@ func TestADirectoryMustBeAText(t *testing.T) {
 		t.Fatal(shows(found))
 	}
 }
+
+// The patches of a file that is alone stay patches, with the entries as they are without
+// them.
+func TestADocumentKeepsThePatchesOfOneFile(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"c.yaml": `version: 1
+providers: {p: {type: vendor, api_key: "${KEY}"}}
+models: {m: {provider_id: p, upstream_model: up}}
+agents:
+  a: {model_id: m, system_prompt: {file: old.md}}
+  b: {extends: a}
+patches:
+  agents: {a: {system_prompt: {file: new.md}, max_rounds: 3, allow_widening: true}}
+  models: {m: {upstream_model: "${file:up.md}"}}
+  tools: {}
+  x-note: {why: rehearsal}
+`, "old.md": "Old, $1.", "new.md": "New, $2.", "up.md": "upper",
+	})
+	f, found, err := config.Load([]string{filepath.Join(dir, "c.yaml")}, config.Options{Kinds: testKinds()})
+	if err != nil || found.HasErrors() {
+		t.Fatal(err, found)
+	}
+	got := documentOf(t, f)
+	want := `{"version":1,"providers":{"p":{"type":"vendor","api_key":"${KEY}"}},"models":{"m":{"provider_id":"p","upstream_model":"up"}},` +
+		`"agents":{"a":{"model_id":"m","system_prompt":"Old, $$1."},"b":{"extends":"a"}},` +
+		`"patches":{"agents":{"a":{"system_prompt":"New, $$2.","max_rounds":3,"allow_widening":true}},"models":{"m":{"upstream_model":"upper"}}}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	again, found := config.Parse([]config.Source{{Name: filepath.Join(dir, "document"), Data: []byte(got)}}, config.Options{Kinds: testKinds()})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	if diff := cmp.Diff(got, documentOf(t, again)); diff != "" {
+		t.Error("the document of the document differs", diff)
+	}
+	if diff := cmp.Diff(f.Agents, again.Agents); diff != "" {
+		t.Error("the document declares other agents", diff)
+	}
+	if at := again.DecidedPath("agents.b.max_rounds"); at != "patches.agents.a.max_rounds" {
+		t.Errorf("an inherited field is decided at %s", at)
+	}
+	if at := again.DecidedPath("agents.a.model_id"); at != "agents.a.model_id" {
+		t.Errorf("a field without a patch is decided at %s", at)
+	}
+	without, had, err := config.WithPatch([]byte(got), "agents", "a", nil)
+	if err != nil || !had || strings.Contains(string(without), "max_rounds") {
+		t.Errorf("without a patch: %v %v %s", had, err, without)
+	}
+}
+
+// What a patch replaces is part of the document, so it must not be a secret either.
+func TestASecretBelowAPatchIsNotStored(t *testing.T) {
+	f, _ := parseDocument(t, "version: 1\nproviders: {p: {type: vendor, api_key: plain-secret-1}}\npatches: {providers: {p: {api_key: \"${KEY}\"}}}\n")
+	_, err := f.Document()
+	var plain *config.PlainSecretError
+	if !errors.As(err, &plain) || !cmp.Equal(plain.Paths, []string{"providers.p.api_key"}) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// An entry that is wrong without its patch is written with it.
+func TestADocumentHasNoEntryThatIsWrongByItself(t *testing.T) {
+	f, found := parseDocument(t, "version: 1\nproviders: {p: {type: vendor, api_key: x, api_kee: y}}\npatches: {providers: {p: {api_key: \"${KEY}\", api_kee: null}}}\n")
+	if found.HasErrors() {
+		t.Fatal(shows(found))
+	}
+	if got := documentOf(t, f); got != `{"version":1,"providers":{"p":{"type":"vendor","api_key":"${KEY}"}}}` {
+		t.Errorf("the document is %s", got)
+	}
+}

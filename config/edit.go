@@ -83,7 +83,7 @@ func (f *File) newEdited() *edited {
 		return nil
 	}
 	l, ok := layoutOf(text)
-	if !ok {
+	if !ok || l.section(patchesKey) != nil { // which reach into other entries
 		return nil
 	}
 	made := &edited{layout: l, extends: map[string]string{}}
@@ -170,7 +170,7 @@ func (e *editor) findChanges() bool {
 	for i := range old {
 		was, now := &old[i], &e.next.sections[i]
 		switch {
-		case was.name != now.name:
+		case was.name != now.name, was.name == patchesKey:
 			return false
 		case bytes.Equal(e.before.valueOf(was.at), e.next.valueOf(now.at)):
 		case !slices.Contains(editable, was.name) || !e.compareEntries(was, now):
@@ -405,4 +405,11 @@ func (f *File) completeEdited(list diag.List) diag.List {
 	shown := x.Complete(nil, list)
 	part.moveSpans(shown, f.documents[0].name)
 	return shown
+}
+
+// readAgent reads an agent of the document of an edit, with those that it extends.
+func (f *File) readAgent(id string) *File {
+	part := f.edited.excerptOf(map[string]map[string]bool{agentsKey: withAncestors(map[string]bool{id: true}, f.edited.extends)})
+	x, _ := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, newBudget(), f.included)
+	return x
 }

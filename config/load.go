@@ -55,6 +55,13 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 	return parse(sources, opts, newBudget(), nil)
 }
 
+// parseBare is Parse without any patches.
+func parseBare(source Source, opts Options, known map[string]included) (*File, diag.List) {
+	d := newDecoder(opts, newBudget(), known)
+	d.leavesOut = func(*patch) bool { return true }
+	return d.parse([]Source{source})
+}
+
 // budget is how much a configuration may still come to.
 type budget struct {
 	// expanded is how many bytes may be put into texts, unread how many may be read from
@@ -66,9 +73,18 @@ func newBudget() budget { return budget{maxExpanded, maxIncludedTotal, maxOverla
 
 // parse is Parse with what is left of a budget, and files that were read already.
 func parse(sources []Source, opts Options, left budget, known map[string]included) (*File, diag.List) {
-	f := &File{overlays: newOverlays(), options: opts}
-	d := &decoder{file: f, strict: opts.RequireVariables, kinds: opts.Kinds, overlaid: left.overlaid}
+	return newDecoder(opts, left, known).parse(sources)
+}
+
+func newDecoder(opts Options, left budget, known map[string]included) *decoder {
+	d := &decoder{file: &File{overlays: newOverlays(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds, overlaid: left.overlaid}
 	d.expander = expander{lookup: opts.lookupFunc(), left: left.expanded, unread: left.unread, files: maps.Clone(known)}
+	return d
+}
+
+// parse reads all files.
+func (d *decoder) parse(sources []Source) (*File, diag.List) {
+	f, opts := d.file, d.file.options
 	for i, source := range sources {
 		doc := &document{
 			name: source.Name,

@@ -37,6 +37,10 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 		Rights: file.TenantRules.May, options: file.options, name: name,
 		entries: make(map[string]map[string]json.RawMessage), extends: make(map[string]string), extenders: make(map[string][]string),
 	}
+	document, err := withPatchesApplied(document)
+	if err != nil {
+		return nil, err
+	}
 	for _, registry := range []string{agentsKey, toolsKey} {
 		list, err := DocumentEntries(document, registry)
 		if err != nil {

@@ -373,3 +373,15 @@ func (o *TenantOverlay) Place(list diag.List) diag.List {
 	o.File.redactor.redactDiagnostics(placed)
 	return placed
 }
+
+// DecidedPaths gives diagnostics the paths of what decided, in the overlay or in the
+// configuration. It changes the list.
+func (o *TenantOverlay) DecidedPaths(list diag.List) diag.List {
+	if o.File == nil { // it was not read so far
+		return list
+	}
+	for i := range list {
+		list[i].Path = o.File.DecidedPath(list[i].Path)
+	}
+	return list
+}
