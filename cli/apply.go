@@ -161,8 +161,8 @@ func (p *program) publishDocument(ctx context.Context, c *changeFlags, document 
 }
 
 // refuseWidening refuses files with a patch that widens access and does not say that it
-// may: the document that the server is sent has no patches. Files without such patches
-// are not proved here.
+// may: the document that the server is sent has the patches of several files applied.
+// Files without such patches are not proved here.
 func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	l, err := p.load(files, false, unheard())
 	if err != nil {

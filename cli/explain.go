@@ -128,11 +128,11 @@ func explain(ctx context.Context, p *program, l *loaded, agent, format string) e
 // explainAtServer shows how an agent resolves at a server.
 func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent, format string) error {
 	return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
-		summary, err := c.ExplainAgent(ctx, agent)
+		e, err := c.ExplainAgent(ctx, agent)
 		if err != nil {
 			return err
 		}
-		x := &explanation{Summary: summary, redact: redact}
+		x := &explanation{Summary: e.Summary, Decisions: e.Decisions, redact: redact}
 		return x.writeAs(p.out, format)
 	})
 }

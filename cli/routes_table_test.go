@@ -212,7 +212,10 @@ var rows = map[string]row{
 	"POST /runtime/v1/revisions":                 changesConfig("POST /revisions\n" + `{"document":{"version":1}}`),
 	"POST /runtime/v1/revisions/{hash}/rollback": changesConfig("POST /revisions/none/rollback\n{}"),
 
-	"PUT /runtime/v1/patches/{registry}/{id}": changesConfig("PUT /patches/agents/a\n" + `{"value":{}}`),
+	"GET /runtime/v1/patches":                    readsConfig("/patches"),
+	"GET /runtime/v1/patches/{registry}/{id}":    {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/patches/agents/a", owner: 404}}},
+	"PUT /runtime/v1/patches/{registry}/{id}":    changesConfig("PUT /patches/agents/a\n" + `{"value":{}}`),
+	"DELETE /runtime/v1/patches/{registry}/{id}": changesConfig("DELETE /patches/agents/a"),
 
 	"GET /runtime/v1/tenants":                                     tenantRoute("read", "GET /tenants", 200),
 	"GET /runtime/v1/tenants/{tenant}":                            tenantRoute("read", "GET /tenants/acme", 404),

@@ -3,7 +3,7 @@ package fleet_test
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/fleet"
 )
 
 // BenchmarkEntries reads the agents of a document of 10,000.
@@ -15,7 +15,7 @@ func BenchmarkEntries(b *testing.B) {
 		if err != nil || len(list) != 10_000 {
 			b.Fatal(err, len(list))
 		}
-		page := append([]config.DocumentEntry{}, list[5000:5050]...)
+		page := append([]fleet.Entry{}, list[5000:5050]...)
 		_ = page
 	}
 }

@@ -34,7 +34,7 @@ func TestPropertyWhatIsPublishedIsWhatTheDocumentDeclares(t *testing.T) {
 		e.compare([]byte(oldConfig))
 		for range rapid.IntRange(1, 5).Draw(rt, "steps") {
 			rapid.OneOf(
-				rapid.Just(e.publishFiles), rapid.Just(e.publishEntry), rapid.Just(e.rollBack),
+				rapid.Just(e.publishFiles), rapid.Just(e.publishEntry), rapid.Just(e.publishPatch), rapid.Just(e.rollBack),
 			).Draw(rt, "step")()
 		}
 	})
@@ -93,6 +93,30 @@ func (e *publisher) publishEntry() {
 	e.publish(document, func(c *fleet.Change) (*fleet.Published, error) {
 		change.Change = *c
 		return e.process.fleet.PublishEntry(e.test.Context(), &change)
+	})
+}
+
+// publishPatch changes one patch of what is current, or removes it.
+func (e *publisher) publishPatch() {
+	change := fleet.PatchChange{Registry: "agents", ID: e.drawAgentID("patched agent")}
+	switch rapid.IntRange(0, 4).Draw(e.T, "kind of patch") {
+	case 0: // it is removed
+	case 1:
+		change.Value = json.RawMessage("null")
+	default:
+		change.Value = encode(e.T, e.drawPatchOfAgent())
+	}
+	current, err := e.process.fleet.Current(e.test.Context())
+	if err != nil {
+		e.Fatal(err)
+	}
+	document, _, err := config.WithPatch(current.Document, change.Registry, change.ID, change.Value)
+	if err != nil {
+		e.Fatal(err)
+	}
+	e.publish(document, func(c *fleet.Change) (*fleet.Published, error) {
+		change.Change = *c
+		return e.process.fleet.PublishPatch(e.test.Context(), &change)
 	})
 }
 
@@ -179,6 +203,25 @@ func (e *publisher) compare(document []byte) {
 	defer func() { _ = built.Close() }()
 	if diff := cmp.Diff(describe(built.Revision()), describe(e.process.runtime.Revision())); diff != "" {
 		e.Fatalf("it runs something else (-from scratch +published):\n%s", diff)
+	}
+	e.compareMerged(canonical)
+}
+
+// compareMerged compares what the process runs with what a document comes to whose patches
+// are merged into its entries: only the hash of the document may differ.
+func (e *publisher) compareMerged(document []byte) {
+	file, found := config.Parse([]config.Source{{Name: "document", Data: mergedDocument(e.T, document)}}, e.program.options())
+	if found.HasErrors() {
+		e.Fatal(found)
+	}
+	built, err := e.program.newBuilder().WithConfig(file).Build()
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer func() { _ = built.Close() }()
+	const hashes = 2
+	if diff := cmp.Diff(describe(built.Revision())[hashes:], describe(e.process.runtime.Revision())[hashes:]); diff != "" {
+		e.Fatalf("it runs something else (-merged +published):\n%s", diff)
 	}
 }
 
@@ -302,15 +345,37 @@ func (e *publisher) drawDocument() []byte {
 func (e *publisher) drawPatch() []byte {
 	agents := fields{}
 	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "clerk"}), 1, 2, rapid.ID[string]).Draw(e.T, "patched agents") {
-		patch := fields{}
-		for name, value := range e.drawAgent() {
-			if rapid.Bool().Draw(e.T, "cleared") && name != "model_id" {
-				value = nil
-			}
-			patch[name] = value
-		}
-		patch["allow_widening"] = true
-		agents[id] = patch
+		agents[id] = e.drawPatchOfAgent()
 	}
 	return encode(e.T, fields{"version": 1, "patches": fields{"agents": agents}})
+}
+
+func (e *publisher) drawPatchOfAgent() fields {
+	patch := fields{}
+	for name, value := range e.drawAgent() {
+		if rapid.Bool().Draw(e.T, "cleared") && name != "model_id" {
+			value = nil
+		}
+		patch[name] = value
+	}
+	patch["allow_widening"] = true
+	return patch
+}
+
+// mergedDocument returns a document with its patches applied.
+func mergedDocument(t *rapid.T, document []byte) []byte {
+	var decoded map[string]json.RawMessage
+	if err := json.Unmarshal(document, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	patches := decoded["patches"]
+	if patches == nil {
+		return document
+	}
+	delete(decoded, "patches")
+	merged, found := config.ApplyPatches(encode(t, decoded), patches)
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	return merged
 }

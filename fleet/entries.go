@@ -51,7 +51,7 @@ type view struct {
 	revision *store.Revision
 
 	mu      sync.Mutex
-	entries map[string][]config.DocumentEntry
+	entries map[string][]Entry
 }
 
 // Current returns the revision that the process runs, with its document. The error is
@@ -83,31 +83,54 @@ func (f *Fleet) currentView(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v = &view{revision: r, entries: make(map[string][]config.DocumentEntry)}
+	v = &view{revision: r, entries: make(map[string][]Entry)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.viewed = v
 	return v, nil
 }
 
+// Entry is an entry of a registry, as the document has it.
+type Entry struct {
+	config.DocumentEntry
+
+	// IsPatched is set if the document has a patch of the entry as well.
+	IsPatched bool
+}
+
 // list returns the entries of a registry, which are not to be changed.
-func (v *view) list(registry string) ([]config.DocumentEntry, error) {
+func (v *view) list(registry string) ([]Entry, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	list, known := v.entries[registry]
 	if known {
 		return list, nil
 	}
-	list, err := config.DocumentEntries(v.revision.Document, registry)
-	if err == nil {
-		v.entries[registry] = list
+	found, err := config.DocumentEntries(v.revision.Document, registry)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	patches, err := config.DocumentPatches(v.revision.Document)
+	if err != nil {
+		return nil, err
+	}
+	patched := make(map[string]bool)
+	for _, p := range patches {
+		if p.Registry == registry {
+			patched[p.ID] = true
+		}
+	}
+	list = make([]Entry, len(found))
+	for i, e := range found {
+		list[i] = Entry{e, patched[e.ID]}
+	}
+	v.entries[registry] = list
+	return list, nil
 }
 
 // Entries returns the entries of a registry of the revision that the process runs, in
 // their order, and that revision. The list is not to be changed.
-func (f *Fleet) Entries(ctx context.Context, registry string) ([]config.DocumentEntry, *Revision, error) {
+func (f *Fleet) Entries(ctx context.Context, registry string) ([]Entry, *Revision, error) {
 	v, err := f.currentView(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -117,14 +140,14 @@ func (f *Fleet) Entries(ctx context.Context, registry string) ([]config.Document
 }
 
 // Entry returns one of them. The error is a *NotFoundError for an unknown id.
-func (f *Fleet) Entry(ctx context.Context, registry, id string) (config.DocumentEntry, *Revision, error) {
+func (f *Fleet) Entry(ctx context.Context, registry, id string) (Entry, *Revision, error) {
 	list, revision, err := f.Entries(ctx, registry)
 	if err != nil {
-		return config.DocumentEntry{}, nil, err
+		return Entry{}, nil, err
 	}
-	at := slices.IndexFunc(list, func(e config.DocumentEntry) bool { return e.ID == id })
+	at := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id })
 	if at < 0 {
-		return config.DocumentEntry{}, revision, &NotFoundError{Kind: registry, ID: id}
+		return Entry{}, revision, &NotFoundError{Kind: registry, ID: id}
 	}
 	return list[at], revision, nil
 }
@@ -151,7 +174,7 @@ func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, e
 		return nil, err
 	}
 	if e.Value == nil && !had {
-		return nil, &NotFoundError{Kind: e.Registry, ID: e.ID}
+		return nil, f.orConflict(ctx, "", e.Expected, &NotFoundError{Kind: e.Registry, ID: e.ID})
 	}
 	change := e.Change
 	change.Document = document

@@ -184,6 +184,12 @@ func (f *Fleet) setFile(file *config.File) {
 	f.file = file
 }
 
+func (f *Fleet) currentFile() *config.File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.file
+}
+
 // redactors returns what hides the values of variables in texts that are shown: those of
 // what the process runs, and of some other files.
 func (f *Fleet) redactors(files ...*config.File) func(string) string {
@@ -217,7 +223,7 @@ type built struct {
 func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
 	file, found := config.Parse([]config.Source{{Name: f.documentName(), Data: document}}, f.settings.Config)
 	if found.HasErrors() {
-		return nil, &InvalidError{Findings: found}
+		return nil, &InvalidError{Findings: f.placeFindings(file, found)}
 	}
 	b := &built{file: file, builder: f.settings.NewBuilder().WithConfig(file)}
 	f.settings.Learn(ctx, b.builder)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -111,7 +112,7 @@ func (f *Fleet) Diagnostics(ctx context.Context) (diag.List, error) {
 	rev := f.settings.Runtime.AcquireRevision()
 	defer rev.Release()
 	list, _ := resolve.Check(ctx, rev)
-	return f.redactFindings(list.Dedup()), ctx.Err()
+	return f.redactFindings(f.placeFindings(f.currentFile(), list.Dedup())), ctx.Err()
 }
 
 // Explain describes what an agent resolves to in the revision that the process runs: a
@@ -119,10 +120,17 @@ func (f *Fleet) Diagnostics(ctx context.Context) (diag.List, error) {
 func (f *Fleet) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
 	rev := f.settings.Runtime.AcquireRevision()
 	defer rev.Release()
-	return f.explain(ctx, rev, agentID)
+	return f.explain(ctx, rev, agentID, f.currentFile().DocumentDecisions(agentID, ""))
 }
 
-func (f *Fleet) explain(ctx context.Context, rev *registry.Revision, agentID string) (json.RawMessage, error) {
+// explanation is what an agent resolves to, and where its fields were decided.
+type explanation struct {
+	*resolve.Summary
+
+	Decisions []config.Decision `json:"decisions,omitempty"`
+}
+
+func (f *Fleet) explain(ctx context.Context, rev *registry.Revision, agentID string, decisions []config.Decision) (json.RawMessage, error) {
 	e, err := resolve.Explain(ctx, rev, agentID)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -130,7 +138,8 @@ func (f *Fleet) explain(ctx context.Context, rev *registry.Revision, agentID str
 	if e == nil {
 		return nil, &NotFoundError{Kind: "agents", ID: agentID}
 	}
-	return redactJSON(resolve.Summarize(agentID, e, diag.FromError(err)), f.redactors())
+	summary := resolve.Summarize(agentID, e, diag.FromError(err))
+	return redactJSON(explanation{summary, decisions}, f.redactors())
 }
 
 // redactJSON returns a value as JSON, with the texts in it redacted.
@@ -164,6 +173,28 @@ func redactTexts(v any, redact func(string) string) any {
 	}
 	return v
 }
+
+// placeFindings gives diagnostics about what a document declares the paths of what decided,
+// those of patches where patches did, and the name of the document. It changes the list.
+func (f *Fleet) placeFindings(file *config.File, list diag.List) diag.List {
+	nameDocument := func(span *diag.Span) {
+		if span.File == f.documentName() {
+			span.File = shownDocument
+		}
+	}
+	for i := range list {
+		list[i].Path = file.DecidedPath(list[i].Path)
+		nameDocument(&list[i].Span)
+		list[i].Related = slices.Clone(list[i].Related)
+		for j := range list[i].Related {
+			nameDocument(&list[i].Related[j].Span)
+		}
+	}
+	return list
+}
+
+// shownDocument is what the document of a revision is called in diagnostics.
+const shownDocument = "document"
 
 func (f *Fleet) redactFindings(list diag.List) diag.List {
 	redact := f.redactors()

@@ -49,7 +49,7 @@ func (f *Fleet) overlayName(tenant string) string {
 func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
 	read, found := config.ParseTenantOverlay(base.config, config.Source{Name: f.overlayName(tenant), Data: document})
 	if found.HasErrors() {
-		return nil, &InvalidError{Findings: f.nameSources(found, tenant)}
+		return nil, &InvalidError{Findings: f.nameSources(read.DecidedPaths(found), tenant)}
 	}
 	o := &overlaid{overlay: read, builder: builder.NewOverlay(base.rev, tenant, read)}
 	if bringsServers(read) {
@@ -72,7 +72,7 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 		list = append(list, judged...)
 	}
 	list = slices.Concat(found, read.Place(concerning(list, read)))
-	list = f.nameSources(list, tenant)
+	list = f.nameSources(read.DecidedPaths(list), tenant)
 	if list.HasErrors() {
 		_ = o.close() // what is not used has nothing to say
 		return nil, &InvalidError{Findings: list}

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Patch is one patch of an overlay.
+// Patch is one patch of a document.
 type Patch = config.DocumentPatch
 
 // PatchChange is a change of one patch.
@@ -40,11 +40,8 @@ func (t *Tenant) Patch(ctx context.Context, registry, id string) (*Patch, *Revis
 	if err != nil {
 		return nil, nil, err
 	}
-	at := slices.IndexFunc(list, func(p Patch) bool { return p.Registry == registry && p.ID == id })
-	if at < 0 {
-		return nil, current, &NotFoundError{Kind: "patches", ID: registry + "/" + id}
-	}
-	return &list[at], current, nil
+	p, err := findPatch(list, registry, id)
+	return p, current, err
 }
 
 // PublishPatch publishes the overlay that is expected with one patch changed. Besides the
@@ -61,36 +58,73 @@ func (t *Tenant) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 		}
 		before = expected.Document
 	}
+	change, err := c.changeOf(before)
+	if err != nil {
+		return nil, t.fleet.orConflict(ctx, t.name, c.Expected, err)
+	}
+	return t.Publish(ctx, change)
+}
+
+// changeOf returns the change of a document that the change of one of its patches is.
+func (c *PatchChange) changeOf(before []byte) (*Change, error) {
 	document, had, err := config.WithPatch(before, c.Registry, c.ID, c.Value)
 	if err != nil {
 		return nil, err
 	}
 	if c.Value == nil && !had {
-		return nil, &NotFoundError{Kind: "patches", ID: c.Registry + "/" + c.ID}
+		return nil, patchNotFound(c.Registry, c.ID)
 	}
 	change := c.Change
 	change.Document = document
-	return t.Publish(ctx, &change)
+	return &change, nil
 }
 
-// PublishPatch publishes the revision that is expected with a patch merged into one of
-// its entries: the patch itself is not kept.
+func patchNotFound(registry, id string) error {
+	return &NotFoundError{Kind: "patches", ID: registry + "/" + id}
+}
+
+// findPatch returns the patch of an entry.
+func findPatch(list []Patch, registry, id string) (*Patch, error) {
+	at := slices.IndexFunc(list, func(p Patch) bool { return p.Registry == registry && p.ID == id })
+	if at < 0 {
+		return nil, patchNotFound(registry, id)
+	}
+	return &list[at], nil
+}
+
+// Patches returns the patches of the revision that the process runs, and that revision.
+func (f *Fleet) Patches(ctx context.Context) ([]Patch, *Revision, error) {
+	v, err := f.currentView(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := config.DocumentPatches(v.revision.Document)
+	return list, v.revision, err
+}
+
+// Patch returns the patch of one entry. The error is a *NotFoundError without one.
+func (f *Fleet) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
+	list, current, err := f.Patches(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := findPatch(list, registry, id)
+	return p, current, err
+}
+
+// PublishPatch publishes the revision that is expected with one of its patches changed.
+// Besides the errors of Publish there is a *NotFoundError for a patch that is to be
+// removed.
 func (f *Fleet) PublishPatch(ctx context.Context, c *PatchChange) (*Published, error) {
 	base, err := f.expectedRevision(ctx, c.Expected)
 	if err != nil {
 		return nil, err
 	}
-	patches, err := json.Marshal(map[string]map[string]json.RawMessage{c.Registry: {c.ID: c.Value}})
+	change, err := c.changeOf(base.Document)
 	if err != nil {
-		return nil, err
+		return nil, f.orConflict(ctx, "", c.Expected, err)
 	}
-	document, found := config.ApplyPatches(base.Document, patches)
-	if found.HasErrors() {
-		return nil, &InvalidError{Findings: found}
-	}
-	change := c.Change
-	change.Document = document
-	return f.Publish(ctx, &change)
+	return f.Publish(ctx, change)
 }
 
 // conflictWith returns the conflict of a change of a revision that does not exist.
@@ -99,5 +133,16 @@ func (f *Fleet) conflictWith(ctx context.Context, tenant, expected string) error
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	return &store.RevisionConflictError{Expected: expected, Current: current}
+}
+
+// orConflict returns the error of a change of a revision, or the conflict if another one is
+// current: what the change does not find there may be in that one.
+func (f *Fleet) orConflict(ctx context.Context, tenant, expected string, err error) error {
+	current, currentErr := f.settings.Store.CurrentRevision(ctx, tenant)
+	if currentErr != nil || current.Hash == expected {
+		return err
+	}
+	current.Document = nil
 	return &store.RevisionConflictError{Expected: expected, Current: current}
 }

@@ -198,7 +198,7 @@ func (f *Fleet) prove(ctx context.Context, made *built, proof *Proof) (*registry
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	proof.Findings = made.file.Complete(nil, list)
+	proof.Findings = f.placeFindings(made.file, made.file.Complete(nil, list))
 	if proof.Findings.HasErrors() {
 		return nil, &InvalidError{Findings: proof.Findings}
 	}

@@ -296,5 +296,35 @@ func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, 
 		return nil, err
 	}
 	defer rev.Release()
-	return t.fleet.explain(ctx, rev, agentID)
+	decisions, err := t.decisions(ctx, rev, agentID)
+	if err != nil {
+		return nil, err
+	}
+	return t.fleet.explain(ctx, rev, agentID, decisions)
+}
+
+// decisions returns where the fields of an agent were decided, in the base or in the
+// overlay that a revision was made of.
+func (t *Tenant) decisions(ctx context.Context, rev *registry.Revision, agentID string) ([]config.Decision, error) {
+	made, _ := rev.Derived(madeOfKey{})
+	of, isOverlaid := made.(madeOf)
+	if !isOverlaid {
+		return t.fleet.currentFile().DocumentDecisions(agentID, ""), nil
+	}
+	base, err := t.fleet.readBase(ctx, of.base)
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := t.Revision(ctx, of.overlay)
+	if err != nil {
+		return nil, err
+	}
+	read, _ := config.ParseTenantOverlay(base, config.Source{Name: t.fleet.overlayName(t.name), Data: overlay.Document})
+	if read.File == nil || !slices.Contains(read.Agents, agentID) {
+		if of.base != t.fleet.Running().Hash {
+			return nil, nil
+		}
+		return t.fleet.currentFile().DocumentDecisions(agentID, ""), nil
+	}
+	return read.File.DocumentDecisions(agentID, "overlay"), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
-	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -15,8 +14,7 @@ func (t *Telemetry) WorkflowRun(ctx context.Context, workflow, run, trigger stri
 	if t == nil || t.tracer == nil {
 		return ctx
 	}
-	ctx, span := t.tracer.Start(ctx, workflowSpanPrefix+workflow, trace.WithNewRoot(), trace.WithAttributes(
-		semconv.GenAIOperationNameInvokeWorkflow, semconv.GenAIWorkflowName(workflow),
+	ctx, span := t.tracer.Start(ctx, "workflow "+workflow, trace.WithNewRoot(), trace.WithAttributes(
 		attribute.String("agentruntime.workflow.id", workflow), attribute.String("agentruntime.workflow.run_id", run),
 		attribute.String("agentruntime.workflow.trigger", trigger),
 	))

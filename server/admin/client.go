@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
@@ -120,13 +121,20 @@ func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.
 	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash, "diff"), Query: query}, report)
 }
 
+// Explanation is what an agent resolves to, and where its fields were decided.
+type Explanation struct {
+	*resolve.Summary
+
+	Decisions []config.Decision `json:"decisions"`
+}
+
 // ExplainAgent returns what an agent resolves to in the revision that the server runs.
-func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*resolve.Summary, error) {
+func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*Explanation, error) {
 	var out struct {
-		Explanation *resolve.Summary `json:"explanation"`
+		Explanation *Explanation `json:"explanation"`
 	}
 	err := c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("agents", agentID, "explain")}, &out)
-	if err == nil && out.Explanation == nil {
+	if err == nil && (out.Explanation == nil || out.Explanation.Summary == nil) {
 		err = errors.New("the answer has no explanation")
 	}
 	return out.Explanation, err

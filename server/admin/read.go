@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -30,7 +29,11 @@ func refOf(r *fleet.Revision) revisionRef { return revisionRef{r.Number, r.Hash}
 type entry struct {
 	ID    string `json:"id"`
 	Value any    `json:"value"`
+	// Patched is set if the document has a patch of the entry, which changes the value.
+	Patched bool `json:"patched,omitempty"`
 }
+
+func entryOf(e *fleet.Entry) entry { return entry{e.ID, e.Value, e.IsPatched} }
 
 // entryList is a page of entries.
 type entryList struct {
@@ -92,22 +95,22 @@ func (e entries) list(ctx context.Context, caller service.Caller, r *http.Reques
 		return nil, refuse(err)
 	}
 	if page.After != "" {
-		at := slices.IndexFunc(all, func(d config.DocumentEntry) bool { return d.ID == page.After })
+		at := slices.IndexFunc(all, func(e fleet.Entry) bool { return e.ID == page.After })
 		if at < 0 {
 			return nil, service.ErrCursor
 		}
 		all = all[at+1:]
 	}
 	out := &entryList{Revision: refOf(revision), Entries: []entry{}}
-	for _, d := range all {
-		if !e.maySee(caller, d.ID) {
+	for i := range all {
+		if !e.maySee(caller, all[i].ID) {
 			continue
 		}
 		if len(out.Entries) == page.Limit {
 			out.Next = out.Entries[page.Limit-1].ID
 			break
 		}
-		out.Entries = append(out.Entries, entry{d.ID, d.Value})
+		out.Entries = append(out.Entries, entryOf(&all[i]))
 	}
 	return out, nil
 }
@@ -121,7 +124,7 @@ func (e entries) read(ctx context.Context, caller service.Caller, r *http.Reques
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return &entryAnswer{refOf(revision), entry{found.ID, found.Value}}, nil
+	return &entryAnswer{refOf(revision), entryOf(&found)}, nil
 }
 
 // explanation is what an agent resolves to, as "runtime explain --format json" has it.

@@ -64,7 +64,6 @@ func (s *Surface) Routes() []server.Route {
 			server.Handle("DELETE "+at+"/{id}", write, entries.remove),
 		)
 	}
-	routes = append(routes, server.Handle("PUT "+Prefix+"/patches/{registry}/{id}", write, s.putPatch))
 	routes = append(routes, s.historyRoutes(Prefix, read, write)...)
 	routes = append(routes, s.variableRoutes()...)
 	return append(routes, s.tenantRoutes()...)
@@ -72,7 +71,7 @@ func (s *Surface) Routes() []server.Route {
 
 // historyRoutes returns the routes that the base and each tenant have.
 func (s *Surface) historyRoutes(at, read, write string) []server.Route {
-	return []server.Route{
+	return append(s.patchRoutes(at, read, write),
 		server.Handle("GET "+at+"/agents/{id}/explain", read, s.explainAgent),
 		server.Handle("GET "+at+"/diagnostics", read, s.listDiagnostics),
 		server.Handle("POST "+at+"/validate", read, s.validateDocument),
@@ -82,7 +81,7 @@ func (s *Surface) historyRoutes(at, read, write string) []server.Route {
 		server.Handle("GET "+at+"/attempts", read, s.listAttempts),
 		server.Handle("POST "+at+"/revisions", write, s.publishDocument),
 		server.Handle("POST "+at+"/revisions/{hash}/rollback", write, s.rollBack),
-	}
+	)
 }
 
 // OpenAPI describes the protocol.

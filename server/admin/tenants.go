@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -21,6 +20,8 @@ type configuration interface {
 	Attempts(ctx context.Context, page fleet.Page) (fleet.AttemptPage, error)
 	Revision(ctx context.Context, hash string) (*fleet.Revision, error)
 	Publish(ctx context.Context, c *fleet.Change) (*fleet.Published, error)
+	Patches(ctx context.Context) ([]fleet.Patch, *fleet.Revision, error)
+	Patch(ctx context.Context, registry, id string) (*fleet.Patch, *fleet.Revision, error)
 	PublishPatch(ctx context.Context, c *fleet.PatchChange) (*fleet.Published, error)
 	Rollback(ctx context.Context, hash string, c *fleet.Change) (*fleet.Published, error)
 	Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error)
@@ -41,10 +42,6 @@ func (s *Surface) tenantRoutes() []server.Route {
 	routes := []server.Route{
 		server.Handle("GET "+at, read, s.listTenants),
 		server.Handle("GET "+at+"/{tenant}", read, s.readTenant),
-		server.Handle("GET "+at+"/{tenant}/patches", read, s.listPatches),
-		server.Handle("GET "+at+"/{tenant}/patches/{registry}/{id}", read, s.readPatch),
-		server.Handle("PUT "+at+"/{tenant}/patches/{registry}/{id}", write, s.putPatch),
-		server.Handle("DELETE "+at+"/{tenant}/patches/{registry}/{id}", write, s.removePatch),
 	}
 	return append(routes, s.historyRoutes(at+"/{tenant}", read, write)...)
 }
@@ -152,93 +149,6 @@ func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http
 	}
 	held, err := t.HeldOver(ctx)
 	return &CurrentOverlay{*wholeRevision(current, current.Number), held}, err
-}
-
-// patch is a patch of an overlay.
-type patch struct {
-	Registry string `json:"registry"`
-	ID       string `json:"id"`
-	Value    any    `json:"value"`
-}
-
-// patchList is all patches of an overlay.
-type patchList struct {
-	Revision revisionRef `json:"revision"`
-	Patches  []patch     `json:"patches"`
-}
-
-// ETag returns the hash of the revision.
-func (l *patchList) ETag() string { return l.Revision.Hash }
-
-// patchAnswer is one patch.
-type patchAnswer struct {
-	Revision revisionRef `json:"revision"`
-	patch
-}
-
-// ETag returns the hash of the revision.
-func (a *patchAnswer) ETag() string { return a.Revision.Hash }
-
-func (s *Surface) listPatches(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchList, error) {
-	t, err := s.tenantOf(caller, r)
-	if err != nil {
-		return nil, err
-	}
-	list, current, err := t.Patches(ctx)
-	if err != nil {
-		return nil, refuse(err)
-	}
-	out := &patchList{Revision: refOf(current), Patches: []patch{}}
-	for _, p := range list {
-		out.Patches = append(out.Patches, patch{p.Registry, p.ID, p.Value})
-	}
-	return out, nil
-}
-
-func (s *Surface) readPatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchAnswer, error) {
-	t, err := s.tenantOf(caller, r)
-	if err != nil {
-		return nil, err
-	}
-	p, current, err := t.Patch(ctx, r.PathValue("registry"), r.PathValue("id"))
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return &patchAnswer{refOf(current), patch{p.Registry, p.ID, p.Value}}, nil
-}
-
-func (s *Surface) putPatch(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*Published, error) {
-	if len(in.Value) == 0 || in.Value[0] != '{' && string(in.Value) != "null" {
-		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object, or null to remove the entry"}
-	}
-	return s.changePatch(ctx, caller, r, in.Value, in.Note)
-}
-
-func (s *Surface) removePatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Published, error) {
-	return s.changePatch(ctx, caller, r, nil, "")
-}
-
-func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*Published, error) {
-	of, err := s.configurationOf(caller, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkWhole(caller); err != nil {
-		return nil, err
-	}
-	registry := r.PathValue("registry")
-	if !slices.Contains(fleet.Registries, registry) {
-		return nil, &service.NotFoundError{Kind: "patches", ID: registry}
-	}
-	c, err := changeOf(caller, r, note)
-	if err != nil {
-		return nil, err
-	}
-	out, err := of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: value, Change: *c})
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return publishedOf(out, c.DryRun), nil
 }
 
 // TenantsProof is what became of the overlays of tenants over a new base.

@@ -127,15 +127,3 @@ func TestABaseThatBreaksATenantIsRefused(t *testing.T) {
 		t.Errorf("the tenant is over %v", held)
 	}
 }
-
-// A patch of the base is merged into the entry.
-func TestAPatchOfTheBaseIsMerged(t *testing.T) {
-	s := open(t, configuration)
-	s.want(http.StatusOK, "GET /agents/clerk", "")
-	hash := s.tag
-	s.want(http.StatusOK, `PUT /patches/agents/clerk`+"\n"+`{"value":{"system_prompt":"Patched."}}`, hash)
-	if got := s.want(http.StatusOK, "GET /agents/clerk", ""); at(got, "value", "system_prompt") != "Patched." || at(got, "value", "model_id") != "m" {
-		t.Errorf("the agent is %v", got)
-	}
-	s.want(http.StatusConflict, `PUT /patches/agents/clerk`+"\n"+`{"value":{}}`, hash)
-}

@@ -73,11 +73,7 @@ func (a *activation) save(ctx context.Context) error {
 		return err
 	}
 	a.run.State, a.run.UpdatedAt = data, a.now()
-	err = a.settings.Store.SaveRun(ctx, a.run)
-	if a.run.TurnID != "" {
-		a.turns.add(a.run.TurnID) // it may have changed before it was known whose it is
-	}
-	return err
+	return a.settings.Store.SaveRun(ctx, a.run)
 }
 
 // advance takes the run as far as it goes.

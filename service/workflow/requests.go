@@ -55,10 +55,8 @@ type Start struct {
 type Run struct {
 	store.WorkflowRun
 	Trigger Trigger
-	// Steps are what they have come to, and Metadata what the workflow keeps with some of
-	// them, by their ids; lists leave both out.
-	Steps    []StepState
-	Metadata map[string]json.RawMessage
+	// Steps are what they have come to; lists leave them out.
+	Steps []StepState
 }
 
 // runScope returns which runs a caller sees.
@@ -357,11 +355,7 @@ func (e *Engine) GetRun(ctx context.Context, caller service.Caller, id string) (
 	if err != nil {
 		return nil, err
 	}
-	v := &Run{WorkflowRun: *r, Trigger: a.trigger, Steps: a.state.Steps, Metadata: make(map[string]json.RawMessage)}
-	for i := range a.steps {
-		v.Metadata[a.steps[i].ID] = a.steps[i].Metadata
-	}
-	return v, nil
+	return &Run{WorkflowRun: *r, Trigger: a.trigger, Steps: a.state.Steps}, nil
 }
 
 // Cancel asks for the end of a run. The errors are a *NotFoundError, and a
@@ -378,7 +372,6 @@ func (e *Engine) Cancel(ctx context.Context, caller service.Caller, id, reason s
 		return nil, err
 	}
 	signal(e.news)
-	signal(e.looks)
 	return e.GetRun(ctx, caller, id)
 }
 

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// patchRoutes returns the routes of the patches that the base and each tenant have.
+func (s *Surface) patchRoutes(at, read, write string) []server.Route {
+	at += "/patches"
+	return []server.Route{
+		server.Handle("GET "+at, read, s.listPatches),
+		server.Handle("GET "+at+"/{registry}/{id}", read, s.readPatch),
+		server.Handle("PUT "+at+"/{registry}/{id}", write, s.putPatch),
+		server.Handle("DELETE "+at+"/{registry}/{id}", write, s.removePatch),
+	}
+}
+
+// patch is a patch of the base, or of an overlay.
+type patch struct {
+	Registry string `json:"registry"`
+	ID       string `json:"id"`
+	Value    any    `json:"value"`
+}
+
+// patchList is all patches of the base, or of an overlay.
+type patchList struct {
+	Revision revisionRef `json:"revision"`
+	Patches  []patch     `json:"patches"`
+}
+
+// ETag returns the hash of the revision.
+func (l *patchList) ETag() string { return l.Revision.Hash }
+
+// patchAnswer is one patch.
+type patchAnswer struct {
+	Revision revisionRef `json:"revision"`
+	patch
+}
+
+// ETag returns the hash of the revision.
+func (a *patchAnswer) ETag() string { return a.Revision.Hash }
+
+// maySeePatch reports whether a caller may use what a patch changes.
+func maySeePatch(caller service.Caller, registry, id string) bool {
+	return entries{registry: registry}.maySee(caller, id)
+}
+
+func (s *Surface) listPatches(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchList, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	list, current, err := of.Patches(ctx)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	out := &patchList{Revision: refOf(current), Patches: []patch{}}
+	for _, p := range list {
+		if maySeePatch(caller, p.Registry, p.ID) {
+			out.Patches = append(out.Patches, patch{p.Registry, p.ID, p.Value})
+		}
+	}
+	return out, nil
+}
+
+func (s *Surface) readPatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchAnswer, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	registry, id := r.PathValue("registry"), r.PathValue("id")
+	if !maySeePatch(caller, registry, id) {
+		return nil, &service.NotFoundError{Kind: "patches", ID: registry + "/" + id}
+	}
+	p, current, err := of.Patch(ctx, registry, id)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return &patchAnswer{refOf(current), patch{p.Registry, p.ID, p.Value}}, nil
+}
+
+func (s *Surface) putPatch(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*Published, error) {
+	if len(in.Value) == 0 || in.Value[0] != '{' && string(in.Value) != "null" {
+		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object, or null to remove the entry"}
+	}
+	return s.changePatch(ctx, caller, r, in.Value, in.Note)
+}
+
+func (s *Surface) removePatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Published, error) {
+	return s.changePatch(ctx, caller, r, nil, "")
+}
+
+func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*Published, error) {
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWhole(caller); err != nil {
+		return nil, err
+	}
+	registry := r.PathValue("registry")
+	if !slices.Contains(fleet.Registries, registry) {
+		return nil, &service.NotFoundError{Kind: "patches", ID: registry}
+	}
+	c, err := changeOf(caller, r, note)
+	if err != nil {
+		return nil, err
+	}
+	out, err := of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: value, Change: *c})
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return publishedOf(out, c.DryRun), nil
+}
