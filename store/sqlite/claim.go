@@ -29,19 +29,19 @@ func (s *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claim
 // claimTurn returns nil for a turn that is held back: that may have changed
 // something.
 func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.Claimed, error) {
-	row, err := tx.GetTurn(ctx, c.TurnID)
+	row, err := tx.TurnToClaim(ctx, c.TurnID)
 	if err != nil {
 		return nil, err
 	}
-	t := turnOf(&row)
+	t := turnOf(&row.Turn)
 	if t.Status != store.Pending {
-		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: row.Status, Want: "claimed"}
+		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: row.Turn.Status, Want: "claimed"}
 	}
 	ok, err := s.isClaimable(ctx, tx, &row, c.Now)
 	if err != nil || !ok {
 		return nil, err
 	}
-	session, err := getSession(ctx, tx.Queries, store.Everything, t.SessionID)
+	session, err := sessionOf(&row.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +53,15 @@ func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.C
 	}
 	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
 		Worker: t.Worker, Fence: t.Fence, LeaseUntil: toMicros(t.LeaseUntil), HeartbeatAt: toMicros(t.HeartbeatAt), StartedAt: toMicros(t.StartedAt),
-		ParentSnapshotID: t.ParentSnapshotID, Revision: t.Revision, At: toMicros(t.UpdatedAt), Made: row.Made,
+		ParentSnapshotID: t.ParentSnapshotID, Revision: t.Revision, At: toMicros(t.UpdatedAt), Made: row.Turn.Made,
 	})
 }
 
 // isClaimable reports whether a pending turn can be claimed now. One that was not
 // due when it was made is admitted if it can be; one whose session was taken by
 // such a turn is not admitted any more.
-func (s *Store) isClaimable(ctx context.Context, tx *tx, t *db.Turn, now time.Time) (bool, error) {
+func (s *Store) isClaimable(ctx context.Context, tx *tx, row *db.TurnToClaimRow, now time.Time) (bool, error) {
+	t := &row.Turn
 	if !t.Admitted {
 		if t.NotBefore > toMicros(now) {
 			return false, nil
@@ -69,15 +70,8 @@ func (s *Store) isClaimable(ctx context.Context, tx *tx, t *db.Turn, now time.Ti
 		t.Admitted = ok
 		return ok, err
 	}
-	if t.StartedAt != 0 {
+	if t.StartedAt != 0 || !row.Begun {
 		return true, nil
-	}
-	_, err := tx.StartedTurn(ctx, t.SessionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
 	}
 	if err := tx.SetAdmitted(ctx, db.SetAdmittedParams{Admitted: false, Made: t.Made}); err != nil {
 		return false, err

@@ -33,8 +33,8 @@ func hasOnlyEvents(c *store.Commit) bool {
 
 // appendEvents makes a plain commit: it checks and writes with one statement.
 func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
-	before := int64(c.Events[0].Seq) - 1
-	if err := checkSeqs(c.Events, before); err != nil {
+	before, err := seqBefore(c.Events)
+	if err != nil {
 		return err
 	}
 	n, err := tx.AppendTurn(ctx, db.AppendTurnParams{
@@ -78,6 +78,40 @@ func checkSeqs(events []event.Record, before int64) error {
 }
 
 func (s *Store) applyCommit(ctx context.Context, tx *tx, c *store.Commit) error {
+	switch {
+	case c.Finish != nil:
+		return s.finishTurn(ctx, tx, c)
+	case c.Suspend != nil, c.Yield:
+		return s.leaveTurn(ctx, tx, c)
+	default:
+		return advanceTurn(ctx, tx, c)
+	}
+}
+
+// advanceTurn makes a commit after which the worker goes on. The first statement checks
+// that the turn is the worker's.
+func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
+	before, err := seqBefore(c.Events)
+	if err != nil {
+		return err
+	}
+	row, err := tx.AdvanceTurn(ctx, db.AdvanceTurnParams{
+		Events: int64(len(c.Events)), Before: before, Added: int64(len(c.Messages)), NewState: toInt(c.State != nil), Steps: int64(c.Steps),
+		At: toMicros(c.Now), ID: c.TurnID, Fence: c.Fence,
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return refusalOf(ctx, tx, c)
+	}
+	if err != nil {
+		return err
+	}
+	tx.on.rows++
+	place := turnPlace{sessionID: row.SessionID, owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject}, messages: row.Messages}
+	return addRecords(ctx, tx, c, &place)
+}
+
+// leaveTurn makes a commit with which the worker leaves the turn before its end.
+func (s *Store) leaveTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
 		return err
@@ -85,34 +119,43 @@ func (s *Store) applyCommit(ctx context.Context, tx *tx, c *store.Commit) error 
 	if err := checkSeqs(c.Events, row.Seq); err != nil {
 		return err
 	}
-	if err := addRecords(ctx, tx, c, row); err != nil {
-		return err
-	}
 	row.Seq += int64(len(c.Events))
 	row.Messages += int64(len(c.Messages))
 	if c.State != nil {
 		row.Steps, row.Strikes = int64(c.Steps), 0
 	}
-	switch {
-	case c.Finish != nil:
-		row.Steps = max(row.Steps, int64(c.Steps))
-		return s.finishTurn(ctx, tx, c, row)
-	case c.Suspend != nil:
-		return s.suspendTurn(ctx, tx, c, row)
-	case c.Yield:
-		if err := s.releaseTurn(ctx, tx, row, c.TurnID, store.Pending, c.Now); err != nil {
-			return err
-		}
-		tx.jobs[len(tx.jobs)-1].NotBefore = c.Due
-		return nil
+	place := turnPlace{sessionID: row.SessionID, owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject}, messages: row.Messages}
+	if err := addRecords(ctx, tx, c, &place); err != nil {
+		return err
 	}
-	return tx.Advance(ctx, db.AdvanceParams{
-		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, UpdatedAt: toMicros(c.Now), Made: row.Made,
-	})
+	if c.Suspend != nil {
+		return s.suspendTurn(ctx, tx, c, row)
+	}
+	if err := s.releaseTurn(ctx, tx, row, c.TurnID, store.Pending, c.Now); err != nil {
+		return err
+	}
+	tx.jobs[len(tx.jobs)-1].NotBefore = c.Due
+	return nil
+}
+
+// seqBefore returns the seq on which events follow, 0 for no events.
+func seqBefore(events []event.Record) (int64, error) {
+	if len(events) == 0 {
+		return 0, nil
+	}
+	before := int64(events[0].Seq) - 1
+	return before, checkSeqs(events, before)
+}
+
+// turnPlace is what the records of a turn need to know of it.
+type turnPlace struct {
+	sessionID string
+	owner     store.Owner
+	messages  int64 // with those of the commit
 }
 
 // addRecords writes what a commit adds to a turn.
-func addRecords(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) error {
 	if err := insertEvents(ctx, tx, c.TurnID, c.Events); err != nil {
 		return err
 	}
@@ -121,7 +164,7 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnR
 			return err
 		}
 	}
-	if err := insertMessages(ctx, tx, c.TurnID, row.Messages, c.Messages); err != nil {
+	if err := insertMessages(ctx, tx, c.TurnID, t.messages-int64(len(c.Messages)), c.Messages); err != nil {
 		return err
 	}
 	for _, call := range c.Journal {
@@ -131,33 +174,41 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnR
 	}
 	for _, i := range c.Asked {
 		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
-			TurnID: c.TurnID, ID: i.ID, SessionID: row.SessionID, Tenant: row.Tenant, Subject: row.Subject,
+			TurnID: c.TurnID, ID: i.ID, SessionID: t.sessionID, Tenant: t.owner.Tenant, Subject: t.owner.Subject,
 			Action: i.Action, Request: i.Request, CreatedAt: toMicros(i.CreatedAt), ExpiresAt: toMicros(i.ExpiresAt),
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return insertArtifacts(ctx, tx, c.Artifacts, row.SessionID, c.TurnID, ownerOf(row))
+	return insertArtifacts(ctx, tx, c.Artifacts, t.sessionID, c.TurnID, t.owner)
 }
 
-func ownerOf(row *db.OwnedTurnRow) store.Owner {
-	return store.Owner{Tenant: row.Tenant, Subject: row.Subject}
-}
-
-// finishTurn ends a turn.
-func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
-	f := c.Finish
-	if f.Snapshot != nil {
-		if err := insertSnapshot(ctx, tx, f.Snapshot, row.SessionID, c.TurnID, ownerOf(row)); err != nil {
-			return err
-		}
-		if err := tx.MoveTip(ctx, db.MoveTipParams{Tip: f.Snapshot.ID, UpdatedAt: toMicros(c.Now), ID: row.SessionID}); err != nil {
-			return err
-		}
+// finishTurn makes a commit that ends the turn. The first statement checks that the turn
+// is the worker's.
+func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
+	before, err := seqBefore(c.Events)
+	if err != nil {
+		return err
 	}
-	t := &store.Turn{ID: c.TurnID, SessionID: row.SessionID, Owner: ownerOf(row), Fence: row.Fence, Seq: uint64(row.Seq), Steps: int(row.Steps)}
-	return s.endTurn(ctx, tx, row.Made, row.Messages, t, f.Status, f.Result, c.Now)
+	row, err := tx.FinishTurn(ctx, db.FinishTurnParams{
+		Status: string(c.Finish.Status), Result: c.Finish.Result, Events: int64(len(c.Events)), Before: before, Added: int64(len(c.Messages)),
+		NewState: toInt(c.State != nil), Steps: int64(c.Steps), At: toMicros(c.Now), ID: c.TurnID, Fence: c.Fence,
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return refusalOf(ctx, tx, c)
+	}
+	if err != nil {
+		return err
+	}
+	tx.on.rows++
+	place := turnPlace{sessionID: row.SessionID, owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject}, messages: row.Messages}
+	if err := addRecords(ctx, tx, c, &place); err != nil {
+		return err
+	}
+	return s.settleEnd(ctx, tx, &endedTurn{
+		id: c.TurnID, turnPlace: place, snapshot: c.Finish.Snapshot, asks: row.Asks || len(c.Asked) > 0, followed: row.Followed, at: c.Now,
+	})
 }
 
 // suspendTurn makes a turn wait, unless one of its interactions has an answer.

@@ -95,6 +95,7 @@ func reads(step string) bool {
 func plan(t *testing.T, s *Store, query string) (steps []string) {
 	t.Helper()
 	query = regexp.MustCompile(`@\w+`).ReplaceAllString(query, "?1")
+	query = regexp.MustCompile(`sqlc\.embed\((\w+)\)`).ReplaceAllString(query, "$1.*")
 	rows, err := s.pool.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 	if err != nil {
 		t.Fatal(query, err)

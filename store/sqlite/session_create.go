@@ -40,13 +40,6 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 			return made, err
 		}
 	}
-	taken, err := tx.SessionExists(ctx, n.Session.ID)
-	if err == nil && taken {
-		err = &store.ExistsError{Kind: "session", ID: n.Session.ID}
-	}
-	if err != nil {
-		return nil, err
-	}
 	row, err := insertSession(ctx, tx, n)
 	if err != nil {
 		return nil, err
@@ -73,8 +66,11 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Sessio
 		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
 		CreatedAt: toMicros(s.CreatedAt), UpdatedAt: toMicros(s.UpdatedAt), ActiveAt: toMicros(s.ActiveAt), LastTurnAt: toMicros(s.LastTurnAt),
 	}
-	if err := tx.InsertSession(ctx, db.InsertSessionParams(row)); err != nil {
+	switch inserted, err := tx.InsertSession(ctx, db.InsertSessionParams(row)); {
+	case err != nil:
 		return nil, err
+	case inserted == 0:
+		return nil, &store.ExistsError{Kind: "session", ID: s.ID}
 	}
 	if err := putLabels(ctx, tx, &s); err != nil {
 		return nil, err

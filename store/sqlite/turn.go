@@ -64,11 +64,15 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 }
 
 func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn) (*store.Turn, error) {
-	session, err := getSession(ctx, tx.Queries, store.Of(n.Turn.Owner), n.Turn.SessionID)
+	sessionID := n.Turn.SessionID
+	session, err := tx.SessionForTurn(ctx, db.SessionForTurnParams{Now: toMicros(n.Turn.CreatedAt), ID: sessionID})
+	if err == nil {
+		err = rules.CheckVisible(store.Of(n.Turn.Owner), session.Tenant, session.Subject)
+	}
 	if err != nil {
 		return nil, err
 	}
-	place := "turn\x00" + session.ID
+	place := "turn\x00" + sessionID
 	known, err := replayKey(ctx, tx, place, n.Key)
 	if err != nil {
 		return nil, err
@@ -79,30 +83,34 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn) (*stor
 			return turnOf(&row), err
 		}
 	}
-	if err := checkAcceptable(ctx, tx, n, session); err != nil {
+	if err := checkAcceptable(ctx, tx, n, store.SessionState(session.State)); err != nil {
 		return nil, err
 	}
 	t := newPendingTurn(&n.Turn)
-	if err := s.insertTurn(ctx, tx, t, n.Input); err != nil {
+	if err := s.insertTurn(ctx, tx, t, n.Input, session.Occupied); err != nil {
 		return nil, err
 	}
-	return t, rememberKey(ctx, tx, place, n.Key, t.ID, session.ID, t.CreatedAt)
+	return t, rememberKey(ctx, tx, place, n.Key, t.ID, sessionID, t.CreatedAt)
 }
 
-// checkAcceptable reports why a session cannot be given a turn.
-func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, session *store.Session) error {
-	taken, err := tx.TurnExists(ctx, n.Turn.ID)
-	switch {
-	case err != nil:
-		return err
+// checkAcceptable reports why a session in a state cannot be given a turn. Where there is
+// a turn with the id already, that is the reason.
+func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, state store.SessionState) error {
+	id := n.Turn.SessionID
+	err := rules.CheckActive(id, state)
+	if err == nil && n.Reject {
+		err = checkIdle(ctx, tx.LiveTurn, id)
+	}
+	if err == nil {
+		return nil // the insert looks for the id
+	}
+	switch taken, failed := tx.TurnExists(ctx, n.Turn.ID); {
+	case failed != nil:
+		return failed
 	case taken:
 		return &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
-	case session.State == store.SessionArchived:
-		return rules.CheckActive(session.ID, session.State)
-	case !n.Reject:
-		return nil
 	}
-	return checkIdle(ctx, tx.LiveTurn, session.ID)
+	return err
 }
 
 // newPendingTurn returns a new turn as it is read again.
@@ -116,40 +124,37 @@ func newPendingTurn(n *store.Turn) *store.Turn {
 	}
 }
 
-// insertTurn stores a turn, and queues a job for it unless it has to wait.
-func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte) (err error) {
+// insertTurn stores a turn, and queues a job for it unless it has to wait. Occupied is a
+// session that has a turn whose time it is.
+func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte, occupied bool) error {
 	now := t.CreatedAt
 	if t.NotBefore.After(now) {
 		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore}) // the claim admits it
-	} else if t.Admitted, err = s.isNext(ctx, tx, t); err != nil {
-		return err
-	} else if t.Admitted {
-		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
+	} else if !occupied {
+		room, err := s.tenantRoom(ctx, tx, t.Owner.Tenant)
+		if err != nil {
+			return err
+		}
+		if t.Admitted = room != 0; t.Admitted {
+			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
+		}
 	}
-	err = tx.InsertTurn(ctx, db.InsertTurnParams{
+	inserted, err := tx.InsertTurn(ctx, db.InsertTurnParams{
 		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID,
 		Background: t.Background, SnapshotID: t.SnapshotID, ParentSnapshotID: t.ParentSnapshotID, FromStart: t.FromStart,
 		CreatedAt: toMicros(now), UpdatedAt: toMicros(now), ChangedAt: toMicros(now), NotBefore: toMicros(t.NotBefore), Admitted: t.Admitted,
 		Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata,
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case inserted == 0:
+		return &store.ExistsError{Kind: "turn", ID: t.ID}
 	}
 	if err := insertMessages(ctx, tx, t.ID, 0, input); err != nil {
 		return err
 	}
 	return tx.TouchSession(ctx, db.TouchSessionParams{At: toMicros(now), ID: t.SessionID})
-}
-
-// isNext reports whether a turn that is about to be made is the next of its
-// session, and its tenant has room for it.
-func (s *Store) isNext(ctx context.Context, tx *tx, t *store.Turn) (bool, error) {
-	_, found, err := nextOfSession(ctx, tx, t.SessionID, t.CreatedAt)
-	if err != nil || found {
-		return false, err
-	}
-	room, err := s.tenantRoom(ctx, tx, t.Owner.Tenant)
-	return room != 0, err
 }
 
 // UpdateTurn changes what the patch names.

@@ -31,7 +31,7 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 		if err := insertEvents(ctx, tx, ended.ID, []event.Record{last}); err != nil {
 			return err
 		}
-		return s.endTurn(ctx, tx, row.Made, row.Messages, ended, e.Status, e.Result, e.Now)
+		return s.endTurn(ctx, tx, row, ended, e)
 	})
 	if err != nil {
 		return nil, wrapError("end turn", e.TurnID, err)
@@ -40,24 +40,58 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 }
 
 // endTurn puts a turn into its last state, and admits what that makes room for.
-func (s *Store) endTurn(ctx context.Context, tx *tx, made, messages int64, t *store.Turn, status store.Status, result []byte, now time.Time) error {
-	at := fromMicros(toMicros(now))
-	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = status, bytes.Clone(result), at, at, at
+func (s *Store) endTurn(ctx context.Context, tx *tx, row *db.Turn, t *store.Turn, e *store.EndTurn) error {
+	at := fromMicros(toMicros(e.Now))
+	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
 	t.Worker, t.LeaseUntil, t.Admitted = "", time.Time{}, false
 	err := tx.EndTurn(ctx, db.EndTurnParams{
-		Status: string(status), Result: result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: messages, At: toMicros(now), Made: made,
+		Status: string(e.Status), Result: e.Result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: row.Messages, At: toMicros(e.Now), Made: row.Made,
 	})
 	if err != nil {
 		return err
 	}
-	if err := tx.DeleteState(ctx, t.ID); err != nil {
+	place := turnPlace{sessionID: t.SessionID, owner: t.Owner, messages: row.Messages}
+	return s.settleEnd(ctx, tx, &endedTurn{id: t.ID, turnPlace: place, asks: true, followed: true, at: e.Now})
+}
+
+// endedTurn is a turn whose row says that it has ended.
+type endedTurn struct {
+	turnPlace
+	id string
+	at time.Time
+	// snapshot becomes the tip of the session; nil for none.
+	snapshot *store.Snapshot
+	// It may have asked for what was not answered, and other turns may follow it.
+	asks, followed bool
+}
+
+// settleEnd does what the end of a turn entails, and admits what that makes room for.
+func (s *Store) settleEnd(ctx context.Context, tx *tx, t *endedTurn) error {
+	if err := tx.DeleteState(ctx, t.id); err != nil {
 		return err
 	}
-	if err := tx.CancelInteractions(ctx, db.CancelInteractionsParams{ResolvedAt: toMicros(now), TurnID: t.ID}); err != nil {
+	if t.asks {
+		if err := tx.CancelInteractions(ctx, db.CancelInteractionsParams{ResolvedAt: toMicros(t.at), TurnID: t.id}); err != nil {
+			return err
+		}
+	}
+	if err := moveTip(ctx, tx, t); err != nil {
 		return err
 	}
-	if err := tx.RestSession(ctx, db.RestSessionParams{At: toMicros(now), ID: t.SessionID}); err != nil {
+	if !t.followed && s.tenantTurns <= 0 {
+		return nil // nobody waits for its room
+	}
+	return s.makeRoom(ctx, tx, t.owner.Tenant, t.sessionID, t.at)
+}
+
+// moveTip stores the snapshot of a turn, if it has one, and notes in the session that the
+// turn has ended.
+func moveTip(ctx context.Context, tx *tx, t *endedTurn) error {
+	if t.snapshot == nil {
+		return tx.RestSession(ctx, db.RestSessionParams{At: toMicros(t.at), ID: t.sessionID})
+	}
+	if err := insertSnapshot(ctx, tx, t.snapshot, t.sessionID, t.id, t.owner); err != nil {
 		return err
 	}
-	return s.makeRoom(ctx, tx, t.Owner.Tenant, t.SessionID, now)
+	return tx.MoveTip(ctx, db.MoveTipParams{Tip: t.snapshot.ID, At: toMicros(t.at), ID: t.sessionID})
 }

@@ -1,6 +1,7 @@
--- name: InsertSession :exec
+-- name: InsertSession :execrows
+-- InsertSession inserts nothing when there is a session with the id.
 INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
 
 -- name: InsertLabel :exec
 INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?);
@@ -15,8 +16,13 @@ SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.va
 -- name: GetSession :one
 SELECT * FROM sessions WHERE id = ?;
 
--- name: SessionExists :one
-SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?);
+-- name: SessionForTurn :one
+-- SessionForTurn returns what decides whether a session takes a turn, and whether it has
+-- one whose time it is.
+SELECT tenant, subject, state, EXISTS (
+    SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= @now OR t.admitted)
+) AS occupied
+FROM sessions WHERE sessions.id = @id;
 
 -- name: UpdateSession :exec
 UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ? WHERE id = ?;
@@ -30,7 +36,8 @@ UPDATE sessions SET active_at = max(active_at, CAST(@at AS INTEGER)), last_turn_
 UPDATE sessions SET active_at = max(active_at, CAST(@at AS INTEGER)) WHERE id = @id;
 
 -- name: MoveTip :exec
-UPDATE sessions SET tip = ?, updated_at = ? WHERE id = ?;
+-- MoveTip notes that a turn of a session has ended with a snapshot.
+UPDATE sessions SET tip = @tip, updated_at = CAST(@at AS INTEGER), active_at = max(active_at, CAST(@at AS INTEGER)) WHERE id = @id;
 
 -- name: PutKey :exec
 -- PutKey replaces a key whose record is gone.

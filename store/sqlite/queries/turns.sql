@@ -1,7 +1,8 @@
--- name: InsertTurn :exec
+-- name: InsertTurn :execrows
+-- InsertTurn inserts nothing when there is a turn with the id.
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
     created_at, updated_at, not_before, admitted, messages, request, metadata, changed_at)
-VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
 
 -- name: GetTurn :one
 SELECT * FROM turns WHERE id = ?;
@@ -18,6 +19,14 @@ SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMI
 
 -- name: StartedTurn :one
 SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;
+
+-- name: TurnToClaim :one
+-- TurnToClaim returns a turn with its session, and whether a turn of that has begun and
+-- not ended.
+SELECT sqlc.embed(turns), sqlc.embed(sessions), EXISTS (
+    SELECT 1 FROM turns b WHERE b.session_id = turns.session_id AND b.started_at <> 0 AND b.finished_at = 0
+) AS begun
+FROM turns JOIN sessions ON sessions.id = turns.session_id WHERE turns.id = ?;
 
 -- name: ClaimTurn :exec
 UPDATE turns SET status = 'running', admitted = 1, worker = @worker, fence = @fence, lease_until = @lease_until,
@@ -41,6 +50,17 @@ WHERE made = @made;
 UPDATE turns SET status = @status, result = @result, seq = @seq, fence = @fence, steps = @steps, messages = @messages,
     worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at, changed_at = @at
 WHERE made = @made;
+
+-- name: FinishTurn :one
+-- FinishTurn ends a turn for its worker, like AdvanceTurn. It returns whether the turn has
+-- interactions that wait, and whether its session has other live turns.
+UPDATE turns SET status = @status, result = @result, seq = seq + CAST(@events AS INTEGER), messages = messages + CAST(@added AS INTEGER),
+    steps = CASE WHEN CAST(@new_state AS INTEGER) THEN CAST(@steps AS INTEGER) ELSE max(steps, CAST(@steps AS INTEGER)) END,
+    worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at, changed_at = @at
+WHERE turns.id = @id AND turns.fence = @fence AND turns.status = 'running' AND (CAST(@events AS INTEGER) = 0 OR turns.seq = CAST(@before AS INTEGER))
+RETURNING turns.session_id, turns.tenant, turns.subject, turns.messages,
+    CAST(EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending') AS BOOLEAN) AS asks,
+    CAST(EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made) AS BOOLEAN) AS followed;
 
 -- name: WakeTurn :exec
 UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE made = @made;

@@ -9,30 +9,53 @@ import (
 	"context"
 )
 
-const advance = `-- name: Advance :exec
-UPDATE turns SET seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ? WHERE made = ?
+const advanceTurn = `-- name: AdvanceTurn :one
+UPDATE turns SET seq = seq + CAST(?1 AS INTEGER), messages = messages + CAST(?2 AS INTEGER),
+    steps = CASE WHEN CAST(?3 AS INTEGER) THEN CAST(?4 AS INTEGER) ELSE steps END,
+    strikes = CASE WHEN CAST(?3 AS INTEGER) THEN 0 ELSE strikes END, updated_at = ?5
+WHERE id = ?6 AND fence = ?7 AND status = 'running' AND (CAST(?1 AS INTEGER) = 0 OR seq = CAST(?8 AS INTEGER))
+RETURNING session_id, tenant, subject, messages
 `
 
-type AdvanceParams struct {
-	Seq       int64
-	Steps     int64
-	Strikes   int64
-	Messages  int64
-	UpdatedAt int64
-	Made      int64
+type AdvanceTurnParams struct {
+	Events   int64
+	Added    int64
+	NewState int64
+	Steps    int64
+	At       int64
+	ID       string
+	Fence    int64
+	Before   int64
 }
 
-// Advance changes a turn that its worker goes on with.
-func (q *Queries) Advance(ctx context.Context, arg AdvanceParams) error {
-	_, err := q.db.ExecContext(ctx, advance,
-		arg.Seq,
+type AdvanceTurnRow struct {
+	SessionID string
+	Tenant    string
+	Subject   string
+	Messages  int64
+}
+
+// AdvanceTurn changes a turn that its worker goes on with. It returns nothing when the turn
+// is not the worker's, or the events do not follow on its latest.
+func (q *Queries) AdvanceTurn(ctx context.Context, arg AdvanceTurnParams) (AdvanceTurnRow, error) {
+	row := q.db.QueryRowContext(ctx, advanceTurn,
+		arg.Events,
+		arg.Added,
+		arg.NewState,
 		arg.Steps,
-		arg.Strikes,
-		arg.Messages,
-		arg.UpdatedAt,
-		arg.Made,
+		arg.At,
+		arg.ID,
+		arg.Fence,
+		arg.Before,
 	)
-	return err
+	var i AdvanceTurnRow
+	err := row.Scan(
+		&i.SessionID,
+		&i.Tenant,
+		&i.Subject,
+		&i.Messages,
+	)
+	return i, err
 }
 
 const appendTurn = `-- name: AppendTurn :execrows

@@ -96,9 +96,9 @@ func (q *Queries) InsertLabel(ctx context.Context, arg InsertLabelParams) error 
 	return err
 }
 
-const insertSession = `-- name: InsertSession :exec
+const insertSession = `-- name: InsertSession :execrows
 INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
 `
 
 type InsertSessionParams struct {
@@ -116,8 +116,9 @@ type InsertSessionParams struct {
 	LastTurnAt int64
 }
 
-func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) error {
-	_, err := q.db.ExecContext(ctx, insertSession,
+// InsertSession inserts nothing when there is a session with the id.
+func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertSession,
 		arg.ID,
 		arg.Tenant,
 		arg.Subject,
@@ -131,21 +132,25 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 		arg.ActiveAt,
 		arg.LastTurnAt,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const moveTip = `-- name: MoveTip :exec
-UPDATE sessions SET tip = ?, updated_at = ? WHERE id = ?
+UPDATE sessions SET tip = ?1, updated_at = CAST(?2 AS INTEGER), active_at = max(active_at, CAST(?2 AS INTEGER)) WHERE id = ?3
 `
 
 type MoveTipParams struct {
-	Tip       string
-	UpdatedAt int64
-	ID        string
+	Tip string
+	At  int64
+	ID  string
 }
 
+// MoveTip notes that a turn of a session has ended with a snapshot.
 func (q *Queries) MoveTip(ctx context.Context, arg MoveTipParams) error {
-	_, err := q.db.ExecContext(ctx, moveTip, arg.Tip, arg.UpdatedAt, arg.ID)
+	_, err := q.db.ExecContext(ctx, moveTip, arg.Tip, arg.At, arg.ID)
 	return err
 }
 
@@ -190,15 +195,37 @@ func (q *Queries) RestSession(ctx context.Context, arg RestSessionParams) error 
 	return err
 }
 
-const sessionExists = `-- name: SessionExists :one
-SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?)
+const sessionForTurn = `-- name: SessionForTurn :one
+SELECT tenant, subject, state, EXISTS (
+    SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
+) AS occupied
+FROM sessions WHERE sessions.id = ?2
 `
 
-func (q *Queries) SessionExists(ctx context.Context, id string) (bool, error) {
-	row := q.db.QueryRowContext(ctx, sessionExists, id)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
+type SessionForTurnParams struct {
+	Now int64
+	ID  string
+}
+
+type SessionForTurnRow struct {
+	Tenant   string
+	Subject  string
+	State    string
+	Occupied bool
+}
+
+// SessionForTurn returns what decides whether a session takes a turn, and whether it has
+// one whose time it is.
+func (q *Queries) SessionForTurn(ctx context.Context, arg SessionForTurnParams) (SessionForTurnRow, error) {
+	row := q.db.QueryRowContext(ctx, sessionForTurn, arg.Now, arg.ID)
+	var i SessionForTurnRow
+	err := row.Scan(
+		&i.Tenant,
+		&i.Subject,
+		&i.State,
+		&i.Occupied,
+	)
+	return i, err
 }
 
 const touchSession = `-- name: TouchSession :exec

@@ -73,6 +73,65 @@ func (q *Queries) EndTurn(ctx context.Context, arg EndTurnParams) error {
 	return err
 }
 
+const finishTurn = `-- name: FinishTurn :one
+UPDATE turns SET status = ?1, result = ?2, seq = seq + CAST(?3 AS INTEGER), messages = messages + CAST(?4 AS INTEGER),
+    steps = CASE WHEN CAST(?5 AS INTEGER) THEN CAST(?6 AS INTEGER) ELSE max(steps, CAST(?6 AS INTEGER)) END,
+    worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7, changed_at = ?7
+WHERE turns.id = ?8 AND turns.fence = ?9 AND turns.status = 'running' AND (CAST(?3 AS INTEGER) = 0 OR turns.seq = CAST(?10 AS INTEGER))
+RETURNING turns.session_id, turns.tenant, turns.subject, turns.messages,
+    CAST(EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending') AS BOOLEAN) AS asks,
+    CAST(EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made) AS BOOLEAN) AS followed
+`
+
+type FinishTurnParams struct {
+	Status   string
+	Result   []byte
+	Events   int64
+	Added    int64
+	NewState int64
+	Steps    int64
+	At       int64
+	ID       string
+	Fence    int64
+	Before   int64
+}
+
+type FinishTurnRow struct {
+	SessionID string
+	Tenant    string
+	Subject   string
+	Messages  int64
+	Asks      bool
+	Followed  bool
+}
+
+// FinishTurn ends a turn for its worker, like AdvanceTurn. It returns whether the turn has
+// interactions that wait, and whether its session has other live turns.
+func (q *Queries) FinishTurn(ctx context.Context, arg FinishTurnParams) (FinishTurnRow, error) {
+	row := q.db.QueryRowContext(ctx, finishTurn,
+		arg.Status,
+		arg.Result,
+		arg.Events,
+		arg.Added,
+		arg.NewState,
+		arg.Steps,
+		arg.At,
+		arg.ID,
+		arg.Fence,
+		arg.Before,
+	)
+	var i FinishTurnRow
+	err := row.Scan(
+		&i.SessionID,
+		&i.Tenant,
+		&i.Subject,
+		&i.Messages,
+		&i.Asks,
+		&i.Followed,
+	)
+	return i, err
+}
+
 const getState = `-- name: GetState :one
 SELECT body FROM turn_states WHERE turn_id = ?
 `
@@ -153,10 +212,10 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) (int64, er
 	return result.RowsAffected()
 }
 
-const insertTurn = `-- name: InsertTurn :exec
+const insertTurn = `-- name: InsertTurn :execrows
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
     created_at, updated_at, not_before, admitted, messages, request, metadata, changed_at)
-VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
 `
 
 type InsertTurnParams struct {
@@ -179,8 +238,9 @@ type InsertTurnParams struct {
 	ChangedAt        int64
 }
 
-func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
-	_, err := q.db.ExecContext(ctx, insertTurn,
+// InsertTurn inserts nothing when there is a turn with the id.
+func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertTurn,
 		arg.ID,
 		arg.SessionID,
 		arg.Tenant,
@@ -199,7 +259,10 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 		arg.Metadata,
 		arg.ChangedAt,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const liveRevisions = `-- name: LiveRevisions :many
@@ -360,6 +423,73 @@ func (q *Queries) TurnExists(ctx context.Context, id string) (bool, error) {
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
+}
+
+const turnToClaim = `-- name: TurnToClaim :one
+SELECT turns.made, turns.id, turns.session_id, turns.tenant, turns.subject, turns.agent_id, turns.status, turns.background, turns.snapshot_id, turns.parent_snapshot_id, turns.from_start, turns.created_at, turns.updated_at, turns.not_before, turns.started_at, turns.finished_at, turns.worker, turns.fence, turns.lease_until, turns.heartbeat_at, turns.admitted, turns.strikes, turns.seq, turns.steps, turns.messages, turns.pruned, turns.request, turns.result, turns.metadata, turns.changed_at, turns.revision, sessions.id, sessions.tenant, sessions.subject, sessions.agent_id, sessions.state, sessions.labels, sessions.metadata, sessions.tip, sessions.created_at, sessions.updated_at, sessions.active_at, sessions.last_turn_at, EXISTS (
+    SELECT 1 FROM turns b WHERE b.session_id = turns.session_id AND b.started_at <> 0 AND b.finished_at = 0
+) AS begun
+FROM turns JOIN sessions ON sessions.id = turns.session_id WHERE turns.id = ?
+`
+
+type TurnToClaimRow struct {
+	Turn    Turn
+	Session Session
+	Begun   bool
+}
+
+// TurnToClaim returns a turn with its session, and whether a turn of that has begun and
+// not ended.
+func (q *Queries) TurnToClaim(ctx context.Context, id string) (TurnToClaimRow, error) {
+	row := q.db.QueryRowContext(ctx, turnToClaim, id)
+	var i TurnToClaimRow
+	err := row.Scan(
+		&i.Turn.Made,
+		&i.Turn.ID,
+		&i.Turn.SessionID,
+		&i.Turn.Tenant,
+		&i.Turn.Subject,
+		&i.Turn.AgentID,
+		&i.Turn.Status,
+		&i.Turn.Background,
+		&i.Turn.SnapshotID,
+		&i.Turn.ParentSnapshotID,
+		&i.Turn.FromStart,
+		&i.Turn.CreatedAt,
+		&i.Turn.UpdatedAt,
+		&i.Turn.NotBefore,
+		&i.Turn.StartedAt,
+		&i.Turn.FinishedAt,
+		&i.Turn.Worker,
+		&i.Turn.Fence,
+		&i.Turn.LeaseUntil,
+		&i.Turn.HeartbeatAt,
+		&i.Turn.Admitted,
+		&i.Turn.Strikes,
+		&i.Turn.Seq,
+		&i.Turn.Steps,
+		&i.Turn.Messages,
+		&i.Turn.Pruned,
+		&i.Turn.Request,
+		&i.Turn.Result,
+		&i.Turn.Metadata,
+		&i.Turn.ChangedAt,
+		&i.Turn.Revision,
+		&i.Session.ID,
+		&i.Session.Tenant,
+		&i.Session.Subject,
+		&i.Session.AgentID,
+		&i.Session.State,
+		&i.Session.Labels,
+		&i.Session.Metadata,
+		&i.Session.Tip,
+		&i.Session.CreatedAt,
+		&i.Session.UpdatedAt,
+		&i.Session.ActiveAt,
+		&i.Session.LastTurnAt,
+		&i.Begun,
+	)
+	return i, err
 }
 
 const wakeTurn = `-- name: WakeTurn :exec
