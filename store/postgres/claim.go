@@ -13,7 +13,7 @@ import (
 )
 
 // Claim makes the worker the owner of a pending turn. It takes one round trip
-// for a turn that can be claimed. The lease goes by the clock of the database.
+// for a turn that is claimed for the first time, and two later. The lease goes by the clock of the database.
 func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, error) {
 	claimed, err := s.claimTurn(ctx, s.pool, c)
 	if err == nil && claimed == nil {
@@ -24,6 +24,10 @@ func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, erro
 	}
 	return claimed, nil
 }
+
+// firstFence is the fence of a turn that is claimed for the first time. It has no state,
+// no calls and no interactions.
+const firstFence = 1
 
 // claimTurn claims a turn that is admitted and whose session is free. It returns nil
 // for any other.
@@ -41,10 +45,7 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 	queueRows(&p, &sessions, db.LockSessionOfTurn, c.TurnID)
 	queueRows(&p, &turns, db.ClaimTurn, c.Worker, c.Lease, instant.Time(c.Now), c.Revision, c.TurnID)
 	queueRows(&p, &snapshots, db.ParentSnapshot, c.TurnID)
-	queueColumn(&p, &state, db.GetState, c.TurnID)
 	queueColumn(&p, &own, db.MessagesOf, c.TurnID)
-	queueRows(&p, &journal, db.GetJournal, c.TurnID)
-	queueRows(&p, &interactions, db.InteractionsOf, c.TurnID)
 	if err := p.sendQueued(ctx, to); err != nil || len(turns) == 0 {
 		return nil, err
 	}
@@ -59,6 +60,14 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 	session, err := sessionOf(&sessions[0])
 	if err != nil {
 		return nil, err
+	}
+	if turns[0].Fence > firstFence { // it was claimed before
+		queueColumn(&p, &state, db.GetState, c.TurnID)
+		queueRows(&p, &journal, db.GetJournal, c.TurnID)
+		queueRows(&p, &interactions, db.InteractionsOf, c.TurnID)
+		if err := p.sendQueued(ctx, to); err != nil {
+			return nil, err
+		}
 	}
 	claimed := &store.Claimed{
 		Turn: *turnOf(&turns[0]), Session: *session, Messages: own,

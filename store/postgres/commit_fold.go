@@ -28,7 +28,7 @@ type group struct {
 	messages  messages
 	journal   journal
 	artifacts []db.InsertArtifactParams
-	snapshots []db.InsertSnapshotParams
+	snapshots snapshots
 	asked     []db.InsertInteractionParams
 	jobs      []store.Job
 	// now is the latest of the commits' times.
@@ -112,7 +112,7 @@ func (g *group) finishTurn(t *turnChange, c *pending) {
 	t.Status, t.Admitted, t.finish = string(c.Finish.Status), false, c.Finish
 	t.Steps, t.state = max(t.Steps, c.Steps), nil
 	if c.Finish.Snapshot != nil {
-		g.snapshots = append(g.snapshots, rowOfSnapshot(c.Finish.Snapshot, t.SessionID, t.ID, t.owner()))
+		g.snapshots.addRow(c.Finish.Snapshot, t)
 	}
 }
 
@@ -145,6 +145,17 @@ func (j *journal) addRow(turnID string, r *store.JournalRow) {
 	j.Entries, j.Results = append(j.Entries, r.Entry), append(j.Results, r.Result)
 }
 
+// snapshots collects the columns of the snapshots of turns.
+type snapshots struct{ db.InsertSnapshotsParams }
+
+func (l *snapshots) addRow(s *store.Snapshot, t *turnChange) {
+	l.Ids, l.SessionIds, l.TurnIds = append(l.Ids, s.ID), append(l.SessionIds, t.SessionID), append(l.TurnIds, t.ID)
+	l.Tenants, l.Subjects = append(l.Tenants, t.Tenant), append(l.Subjects, t.Subject)
+	l.ParentIds, l.FinishReasons = append(l.ParentIds, s.ParentID), append(l.FinishReasons, s.FinishReason)
+	l.Customs, l.States, l.Artifacts = append(l.Customs, s.Custom), append(l.States, s.State), append(l.Artifacts, s.Artifacts)
+	l.CreatedAts = append(l.CreatedAts, instant.Time(s.CreatedAt))
+}
+
 // queueStatements queues the statements of a group, each for all of its commits.
 func (g *group) queueStatements(ctx context.Context, p *pipeline, found *[]string) error {
 	var (
@@ -159,6 +170,11 @@ func (g *group) queueStatements(ctx context.Context, p *pipeline, found *[]strin
 		turns.Seqs, turns.Steps = append(turns.Seqs, t.Seq), append(turns.Steps, t.Steps)
 		turns.Strikes, turns.Messages = append(turns.Strikes, t.Strikes), append(turns.Messages, t.Messages)
 		turns.Admitted, turns.Ats = append(turns.Admitted, t.Admitted), append(turns.Ats, instant.Time(t.at))
+		var result []byte
+		if t.finish != nil {
+			result = t.finish.Result
+		}
+		turns.Ended, turns.Results = append(turns.Ended, t.finish != nil), append(turns.Results, result)
 		if t.state != nil {
 			states.TurnIds, states.Bodies = append(states.TurnIds, t.ID), append(states.Bodies, t.state)
 		}
@@ -193,7 +209,7 @@ func (g *group) queueStatements(ctx context.Context, p *pipeline, found *[]strin
 // queueEnds queues what the ends of turns change.
 func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnChange) error {
 	var (
-		turns    db.FinishTurnsParams
+		ended    []string
 		sessions db.EndedInSessionsParams
 		errs     []error
 	)
@@ -205,20 +221,19 @@ func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnCha
 		if t.finish.Snapshot != nil {
 			tip = t.finish.Snapshot.ID
 		}
-		turns.Ids, turns.Results = append(turns.Ids, t.ID), append(turns.Results, t.finish.Result)
+		ended = append(ended, t.ID)
 		sessions.Ids, sessions.Tips = append(sessions.Ids, t.SessionID), append(sessions.Tips, tip)
 		sessions.Ats = append(sessions.Ats, instant.Time(t.at))
 	}
-	if len(turns.Ids) == 0 {
+	if len(ended) == 0 {
 		return nil
 	}
-	for i := range g.snapshots {
-		errs = append(errs, q.InsertSnapshot(ctx, g.snapshots[i]))
+	if len(g.snapshots.Ids) > 0 {
+		errs = append(errs, q.InsertSnapshots(ctx, g.snapshots.InsertSnapshotsParams))
 	}
 	errs = append(errs,
-		q.FinishTurns(ctx, turns),
-		q.CancelInteractions(ctx, turns.Ids),
-		q.DeleteStates(ctx, turns.Ids),
+		q.CancelInteractions(ctx, ended),
+		q.DeleteStates(ctx, ended),
 		q.EndedInSessions(ctx, sessions),
 	)
 	return errors.Join(errs...)

@@ -84,20 +84,12 @@ func insertSession(ctx context.Context, to sender, n *store.NewSession) (*store.
 	}
 	var p pipeline
 	q := p.queuedQueries()
-	err = errors.Join(
-		q.InsertSession(ctx, db.InsertSessionParams{
-			ID: v.ID, Tenant: v.Owner.Tenant, Subject: v.Owner.Subject, AgentID: v.AgentID, State: string(v.State),
-			Labels: labels, Metadata: v.Metadata, Tip: tip, CreatedAt: instant.Time(v.CreatedAt),
-			UpdatedAt: instant.Time(v.UpdatedAt), ActiveAt: instant.Time(v.ActiveAt), LastTurnAt: instant.Time(v.LastTurnAt),
-		}),
-		insertLabels(ctx, q, v.ID, keys, values),
-		insertBase(ctx, q, n),
-	)
-	if err != nil {
+	var rows []db.Session
+	queueRows(&p, &rows, db.InsertSession, v.ID, v.Owner.Tenant, v.Owner.Subject, v.AgentID, string(v.State), labels, []byte(v.Metadata), tip,
+		instant.Time(v.CreatedAt), instant.Time(v.UpdatedAt), instant.Time(v.ActiveAt), instant.Time(v.LastTurnAt))
+	if err := errors.Join(insertLabels(ctx, q, v.ID, keys, values), insertBase(ctx, q, n)); err != nil {
 		return nil, err
 	}
-	var rows []db.Session
-	queueRows(&p, &rows, db.GetSession, v.ID)
 	if err := p.sendQueued(ctx, to); err != nil {
 		return nil, err
 	}

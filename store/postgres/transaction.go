@@ -32,10 +32,17 @@ func (t joinedTx) commit(ctx context.Context) error {
 	return err
 }
 
+// endJoined queues the commit of a joinedTx: it is made if all statements before it in the
+// pipeline succeed.
+func endJoined(p *pipeline) { p.batch.Queue("commit") }
+
+// hasEnded reports whether a pipeline ended the transaction, or never began it.
+func (t joinedTx) hasEnded() bool { return t.conn.Conn().PgConn().TxStatus() == 'I' }
+
 // rollback ends the transaction if it has begun. The pool closes a connection
 // on which that fails.
 func (t joinedTx) rollback(ctx context.Context) {
-	if conn := t.conn.Conn(); !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
+	if !t.conn.Conn().IsClosed() && !t.hasEnded() {
 		_, _ = t.conn.Exec(ctx, "rollback")
 	}
 }
@@ -66,7 +73,7 @@ func (s *Store) runJoinedOnce(ctx context.Context, fn func(tx joinedTx) error) e
 	defer conn.Release()
 	tx := joinedTx{conn}
 	defer tx.rollback(ctx)
-	if err := fn(tx); err != nil {
+	if err := fn(tx); err != nil || tx.hasEnded() {
 		return err
 	}
 	return tx.commit(ctx)
@@ -81,17 +88,36 @@ type batchQueue interface {
 // queueJobs queues the jobs of a pipeline's statements and sends both. A queue
 // that takes a transaction alone is called after them.
 func (s *Store) queueJobs(ctx context.Context, tx joinedTx, p *pipeline, jobs []store.Job) error {
-	s.mu.Lock()
-	q, _ := s.queue.(batchQueue)
-	s.mu.Unlock()
-	if q != nil && len(jobs) > 0 {
-		q.EnqueueBatch(&p.batch, jobs)
-		jobs = nil
+	rest := s.batchJobs(p, jobs)
+	if err := p.sendQueued(ctx, tx); err != nil {
+		return err
+	}
+	return s.enqueueJoined(ctx, tx, rest)
+}
+
+// sendLast is queueJobs for the last statements of a transaction, which ends with them
+// where it can.
+func (s *Store) sendLast(ctx context.Context, tx joinedTx, p *pipeline, jobs []store.Job) error {
+	rest := s.batchJobs(p, jobs)
+	if len(rest) == 0 {
+		endJoined(p)
 	}
 	if err := p.sendQueued(ctx, tx); err != nil {
 		return err
 	}
-	return s.enqueueJoined(ctx, tx, jobs)
+	return s.enqueueJoined(ctx, tx, rest)
+}
+
+// batchJobs queues jobs in a pipeline, and returns those that the queue does not take so.
+func (s *Store) batchJobs(p *pipeline, jobs []store.Job) (rest []store.Job) {
+	s.mu.Lock()
+	q, _ := s.queue.(batchQueue)
+	s.mu.Unlock()
+	if q == nil || len(jobs) == 0 {
+		return jobs
+	}
+	q.EnqueueBatch(&p.batch, jobs)
+	return nil
 }
 
 // enqueueJoined tells the queue of jobs in a joinedTx.

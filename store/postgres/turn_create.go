@@ -67,7 +67,6 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 		sessions []db.Session
 		keys     []db.GetKeyRow
 		known    []db.Turn
-		taken    []bool
 		live     []db.LiveTurnsRow
 		admitted []int64
 	)
@@ -76,12 +75,13 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 		_ = p.queuedQueries().LockTenants(ctx, []string{t.Owner.Tenant}) // it is queued
 		queueColumn(&p, &admitted, db.CountAdmitted, t.Owner.Tenant)
 	}
-	queueRows(&p, &sessions, db.LockSession, t.SessionID)
-	if n.Key.Value != "" {
+	if n.Key.Value == "" {
+		queueRows(&p, &sessions, db.TouchSession, instant.Time(t.CreatedAt), t.SessionID) // undone where the turn is refused
+	} else {
+		queueRows(&p, &sessions, db.LockSession, t.SessionID)
 		queueRows(&p, &keys, db.GetKey, turnScope(t.SessionID), n.Key.Value)
 		queueRows(&p, &known, db.TurnOfKey, turnScope(t.SessionID), n.Key.Value)
 	}
-	queueColumn(&p, &taken, db.TurnExists, t.ID)
 	queueRows(&p, &live, db.LiveTurns, t.SessionID)
 	if err := p.sendQueued(ctx, tx); err != nil {
 		return at, err
@@ -93,13 +93,8 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 	if len(keys) > 0 && len(known) > 0 {
 		return place{known: &known[0]}, rules.CheckKey(n.Key, keys[0].Hash, keys[0].ID)
 	}
-	switch {
-	case taken[0]:
-		return at, &store.ExistsError{Kind: "turn", ID: t.ID}
-	case session.State == string(store.SessionArchived):
-		return at, rules.CheckActive(session.ID, store.SessionState(session.State))
-	case n.Reject && len(live) > 0:
-		return at, &store.BusyError{SessionID: session.ID, TurnID: live[0].ID}
+	if err := s.checkAcceptable(ctx, tx, n, session, live); err != nil {
+		return at, err
 	}
 	for _, other := range live {
 		if !other.StartedAt.IsZero() || other.Admitted || !other.NotBefore.After(t.CreatedAt) {
@@ -112,10 +107,29 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 	return at, nil
 }
 
+// checkAcceptable reports why a session with live turns cannot be given another one. Where
+// there is a turn with the id already, that is the reason: the insert finds the others.
+func (s *Store) checkAcceptable(ctx context.Context, tx joinedTx, n *store.NewTurn, session *db.Session, live []db.LiveTurnsRow) error {
+	err := rules.CheckActive(session.ID, store.SessionState(session.State))
+	if err == nil && n.Reject && len(live) > 0 {
+		err = &store.BusyError{SessionID: session.ID, TurnID: live[0].ID}
+	}
+	if err == nil {
+		return nil
+	}
+	switch taken, failed := db.New(tx.conn).TurnExists(ctx, n.Turn.ID); {
+	case failed != nil:
+		return failed
+	case taken:
+		return &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
+	}
+	return err
+}
+
 // turnScope is where the key of a turn is unique.
 func turnScope(sessionID string) string { return "turn " + sessionID }
 
-// insertTurn stores a turn in its session, which is locked, and queues its jobs.
+// insertTurn stores a turn in its session, which is locked, queues its jobs and commits.
 func (s *Store) insertTurn(ctx context.Context, tx joinedTx, n *store.NewTurn, admitted bool, jobs []store.Job) (*db.Turn, error) {
 	t := &n.Turn
 	var (
@@ -136,12 +150,13 @@ func (s *Store) insertTurn(ctx context.Context, tx joinedTx, n *store.NewTurn, a
 		errs = append(errs, q.PutKey(ctx, db.PutKeyParams{
 			Scope: turnScope(t.SessionID), Key: n.Key.Value, Hash: n.Key.Hash, ID: t.ID, SessionID: t.SessionID, CreatedAt: created,
 		}))
+		var touched []db.Session
+		queueRows(&p, &touched, db.TouchSession, created, t.SessionID)
 	}
-	errs = append(errs, q.TouchSession(ctx, db.TouchSessionParams{At: created, ID: t.SessionID}))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if err := s.queueJobs(ctx, tx, &p, jobs); err != nil {
+	if err := s.sendLast(ctx, tx, &p, jobs); err != nil {
 		return nil, err
 	}
 	return oneRow(rows), nil

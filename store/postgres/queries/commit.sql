@@ -15,17 +15,14 @@ UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.
     admitted = w.admitted, updated_at = w.at, last_commit = @token::text,
     changed_at = CASE w.status WHEN t.status THEN t.changed_at ELSE w.at END,
     worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
-    lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
+    lease_until = CASE w.status WHEN 'running' THEN t.lease_until END,
+    result = CASE WHEN w.ended THEN w.result ELSE t.result END, finished_at = CASE WHEN w.ended THEN w.at ELSE t.finished_at END
 FROM (
     SELECT unnest(@ids::text[]) AS id, unnest(@statuses::text[]) AS status, unnest(@seqs::bigint[]) AS seq,
         unnest(@steps::int[]) AS steps, unnest(@strikes::int[]) AS strikes, unnest(@messages::int[]) AS messages,
-        unnest(@admitted::boolean[]) AS admitted, unnest(@ats::timestamptz[]) AS at
+        unnest(@admitted::boolean[]) AS admitted, unnest(@ats::timestamptz[]) AS at,
+        unnest(@ended::boolean[]) AS ended, unnest(@results::bytea[]) AS result
 ) w
-WHERE t.id = w.id;
-
--- name: FinishTurns :exec
-UPDATE turns t SET result = w.result, finished_at = t.updated_at
-FROM (SELECT unnest(@ids::text[]) AS id, unnest(@results::bytea[]) AS result) w
 WHERE t.id = w.id;
 
 -- name: WriteStates :exec
@@ -57,6 +54,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 -- name: InsertSnapshot :exec
 INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: InsertSnapshots :exec
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
+SELECT unnest(@ids::text[]), unnest(@session_ids::text[]), unnest(@tenants::text[]), unnest(@subjects::text[]), unnest(@parent_ids::text[]),
+    unnest(@turn_ids::text[]), unnest(@finish_reasons::text[]), unnest(@customs::bytea[]), unnest(@states::bytea[]),
+    unnest(@artifacts::bytea[]), unnest(@created_ats::timestamptz[]);
 
 -- name: InsertInteraction :exec
 INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)

@@ -1,6 +1,7 @@
--- name: InsertSession :exec
+-- name: InsertSession :one
 INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+RETURNING *;
 
 -- name: InsertLabels :exec
 INSERT INTO session_labels (session_id, key, value)
@@ -30,8 +31,10 @@ WHERE id IN (SELECT t.session_id FROM turns t WHERE t.id = ANY(@turn_ids::text[]
 -- name: UpdateSession :exec
 UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7 WHERE id = $1;
 
--- name: TouchSession :exec
-UPDATE sessions SET active_at = greatest(active_at, @at), last_turn_at = greatest(last_turn_at, @at) WHERE id = @id;
+-- name: TouchSession :one
+-- TouchSession notes that a session is given a turn, and locks it like LockSession.
+UPDATE sessions SET active_at = greatest(active_at, @at), last_turn_at = greatest(last_turn_at, @at) WHERE id = @id
+RETURNING *;
 
 -- name: EndedInSessions :exec
 -- EndedInSessions notes the end of turns, and the snapshots that they left.

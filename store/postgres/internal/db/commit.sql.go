@@ -86,22 +86,6 @@ func (q *Queries) DeleteStates(ctx context.Context, turnIds []string) error {
 	return err
 }
 
-const FinishTurns = `-- name: FinishTurns :exec
-UPDATE turns t SET result = w.result, finished_at = t.updated_at
-FROM (SELECT unnest($1::text[]) AS id, unnest($2::bytea[]) AS result) w
-WHERE t.id = w.id
-`
-
-type FinishTurnsParams struct {
-	Ids     []string
-	Results [][]byte
-}
-
-func (q *Queries) FinishTurns(ctx context.Context, arg FinishTurnsParams) error {
-	_, err := q.db.Exec(ctx, FinishTurns, arg.Ids, arg.Results)
-	return err
-}
-
 const InsertArtifact = `-- name: InsertArtifact :exec
 INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_type, size, metadata, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -250,6 +234,44 @@ func (q *Queries) InsertSnapshot(ctx context.Context, arg InsertSnapshotParams) 
 	return err
 }
 
+const InsertSnapshots = `-- name: InsertSnapshots :exec
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::text[]), unnest($7::text[]), unnest($8::bytea[]), unnest($9::bytea[]),
+    unnest($10::bytea[]), unnest($11::timestamptz[])
+`
+
+type InsertSnapshotsParams struct {
+	Ids           []string
+	SessionIds    []string
+	Tenants       []string
+	Subjects      []string
+	ParentIds     []string
+	TurnIds       []string
+	FinishReasons []string
+	Customs       [][]byte
+	States        [][]byte
+	Artifacts     [][]byte
+	CreatedAts    []instant.Time
+}
+
+func (q *Queries) InsertSnapshots(ctx context.Context, arg InsertSnapshotsParams) error {
+	_, err := q.db.Exec(ctx, InsertSnapshots,
+		arg.Ids,
+		arg.SessionIds,
+		arg.Tenants,
+		arg.Subjects,
+		arg.ParentIds,
+		arg.TurnIds,
+		arg.FinishReasons,
+		arg.Customs,
+		arg.States,
+		arg.Artifacts,
+		arg.CreatedAts,
+	)
+	return err
+}
+
 const LockTurns = `-- name: LockTurns :many
 SELECT id, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted
 FROM turns WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE
@@ -347,11 +369,13 @@ UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.
     admitted = w.admitted, updated_at = w.at, last_commit = $1::text,
     changed_at = CASE w.status WHEN t.status THEN t.changed_at ELSE w.at END,
     worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
-    lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
+    lease_until = CASE w.status WHEN 'running' THEN t.lease_until END,
+    result = CASE WHEN w.ended THEN w.result ELSE t.result END, finished_at = CASE WHEN w.ended THEN w.at ELSE t.finished_at END
 FROM (
     SELECT unnest($2::text[]) AS id, unnest($3::text[]) AS status, unnest($4::bigint[]) AS seq,
         unnest($5::int[]) AS steps, unnest($6::int[]) AS strikes, unnest($7::int[]) AS messages,
-        unnest($8::boolean[]) AS admitted, unnest($9::timestamptz[]) AS at
+        unnest($8::boolean[]) AS admitted, unnest($9::timestamptz[]) AS at,
+        unnest($10::boolean[]) AS ended, unnest($11::bytea[]) AS result
 ) w
 WHERE t.id = w.id
 `
@@ -366,6 +390,8 @@ type WriteTurnsParams struct {
 	Messages []int
 	Admitted []bool
 	Ats      []instant.Time
+	Ended    []bool
+	Results  [][]byte
 }
 
 func (q *Queries) WriteTurns(ctx context.Context, arg WriteTurnsParams) error {
@@ -379,6 +405,8 @@ func (q *Queries) WriteTurns(ctx context.Context, arg WriteTurnsParams) error {
 		arg.Messages,
 		arg.Admitted,
 		arg.Ats,
+		arg.Ended,
+		arg.Results,
 	)
 	return err
 }

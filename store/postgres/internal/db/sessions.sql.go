@@ -128,9 +128,10 @@ func (q *Queries) InsertLabels(ctx context.Context, arg InsertLabelsParams) erro
 	return err
 }
 
-const InsertSession = `-- name: InsertSession :exec
+const InsertSession = `-- name: InsertSession :one
 INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
 `
 
 type InsertSessionParams struct {
@@ -148,8 +149,8 @@ type InsertSessionParams struct {
 	LastTurnAt instant.Time
 }
 
-func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) error {
-	_, err := q.db.Exec(ctx, InsertSession,
+func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (Session, error) {
+	row := q.db.QueryRow(ctx, InsertSession,
 		arg.ID,
 		arg.Tenant,
 		arg.Subject,
@@ -163,7 +164,22 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 		arg.ActiveAt,
 		arg.LastTurnAt,
 	)
-	return err
+	var i Session
+	err := row.Scan(
+		&i.ID,
+		&i.Tenant,
+		&i.Subject,
+		&i.AgentID,
+		&i.State,
+		&i.Labels,
+		&i.Metadata,
+		&i.Tip,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.ActiveAt,
+		&i.LastTurnAt,
+	)
+	return i, err
 }
 
 const LiveTurns = `-- name: LiveTurns :many
@@ -352,8 +368,9 @@ func (q *Queries) SnapshotInSession(ctx context.Context, arg SnapshotInSessionPa
 	return exists, err
 }
 
-const TouchSession = `-- name: TouchSession :exec
+const TouchSession = `-- name: TouchSession :one
 UPDATE sessions SET active_at = greatest(active_at, $1), last_turn_at = greatest(last_turn_at, $1) WHERE id = $2
+RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
 `
 
 type TouchSessionParams struct {
@@ -361,9 +378,25 @@ type TouchSessionParams struct {
 	ID string
 }
 
-func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) error {
-	_, err := q.db.Exec(ctx, TouchSession, arg.At, arg.ID)
-	return err
+// TouchSession notes that a session is given a turn, and locks it like LockSession.
+func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) (Session, error) {
+	row := q.db.QueryRow(ctx, TouchSession, arg.At, arg.ID)
+	var i Session
+	err := row.Scan(
+		&i.ID,
+		&i.Tenant,
+		&i.Subject,
+		&i.AgentID,
+		&i.State,
+		&i.Labels,
+		&i.Metadata,
+		&i.Tip,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.ActiveAt,
+		&i.LastTurnAt,
+	)
+	return i, err
 }
 
 const TurnExists = `-- name: TurnExists :one
