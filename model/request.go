@@ -27,6 +27,12 @@ type Vendor interface {
 	Vendor() string
 }
 
+// NoModel is implemented by executors whose answers come from no model, such as that of a
+// turn that makes one call. They are not measured as calls of a model.
+type NoModel interface {
+	AsksNoModel()
+}
+
 // Settings is what the runtime gives a provider when it makes one.
 type Settings struct {
 	// ID is the provider's id.

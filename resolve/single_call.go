@@ -41,6 +41,11 @@ func onlyGuards(agent *spec.Agent) *spec.Agent {
 	}
 }
 
+var _ model.NoModel = (*SingleCall)(nil)
+
+// AsksNoModel marks the call as one that is made without asking a model.
+func (*SingleCall) AsksNoModel() {}
+
 // Stream answers a first request with the call, and a second one with its result.
 func (c *SingleCall) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {

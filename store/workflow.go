@@ -122,11 +122,31 @@ type RunPage struct {
 type ClaimRuns struct {
 	// Lease is how long nobody else gets them.
 	Lease time.Duration
-	// TurnID restricts the claim to the run that waits for a turn, and RunID with Tenant
-	// to one run; empty does not.
-	TurnID, Tenant, RunID string
-	Limit                 int
-	Now                   time.Time
+	// Part restricts the claim to runs that have begun, or have not.
+	Part RunPart
+	// TurnIDs restricts it to the runs that wait for these turns; none does not.
+	TurnIDs []string
+	Limit   int
+	Now     time.Time
+}
+
+// RunPart is a part of the live runs. New ones and those under way are claimed apart, so
+// that many of one kind do not hold up the other.
+type RunPart int
+
+// The parts.
+const (
+	// EveryRun is all of them.
+	EveryRun RunPart = iota
+	// RunsToBegin are those that are pending.
+	RunsToBegin
+	// RunsUnderWay are those that have begun.
+	RunsUnderWay
+)
+
+// Has reports whether the part has the runs in a state.
+func (p RunPart) Has(s RunStatus) bool {
+	return p == EveryRun || (p == RunsToBegin) == (s == RunPending)
 }
 
 // WorkflowRuns is the part of a Store that keeps the runs of workflows.

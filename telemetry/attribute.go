@@ -9,38 +9,39 @@ import (
 
 // The attributes that the conventions have no name for.
 const (
-	keyTurnID       = attribute.Key("agentruntime.turn.id")
-	keyParentTurnID = attribute.Key("agentruntime.turn.parent_id")
-	keyResumed      = attribute.Key("agentruntime.turn.resumed")
-	keyTurnStatus   = attribute.Key("agentruntime.turn.status")
-	keyTermination  = attribute.Key("agentruntime.turn.termination.type")
-	keyCode         = attribute.Key("agentruntime.turn.termination.code")
-	keySteps        = attribute.Key("agentruntime.turn.steps")
-	keyRevision     = attribute.Key("agentruntime.revision")
-	keyStep         = attribute.Key("agentruntime.step")
-	keyModelID      = attribute.Key("agentruntime.model.id")
-	keyRetries      = attribute.Key("agentruntime.model.retries")
-	keyRetryClass   = attribute.Key("agentruntime.retry.class")
-	keyRetryPlan    = attribute.Key("agentruntime.retry.plan")
-	keyRetryAttempt = attribute.Key("agentruntime.retry.attempt")
-	keyRetryWait    = attribute.Key("agentruntime.retry.wait")
-	keyCost         = attribute.Key("agentruntime.usage.cost")
-	keyCurrency     = attribute.Key("agentruntime.usage.currency")
-	keyToolEffect   = attribute.Key("agentruntime.tool.effect")
-	keyToolSource   = attribute.Key("agentruntime.tool.source")
-	keyToolOutcome  = attribute.Key("agentruntime.tool.outcome")
-	keyTenant       = attribute.Key("tenant")
-	keyContentCut   = attribute.Key("agentruntime.content.truncated")
-	eventRetry      = "agentruntime.retry"
-	eventReset      = "agentruntime.stream_reset"
-	eventHandoff    = "agentruntime.hand_off"
-	stepSpan        = "step"
-	errorCanceled   = "cancelled"
-	errorTool       = "tool_error"
-	defaultToolType = "function"
-	toolSpanPrefix  = "execute_tool "
-	turnSpanPrefix  = "invoke_agent "
-	modelSpanPrefix = "chat "
+	keyTurnID          = attribute.Key("agentruntime.turn.id")
+	keyParentTurnID    = attribute.Key("agentruntime.turn.parent_id")
+	keyResumed         = attribute.Key("agentruntime.turn.resumed")
+	keyTurnStatus      = attribute.Key("agentruntime.turn.status")
+	keyTermination     = attribute.Key("agentruntime.turn.termination.type")
+	keyCode            = attribute.Key("agentruntime.turn.termination.code")
+	keySteps           = attribute.Key("agentruntime.turn.steps")
+	keyRevision        = attribute.Key("agentruntime.revision")
+	keyStep            = attribute.Key("agentruntime.step")
+	keyModelID         = attribute.Key("agentruntime.model.id")
+	keyRetries         = attribute.Key("agentruntime.model.retries")
+	keyRetryClass      = attribute.Key("agentruntime.retry.class")
+	keyRetryPlan       = attribute.Key("agentruntime.retry.plan")
+	keyRetryAttempt    = attribute.Key("agentruntime.retry.attempt")
+	keyRetryWait       = attribute.Key("agentruntime.retry.wait")
+	keyCost            = attribute.Key("agentruntime.usage.cost")
+	keyCurrency        = attribute.Key("agentruntime.usage.currency")
+	keyToolEffect      = attribute.Key("agentruntime.tool.effect")
+	keyToolSource      = attribute.Key("agentruntime.tool.source")
+	keyToolOutcome     = attribute.Key("agentruntime.tool.outcome")
+	keyTenant          = attribute.Key("tenant")
+	keyContentCut      = attribute.Key("agentruntime.content.truncated")
+	eventRetry         = "agentruntime.retry"
+	eventReset         = "agentruntime.stream_reset"
+	eventHandoff       = "agentruntime.hand_off"
+	stepSpan           = "step"
+	errorCanceled      = "cancelled"
+	errorTool          = "tool_error"
+	defaultToolType    = "function"
+	toolSpanPrefix     = "execute_tool "
+	turnSpanPrefix     = "invoke_agent "
+	workflowSpanPrefix = "invoke_workflow "
+	modelSpanPrefix    = "chat "
 )
 
 // starts are the options that spans of the same agent, model or tool begin

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -14,7 +15,8 @@ func (t *Telemetry) WorkflowRun(ctx context.Context, workflow, run, trigger stri
 	if t == nil || t.tracer == nil {
 		return ctx
 	}
-	ctx, span := t.tracer.Start(ctx, "workflow "+workflow, trace.WithNewRoot(), trace.WithAttributes(
+	ctx, span := t.tracer.Start(ctx, workflowSpanPrefix+workflow, trace.WithNewRoot(), trace.WithAttributes(
+		semconv.GenAIOperationNameInvokeWorkflow, semconv.GenAIWorkflowName(workflow),
 		attribute.String("agentruntime.workflow.id", workflow), attribute.String("agentruntime.workflow.run_id", run),
 		attribute.String("agentruntime.workflow.trigger", trigger),
 	))

@@ -77,9 +77,13 @@ func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.Infere
 	t.failure, t.over = nil, ctx.Done()
 	// The stream is called with a function made once per turn instead of being
 	// ranged over, which would put the loop's variables on the heap each time.
-	ctx, t.call = t.span.StartModel(ctx, telemetry.Inference{
-		Provider: t.env.Provider, ModelID: t.env.ModelID, AgentID: t.agent.ID, Request: req,
-	})
+	if _, none := t.env.Model.(model.NoModel); none {
+		t.call = telemetry.ModelSpan{}
+	} else {
+		ctx, t.call = t.span.StartModel(ctx, telemetry.Inference{
+			Provider: t.env.Provider, ModelID: t.env.ModelID, AgentID: t.agent.ID, Request: req,
+		})
+	}
 	t.env.Model.Stream(ctx, req)(t.takeIn)
 	if t.failure == nil && !t.answer.Finished {
 		t.failure = &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"}

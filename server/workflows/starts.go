@@ -77,6 +77,10 @@ func (s starts) check(req *StartRequest) error {
 		return &service.InvalidError{Field: "match.type", Problem: "it is missing"}
 	case !s.kind.isSchedule() && (req.Cron != "" || req.TimeZone != "" || req.Missed != "" || req.Input != nil):
 		return &service.InvalidError{Field: "cron", Problem: "a trigger has match"}
+	case req.Target.OutputDelivery != nil && req.Target.Agent == nil:
+		return &service.InvalidError{Field: "target.outputDelivery", Problem: "it delivers the answer of an agent, and there is none"}
+	case req.Target.TimeoutSeconds != 0 && len(req.Target.Steps) > 0:
+		return &service.InvalidError{Field: "target.timeoutSeconds", Problem: "steps have one each, and the run timeoutSeconds beside target"}
 	case (len(req.Target.Steps) > 0) == (req.Target.Agent != nil || req.Target.Tool != nil):
 		return &service.InvalidError{Field: "target", Problem: "it has either steps, or an agent or a tool"}
 	}

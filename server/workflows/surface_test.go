@@ -125,6 +125,26 @@ func TestSchedulesAreMadeReadReplacedAndDeleted(t *testing.T) {
 	s.wants("ann", `PUT /schedules/declared {"cron":"@daily",`+target+`}`, 409, "declared in the configuration")
 }
 
+func TestRetriesLimitsAndDeliveriesAreKept(t *testing.T) {
+	s := open(t)
+	const steps = `"concurrency":{"limit":2,"onLimit":"skip"},"timeoutSeconds":90,"target":{"steps":[{"id":"ask","agent":{"agent":"a","prompt":"x"},"timeoutSeconds":1.5,"retry":{"maxAttempts":3,"backoffSeconds":0.25}}]}`
+	for _, path := range []string{"/schedules", "/schedules/own"} {
+		method := map[string]string{"/schedules": "POST", "/schedules/own": "GET"}[path]
+		body := ""
+		if method == "POST" {
+			body = `{"id":"own","cron":"@daily",` + steps + `}`
+		}
+		got := s.wants("ann", method+" "+path+" "+body, map[string]int{"POST": 201, "GET": 200}[method], `"concurrency":{"limit":2,"onLimit":"skip"}`)
+		for _, part := range []string{`"timeoutSeconds":90`, `"timeoutSeconds":1.5`, `"retry":{"maxAttempts":3,"backoffSeconds":0.25}`} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s %s answers %s without %s", method, path, got, part)
+			}
+		}
+	}
+	const older = `{"match":{"type":"x"},"target":{"agent":{"agent":"a","prompt":"x"},"outputDelivery":{"tool":"cat","inputBindings":[{"inputField":"text","value":{"agentOutput":"text"}}]}}}`
+	s.wants("ann", "POST /event-triggers "+older, 201, `"tool":{"name":"cat"`)
+}
+
 func TestWhatIsWrongIsSaid(t *testing.T) {
 	s := open(t)
 	for request, want := range map[string]string{
@@ -141,6 +161,10 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		`POST /event-triggers {"match":{"type":"x"},"target":{"steps":[{"id":"s"}]}}`:                                    "does nothing",
 		`POST /event-triggers {"match":{"type":"x"},"target":{"tool":{"name":"cat"},"steps":[{"id":"s"}]}}`:              "either steps",
 		`POST /event-triggers {"match":{"type":"x"},"target":{"agent":{"agent":"a","prompt":"${{ steps.x.outputs }}"}}}`: "steps.x",
+		`POST /event-triggers {"match":{"type":"x"},"concurrency":{"limit":0},` + target + `}`:                           "limit",
+		`POST /event-triggers {"match":{"type":"x"},"timeoutSeconds":-1,` + target + `}`:                                 "timeout",
+		`POST /event-triggers {"match":{"type":"x"},"target":{"timeoutSeconds":1,"steps":[{"id":"s"}]}}`:                 "target.timeoutSeconds",
+		`POST /event-triggers {"match":{"type":"x"},"target":{"tool":{"name":"cat"},"outputDelivery":{"tool":"cat"}}}`:   "answer of an agent",
 		`POST /events {}`: "type",
 		`POST /events {"type":"x","specVersion":"2.0"}`: "specVersion",
 		`POST /events {"type":"x","more":1}`:            "more",

@@ -15,8 +15,31 @@ type Target struct {
 	Steps []Step `json:"steps,omitempty"`
 	Agent *Agent `json:"agent,omitempty"`
 	Tool  *Tool  `json:"tool,omitempty"`
+	// OutputDelivery hands the answer of the agent of the older form to a tool.
+	OutputDelivery *Delivery `json:"outputDelivery,omitempty"`
 	// TimeoutSeconds is how long the older form may take.
-	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
+}
+
+// Delivery hands the answer of an agent to a tool.
+type Delivery struct {
+	Tool          string    `json:"tool"`
+	InputBindings []Binding `json:"inputBindings,omitempty"`
+}
+
+// Binding is one argument of the tool that gets an answer. Its value has exactly one
+// source.
+type Binding struct {
+	InputField string       `json:"inputField"`
+	Value      BindingValue `json:"value"`
+}
+
+// BindingValue is where an argument comes from.
+type BindingValue struct {
+	AgentOutput    string          `json:"agentOutput,omitempty"`
+	SignalPayload  string          `json:"signalPayload,omitempty"`
+	SignalMetadata string          `json:"signalMetadata,omitempty"`
+	Literal        json.RawMessage `json:"literal,omitempty"`
 }
 
 // Step is one step of a target.
@@ -26,8 +49,22 @@ type Step struct {
 	Agent          *Agent                     `json:"agent,omitempty"`
 	Tool           *Tool                      `json:"tool,omitempty"`
 	When           *When                      `json:"when,omitempty"`
-	TimeoutSeconds int                        `json:"timeoutSeconds,omitempty"`
+	TimeoutSeconds float64                    `json:"timeoutSeconds,omitempty"`
+	Retry          *Retry                     `json:"retry,omitempty"`
 	Metadata       json.RawMessage            `json:"metadata,omitempty"`
+}
+
+// Retry repeats a step that failed.
+type Retry struct {
+	MaxAttempts       int     `json:"maxAttempts"`
+	BackoffSeconds    float64 `json:"backoffSeconds,omitempty"`
+	MaxBackoffSeconds float64 `json:"maxBackoffSeconds,omitempty"`
+}
+
+// Concurrency limits the runs that are under way.
+type Concurrency struct {
+	Limit   int    `json:"limit"`
+	OnLimit string `json:"onLimit,omitempty"`
 }
 
 // Agent is a turn of an agent.
@@ -88,6 +125,11 @@ type StartRequest struct {
 	Target   Target          `json:"target"`
 	Paused   bool            `json:"paused,omitempty"`
 	OnWait   string          `json:"onWait,omitempty"`
+	// Description says what the workflow is for.
+	Description string `json:"description,omitempty"`
+	// TimeoutSeconds is how long a run may take.
+	TimeoutSeconds float64      `json:"timeoutSeconds,omitempty"`
+	Concurrency    *Concurrency `json:"concurrency,omitempty"`
 }
 
 // Start is a schedule or a trigger.
@@ -102,6 +144,10 @@ type Start struct {
 	Target     Target          `json:"target"`
 	Paused     bool            `json:"paused"`
 	OnWait     string          `json:"onWait,omitempty"`
+	// Description, TimeoutSeconds and Concurrency are those of the workflow.
+	Description    string       `json:"description,omitempty"`
+	TimeoutSeconds float64      `json:"timeoutSeconds,omitempty"`
+	Concurrency    *Concurrency `json:"concurrency,omitempty"`
 	// Declared is set if the configuration declares it, so that only pausing changes it.
 	Declared  bool      `json:"declared"`
 	NextRunAt time.Time `json:"nextRunAt,omitzero"`
@@ -113,6 +159,7 @@ type Start struct {
 func (s *Start) ToRequest() StartRequest {
 	return StartRequest{
 		Cron: s.Cron, TimeZone: s.TimeZone, Missed: s.Missed, Input: s.Input, Match: s.Match, Target: s.Target, Paused: s.Paused, OnWait: s.OnWait,
+		Description: s.Description, TimeoutSeconds: s.TimeoutSeconds, Concurrency: s.Concurrency,
 	}
 }
 
@@ -139,6 +186,10 @@ type StepView struct {
 	Cost       *event.Cost     `json:"cost,omitempty"`
 	StartedAt  time.Time       `json:"startedAt,omitzero"`
 	FinishedAt time.Time       `json:"completedAt,omitzero"`
+	// RetryAt is when the next try begins.
+	RetryAt time.Time `json:"retryAt,omitzero"`
+	// Metadata is that of the step in its workflow.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 // RunView is a run.
@@ -163,7 +214,10 @@ func (t *Target) toSteps() []flow.Step {
 	list := make([]flow.Step, len(t.Steps))
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		list[i] = flow.Step{ID: s.ID, Inputs: s.Inputs, Agent: s.Agent.toTurn(), Tool: s.Tool.toCall(), Timeout: seconds(s.TimeoutSeconds), Metadata: s.Metadata}
+		list[i] = flow.Step{ID: s.ID, Inputs: s.Inputs, Agent: s.Agent.toTurn(), Tool: s.Tool.toCall(), Timeout: toDuration(s.TimeoutSeconds), Metadata: s.Metadata}
+		if r := s.Retry; r != nil {
+			list[i].Retry = &flow.Retry{MaxAttempts: r.MaxAttempts, Backoff: toDuration(r.BackoffSeconds), MaxBackoff: toDuration(r.MaxBackoffSeconds)}
+		}
 		if s.When != nil {
 			list[i].When = &flow.Condition{Value: s.When.Value, Equals: s.When.Equals}
 		}
@@ -171,11 +225,31 @@ func (t *Target) toSteps() []flow.Step {
 	return list
 }
 
-func seconds(n int) *spec.Duration {
-	if n == 0 {
+// toDuration returns a number of seconds as a duration; nil for none.
+func toDuration(seconds float64) *spec.Duration {
+	if seconds == 0 {
 		return nil
 	}
-	return new(spec.Duration(time.Duration(n) * time.Second))
+	return new(spec.Duration(seconds * float64(time.Second)))
+}
+
+// secondsOf returns a duration in seconds; 0 for none.
+func secondsOf(d *spec.Duration) float64 {
+	if d == nil {
+		return 0
+	}
+	return d.Std().Seconds()
+}
+
+func (d *Delivery) toDelivery() *flow.Delivery {
+	if d == nil {
+		return nil
+	}
+	out := &flow.Delivery{Tool: d.Tool}
+	for _, b := range d.InputBindings {
+		out.Bindings = append(out.Bindings, flow.Binding{Field: b.InputField, Value: flow.BindingValue(b.Value)})
+	}
+	return out
 }
 
 func (a *Agent) toTurn() *flow.AgentTurn {
@@ -207,9 +281,12 @@ func (c *Tool) toCall() *flow.ToolCall {
 
 // toWorkflow returns the workflow that a request asks for.
 func (r *StartRequest) toWorkflow() *flow.Workflow {
-	w := &flow.Workflow{OnWait: flow.OnWait(r.OnWait), Steps: r.Target.toSteps()}
-	if r.Target.Agent != nil || r.Target.Tool != nil {
-		w.Target = &flow.Target{Agent: r.Target.Agent.toTurn(), Tool: r.Target.Tool.toCall(), Timeout: seconds(r.Target.TimeoutSeconds)}
+	w := &flow.Workflow{Description: r.Description, OnWait: flow.OnWait(r.OnWait), Steps: r.Target.toSteps(), Timeout: toDuration(r.TimeoutSeconds)}
+	if c := r.Concurrency; c != nil {
+		w.Concurrency = &flow.Concurrency{Limit: c.Limit, OnLimit: flow.OnLimit(c.OnLimit)}
+	}
+	if t := &r.Target; t.Agent != nil || t.Tool != nil {
+		w.Target = &flow.Target{Agent: t.Agent.toTurn(), Tool: t.Tool.toCall(), Delivery: t.OutputDelivery.toDelivery(), Timeout: toDuration(t.TimeoutSeconds)}
 	}
 	if r.Match != nil {
 		w.Events = []flow.EventTrigger{{Type: r.Match.Type, Source: r.Match.Source, Subject: r.Match.Subject}}
@@ -225,9 +302,9 @@ func targetOf(w *flow.Workflow) Target {
 	steps := w.AllSteps()
 	for i := range steps {
 		s := &steps[i]
-		one := Step{ID: s.ID, Inputs: s.Inputs, Agent: agentOf(s.Agent), Metadata: s.Metadata}
-		if s.Timeout != nil {
-			one.TimeoutSeconds = int(s.Timeout.Std().Seconds())
+		one := Step{ID: s.ID, Inputs: s.Inputs, Agent: agentOf(s.Agent), TimeoutSeconds: secondsOf(s.Timeout), Metadata: s.Metadata}
+		if r := s.Retry; r != nil {
+			one.Retry = &Retry{MaxAttempts: r.MaxAttempts, BackoffSeconds: secondsOf(r.Backoff), MaxBackoffSeconds: secondsOf(r.MaxBackoff)}
 		}
 		if s.Tool != nil {
 			one.Tool = &Tool{Name: s.Tool.Name, Input: s.Tool.Input, Approval: s.Tool.Approval}
@@ -262,6 +339,10 @@ func viewStart(s *workflow.Start) *Start {
 	v := &Start{
 		ID: s.ID, WorkflowID: s.Workflow.ID, Target: targetOf(s.Workflow), Paused: s.Paused, OnWait: string(s.Workflow.OnWait), Declared: s.Declared,
 		NextRunAt: s.NextRunAt, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Description: s.Workflow.Description, TimeoutSeconds: secondsOf(s.Workflow.Timeout),
+	}
+	if c := s.Workflow.Concurrency; c != nil {
+		v.Concurrency = &Concurrency{c.Limit, string(c.OnLimit)}
 	}
 	if s.Schedule != nil {
 		v.Cron, v.TimeZone, v.Missed, v.Input = s.Schedule.Cron, s.Schedule.TimeZone, string(s.Schedule.Missed), s.Schedule.Input
@@ -286,7 +367,8 @@ func viewRun(r *workflow.Run) *RunView {
 		s := &r.Steps[i]
 		one := StepView{
 			ID: s.ID, Status: string(s.Status), Attempt: s.Attempt, SessionID: s.SessionID, TurnID: s.TurnID, Input: s.Input, Output: s.Output,
-			Error: s.Error, Cost: s.Cost, StartedAt: s.StartedAt, FinishedAt: s.FinishedAt,
+			Error: s.Error, Cost: s.Cost, StartedAt: s.StartedAt, FinishedAt: s.FinishedAt, RetryAt: s.RetryAt,
+			Metadata: r.Metadata[s.ID],
 		}
 		if s.Usage != (event.Usage{}) {
 			one.Usage = &s.Usage

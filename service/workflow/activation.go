@@ -73,7 +73,11 @@ func (a *activation) save(ctx context.Context) error {
 		return err
 	}
 	a.run.State, a.run.UpdatedAt = data, a.now()
-	return a.settings.Store.SaveRun(ctx, a.run)
+	err = a.settings.Store.SaveRun(ctx, a.run)
+	if a.run.TurnID != "" {
+		a.turns.add(a.run.TurnID) // it may have changed before it was known whose it is
+	}
+	return err
 }
 
 // advance takes the run as far as it goes.

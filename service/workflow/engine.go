@@ -72,8 +72,11 @@ type Settings struct {
 type Engine struct {
 	settings Settings
 	meter    *meter
-	// news is signaled when a run may be due, and changed when schedules changed.
-	news, changed chan struct{}
+	// news is signaled when a run may begin, looks when one under way may be due, and
+	// changed when schedules changed.
+	news, looks, changed chan struct{}
+	// turns are those that changed, or that a run waits for since a moment ago.
+	turns turnNotes
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -92,7 +95,8 @@ func New(s Settings) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{settings: s, meter: m, news: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	e := &Engine{settings: s, meter: m, news: make(chan struct{}, 1), looks: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	e.turns.news = make(chan struct{}, 1)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e, nil
 }
@@ -100,7 +104,8 @@ func New(s Settings) (*Engine, error) {
 // Start begins to make runs and to work on them.
 func (e *Engine) Start() {
 	e.tasks.Go(e.runClock)
-	e.tasks.Go(e.runDue)
+	e.tasks.Go(e.beginDue)
+	e.tasks.Go(e.followDue)
 	if e.settings.Retention > 0 {
 		e.tasks.Go(e.prunePeriodically)
 	}
@@ -116,7 +121,7 @@ func (e *Engine) Close() {
 // TurnChanged reports that a turn ended, or waits. It does not block.
 func (e *Engine) TurnChanged(turnID string) {
 	if isStepTurn(turnID) {
-		signal(e.news)
+		e.turns.add(turnID)
 	}
 }
 
@@ -131,13 +136,12 @@ func signal(to chan struct{}) {
 // now returns the time as the store keeps it.
 func (e *Engine) now() time.Time { return e.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// runDue advances the runs that are due, until the engine is closed.
-func (e *Engine) runDue() {
+// beginDue begins the runs that are due, until the engine is closed.
+func (e *Engine) beginDue() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
-		for e.advanceDue(e.ctx) == claimBatch {
-		}
+		e.advanceAll(&store.ClaimRuns{Part: store.RunsToBegin})
 		select {
 		case <-e.news:
 		case <-ticker.C:
@@ -147,9 +151,45 @@ func (e *Engine) runDue() {
 	}
 }
 
+// followDue goes on with the runs under way that are due, until the engine is closed. It
+// looks at those whose turns changed, and from time to time at all.
+func (e *Engine) followDue() {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	all := true
+	for {
+		if ids := e.turns.take(); all || len(ids) > maxNotes {
+			e.advanceAll(&store.ClaimRuns{Part: store.RunsUnderWay})
+		} else if len(ids) > 0 {
+			e.advanceAll(&store.ClaimRuns{Part: store.RunsUnderWay, TurnIDs: ids})
+		}
+		all = false
+		select {
+		case <-e.turns.news:
+		case <-e.looks:
+			all = true
+		case <-ticker.C:
+			all = true
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// advanceAll advances runs that are due until there are no more.
+func (e *Engine) advanceAll(c *store.ClaimRuns) {
+	c.Lease, c.Limit = claimLease, claimBatch
+	for {
+		c.Now = e.now()
+		if e.advanceDue(e.ctx, c) < claimBatch {
+			return
+		}
+	}
+}
+
 // advanceDue advances runs that are due, and returns how many there were.
-func (e *Engine) advanceDue(ctx context.Context) int {
-	runs, err := e.settings.Store.ClaimRuns(ctx, &store.ClaimRuns{Lease: claimLease, Limit: claimBatch, Now: e.now()})
+func (e *Engine) advanceDue(ctx context.Context, c *store.ClaimRuns) int {
+	runs, err := e.settings.Store.ClaimRuns(ctx, c)
 	if err != nil {
 		e.logError("looking for due runs failed", err)
 		return 0

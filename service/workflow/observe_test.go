@@ -84,11 +84,11 @@ func TestRunsAreMeasuredByWorkflowAndAreATreeOfSpansEach(t *testing.T) {
 	for _, names := range trees {
 		slices.Sort(names)
 		shown = append(shown, strings.Join(slices.DeleteFunc(names, func(n string) bool {
-			return !strings.HasPrefix(n, "workflow ") && !strings.HasPrefix(n, "execute_tool") && !strings.HasPrefix(n, "chat x")
+			return !strings.HasPrefix(n, "invoke_workflow ") && !strings.HasPrefix(n, "execute_tool") && !strings.HasPrefix(n, "chat ")
 		}), ", "))
 	}
 	slices.Sort(shown)
-	wantTrees := []string{"chat x, execute_tool figures, execute_tool send, execute_tool send, workflow report", "execute_tool broken, workflow fails"}
+	wantTrees := []string{"chat x, execute_tool figures, execute_tool send, execute_tool send, invoke_workflow report", "execute_tool broken, invoke_workflow fails"}
 	if !slices.Equal(shown, wantTrees) {
 		t.Errorf("the traces have %q, want %q", shown, wantTrees)
 	}

@@ -55,8 +55,10 @@ type Start struct {
 type Run struct {
 	store.WorkflowRun
 	Trigger Trigger
-	// Steps are what they have come to; lists leave them out.
-	Steps []StepState
+	// Steps are what they have come to, and Metadata what the workflow keeps with some of
+	// them, by their ids; lists leave both out.
+	Steps    []StepState
+	Metadata map[string]json.RawMessage
 }
 
 // runScope returns which runs a caller sees.
@@ -355,7 +357,11 @@ func (e *Engine) GetRun(ctx context.Context, caller service.Caller, id string) (
 	if err != nil {
 		return nil, err
 	}
-	return &Run{WorkflowRun: *r, Trigger: a.trigger, Steps: a.state.Steps}, nil
+	v := &Run{WorkflowRun: *r, Trigger: a.trigger, Steps: a.state.Steps, Metadata: make(map[string]json.RawMessage)}
+	for i := range a.steps {
+		v.Metadata[a.steps[i].ID] = a.steps[i].Metadata
+	}
+	return v, nil
 }
 
 // Cancel asks for the end of a run. The errors are a *NotFoundError, and a
@@ -372,6 +378,7 @@ func (e *Engine) Cancel(ctx context.Context, caller service.Caller, id, reason s
 		return nil, err
 	}
 	signal(e.news)
+	signal(e.looks)
 	return e.GetRun(ctx, caller, id)
 }
 

@@ -127,9 +127,7 @@ func (a *activation) beginTurn(ctx context.Context, step *workflow.Step, state *
 	}
 	a.run.TurnID, a.run.Status, a.run.Message = asked.turn.ID, store.RunRunning, ""
 	a.setDue(now.Add(step.TimeLimit()))
-	err = a.save(ctx)
-	signal(a.news) // it may have ended before anybody knew whose it was
-	return false, err
+	return false, a.save(ctx)
 }
 
 // isRefusal reports whether a turn can never be made as it was asked for.

@@ -141,7 +141,7 @@ func (m *Store) isDue(r *run, c *store.ClaimRuns) bool {
 	switch {
 	case !r.Status.Live() || r.leaseUntil.After(time.Now()):
 		return false
-	case c.TurnID != "" && c.TurnID != r.TurnID, c.RunID != "" && (c.RunID != r.ID || c.Tenant != r.Owner.Tenant):
+	case !c.Part.Has(r.Status), len(c.TurnIDs) > 0 && !slices.Contains(c.TurnIDs, r.TurnID):
 		return false
 	case !r.DueAt.IsZero() && !r.DueAt.After(c.Now):
 		return true

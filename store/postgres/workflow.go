@@ -53,6 +53,18 @@ func (s runSession) Query(ctx context.Context, query string, args []any, each fu
 	return nil // nothing has such a text
 }
 
+// runStatement runs one statement that needs no transaction around it, again when it lost
+// against a transaction.
+func (s *Store) runStatement(run func() error) error {
+	var err error
+	for range maxConflicts + 1 {
+		if err = run(); !isConflict(err) {
+			break
+		}
+	}
+	return err
+}
+
 // writeRuns changes runs in a transaction.
 func (s *Store) writeRuns(ctx context.Context, do func(ctx context.Context, on runSession) error) error {
 	return s.runTransaction(ctx, func(tx pgx.Tx) error { return do(ctx, runSession{tx}) })
@@ -86,8 +98,8 @@ func (s *Store) ListRuns(ctx context.Context, q store.RunQuery) (store.RunPage, 
 
 // ClaimRuns returns runs that are due. Several replicas may ask at once: each gets others.
 func (s *Store) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
-	err = s.writeRuns(ctx, func(ctx context.Context, on runSession) error {
-		claimed, err = runDialect.Claim(ctx, on, c)
+	err = s.runStatement(func() error {
+		claimed, err = runDialect.Claim(ctx, runSession{s.pool}, c)
 		return err
 	})
 	return claimed, wrapError("claim", "runs", err)
@@ -97,6 +109,10 @@ func (s *Store) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*s
 func (s *Store) SaveRun(ctx context.Context, r *store.WorkflowRun) error {
 	if err := r.CheckText(); err != nil {
 		return err
+	}
+	if r.Limit == 0 {
+		err := s.runStatement(func() error { return runDialect.Save(ctx, runSession{s.pool}, r) })
+		return wrapError("save run", r.ID, err)
 	}
 	var held error
 	version := r.Version

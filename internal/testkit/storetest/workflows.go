@@ -218,7 +218,7 @@ func aRunIsDueWhenItsTurnWaits(f *fixture) {
 	wantOK(f, f.SaveRun(f.Context(), r))
 	c := f.claimTurn("t")
 	f.suspendTurn(c, "i")
-	claimed, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 1, TurnID: "t", Now: f.now})
+	claimed, err := f.ClaimRuns(f.Context(), &store.ClaimRuns{Lease: time.Minute, Limit: 1, TurnIDs: []string{"other", "t"}, Now: f.now})
 	wantOK(f, err)
 	if len(claimed) != 1 {
 		f.Fatal("the run is not due although its turn waits")

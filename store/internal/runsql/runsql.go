@@ -4,8 +4,11 @@
 package runsql
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,30 +97,72 @@ func toInt(b bool) int64 {
 	return 0
 }
 
+// rowsOfInsert is how many rows a statement inserts at most.
+const rowsOfInsert = 100
+
 // Create stores new runs and moves cursors. It returns the ids of the runs that are new.
 func Create(ctx context.Context, s Session, runs []*store.WorkflowRun, cursors []store.ScheduleCursor) (created []string, err error) {
-	for _, r := range runs {
-		n, err := s.Exec(ctx, `INSERT INTO workflow_runs (id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state,
-			message, turn_id, due_at, run_limit, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-			ON CONFLICT (tenant, id) DO NOTHING`,
-			r.ID, r.WorkflowID, r.Owner.Tenant, r.Owner.Subject, toInt(r.Shared), string(r.Status), r.Revision, []byte(r.Definition), []byte(r.Trigger),
-			[]byte(r.Input), []byte(r.State), r.Message, r.TurnID, toMicros(r.DueAt), int64(r.Limit), toMicros(r.CreatedAt), toMicros(r.UpdatedAt))
+	for some := range slices.Chunk(runs, rowsOfInsert) {
+		var args []any
+		for _, r := range some {
+			args = append(args, r.ID, r.WorkflowID, r.Owner.Tenant, r.Owner.Subject, toInt(r.Shared), string(r.Status), r.Revision, []byte(r.Definition), []byte(r.Trigger),
+				[]byte(r.Input), []byte(r.State), r.Message, r.TurnID, toMicros(r.DueAt), int64(r.Limit), toMicros(r.CreatedAt), toMicros(r.UpdatedAt))
+		}
+		err := s.Query(ctx, `INSERT INTO workflow_runs (id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state,
+			message, turn_id, due_at, run_limit, created_at, updated_at) VALUES `+rowsOf(len(some), len(args))+` ON CONFLICT (tenant, id) DO NOTHING RETURNING id`, args,
+			func(scan func(dest ...any) error) error {
+				created = append(created, "")
+				return scan(&created[len(created)-1])
+			})
 		if err != nil {
 			return nil, err
 		}
-		if n > 0 {
-			created = append(created, r.ID)
-		}
 	}
+	return created, moveCursors(ctx, s, cursors)
+}
+
+// moveCursors moves cursors to later times.
+func moveCursors(ctx context.Context, s Session, cursors []store.ScheduleCursor) error {
+	latest := make(map[[2]string]store.ScheduleCursor, len(cursors)) // a statement changes a row once
 	for _, c := range cursors {
-		_, err := s.Exec(ctx, `INSERT INTO workflow_cursors (tenant, id, last_at) VALUES ($1, $2, $3)
-			ON CONFLICT (tenant, id) DO UPDATE SET last_at = excluded.last_at WHERE workflow_cursors.last_at < excluded.last_at`,
-			c.Tenant, c.ID, toMicros(c.Last))
-		if err != nil {
-			return nil, err
+		if key := [2]string{c.Tenant, c.ID}; c.Last.After(latest[key].Last) {
+			latest[key] = c
 		}
 	}
-	return created, nil
+	inOrder := slices.SortedFunc(maps.Values(latest), func(a, b store.ScheduleCursor) int { // so that replicas do not lock each other
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
+	})
+	for some := range slices.Chunk(inOrder, rowsOfInsert) {
+		var args []any
+		for _, c := range some {
+			args = append(args, c.Tenant, c.ID, toMicros(c.Last))
+		}
+		_, err := s.Exec(ctx, `INSERT INTO workflow_cursors (tenant, id, last_at) VALUES `+rowsOf(len(some), len(args))+`
+			ON CONFLICT (tenant, id) DO UPDATE SET last_at = excluded.last_at WHERE workflow_cursors.last_at < excluded.last_at`, args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeholders returns a number of arguments of a statement, from the one with a number
+// on.
+func placeholders(from, count int) string {
+	list := make([]string, count)
+	for i := range list {
+		list[i] = "$" + strconv.Itoa(from+i)
+	}
+	return strings.Join(list, ", ")
+}
+
+// rowsOf returns the rows of an INSERT that share a number of arguments.
+func rowsOf(rows, args int) string {
+	list := make([]string, rows)
+	for i := range list {
+		list[i] = "(" + placeholders(1+i*args/rows, args/rows) + ")"
+	}
+	return strings.Join(list, ", ")
 }
 
 // Get returns a run that the scope sees. The error is store.ErrNotFound.
@@ -197,16 +242,17 @@ func (d *Dialect) AnyDue(ctx context.Context, s Session, c *store.ClaimRuns) (fo
 func (d *Dialect) dueRuns(c *store.ClaimRuns) (query string, args []any) {
 	args = []any{toMicros(c.Now)}
 	cond := ""
-	add := func(column, value string) {
-		if value != "" {
-			args = append(args, value)
-			cond += " AND " + column + " = $" + strconv.Itoa(len(args))
-		}
+	switch c.Part {
+	case store.RunsToBegin:
+		cond = " AND r.status = 'pending'"
+	case store.RunsUnderWay:
+		cond = " AND r.status <> 'pending'"
 	}
-	add("r.turn_id", c.TurnID)
-	add("r.id", c.RunID)
-	if c.RunID != "" {
-		add("r.tenant", c.Tenant)
+	if len(c.TurnIDs) > 0 {
+		for _, id := range c.TurnIDs {
+			args = append(args, id)
+		}
+		cond += " AND r.turn_id IN (" + placeholders(2, len(c.TurnIDs)) + ")"
 	}
 	args = append(args, int64(c.Limit))
 	return `SELECT r.n FROM workflow_runs r WHERE r.finished_at = 0 AND r.lease_until <= ` + d.Now() + cond + ` AND (
@@ -216,27 +262,12 @@ func (d *Dialect) dueRuns(c *store.ClaimRuns) (query string, args []any) {
 }
 
 // Save replaces a run, or holds it back. The error is store.ErrRunLimit then, which
-// changes the database nevertheless.
+// changes the database nevertheless. A run without a limit takes one statement, and so no
+// transaction around it.
 func (d *Dialect) Save(ctx context.Context, s Session, r *store.WorkflowRun) error {
-	known, err := Get(ctx, s, store.RunScope{All: true}, r.Owner.Tenant, r.ID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && known.Version != r.Version {
-		return &store.StateError{Kind: "run", ID: r.ID, State: "changed", Want: "saved"}
-	}
-	if err != nil {
-		return err
-	}
-	if r.Limit > 0 && d.Lock != nil {
-		if err := d.Lock(ctx, s, r.Owner.Tenant, r.WorkflowID); err != nil {
+	if r.Limit > 0 {
+		if err := d.holdBack(ctx, s, r); err != nil {
 			return err
-		}
-	}
-	if known.Status == store.RunPending && r.Status == store.RunRunning && r.Limit > 0 {
-		held, err := hold(ctx, s, r)
-		if err != nil {
-			return err
-		}
-		if held {
-			return store.ErrRunLimit
 		}
 	}
 	n, err := s.Exec(ctx, `UPDATE workflow_runs SET status = $1, revision = $2, state = $3, message = $4, turn_id = $5, due_at = $6, version = version + 1,
@@ -254,6 +285,26 @@ func (d *Dialect) Save(ctx context.Context, s Session, r *store.WorkflowRun) err
 		return release(ctx, s, r)
 	}
 	return nil
+}
+
+// holdBack returns store.ErrRunLimit for a run that cannot begin. Until the end of the
+// transaction nobody else counts the runs of the workflow.
+func (d *Dialect) holdBack(ctx context.Context, s Session, r *store.WorkflowRun) error {
+	known, err := Get(ctx, s, store.RunScope{All: true}, r.Owner.Tenant, r.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && known.Version != r.Version {
+		return &store.StateError{Kind: "run", ID: r.ID, State: "changed", Want: "saved"}
+	}
+	if err == nil && d.Lock != nil {
+		err = d.Lock(ctx, s, r.Owner.Tenant, r.WorkflowID)
+	}
+	if err != nil || known.Status != store.RunPending || r.Status != store.RunRunning {
+		return err
+	}
+	held, err := hold(ctx, s, r)
+	if err == nil && held {
+		err = store.ErrRunLimit
+	}
+	return err
 }
 
 // hold makes a run wait if as many of its workflow are under way as may be.
