@@ -59,16 +59,28 @@ unit: ## the tests, without the race detector
 	go test ./...
 
 # SQLite is C in Go's syntax, whose memory the detector does not see; checking each of
-# its accesses all the same makes the tests of stores twice as slow. Every process with
-# the detector would wait for a second before it ends. "vet" has read the code.
-race: ## the tests, with the commands in docs/ and the rules of layering
-	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(COMPILED)" \
-		go test -race -vet=off -timeout 20m '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' ./...
+# its accesses all the same makes the tests of stores twice as slow. No other package
+# can be left out: what encoding/json does with values is seen by the detector, or
+# taken for a race elsewhere.
+WATCHED := $(COMPILED) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
+
+# The detector has nothing to find in packages and tests that compute in one goroutine,
+# or that run the program as its users do; it makes them five times as slow. The last
+# one reads and writes megabytes of JSON, which takes ten times as long.
+ALONE := ./docs ./internal/jsonfit ./internal/layering ./internal/pattern
+TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge)$$
+
+# Each process with the detector would sleep for a second before it ends. The code is
+# read by "vet", not by each test once more.
+race: ## the tests, with the race detector where goroutines meet
+	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)" \
+		go test -race -vet=off -timeout 20m -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
 
 # What "race" leaves out: requests to models, read with the SDKs of the vendors,
-# streams that are cut at every byte, and bounds of time and memory.
+# streams that are cut at every byte, bounds of time and memory, and what is alone.
 plain: ## the tests that the race detector would make slow or meaningless, without it
-	$(ONCE) go test -vet=off ./model/openai ./model/anthropic ./model/google
+	$(ONCE) go test -vet=off -timeout 20m ./model/openai ./model/anthropic ./model/google $(ALONE)
+	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' ./resolve ./server/a2a
 	$(ONCE) go test -vet=off -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew
