@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -29,6 +30,7 @@ func TestRoundTrips(t *testing.T) {
 
 	var sessionID, id string
 	var fence int64
+	var runs []*store.WorkflowRun
 	steps := []struct {
 		name              string
 		do                func()
@@ -39,6 +41,9 @@ func TestRoundTrips(t *testing.T) {
 		{"claim", func() { fence = claim(t, s, id, time.Minute) }, 1, 4},
 		{"append", func() { mustCommit(t, s, appended(id, fence, 1, `{"n":1}`)) }, 3, 6},
 		{"finish", func() { mustCommit(t, s, finished(id, fence)) }, 3, 11},
+		{"create runs", func() { createRuns(t, s, 50) }, 4, 4},
+		{"claim runs", func() { runs = claimRuns(t, s) }, 1, 1},
+		{"save a run", func() { saveRun(t, s, runs[0]) }, 1, 1},
 	}
 	for round := range 2 { // the first prepares the statements
 		for _, step := range steps {
@@ -58,6 +63,38 @@ type batchedQueue struct{ queue }
 // EnqueueBatch queues the statement.
 func (*batchedQueue) EnqueueBatch(b *pgx.Batch, jobs []store.Job) {
 	b.Queue("SELECT $1::bigint", len(jobs))
+}
+
+func createRuns(t *testing.T, s store.Store, count int) {
+	t.Helper()
+	now := time.Now()
+	var list []*store.WorkflowRun
+	var cursors []store.ScheduleCursor
+	for i := range count {
+		id := fmt.Sprint(now.UnixNano(), "-", i)
+		list = append(list, &store.WorkflowRun{ID: id, WorkflowID: "w", Owner: store.Owner{Tenant: "acme"}, Status: store.RunPending, DueAt: now, CreatedAt: now, UpdatedAt: now})
+		cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: fmt.Sprint("s", i), Last: now})
+	}
+	if created, err := s.CreateRuns(t.Context(), list, cursors); err != nil || len(created) != count {
+		t.Fatal(len(created), err)
+	}
+}
+
+func claimRuns(t *testing.T, s store.Store) []*store.WorkflowRun {
+	t.Helper()
+	runs, err := s.ClaimRuns(t.Context(), &store.ClaimRuns{Part: store.RunsToBegin, Lease: time.Minute, Limit: 100, Now: time.Now()})
+	if err != nil || len(runs) != 50 {
+		t.Fatal(len(runs), err)
+	}
+	return runs
+}
+
+func saveRun(t *testing.T, s store.Store, r *store.WorkflowRun) {
+	t.Helper()
+	r.Status = store.RunRunning
+	if err := s.SaveRun(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func mustCommit(t *testing.T, s store.Store, c *store.Commit) {

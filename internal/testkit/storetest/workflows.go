@@ -20,6 +20,8 @@ var workflowTests = []test{
 	{name: "ADueRunIsClaimedOnce", run: aDueRunIsClaimedOnce},
 	{name: "ARunIsDueWhenItsTurnHasEnded", run: aRunIsDueWhenItsTurnHasEnded},
 	{name: "ARunIsDueWhenItsTurnWaits", run: aRunIsDueWhenItsTurnWaits},
+	{name: "PartsOfTheRunsAreClaimed", run: partsOfTheRunsAreClaimed},
+	{name: "ManyRunsAreMadeAtOnce", run: manyRunsAreMadeAtOnce},
 	{name: "ARunOfAnOldVersionIsNotSaved", run: aRunOfAnOldVersionIsNotSaved},
 	{name: "RunsAreHeldBackAtTheirLimit", run: runsAreHeldBackAtTheirLimit},
 	{name: "ManyBeginNoMoreThanTheLimit", run: manyBeginNoMoreThanTheLimit},
@@ -231,6 +233,62 @@ func aRunIsDueWhenItsTurnWaits(f *fixture) {
 	f.answerTurn("t", "i", `{"action":"resume"}`)
 	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{"r"}) {
 		f.Fatalf("due after the answer are %q", ids)
+	}
+}
+
+func partsOfTheRunsAreClaimed(f *fixture) {
+	f.createRuns(f.runOf("begun"))
+	r := f.beginRun()
+	r.DueAt = f.now
+	wantOK(f, f.SaveRun(f.Context(), r))
+	f.createRuns(f.runOf("new"))
+	for _, want := range []struct {
+		claim store.ClaimRuns
+		ids   []string
+	}{
+		{store.ClaimRuns{TurnIDs: []string{"t", "u"}}, nil},
+		{store.ClaimRuns{Part: store.RunsToBegin}, []string{"new"}},
+		{store.ClaimRuns{Part: store.RunsToBegin}, nil},
+		{store.ClaimRuns{Part: store.RunsUnderWay}, []string{"begun"}},
+	} {
+		c := want.claim
+		c.Lease, c.Limit, c.Now = time.Minute, 100, f.now
+		claimed, err := f.ClaimRuns(f.Context(), &c)
+		wantOK(f, err)
+		var ids []string
+		for _, one := range claimed {
+			ids = append(ids, one.ID)
+		}
+		if !slices.Equal(ids, want.ids) {
+			f.Errorf("of part %d with turns %q, %q are claimed, want %q", c.Part, c.TurnIDs, ids, want.ids)
+		}
+	}
+}
+
+func manyRunsAreMadeAtOnce(f *fixture) {
+	const count = 250
+	f.createRuns(f.runOf("r7"))
+	var runs []*store.WorkflowRun
+	var cursors []store.ScheduleCursor
+	for i := range count {
+		runs = append(runs, f.runOf(fmt.Sprint("r", i)))
+		cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: fmt.Sprint("s", i), Last: f.now})
+	}
+	cursors = append(cursors, store.ScheduleCursor{Tenant: "acme", ID: "s0", Last: f.now.Add(time.Hour)})
+	created, err := f.CreateRuns(f.Context(), append(runs, f.runOf("r9")), cursors)
+	wantOK(f, err)
+	if len(created) != count-1 || slices.Contains(created, "r7") {
+		f.Errorf("%d runs are new, want %d", len(created), count-1)
+	}
+	known, err := f.Cursors(f.Context())
+	wantOK(f, err)
+	if len(known) != count {
+		f.Fatalf("there are %d cursors, want %d", len(known), count)
+	}
+	for _, c := range known {
+		if want := f.now.Add(map[bool]time.Duration{true: time.Hour}[c.ID == "s0"]); !c.Last.Equal(want) {
+			f.Errorf("the cursor of %s is at %s, want %s", c.ID, c.Last, want)
+		}
 	}
 }
 
