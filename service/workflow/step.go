@@ -46,10 +46,14 @@ func (a *activation) advanceStep(ctx context.Context, step *workflow.Step, state
 	return a.beginTurn(ctx, step, state, asked)
 }
 
-// nextStep commits what a step came to, and goes on with the next.
+// nextStep commits what a step came to, and goes on with the next. What the last one came
+// to is committed with the end of the run.
 func (a *activation) nextStep(ctx context.Context) (goOn bool, err error) {
 	a.state.At++
 	a.run.TurnID, a.run.Status, a.run.Message = "", store.RunRunning, ""
+	if a.state.At == len(a.steps) {
+		return true, nil
+	}
 	a.setDue(a.now()) // if this process dies now
 	return true, a.save(ctx)
 }
