@@ -44,6 +44,11 @@ func (s *Server) warnNoEffect() diag.List {
 		warnIneffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
 		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
 	}
+	if a := &s.Agents; !a.On() {
+		const off = "%s has no effect: agents is not enabled"
+		warnIneffective(&list, a.Agents != nil, "agents.agents", off, "agents")
+		warnIneffective(&list, a.MaxWait != nil, "agents.max_wait", off, "max_wait")
+	}
 	if c := &s.Sessions; !c.On() {
 		const off = "%s has no effect: sessions is not enabled"
 		warnIneffective(&list, len(c.Providers) > 0, "sessions.providers", off, "providers")

@@ -68,6 +68,8 @@ var judged = map[string]map[string]settingCase{
 		},
 		"agent_runs.allow_private": {noRuns + `"allow_private":["h"]}}`, `{"agent_runs":{"allow_private":["h"]}}`},
 		"agents.enabled":           always,
+		"agents.agents":            {`{"agents":{"enabled":false,"agents":["a"]}}`, `{"agents":{"agents":["a"]}}`},
+		"agents.max_wait":          {`{"agents":{"enabled":false,"max_wait":"1s"}}`, `{"agents":{"max_wait":"1s"}}`},
 		"native.enabled":           always,
 		"admin.enabled":            always,
 		"workflows.enabled":        always,

@@ -173,6 +173,7 @@ func (s *Server) Validate() diag.List {
 	list = append(list, check.Within("limits", s.Limits.Validate())...)
 	list = append(list, check.Within("rate", s.Rate.Validate())...)
 	list = append(list, check.Within("a2a", s.A2A.Validate())...)
+	list = append(list, check.Within("agents", s.Agents.Validate())...)
 	list = append(list, check.Within("agent_runs", s.AgentRuns.Validate())...)
 	list = append(list, check.Within("sessions", s.Sessions.Validate())...)
 	return append(list, s.warnNoEffect()...)

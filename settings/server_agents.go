@@ -1,9 +1,27 @@
 package settings
 
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
 // ServerAgents configures the agents API.
 type ServerAgents struct {
-	Enabled *bool `json:"enabled,omitempty" default:"true" doc:"Whether declared agents can be run over HTTP, at /agents/NAME."`
+	Enabled *bool          `json:"enabled,omitempty" default:"true" doc:"Whether declared agents can be run over HTTP, at /agents/NAME."`
+	Agents  spec.Names     `json:"agents,omitempty" doc:"The agents that are served at /agents/NAME, as globs of their ids; all when absent. Others look there as if they did not exist, and may still be delegates."`
+	MaxWait *spec.Duration `json:"max_wait,omitempty" doc:"How long a request to /waitForSnapshot waits; then it has the snapshot as it is. When absent it waits until the turn has ended."`
 }
 
 // On reports whether the protocol is answered.
 func (a *ServerAgents) On() bool { return orDefault(a.Enabled, true) }
+
+// WaitTime returns how long a request waits for a snapshot; 0 is until the turn has ended.
+func (a *ServerAgents) WaitTime() time.Duration { return orDefault(a.MaxWait, 0).Std() }
+
+// Validate checks the settings.
+func (a *ServerAgents) Validate() diag.List {
+	return append(checkGlobs("agents", a.Agents), check.PositiveSpan("max_wait", a.MaxWait)...)
+}

@@ -59,12 +59,19 @@ func (k *ServerKey) Validate() diag.List {
 	case k.Key == redact.Placeholder || strings.TrimSpace(k.Key) != k.Key:
 		list = append(list, diag.New(diag.InvalidValue, "key", "key begins or ends with white space"))
 	}
-	for i, glob := range k.Agents {
+	list = append(list, checkGlobs("agents", k.Agents)...)
+	return append(list, checkScopes(k.Scopes)...)
+}
+
+// checkGlobs checks the globs of a field.
+func checkGlobs(field string, globs []string) diag.List {
+	var list diag.List
+	for i, glob := range globs {
 		if _, err := pattern.Compile(glob); err != nil {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "invalid pattern %q: %v", clip.Text(glob), err))
+			list = append(list, diag.New(diag.InvalidValue, diag.Index(field, i), "invalid pattern %q: %v", clip.Text(glob), err))
 		}
 	}
-	return append(list, checkScopes(k.Scopes)...)
+	return list
 }
 
 // checkKeys checks the keys, each by itself and all together.

@@ -24,11 +24,17 @@ func (c *call) readCompanion() ([]byte, error) {
 func (c *call) getSnapshot() error { return c.answerSnapshot(c.agent.GetSnapshot) }
 
 // waitForSnapshot answers with a snapshot once it is not pending any more, or as it is when
-// the server shuts down.
+// the server shuts down, or after MaxWait.
 func (c *call) waitForSnapshot() error {
 	return c.answerSnapshot(func(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
-		snapshot, err := c.agent.WaitForSnapshot(ctx, request)
-		if err != nil && isDraining(ctx) {
+		waiting := ctx
+		if c.settings.MaxWait > 0 {
+			var cancel context.CancelFunc
+			waiting, cancel = context.WithTimeout(ctx, c.settings.MaxWait)
+			defer cancel()
+		}
+		snapshot, err := c.agent.WaitForSnapshot(waiting, request)
+		if err != nil && (isDraining(ctx) || ctx.Err() == nil && waiting.Err() != nil) {
 			return c.agent.GetSnapshot(context.WithoutCancel(ctx), request)
 		}
 		return snapshot, err

@@ -7,6 +7,7 @@ package agents
 import (
 	_ "embed"
 	"net/http"
+	"time"
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/server"
@@ -20,6 +21,10 @@ type Settings struct {
 	Service *service.Service
 	// Agents are those that are served; nil is those that the service declares.
 	Agents *agents.Set
+	// Exposed restricts them; nil is all. Others look as if they did not exist.
+	Exposed *service.AgentSet
+	// MaxWait is how long a request waits for a snapshot; 0 is until its turn has ended.
+	MaxWait time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
 
@@ -77,7 +82,11 @@ func (s *Surface) Routes() []server.Route {
 // newRoute returns a route for the agents that the caller may use.
 func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-		agent, err := s.settings.Agents.Find(caller, r.PathValue("name"))
+		name := r.PathValue("name")
+		if !s.settings.Exposed.Has(name) {
+			caller.Agents = service.NewAgentSet([]string{}) // which looks like any agent that the caller may not use
+		}
+		agent, err := s.settings.Agents.Find(caller, name)
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // run runs a turn of alice with the agent clerk.
@@ -154,6 +156,45 @@ func TestDetachedTurnIsAbortedAndBlocksNothing(t *testing.T) {
 	}
 	if next := w.run(say("next", `{"sessionId":"s"}`)); next.FinishReason != wire.FinishStop {
 		t.Errorf("got %+v", next)
+	}
+}
+
+func TestAgentsThatAreNotExposedLookUnknown(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	unknown, text := w.ask("alice", "POST /agents/nobody", say("x", "{}"))
+	if err := w.drain(); err != nil {
+		t.Fatal(err)
+	}
+	w.drain = w.listen(Settings{Service: w.service, Exposed: service.NewAgentSet([]string{"cl*"})})
+	if out := w.run(say("x", "{}")); out.FinishReason != wire.FinishStop {
+		t.Errorf("got %+v", out)
+	}
+	for _, path := range []string{"", "/getSnapshot", "/waitForSnapshot", "/abort"} {
+		status, got := w.ask("alice", "POST /agents/boss"+path, say("x", "{}"))
+		if status != unknown || strings.ReplaceAll(got, "boss", "nobody") != text {
+			t.Errorf("%s: %d %s, want %d %s", path, status, got, unknown, text)
+		}
+	}
+}
+
+func TestWaitingForASnapshotEndsInTime(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	if err := w.drain(); err != nil {
+		t.Fatal(err)
+	}
+	w.drain = w.listen(Settings{Service: w.service, MaxWait: 50 * time.Millisecond})
+	out := w.run(`{"data":{"message":{"content":[{"text":"hang"}]},"detach":true}}`)
+	body := about("snapshotId", out.SnapshotID)
+	if s := resultOf[wire.Snapshot](w, "/agents/clerk/waitForSnapshot", body); s.Status != wire.SnapshotPending {
+		t.Errorf("got %+v", s)
+	}
+	if a := resultOf[wire.AbortResponse](w, "/agents/clerk/abort", body); a.Status != wire.SnapshotAborted {
+		t.Errorf("got %+v", a)
+	}
+	if s := resultOf[wire.Snapshot](w, "/agents/clerk/waitForSnapshot", body); s.Status != wire.SnapshotAborted {
+		t.Errorf("got %+v", s)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/server"
 	serveragents "github.com/agentruntime/agentruntime/server/agents"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 )
 
@@ -47,6 +48,8 @@ func newSurface(list []agents.Definition) app.Surface {
 		if !s.File.Server.Agents.On() {
 			return nil, nil //nolint:nilnil // it is disabled
 		}
-		return serveragents.New(serveragents.Settings{Service: s.Service, Agents: set, Logger: s.Logger})
+		return serveragents.New(serveragents.Settings{
+			Service: s.Service, Agents: set, Exposed: service.NewAgentSet(s.File.Server.Agents.Agents), MaxWait: s.File.Server.Agents.WaitTime(), Logger: s.Logger,
+		})
 	}}
 }
