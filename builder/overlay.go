@@ -29,7 +29,7 @@ func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay)
 	}
 	for _, e := range o.File.Tools {
 		if slices.Contains(o.Tools, e.ID) {
-			b.putTool(e)
+			b.putTool(e, slices.Contains(o.OwnTools, e.ID))
 		}
 	}
 	for _, agent := range o.File.Agents {
@@ -40,10 +40,15 @@ func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay)
 	return b
 }
 
-// putTool makes a tool, in the place of the one with its id if there is one.
-func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind]) {
+// putTool makes a tool, in the place of the one with its id if there is one. One that the
+// tenant brings reaches no private addresses that the base does not allow.
+func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) {
 	path := b.set.Tools.Path(e.ID)
-	tool, err := createComponent(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID))})
+	settings := tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID)), PublicOnly: brought}
+	if brought && b.set.Tenants.HasOverlays() {
+		settings.AllowPrivate = b.set.Tenants.May.AllowPrivate
+	}
+	tool, err := createComponent(e, settings)
 	if err != nil {
 		tool = unavailableTool{err, parametersOf(e.Config)}
 	}

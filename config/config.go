@@ -135,7 +135,7 @@ type File struct {
 	Store settings.Store
 	// Revisions selects where the agents come from.
 	Revisions settings.Revisions
-	// TenantRules bounds the overlays of tenants, and declares their variables; nil allows
+	// TenantRules allows and bounds the overlays of tenants, and declares their variables; nil allows
 	// none.
 	TenantRules *spec.Tenants
 	// Turns configures how a process works on them.

@@ -127,7 +127,7 @@ func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 			continue
 		}
 		def := name + "." + k.typ
-		w.addDefinition(def, w.fieldsSchema(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.fields))
+		w.addDefinition(def, withDir(w.fieldsSchema(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.fields)))
 		types = append(types, k.typ)
 		variants = append(variants, ifFieldIs("type", k.typ, def))
 	}
@@ -138,6 +138,23 @@ func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 		{"allOf", variants},
 	})
 	return refTo(name)
+}
+
+// dirSchema describes the directory of an entry, which Document writes.
+var dirSchema = object{
+	{"description", "The directory where the relative paths of the entry start, as seen from that of the file. Documents of revisions have it; in a file, paths start at the file."},
+	{"type", "string"},
+	{"minLength", 1},
+}
+
+// withDir returns the schema of an entry with the field that says where its paths start.
+func withDir(schema object) object {
+	for i, m := range schema {
+		if properties, ok := m.value.(object); ok && m.name == "properties" {
+			schema[i].value = properties.with(dirKey, dirSchema)
+		}
+	}
+	return schema
 }
 
 // kindRecord returns the record of a kind's settings, or nil if they are not a record.

@@ -28,7 +28,7 @@ type setting struct {
 var processSettings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
 	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
-	{tenantsKey, "What the overlays of tenants may do, and the variables that tenants set; without it tenants have neither.", reflect.TypeFor[spec.Tenants]()},
+	{tenantsKey, "What the overlays of tenants may do, how many tenants are kept ready, and the variables that tenants set; without it tenants have neither.", reflect.TypeFor[spec.Tenants]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
 	{"workspaces", "The directories that sessions work in: checkouts of git repositories.", reflect.TypeFor[settings.Workspaces]()},
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},

@@ -25,16 +25,16 @@ type TenantBase struct {
 }
 
 // ErrNoTenants reports a configuration over which tenants may have no overlays.
-var ErrNoTenants = errors.New("the configuration has no section tenants, so tenants have no overlays: add tenants: {may: {}}")
+var ErrNoTenants = errors.New("the configuration has no tenants.may, so tenants have no overlays: add tenants: {may: {}}")
 
 // NewTenantBase reads a document, which File.Document returned, for overlays. The error
 // is ErrNoTenants if the configuration does not allow any.
 func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBase, error) {
-	if file.TenantRules == nil {
+	if !file.TenantRules.HasOverlays() {
 		return nil, ErrNoTenants
 	}
 	b := &TenantBase{
-		Rights: file.TenantRules.May, options: file.options, name: name,
+		Rights: *file.TenantRules.May, options: file.options, name: name,
 		entries: make(map[string]map[string]json.RawMessage), extends: make(map[string]string), extenders: make(map[string][]string),
 	}
 	document, err := withPatchesApplied(document)

@@ -226,9 +226,12 @@ func (d *overlayChecker) checkSections(sections *node, p *place) {
 
 // ownToolFields are the fields of tools that an overlay may bring, by kind.
 var ownToolFields = map[string][]string{
-	"http": {"type", "description", "parameters", "method", "url", "headers", "query", "body", "timeout", "timeout_ms", "effect", "max_output", "serial"},
+	"http": {"type", "description", "parameters", "method", "url", "headers", "query", "body", "timeout", "timeout_ms", "effect", "max_output", "serial", allowPrivateKey},
 	"mcp":  {"type", "url", "headers", "auth", "filter", "prefix", "connect_timeout", "connect_timeout_ms", "timeout", "timeout_ms", "effect", "max_output", "serial"},
 }
+
+// allowPrivateKey lists the private addresses that an http tool reaches.
+const allowPrivateKey = "allow_private"
 
 // programFields are the further fields of an MCP server that is a program.
 var programFields = []string{"command", "env"}
@@ -246,10 +249,23 @@ func (d *overlayChecker) checkTool(id, tool *node, p *place) {
 		d.refuse(p.fieldPlace("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.text)).setHint("the configuration must allow it under tenants.may.kinds")
 		return
 	}
-	for key := range tool.pairs {
+	for key, value := range tool.pairs {
+		if key.text == allowPrivateKey {
+			d.checkAllowPrivate(value, p.fieldPlace(key.text, key))
+		}
 		program := typ.text == "mcp" && contains(programFields, key.text) && d.base.Rights.MayBring("command")
 		if allowed, bounded := ownToolFields[typ.text]; bounded && !program && !contains(allowed, key.text) {
 			d.refuse(p.fieldPlace(key.text, key), key, "set %s of a tool", clip.Text(key.text)).setHint("")
+		}
+	}
+}
+
+// checkAllowPrivate checks which private addresses a tool of a tenant is to reach.
+func (d *overlayChecker) checkAllowPrivate(list *node, p *place) {
+	for i, entry := range list.children {
+		if entry.kind == stringNode && !d.base.Rights.MayReach(entry.text) {
+			d.refuse(p.elementPlace(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.text)).
+				setHint("the configuration must allow it under tenants.may.allow_private")
 		}
 	}
 }

@@ -41,7 +41,8 @@ type Settings struct {
 	Ring func()
 	// MeterProvider takes which revision the process runs; nil measures nothing.
 	MeterProvider metric.MeterProvider
-	// TenantCache is how many tenants a process keeps ready; 0 is DefaultTenantCache.
+	// TenantCache is how many tenants a process keeps ready if tenants.cache of the
+	// configuration does not say; 0 is DefaultTenantCache.
 	TenantCache int
 	Logger      *zap.Logger
 	Clock       func() time.Time
@@ -102,7 +103,7 @@ func New(s Settings) (*Fleet, error) {
 		s.Ring = func() {}
 	}
 	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
-	f.tenants.size = cmp.Or(s.TenantCache, DefaultTenantCache)
+	f.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))
 	return f, f.measure(s.MeterProvider)
 }
 
@@ -180,8 +181,13 @@ func (f *Fleet) RecordFile(ctx context.Context, file *config.File) error {
 
 func (f *Fleet) setFile(file *config.File) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.file = file
+	f.mu.Unlock()
+	size := cmp.Or(f.settings.TenantCache, DefaultTenantCache)
+	if file.TenantRules != nil {
+		size = cmp.Or(file.TenantRules.Cache, size)
+	}
+	f.tenants.resize(size)
 }
 
 func (f *Fleet) currentFile() *config.File {

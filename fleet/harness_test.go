@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -50,6 +51,9 @@ type program struct {
 	// tenantCache is how many tenants the process keeps ready; 0 is the default.
 	tenantCache int
 	gone        service.GonePolicy
+	// tools are the kinds of tools that the process knows, and dir is its directory.
+	tools []tools.Kind
+	dir   string
 	// env are the variables of the process.
 	env  map[string]string
 	exec *turntest.Answerer
@@ -70,7 +74,7 @@ func asksOnce() *turntest.Answerer {
 }
 
 func (p *program) kinds() config.Kinds {
-	return config.Kinds{Providers: []model.ProviderKind{
+	return config.Kinds{Tools: p.tools, Providers: []model.ProviderKind{
 		spec.NewKind("fake", "Answers as the test says.", func(model.Settings, *fakeProvider) (model.Executor, error) { return p.exec, nil }),
 	}}
 }
@@ -102,7 +106,7 @@ func (p *program) start(t testing.TB, text string) *process {
 	}
 	f, err := fleet.New(fleet.Settings{
 		Store: p.store, Runtime: rt, NewBuilder: p.newBuilder, Config: p.options(),
-		FromStore: p.fromStore, Ring: p.ring, Logger: p.logger, TenantCache: p.tenantCache,
+		Dir: p.dir, FromStore: p.fromStore, Ring: p.ring, Logger: p.logger, TenantCache: p.tenantCache,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,11 +20,12 @@ type toolKind = tools.Kind
 
 // judgeOverlay reports what agents of a tenant may do although the base does not allow it.
 func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.List, error) {
-	diffs, err := resolve.DiffAgents(ctx, base.rev, o.rev, o.overlay.Agents)
+	j := &judge{rights: &base.config.Rights, base: base.rev.Set(), tenant: o.rev.Set(), overlay: o.overlay}
+	j.findBases()
+	diffs, err := resolve.DiffAgentsFrom(ctx, base.rev, o.rev, o.overlay.Agents, j.buildsOn)
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{rights: &base.config.Rights, base: base.rev.Set(), tenant: o.rev.Set(), overlay: o.overlay}
 	for i := range diffs {
 		j.judgeAccess(&diffs[i])
 	}
@@ -39,7 +40,30 @@ type judge struct {
 	rights       *spec.TenantRights
 	base, tenant *registry.Set
 	overlay      *config.TenantOverlay
-	found        diag.List
+	// buildsOn are the agents of the base that agents of the tenant's own extend, directly
+	// or not.
+	buildsOn map[string]string
+	found    diag.List
+}
+
+// findBases finds out what the agents of the tenant's own build on, and reports those that
+// build on nothing: the rules of the base would not hold for them.
+func (j *judge) findBases() {
+	j.buildsOn = make(map[string]string)
+	for _, id := range j.overlay.Agents {
+		if _, inBase := j.base.Agents.Get(id); inBase {
+			continue
+		}
+		chain := j.overlay.File.Extends(id)
+		at := slices.IndexFunc(chain, func(below string) bool { _, inBase := j.base.Agents.Get(below); return inBase })
+		switch {
+		case at >= 0:
+			j.buildsOn[id] = chain[at]
+		case !j.rights.Agents:
+			j.report(id, []string{"extends"}, "extend an agent of the configuration, or the configuration must allow it under tenants.may.agents",
+				"the overlay of a tenant cannot bring agent %q, which extends none of the configuration", id)
+		}
+	}
 }
 
 // judgeAccess reports the first thing that an agent may do and should not.
@@ -123,7 +147,7 @@ func summaryModel(a *spec.Agent) string {
 // judgeBudgets reports budgets above both what the base allows and what the agent has
 // there.
 func (j *judge) judgeBudgets(id string) {
-	now, before := j.effective(j.tenant, id), j.effective(j.base, id)
+	now, before := j.effective(j.tenant, id), j.effective(j.base, cmp.Or(j.buildsOn[id], id))
 	var limits *spec.Budgets
 	if before != nil {
 		limits = cmp.Or(before.Budgets, new(spec.Budgets))

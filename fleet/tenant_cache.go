@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// DefaultTenantCache is how many tenants a process keeps ready if the settings do not
-// say.
+// DefaultTenantCache is how many tenants a process keeps ready if neither the
+// configuration nor the settings say.
 const DefaultTenantCache = 256
 
 // tenantCache has the revisions of the tenants that were used last.
@@ -49,6 +49,27 @@ type cachedTenant struct {
 	over *registry.Revision
 	// dropped is set once the cache does not have it any more.
 	dropped atomic.Bool
+}
+
+// resize sets how many entries there may be.
+func (c *tenantCache) resize(size int) {
+	c.mu.Lock()
+	c.size = size
+	dropped := c.dropOldest()
+	c.mu.Unlock()
+	for _, old := range dropped {
+		old.drop()
+	}
+}
+
+// dropOldest removes the entries that there is no room for.
+func (c *tenantCache) dropOldest() (dropped []*cachedTenant) {
+	for c.used.Len() > c.size {
+		old := c.used.Remove(c.used.Back()).(*cachedTenant) //nolint:forcetypeassert // the list has these alone
+		delete(c.byName, old.name)
+		dropped = append(dropped, old)
+	}
+	return dropped
 }
 
 // find returns what is known of a tenant, for the caller alone until it calls done.
@@ -89,12 +110,7 @@ func (c *tenantCache) findEntry(name string) (t *cachedTenant, dropped []*cached
 	}
 	t = &cachedTenant{name: name, busy: make(chan struct{}, 1)}
 	c.byName[name] = c.used.PushFront(t)
-	for c.used.Len() > c.size {
-		old := c.used.Remove(c.used.Back()).(*cachedTenant) //nolint:forcetypeassert // as above
-		delete(c.byName, old.name)
-		dropped = append(dropped, old)
-	}
-	return t, dropped, nil
+	return t, c.dropOldest(), nil
 }
 
 // drop releases what an entry has: now, or when its user is done.
@@ -145,7 +161,7 @@ func (c *tenantCache) close() {
 func (f *Fleet) AnyTenants() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.file != nil && f.file.TenantRules != nil
+	return f.file != nil && f.file.TenantRules.HasOverlays()
 }
 
 // AcquireTenant returns the revision in which the turns of a tenant begin: its overlay

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -172,7 +173,11 @@ func TestOverlaysAreBoundedByTheBase(t *testing.T) {
 		{"a budget", `"patches":{"agents":{"clerk":{"budgets":{"max_tokens":6000}}}}`, "patches.agents.clerk.budgets"},
 		{"no budget", `"patches":{"agents":{"clerk":{"budgets":null}}}`, "patches.agents.clerk.budgets"},
 		{"a delegate", `"patches":{"agents":{"third":{"delegates":["helper"]}}}`, "patches.agents.third.delegates"},
-		{"an agent without a budget", `"agents":{"x":{"model_id":"big","system_prompt":"x"}}`, "agents.x"},
+		{"an agent with a larger budget", `"agents":{"x":{"extends":"clerk","budgets":{"max_tokens":6000}}}`, "agents.x.budgets"},
+		{"an agent that extends none", `"agents":{"x":{"model_id":"big","system_prompt":"x","allowed_tools":[],"budgets":{"max_tokens":10}}}`, "agents.x"},
+		{"agents that extend each other", `"agents":{"x":{"model_id":"big","system_prompt":"x","allowed_tools":[],"budgets":{"max_tokens":10}},"y":{"extends":"x"}}`, "agents.x"},
+		{"an agent with another model", `"agents":{"x":{"extends":"clerk","model_id":"secret"}}`, "agents.x.model_id"},
+		{"an agent with a delegate", `"agents":{"x":{"extends":"third","delegates":["helper"]}}`, "agents.x.delegates"},
 		{"nothing to patch", `"patches":{"agents":{"clark":{"system_prompt":"x"}}}`, "patches.agents.clark"},
 	} {
 		_, err := one.publishFor("acme", `{"version":1,`+tt.overlay+`}`)
@@ -193,7 +198,7 @@ func TestOverlaysAreBoundedByTheBase(t *testing.T) {
 		"a model":     `"patches":{"agents":{"clerk":{"model_id":"big"}}}`,
 		"a budget":    `"patches":{"agents":{"clerk":{"budgets":{"max_tokens":5000}}}}`,
 		"a delegate":  `"patches":{"agents":{"third":{"delegates":["third"]}}}`,
-		"an agent":    `"agents":{"x":{"model_id":"big","system_prompt":"x","allowed_tools":[],"budgets":{"max_tokens":10}}}`,
+		"an agent":    `"agents":{"x":{"extends":"clerk","model_id":"big","system_prompt":"x","budgets":{"max_tokens":10}},"y":{"extends":"x"}}`,
 		"its own one": `"agents":{"x":{"extends":"clerk","system_prompt":"x"}},"patches":{"agents":{"third":{"delegates":["x"]}}}`,
 		"no agent":    `"patches":{"agents":{"third":null}}`,
 	} {
@@ -208,6 +213,76 @@ func TestWithoutASectionTenantsHaveNoOverlays(t *testing.T) {
 	one := p.start(t, oldConfig)
 	if _, err := one.publishFor("acme", overlayOf("x")); !errors.Is(err, fleet.ErrNoTenants) {
 		t.Error(err)
+	}
+}
+
+// Variables of tenants alone let nobody have overlays.
+func TestVariablesAllowNoOverlays(t *testing.T) {
+	p := program{store: newStore(t), fromStore: true, risky: true, exec: answersDone()}
+	one := p.start(t, strings.Replace(oldConfig, "version: 1", "version: 1\ntenants: {variables: {A: {default: a}}}", 1))
+	if _, err := one.publishFor("acme", overlayOf("x")); !errors.Is(err, fleet.ErrNoTenants) || one.fleet.AnyTenants() {
+		t.Error(err)
+	}
+}
+
+// Rules of the base hold for agents that a tenant brings, too: they extend one of the
+// base, and may do no more than that one.
+func TestRulesHoldForAgentsOfATenant(t *testing.T) {
+	const base = `
+version: 1
+providers: {p: {type: fake}}
+models: {m: {provider_id: p, upstream_model: up}}
+agents:
+  guarded: {model_id: m, system_prompt: base, plugin_ids: [cautious], allowed_tools: [risky]}
+  plain: {model_id: m, system_prompt: base, allowed_tools: []}
+tenants: {may: {tools: [risky], models: [m]}}
+`
+	p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce()}
+	one := p.start(t, base)
+	_, err := one.publishFor("acme", `{"version":1,"agents":{"own":{"model_id":"m","system_prompt":"own","allowed_tools":["risky"]}}}`)
+	invalid, ok := errors.AsType[*fleet.InvalidError](err)
+	if !ok || invalid.Findings.Errors()[0].Path != "agents.own" {
+		t.Fatalf("without rules: %v", err)
+	}
+	one.mustPublishFor("acme", `{"version":1,"agents":{"own":{"extends":"guarded","system_prompt":"own"}}}`)
+	if turn := one.approve(one.wait("own")); turn.Status != store.Succeeded {
+		t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+	}
+	if _, err := one.change(strings.Replace(base, "models: [m]}", "models: [m], agents: true}", 1)); err != nil {
+		t.Fatal(err)
+	}
+	one.mustPublishFor("acme", `{"version":1,"agents":{"own":{"model_id":"m","system_prompt":"own","allowed_tools":["risky"]}}}`)
+}
+
+// The configuration says how many tenants are kept ready, and a new one counts at once.
+func TestTheConfigurationSaysHowManyTenantsAreKept(t *testing.T) {
+	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
+	base := func(cache int) string {
+		return strings.Replace(tenantBase, "tenants: {", fmt.Sprintf("tenants: {cache: %d, ", cache), 1)
+	}
+	one := p.start(t, base(1))
+	for _, tenant := range []string{"acme", "other"} {
+		one.mustPublishFor(tenant, overlayOf(tenant))
+	}
+	acquire := func(tenant string) *registry.Revision {
+		rev, err := one.fleet.AcquireTenant(t.Context(), tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(rev.Release)
+		return rev
+	}
+	if first := acquire("acme"); acquire("acme") != first {
+		t.Error("the tenant that was used last is not kept")
+	} else if acquire("other"); acquire("acme") == first {
+		t.Error("two tenants are kept")
+	}
+	if _, err := one.change(base(2)); err != nil {
+		t.Fatal(err)
+	}
+	first := acquire("acme")
+	if acquire("other"); acquire("acme") != first {
+		t.Error("then two tenants are not kept")
 	}
 }
 

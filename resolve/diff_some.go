@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,12 @@ import (
 // DiffAgents is Diff of some agents: those that a change can concern. An agent that does
 // not resolve before the change counts as new, as for Widening.
 func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []string) ([]AgentDiff, error) {
+	return DiffAgentsFrom(ctx, before, after, ids, nil)
+}
+
+// DiffAgentsFrom is DiffAgents with some agents compared with others of the revision
+// before: from has the ids of those by the ids of the agents.
+func DiffAgentsFrom(ctx context.Context, before, after *registry.Revision, ids []string, from map[string]string) ([]AgentDiff, error) {
 	explained, err := explainReached(ctx, after, ids)
 	if err != nil {
 		return nil, fmt.Errorf("after the change: %w", err)
@@ -18,8 +25,9 @@ func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []str
 	var out []AgentDiff
 	for _, id := range ids {
 		now, is := explained[id]
-		old, err := Explain(ctx, before, id)
-		was := err == nil && hasAgent(before.Set(), id) // and not one whose short name it is
+		known := cmp.Or(from[id], id)
+		old, err := Explain(ctx, before, known)
+		was := err == nil && hasAgent(before.Set(), known) // and not one whose short name it is
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
@@ -16,32 +17,47 @@ const (
 	TenantCommand = "command"
 )
 
-// Tenants is what a configuration says of the tenants whose turns it serves. It lets them
-// have overlays.
+// Tenants is what a configuration says of the tenants whose turns it serves.
 type Tenants struct {
-	May TenantRights `json:"may,omitzero" doc:"What the overlay of a tenant may do besides changing prompts and narrowing what agents may do."`
+	// May lets tenants have overlays, and bounds them.
+	May *TenantRights `json:"may,omitempty" doc:"Lets tenants have overlays, and says what these may do besides changing prompts and narrowing what agents may do. Without it there are none."`
+	// Cache is how many tenants a process keeps ready.
+	Cache int `json:"cache,omitempty" min:"1" max:"1000000" default:"256" doc:"How many tenants with overlays each process keeps ready, those that were used last. The overlays of others are read and resolved when a turn needs them."`
 	// Variables are those that tenants set for themselves.
 	Variables map[string]TenantVariable `json:"variables,omitempty" keys:"^[A-Za-z_][A-Za-z0-9_]*$" doc:"Variables that each tenant sets for itself, by name: ${tenant.NAME} stands for the value."`
 }
 
 // TenantRights bounds what the overlay of a tenant may do. What is absent is not allowed.
 type TenantRights struct {
-	Kinds     []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may bring. Those of http and mcp reach public addresses alone; an MCP server that is a program needs command, too."`
-	Tools     []string `json:"tools,omitempty" doc:"Globs over the ids of tools, those of delegates and handoffs included, that agents of a tenant may use although they may not in the configuration itself."`
+	Kinds []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may bring. Those of http and mcp reach public addresses alone; an MCP server that is a program needs command, too."`
+	Tools []string `json:"tools,omitempty" doc:"Globs over the ids of tools, those of delegates and handoffs included, that agents of a tenant may use although they may not in the configuration itself."`
+	// Agents lets tenants bring agents that build on none of the configuration.
+	Agents    bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may bring agents that extend none of the configuration, so that no rules hold for them but their own. Otherwise every agent that it brings extends one, and may do what that one may."`
 	Models    []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
 	Sections  []string `json:"sections,omitempty" doc:"Globs over the sections that a tenant may set, besides permission, which cannot widen what an agent may do."`
 	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"The most that a tenant may set as budgets of its agents. Without it budgets can only be lowered."`
+
+	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that tools of tenants may reach although they are not public. An http tool lists those that it reaches under its own allow_private."`
 }
 
 // Validate checks the record by itself.
 func (t *Tenants) Validate() diag.List {
-	list := checkGlobs("may.tools", t.May.Tools)
+	list := t.validateVariables()
+	if t.May == nil {
+		return list
+	}
+	list = append(list, checkGlobs("may.tools", t.May.Tools)...)
 	list = append(list, checkGlobs("may.models", t.May.Models)...)
 	list = append(list, checkGlobs("may.sections", t.May.Sections)...)
 	for i, kind := range t.May.Kinds {
 		list = append(list, check.OneOf(diag.Index("may.kinds", i), kind, TenantHTTP, TenantMCP, TenantCommand)...)
 	}
-	return append(list, t.validateVariables()...)
+	for i, entry := range t.May.AllowPrivate {
+		if _, err := hostlist.Parse(entry); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("may.allow_private", i), "%s", err))
+		}
+	}
+	return list
 }
 
 func checkGlobs(path string, globs []string) diag.List {
@@ -53,6 +69,12 @@ func checkGlobs(path string, globs []string) diag.List {
 	}
 	return list
 }
+
+// HasOverlays reports whether tenants may have overlays. It is safe for nil.
+func (t *Tenants) HasOverlays() bool { return t != nil && t.May != nil }
+
+// MayReach reports whether tools of a tenant may list an entry under allow_private.
+func (r *TenantRights) MayReach(entry string) bool { return slices.Contains(r.AllowPrivate, entry) }
 
 // MayBring reports whether a tenant may bring tools of a kind.
 func (r *TenantRights) MayBring(kind string) bool { return slices.Contains(r.Kinds, kind) }

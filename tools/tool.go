@@ -172,6 +172,10 @@ type Settings struct {
 	Dir string
 	// Logger writes to the log of the runtime, under the tool's name.
 	Logger *slog.Logger
+	// PublicOnly is set for a tool that somebody brings whom nobody vouches for, such as a
+	// tenant: it must reach public addresses alone, and those that AllowPrivate lists.
+	PublicOnly   bool
+	AllowPrivate []string
 
 	_ struct{} // keyed literals only
 }

@@ -67,6 +67,11 @@ func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.PublicOnly {
+		if err := v.guardAddresses(s.AllowPrivate); err != nil {
+			return nil, err
+		}
+	}
 	v.file, v.fingerprint = c.catalogFile(&s), c.serverFingerprint(&s)
 	known, err := readCatalog(v.file, v.fingerprint)
 	if err != nil {

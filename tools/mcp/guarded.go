@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+)
+
+// guardAddresses has the server, and the one that gives tokens for it, reached at public
+// addresses alone, but for those that are allowed. What names resolve to is checked
+// whenever a connection is made; an address that is named itself is refused now.
+func (s *server) guardAddresses(allow []string) error {
+	guard, err := netguard.New(allow...)
+	if err != nil {
+		return err
+	}
+	s.transport = func() *http.Transport { return netguard.Transport(guard) }
+	list := checkReach(guard, "url", s.config.URL)
+	if s.config.Auth != nil {
+		list = append(list, checkReach(guard, "auth.token_url", s.config.Auth.TokenURL)...)
+	}
+	return list.Err()
+}
+
+// checkReach reports a URL whose host needs no lookup and is refused.
+func checkReach(guard *netguard.Guard, path, address string) diag.List {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return nil // reported by what checks the settings
+	}
+	port := 443
+	if u.Scheme == "http" {
+		port = 80
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		port = int(n)
+	}
+	hosts := []string{u.Hostname()}
+	if strings.EqualFold(u.Hostname(), "localhost") {
+		hosts = []string{"::1", "127.0.0.1"}
+	}
+	var refused error
+	for _, host := range hosts {
+		addr, err := netip.ParseAddr(host)
+		if err != nil {
+			return nil
+		}
+		if refused = guard.Check(u.Hostname(), netip.AddrPortFrom(addr, uint16(port))); refused == nil { //nolint:gosec // ParseUint bounds it
+			return nil
+		}
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s", refused).WithHint("the configuration must allow it under tenants.may.allow_private")}
+}
