@@ -5,8 +5,8 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// NewEdit returns a builder of what a document declares, of which an edit says how it
-// differs from the one that a revision was made of. Only what differs is made anew. The
+// NewEdit returns a builder of what a document declares, which differs by
+// an edit from the one that a revision was made of. Only what differs is made anew. The
 // caller has acquired the revision, and releases it after Publish or Close.
 func NewEdit(base *registry.Revision, edit *config.DocumentEdit) *AgentRuntimeBuilder {
 	b := New()

@@ -147,7 +147,7 @@ var dirSchema = object{
 	{"minLength", 1},
 }
 
-// withDir returns the schema of an entry with the field that says where its paths start.
+// withDir returns the schema of an entry with the field that names the directory of its paths.
 func withDir(schema object) object {
 	for i, m := range schema {
 		if properties, ok := m.value.(object); ok && m.name == "properties" {

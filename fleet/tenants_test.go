@@ -254,7 +254,7 @@ tenants: {may: {tools: [risky], models: [m]}}
 	one.mustPublishFor("acme", `{"version":1,"agents":{"own":{"model_id":"m","system_prompt":"own","allowed_tools":["risky"]}}}`)
 }
 
-// The configuration says how many tenants are kept ready, and a new one counts at once.
+// The configuration sets the number of tenants that are kept ready, and a new one counts at once.
 func TestTheConfigurationSaysHowManyTenantsAreKept(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	base := func(cache int) string {
