@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
@@ -36,6 +37,34 @@ type CapabilityError struct {
 // Error names the provider, the capability and what needs it.
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("agent provider %q does not have the capability %s, which %s needs", e.Provider, e.Capability, e.Need)
+}
+
+// Capability is something that an agent provider can do.
+type Capability string
+
+// The capabilities.
+const (
+	StreamingText      Capability = "streaming_text"
+	ToolCalls          Capability = "tool_calls"
+	ParallelToolCalls  Capability = "parallel_tool_calls"
+	StructuredOutput   Capability = "structured_output"
+	Interactions       Capability = "interactions"
+	ResumableTurns     Capability = "resumable_turns"
+	ReasoningSummaries Capability = "reasoning_summaries"
+	PreparedWorkspaces Capability = "supports_prepared_workspace"
+)
+
+// Capabilities are what an agent provider can do in turns of this runtime.
+type Capabilities []Capability
+
+// Have reports whether a capability is among them.
+func (c Capabilities) Have(one Capability) bool { return slices.Contains(c, one) }
+
+// CapabilityReporter is implemented by agent providers that report what they can do.
+type CapabilityReporter interface {
+	// Capabilities asks nobody if a process runs; else it waits for one to start, at most
+	// until ctx ends. ToolCalls is among them if the provider can call the runtime's tools.
+	Capabilities(ctx context.Context) (Capabilities, error)
 }
 
 // Starter is implemented by agent providers that can start before they are used.

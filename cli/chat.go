@@ -372,8 +372,10 @@ func (c *conversation) describeModel() string {
 		current = name
 	}
 	text := "the model is " + current
-	if c.where.models != nil {
-		all, _ := c.where.models(c.agent)
+	if c.where.models == nil {
+		return text
+	}
+	if all, _ := c.where.models(c.agent); len(all) > 0 {
 		text += "; there are " + strings.Join(all, ", ")
 	}
 	return text
@@ -399,7 +401,7 @@ func (c *conversation) checkModel(name string) string {
 	switch {
 	case own == "":
 		return fmt.Sprintf("agent %s runs elsewhere, which alone decides about its model", orDash(c.agent))
-	case !slices.Contains(all, name):
+	case len(all) > 0 && !slices.Contains(all, name):
 		return fmt.Sprintf("there is no model %s: there are %s", oneLine(name), strings.Join(all, ", "))
 	default:
 		return ""

@@ -105,7 +105,7 @@ func (l *loaded) grantTools(rev *registry.Revision, agent *spec.Agent, r *sessio
 	set := rev.Set()
 	turn := agent.Clone()
 	if r.Model != "" {
-		turn.ModelID = l.modelID(agent.ID, r.Model)
+		turn.UseModel(l.modelID(agent.ID, r.Model))
 	}
 	scope := toolgrant.Scope{
 		Set: set, Usable: service.NewCatalog(set, service.Caller{}).Tools(), Agent: turn, Threshold: l.file.Server.Sessions.Threshold(),

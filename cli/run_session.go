@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,10 +67,17 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 }
 
+// hostedModel stands for the model of an agent at a hosted provider that names none.
+const hostedModel = "that of its provider"
+
 // modelsOf returns the models and pools of a set, and that of an agent; empty for one that
-// does not run here.
+// runs at a peer. Of one at a hosted provider nobody here knows the models.
 func modelsOf(set *registry.Set, agentID string) (all []string, own string) {
-	if agent, ok := set.Agent(agentID); ok && agent.Local() {
+	agent, ok := set.Agent(agentID)
+	if ok && agent.Hosted() {
+		return nil, cmp.Or(agent.Model(), hostedModel)
+	}
+	if ok && agent.Local() {
 		effective, _ := set.Defaults.Apply(agent)
 		own = effective.ModelID
 	}

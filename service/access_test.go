@@ -130,6 +130,13 @@ var accesses = []struct {
 		_, err := s.ImportSession(ctx, c, service.CreateSession{}, &service.SessionExport{Version: service.ExportVersion, Session: service.ExportedSession{AgentID: "clerk"}})
 		return err
 	}}},
+	{"HostedCapabilities", access{makes: func(ctx context.Context, s *service.Service, c service.Caller) error {
+		_, err := s.HostedCapabilities(ctx, c, "clerk")
+		if errors.Is(err, service.ErrNotHosted) {
+			return nil
+		}
+		return err
+	}}},
 	{"CreateTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.CreateTurn(ctx, c, says(b.session, "more"))
 		return err

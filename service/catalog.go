@@ -79,7 +79,8 @@ func (c *Catalog) Agents() iter.Seq2[string, *spec.Agent] {
 }
 
 // Tools returns the ids of the tools that the caller may name for agents that it
-// brings along: all, or those of the local agents that it may use.
+// brings along: all, or those of the agents that it may use
+// and whose calls run here.
 func (c *Catalog) Tools() []string {
 	ids := c.set.Tools.IDs()
 	if c.caller.Agents == nil {
@@ -87,7 +88,7 @@ func (c *Catalog) Tools() []string {
 	}
 	var filters []*toolset.Filter
 	for _, declared := range c.Agents() {
-		if agent, _ := c.set.Defaults.Apply(declared); agent.Local() {
+		if agent, _ := c.set.Defaults.Apply(declared); agent.UsesTools() {
 			filter, _ := toolset.CompileFilter(agent) // an invalid pattern matches nothing
 			filters = append(filters, filter)
 		}

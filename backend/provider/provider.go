@@ -28,8 +28,9 @@ type Provider struct {
 }
 
 var (
-	_ backend.AgentProvider = (*Provider)(nil)
-	_ backend.Starter       = (*Provider)(nil)
+	_ backend.AgentProvider      = (*Provider)(nil)
+	_ backend.Starter            = (*Provider)(nil)
+	_ backend.CapabilityReporter = (*Provider)(nil)
 )
 
 // Validate reports what is wrong with the options of an endpoint.
@@ -65,6 +66,38 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 	return p.checkCapabilities(lease.Capabilities, needs{form: agent.OutputSchema != nil, tools: usesTools(agent)})
 }
 
+// Capabilities returns what the provider can do, as the process that runs has reported it.
+func (p *Provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
+	can := p.host.Capabilities()
+	if can == nil {
+		lease, err := p.host.AcquireFirst(ctx)
+		if err != nil {
+			return nil, err
+		}
+		can = lease.Capabilities
+		lease.Release()
+	}
+	var list backend.Capabilities
+	for _, c := range []struct {
+		name backend.Capability
+		has  bool
+	}{
+		{backend.StreamingText, can.GetStreamingText()},
+		{backend.ToolCalls, canCallTools(can) && !p.toolless},
+		{backend.ParallelToolCalls, can.GetParallelToolCalls() && canCallTools(can) && !p.toolless},
+		{backend.StructuredOutput, can.GetStructuredOutput()},
+		{backend.Interactions, can.GetInteractions()},
+		{backend.ResumableTurns, can.GetResumableTurns()},
+		{backend.ReasoningSummaries, can.GetReasoningSummaries()},
+		{backend.PreparedWorkspaces, can.GetSupportsPreparedWorkspace()},
+	} {
+		if c.has {
+			list = append(list, c.name)
+		}
+	}
+	return list, nil
+}
+
 // usesTools reports whether an agent is declared to use certain tools.
 func usesTools(agent *spec.Agent) bool {
 	return len(agent.AllowedTools)+len(agent.AllowedToolPatterns)+len(agent.Delegates) > 0
@@ -79,11 +112,11 @@ type needs struct{ form, tools, workspace bool }
 func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, n needs) error {
 	switch {
 	case n.workspace && !can.GetSupportsPreparedWorkspace():
-		return &backend.CapabilityError{Provider: p.id, Capability: "supports_prepared_workspace", Need: "a session with a workspace"}
+		return &backend.CapabilityError{Provider: p.id, Capability: string(backend.PreparedWorkspaces), Need: "a session with a workspace"}
 	case n.form && !can.GetStructuredOutput():
-		return &backend.CapabilityError{Provider: p.id, Capability: "structured_output", Need: "output_schema"}
+		return &backend.CapabilityError{Provider: p.id, Capability: string(backend.StructuredOutput), Need: "output_schema"}
 	case n.tools && !canCallTools(can):
-		return &backend.CapabilityError{Provider: p.id, Capability: "tool_calls", Need: "an agent with tools"}
+		return &backend.CapabilityError{Provider: p.id, Capability: string(backend.ToolCalls), Need: "an agent with tools"}
 	case n.tools && p.toolless:
 		return &backend.CapabilityError{Provider: p.id, Capability: "host_address", Need: "an agent with tools"}
 	}

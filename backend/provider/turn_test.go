@@ -364,3 +364,18 @@ func TestAProviderWorksInTheWorkspaceOfTheSession(t *testing.T) {
 		t.Errorf("%d sessions and %d turns were made", sessions, creates)
 	}
 }
+
+func TestATurnChoosesTheModelOfItsProvider(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) { turn.Succeed(turn.Request.GetModel()) }, func(_ *builder.AgentRuntimeBuilder, a *spec.Agent) {
+		a.Endpoint.Options = map[string]json.RawMessage{"model": json.RawMessage(`"usual"`)}
+	})
+	for _, tt := range []struct{ model, want string }{{"", "usual"}, {"vendor/other", "vendor/other"}, {"", "usual"}} {
+		req := runtime.Prompt("coder", "hi")
+		req.Overrides.ModelID = tt.model
+		got, err := r.Run(t.Context(), req, r.sink)
+		if err != nil || got.Response != tt.want {
+			t.Errorf("with the model %q it answers %+v, %v", tt.model, got, err)
+		}
+	}
+}

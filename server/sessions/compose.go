@@ -3,6 +3,7 @@ package sessions
 import (
 	"encoding/json"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
@@ -19,17 +20,20 @@ type composer struct {
 	usable    *service.Catalog
 	provider  *provider
 	threshold int
+	// capabilities returns what the provider of a hosted agent can do; nil if it is not
+	// known, and then the turn finds out.
+	capabilities func() backend.Capabilities
 }
 
 // composeAgent returns the agent that works on a turn: that of the provider, or one
-// without a prompt, with the model and the tools of the turn. An agent that runs elsewhere
+// without a prompt, with the model and the tools of the turn. An agent that runs at a peer
 // decides about both itself; then the result is nil.
-func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, input []model.Message) (*service.Ephemeral, error) {
+func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, form bool, input []model.Message) (*service.Ephemeral, error) {
 	agent, err := c.baseAgent()
 	if err != nil {
 		return nil, err
 	}
-	if !agent.Local() {
+	if !agent.UsesTools() {
 		if modelName != "" || !asked.Empty() {
 			return nil, badRequest("the agent of provider %q runs elsewhere, which alone decides about its model and tools", c.provider.name)
 		}
@@ -40,7 +44,10 @@ func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, inpu
 		return nil, err
 	}
 	if chosen != "" {
-		agent.ModelID = chosen
+		agent.UseModel(chosen)
+	}
+	if agent.Hosted() {
+		return c.composeHosted(agent, asked, form, input)
 	}
 	if agent.ModelID == "" {
 		if agent.ModelID, err = onlyModel(c.set); err != nil {
@@ -51,6 +58,32 @@ func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, inpu
 		return nil, err
 	}
 	return &service.Ephemeral{Agent: *agent}, nil
+}
+
+// composeHosted returns an agent at a hosted provider with the tools of the turn. What the
+// provider cannot do is refused, if it was asked for.
+func (c *composer) composeHosted(agent *spec.Agent, asked *toolgrant.Request, form bool, input []model.Message) (*service.Ephemeral, error) {
+	can := c.capabilities()
+	if can != nil && form && !can.Have(backend.StructuredOutput) {
+		return nil, c.refuse(backend.StructuredOutput, "responseSchema")
+	}
+	if can != nil && !can.Have(backend.ToolCalls) {
+		if asked.Source != "" || len(asked.Refs) > 0 {
+			return nil, c.refuse(backend.ToolCalls, "a turn that asks for tools")
+		}
+		if asked.Empty() { // the safe tools are of no use there
+			return &service.Ephemeral{Agent: *agent}, nil
+		}
+	}
+	if err := c.limitTools(agent, asked, input); err != nil {
+		return nil, err
+	}
+	return &service.Ephemeral{Agent: *agent}, nil
+}
+
+// refuse returns the error of a request for what the provider cannot do.
+func (c *composer) refuse(lacks backend.Capability, need string) error {
+	return failedPrecondition("%s", (&backend.CapabilityError{Provider: c.provider.name, Capability: string(lacks), Need: need}).Error())
 }
 
 // baseAgent returns a copy of the provider's agent with the defaults merged under it.

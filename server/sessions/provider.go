@@ -2,11 +2,14 @@ package sessions
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/registry"
@@ -79,11 +82,15 @@ func noProvider(name string) *requestError {
 }
 
 // findModel returns the id of the model or pool that a name stands for; empty for the
-// empty name, which leaves the choice to the agent.
+// empty name, which leaves the choice to the agent. The models of a hosted agent are known
+// where it runs.
 func (p *provider) findModel(set *registry.Set, name string) (string, error) {
 	id := name
 	if target, ok := p.Aliases[name]; ok {
 		id = target
+	}
+	if agent, ok := set.Agent(p.Agent); ok && agent.Hosted() {
+		return id, nil
 	}
 	_, isModel := set.Models.Get(id)
 	_, isPool := set.Pools.Get(id)
@@ -117,7 +124,29 @@ func onlyModel(set *registry.Set) (string, error) {
 	return "", badRequest("model is required: the provider has no default model")
 }
 
-// capabilities are what every provider of this server can do.
+// capabilityTime bounds how long a hosted provider is waited for that does not run.
+const capabilityTime = 5 * time.Second
+
+// hostedCapabilities returns what the provider of a hosted agent can do; nil for an agent
+// that is not hosted, and if it cannot be found out now.
+func (c *call) hostedCapabilities(p *provider) backend.Capabilities {
+	agent, err := c.usable().Agent(p.Agent)
+	if err != nil || !agent.Hosted() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), capabilityTime)
+	defer cancel()
+	can, err := c.settings.Service.HostedCapabilities(ctx, c.caller, p.Agent)
+	if err != nil {
+		return nil
+	}
+	if can == nil {
+		can = backend.Capabilities{} // it is known that there are none
+	}
+	return can
+}
+
+// capabilities are what a provider of this server can do.
 type capabilities struct {
 	StreamingText        bool     `json:"streamingText"`
 	ToolCalls            bool     `json:"toolCalls"`
@@ -127,7 +156,38 @@ type capabilities struct {
 	ResumableTurns       bool     `json:"resumableTurns"`
 	ReasoningSummaries   bool     `json:"reasoningSummaries"`
 	BoundedListHydration bool     `json:"boundedListHydration"`
+	SessionStart         bool     `json:"supportsSessionStart"`
+	PreparedWorkspace    bool     `json:"supportsPreparedWorkspace"`
 	SupportedToolSources []string `json:"supportedToolSources"`
+}
+
+// capabilitiesOf returns what a provider can do; nil if that cannot be found out now.
+func (c *call) capabilitiesOf(p *provider) *capabilities {
+	checkouts := c.settings.Service.SupportsCheckouts()
+	agent, err := c.usable().Agent(p.Agent)
+	if p.Agent == "" || err == nil && agent.Local() {
+		return &capabilities{
+			StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ResumableTurns: true,
+			ReasoningSummaries: true, BoundedListHydration: true, SessionStart: true, PreparedWorkspace: checkouts, SupportedToolSources: c.toolSources(),
+		}
+	}
+	if err != nil || !agent.Hosted() {
+		return &capabilities{StreamingText: true, Interactions: true, BoundedListHydration: true, SessionStart: true, SupportedToolSources: []string{}}
+	}
+	can := c.hostedCapabilities(p)
+	if can == nil {
+		return nil
+	}
+	shown := &capabilities{
+		StreamingText: can.Have(backend.StreamingText), ToolCalls: can.Have(backend.ToolCalls), ParallelToolCalls: can.Have(backend.ParallelToolCalls),
+		StructuredOutput: can.Have(backend.StructuredOutput), Interactions: can.Have(backend.Interactions) || can.Have(backend.ToolCalls),
+		ResumableTurns: can.Have(backend.ResumableTurns), ReasoningSummaries: can.Have(backend.ReasoningSummaries), BoundedListHydration: true,
+		SessionStart: true, PreparedWorkspace: checkouts && can.Have(backend.PreparedWorkspaces), SupportedToolSources: []string{},
+	}
+	if shown.ToolCalls {
+		shown.SupportedToolSources = c.toolSources()
+	}
+	return shown
 }
 
 // toolSources are the values of toolSource besides the empty one.
@@ -142,9 +202,9 @@ func (c *call) toolSources() []string {
 // listProviders answers with the providers that the caller may use.
 func (c *call) listProviders() error {
 	type view struct {
-		Name         string       `json:"name"`
-		Default      bool         `json:"default,omitempty"`
-		Capabilities capabilities `json:"capabilities"`
+		Name         string        `json:"name"`
+		Default      bool          `json:"default,omitempty"`
+		Capabilities *capabilities `json:"capabilities,omitempty"`
 	}
 	list := []view{}
 	usable := c.usable()
@@ -153,10 +213,7 @@ func (c *call) listProviders() error {
 		if !p.isFor(usable) {
 			continue
 		}
-		list = append(list, view{p.name, p.Default || len(c.providers) == 1, capabilities{
-			StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ResumableTurns: true,
-			ReasoningSummaries: true, BoundedListHydration: true, SupportedToolSources: c.toolSources(),
-		}})
+		list = append(list, view{p.name, p.Default || len(c.providers) == 1, c.capabilitiesOf(p)})
 	}
 	return server.WriteJSON(c.w, http.StatusOK, struct {
 		Providers []view `json:"providers"`

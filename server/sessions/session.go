@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
@@ -207,7 +208,7 @@ func (c *call) createSession() error {
 		return err
 	}
 	if in.Workspace != nil {
-		if err := c.settings.Service.CheckWorkspace(p.Agent, in.Workspace); err != nil {
+		if err := c.checkWorkspace(p, in.Workspace); err != nil {
 			return err
 		}
 	}
@@ -229,6 +230,17 @@ func (c *call) createSession() error {
 	}
 	s, _ := sessionFrom(kept)
 	return server.WriteJSON(c.w, http.StatusCreated, s.view())
+}
+
+// checkWorkspace reports why a session of a provider cannot have a workspace.
+func (c *call) checkWorkspace(p *provider, asked *workspace.Request) error {
+	if err := c.settings.Service.CheckWorkspace(p.Agent, asked); err != nil {
+		return err
+	}
+	if can := c.hostedCapabilities(p); can != nil && !can.Have(backend.PreparedWorkspaces) {
+		return failedPrecondition("%s", (&backend.CapabilityError{Provider: p.name, Capability: string(backend.PreparedWorkspaces), Need: "a session with a workspace"}).Error())
+	}
+	return nil
 }
 
 // workspaceSession returns the id of a session with a workspace that has an idempotency key;

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/model"
@@ -127,14 +128,15 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	}
 	modelName := p.modelFor(in.Model, s.record.Model)
 	k := composer{set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
+	k.capabilities = func() backend.Capabilities { return c.hostedCapabilities(p) }
 	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.Source, toolgrant.SourceCatalog))
-	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Input)
+	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Overrides.Output != nil, turn.Input)
 	observed.End(failureType(err))
 	if err != nil {
 		return nil, err
 	}
 	if turn.Ephemeral != nil {
-		modelName = cmp.Or(modelName, turn.Ephemeral.Agent.ModelID)
+		modelName = cmp.Or(modelName, turn.Ephemeral.Agent.Model())
 	}
 	record := turnRecord{Provider: p.name, Model: modelName, Messages: in.Messages, Structured: turn.Overrides.Output != nil, Metadata: in.Metadata}
 	if turn.Metadata, err = encodeOwn(record); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/providerproto"
 )
 
 // ErrClosed reports a pool that was closed, or is about to.
@@ -149,6 +151,18 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 // AcquireFirst returns a process, or why a start failed, if none is ready: it does not
 // wait for another start.
 func (p *Pool) AcquireFirst(ctx context.Context) (*Lease, error) { return p.acquire(ctx, "", true) }
+
+// Capabilities returns what a process can do that is ready; nil while none is.
+func (p *Pool) Capabilities() *providerproto.AgentProviderCapabilities {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.slots {
+		if s.instance != nil {
+			return s.instance.Capabilities
+		}
+	}
+	return nil
+}
 
 func (p *Pool) acquire(ctx context.Context, session string, once bool) (*Lease, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("no process was ready within %s", p.settings.StartupTimeout))
