@@ -32,17 +32,19 @@ demo: build ## show the main job on an example that needs no keys
 	@./examples/durable/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/service/demo.sh $(CURDIR)/$(BIN)/runtime
+	@./examples/workspaces/demo.sh $(CURDIR)/$(BIN)/runtime
 
 test: needs vet lint race plain gate ## everything that CI checks
 
 needs: ## what the tests need, and which are left out without it; in CI it is installed
 	@./.ci/needs
 
-deps: ## PostgreSQL, Node.js, Python and tmux for the tests, from the Debian packages
+deps: ## PostgreSQL, Node.js, Python, tmux and git for the tests, from the Debian packages
 	@./.ci/postgres
 	@./.ci/node
 	@./.ci/python
 	@./.ci/tmux
+	@./.ci/git
 
 vet:
 	$(ONCE) go vet ./...

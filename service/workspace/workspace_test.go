@@ -5,6 +5,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/gittest"
+	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"go.uber.org/goleak"
 	"go.uber.org/zap/zaptest"
@@ -236,7 +238,7 @@ func TestGitOverTheNetwork(t *testing.T) {
 	program := filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend")
 	handler := &cgi.Handler{Path: program, Env: []string{"GIT_PROJECT_ROOT=" + base, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: os.Stderr}
 	if _, err := os.Stat(program); err != nil {
-		t.Skip("this git has no http-backend")
+		needs.Missing(t, fmt.Errorf("git has no http-backend: %w", err))
 	}
 	server := httptest.NewServer(handler)
 	defer server.Close()
