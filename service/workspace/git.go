@@ -41,6 +41,8 @@ const (
 // leads to another repository than the one that was allowed.
 var gitOptions = []string{
 	"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.askPass=", "credential.helper=", "credential.interactive=false",
+	// What a killed git leaves behind ends by itself when a server says nothing more.
+	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
 	"submodule.recurse=false", "fetch.recurseSubmodules=false", "protocol.ext.allow=never", "http.followRedirects=false",
 	"gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false", "init.defaultBranch=main", "init.templateDir=",
 }
@@ -106,7 +108,7 @@ func (m *Manager) runGit(ctx context.Context, root, dir string, args ...string) 
 	process.Separate(cmd)
 	var watching sync.WaitGroup
 	watching.Go(func() { m.watchSize(limited, root, cancel) })
-	err = cmd.Run()
+	err = runTied(cmd)
 	if cmd.Process != nil {
 		_ = process.Kill(cmd) // what it left running
 	}
@@ -123,6 +125,20 @@ func (m *Manager) runGit(ctx context.Context, root, dir string, args ...string) 
 		return "", process.Refused("git", dir, err)
 	}
 	return strings.TrimSpace(string(stdout.Kept())), m.checkSize(root)
+}
+
+// runTied runs a command that ends with the runtime, also when that is killed: a checkout
+// that nobody waits for does not go on.
+func runTied(cmd *exec.Cmd) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := process.StartTied(cmd)
+		if err == nil {
+			err = cmd.Wait()
+		}
+		ended <- err
+	}()
+	return <-ended
 }
 
 // hideSecrets returns what git wrote about a failure, without configured values and
