@@ -108,6 +108,7 @@ func (d *decoder) parse(sources []Source) (*File, diag.List) {
 	d.remoteAgents()
 	d.decodeAgents()
 	d.decodeSettings()
+	d.warnWorkspaceTools()
 	d.decodeSchedules()
 	d.decodeWorkflows()
 	list := d.found

@@ -52,6 +52,10 @@ func (c *Config) Action() string {
 	return "works on files below " + c.Root
 }
 
+// NeedsWorkspace reports whether the tools have no directory but the workspace of the
+// session.
+func (c *Config) NeedsWorkspace() bool { return c.Root == "" }
+
 // defaultMaxFile is how many bytes a file may have where the configuration does not say.
 const defaultMaxFile = 4 << 20
 

@@ -1,0 +1,36 @@
+package config
+
+import (
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// workspaceUser is implemented by configurations of tools that may have no directory to
+// work in but the workspace of the session.
+type workspaceUser interface {
+	// NeedsWorkspace reports whether they have none.
+	NeedsWorkspace() bool
+}
+
+// warnWorkspaceTools warns of tools whose calls all fail, because no session has a
+// workspace.
+func (d *decoder) warnWorkspaceTools() {
+	if d.file.Workspaces.On() || d.file.Partial {
+		return
+	}
+	_, tools := d.file.root.findField("tools")
+	for i := range d.file.Tools {
+		entry := &d.file.Tools[i]
+		user, ok := entry.Config.(workspaceUser)
+		if !ok || entry.Broken || !user.NeedsWorkspace() {
+			continue
+		}
+		key, n := tools.findField(entry.ID)
+		if n == nil {
+			continue
+		}
+		p := (*place)(nil).fieldPlace("tools", nil).fieldPlace(entry.ID, key)
+		found := diag.New(diag.NoEffect, p.path(), "tool %q has no root, and no session has a workspace: each call fails", clip.Text(entry.ID))
+		d.addFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
+	}
+}
