@@ -7,6 +7,7 @@ package display
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -169,6 +170,21 @@ func Normalize(eventType string, d *Display) {
 		}
 	}
 }
+
+// phases are the phases of each kind; a status and an error may have any.
+var phases = map[Kind][]Phase{
+	KindText:        {PhaseDelta, PhaseCompleted},
+	KindReasoning:   {PhaseDelta, PhaseCompleted},
+	KindTool:        {PhaseStarted, PhaseProgress, PhaseCompleted, PhaseFailed, PhaseCanceled},
+	KindInteraction: {PhaseRequested, PhaseResolved, PhaseCanceled},
+	KindStatus:      allPhases,
+	KindError:       allPhases,
+}
+
+var allPhases = []Phase{PhaseDelta, PhaseCompleted, PhaseStarted, PhaseProgress, PhaseFailed, PhaseRequested, PhaseResolved, PhaseCanceled}
+
+// Known reports whether the kind is one of those above, and the phase one that it has.
+func (d *Display) Known() bool { return slices.Contains(phases[d.Kind], d.Phase) }
 
 // fields are those of an event's data.
 type fields map[string]json.RawMessage

@@ -59,6 +59,23 @@ func (e *Event) Terminal() bool {
 	return e.Type == TypeTurnCompleted || e.Type == TypeTurnFailed || e.Type == TypeTurnCanceled
 }
 
+// Readable returns how a client for people shows the event: by its display or, where that
+// has a kind or phase that is not known, by its type. It is nil for an event of a type
+// without a display, and false for a private one, whatever display that has.
+func (e *Event) Readable() (d *Display, visible bool) {
+	switch {
+	case e.Visibility != Public:
+		return nil, false
+	case e.Display != nil && e.Display.Known():
+		return e.Display, true
+	default:
+		return For(e.Type, e.Data), true
+	}
+}
+
+// statusRunning is the status of a turn that has begun.
+const statusRunning = "running"
+
 // Reader turns the records of a turn's log into events. It is a fold from the first
 // record on: the same log gives the same events with the same numbers, wherever and
 // however often it is read. It is not safe for concurrent use.
@@ -182,7 +199,7 @@ func turnDisplay(text string) *Display {
 // startDrafts returns what the beginning of a turn becomes, or its going on.
 func (r *Reader) startDrafts(record *event.Record, d *event.RunStart) []draft {
 	if r.seq == 0 {
-		return []draft{{typ: TypeTurnStarted, data: startData{SessionID: record.SessionID, Model: r.Model, AgentID: d.AgentID, Revision: d.Revision}}}
+		return []draft{{typ: TypeTurnStarted, data: startData{Status: statusRunning, SessionID: record.SessionID, Model: r.Model, AgentID: d.AgentID, Revision: d.Revision}}}
 	}
 	return append(r.takeBack(), draft{typ: TypeTurnResumed, data: startData{AgentID: d.AgentID}, display: turnDisplay("resumed")})
 }
@@ -291,6 +308,7 @@ type (
 		Text string `json:"text"`
 	}
 	startData struct {
+		Status    string `json:"status,omitempty"`
 		SessionID string `json:"session_id,omitempty"`
 		Model     string `json:"model,omitempty"`
 		AgentID   string `json:"agent_id"`

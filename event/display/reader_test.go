@@ -78,7 +78,7 @@ func TestTheEventsOfATurn(t *testing.T) {
 		&event.RunFinish{Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd}, Steps: 2},
 	}
 	want := []string{
-		`turn.started status/started turn`,
+		`turn.started status/started turn running`,
 		`reasoning.delta reasoning/delta hm`,
 		`assistant.delta text/delta Well,`,
 		`assistant.reset status/progress answer the model is asked again`,
@@ -115,7 +115,7 @@ func TestTheEventsOfATurn(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the events are\n%s\nand should be\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if data := string(events[0].Data); data != `{"session_id":"s","model":"fast","agent_id":"clerk","revision":3}` {
+	if data := string(events[0].Data); data != `{"status":"running","session_id":"s","model":"fast","agent_id":"clerk","revision":3}` {
 		t.Errorf("the turn begins with %s", data)
 	}
 }
