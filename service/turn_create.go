@@ -133,6 +133,9 @@ func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *Cre
 	if err := checkModel(rev.Set(), agent, req); err != nil {
 		return overrides, err
 	}
+	if err := checkTools(ctx, rev, agent, req); err != nil {
+		return overrides, err
+	}
 	if overrides.Budgets, err = s.turnBudgets(rev.Set(), agent, req); err != nil {
 		return overrides, err
 	}
@@ -184,6 +187,35 @@ func checkModel(set *registry.Set, agentID string, req *CreateTurn) error {
 		problem += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return &InvalidError{"model_id", problem}
+}
+
+// checkTools reports that a turn names a tool that its agent does not offer to the model.
+func checkTools(ctx context.Context, rev *registry.Revision, agentID string, req *CreateTurn) error {
+	agent, ok := rev.Set().Agent(agentID)
+	if !ok || len(req.Overrides.Tools) == 0 || req.Ephemeral != nil || !agent.UsesTools() || req.Revision != "" && req.Revision != rev.Hash() {
+		return nil
+	}
+	explained, err := resolve.Explain(ctx, rev, agentID)
+	if err != nil {
+		return err
+	}
+	var offered []string
+	for i := range explained.Tools {
+		if choice := &explained.Tools[i]; choice.Offered() {
+			offered = append(offered, choice.ID)
+		}
+	}
+	for _, id := range req.Overrides.Tools {
+		if slices.Contains(offered, id) {
+			continue
+		}
+		problem := fmt.Sprintf("agent %s has no tool %q", agentID, clip.Text(id))
+		if near, ok := nearest.Of(id, offered); ok {
+			problem += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return &InvalidError{"tool_ids", problem}
+	}
+	return nil
 }
 
 // keepNothing is the checkpoint of a stored turn that has no worker yet.

@@ -79,6 +79,9 @@ type CreateTurn struct {
 	// ModelID is the model or pool of the turn, in place of that of its agent, which must
 	// run at the server.
 	ModelID string `json:"model_id,omitempty"`
+	// ToolIDs are all tools that the turn may call, each of which its agent must have; nil
+	// is all tools of the agent.
+	ToolIDs []string `json:"tool_ids,omitzero"`
 	// Variables are what the prompts of the turn's agents refer to as ${turn.NAME}.
 	Variables json.RawMessage `json:"variables,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
@@ -100,7 +103,7 @@ type CreateTurn struct {
 func (c *CreateTurn) toRequest() service.CreateTurn {
 	return service.CreateTurn{
 		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Variables: c.Variables, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
-		Overrides: resolve.Overrides{ModelID: c.ModelID}, OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
+		Overrides: resolve.Overrides{ModelID: c.ModelID, Tools: c.ToolIDs}, OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
 	}
 }
 
