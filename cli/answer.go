@@ -350,8 +350,12 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) 
 type lineReader struct {
 	in   io.Reader
 	read <-chan string
-	// ended is set when the input has no more lines.
-	ended bool
+	// problems has why the input could not be read to its end, or nil, once it has ended.
+	problems <-chan error
+	// ended is set when the input has no more lines, and failed if it could not be read
+	// to its end.
+	ended  bool
+	failed error
 	// waiting is called when a line is waited for, and when it is not any more; it may be
 	// nil.
 	waiting func(waits bool)
@@ -365,13 +369,20 @@ type lineReader struct {
 // given up.
 func (l *lineReader) next(ctx context.Context, over <-chan struct{}) (line string, ok bool) {
 	if l.read == nil {
-		lines := make(chan string)
-		l.read = lines
+		lines, problems := make(chan string), make(chan error, 1)
+		l.read, l.problems = lines, problems
 		go func(in io.Reader, read chan<- string) {
 			defer close(read)
-			for scanner := bufio.NewScanner(in); scanner.Scan(); {
+			scanner := bufio.NewScanner(in)
+			scanner.Buffer(nil, maxPrompt)
+			for scanner.Scan() {
 				read <- scanner.Text()
 			}
+			err := scanner.Err()
+			if errors.Is(err, bufio.ErrTooLong) {
+				err = fmt.Errorf("a line is larger than %d bytes", maxPrompt)
+			}
+			problems <- err
 		}(l.in, lines)
 	}
 	if l.waiting != nil {
@@ -380,7 +391,9 @@ func (l *lineReader) next(ctx context.Context, over <-chan struct{}) (line strin
 	}
 	select {
 	case line, more := <-l.read:
-		l.ended = !more
+		if l.ended = !more; l.ended && l.problems != nil {
+			l.failed, l.problems = <-l.problems, nil
+		}
 		return line, true
 	case <-over:
 		return "", false

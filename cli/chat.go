@@ -12,9 +12,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -31,7 +33,11 @@ type chatOptions struct {
 	// model takes the place of the agent's, unless it is empty.
 	model     string
 	variables variableFlags
-	plain     bool
+	// systems and messages are what the first turn begins with, and tools all that the
+	// turns may call, as far as the agent has them; nil if they may call all of those.
+	systems, messages, tools []string
+
+	plain, mouse bool
 	// screen shows the conversation on a terminal; nil shows it as lines.
 	screen *screenFront
 }
@@ -54,7 +60,11 @@ Ctrl-C cancels the turn that runs; where none does it ends the conversation, as
 Ctrl-D does.
 
 On a terminal the conversation has the whole screen, unless --plain is given or the
-input or the output is not the terminal.
+input or the output is not the terminal. The mouse is left to the terminal, to select
+text with; with --mouse its wheel scrolls.
+
+With --message the first turn needs no prompt: it begins at once with that text. With
+--system the first turn begins with that instruction. Both can be repeated.
 
 The session is kept in the store, and --resume goes on with it: with its id, or
 without one with the session that was active last. A SQLite file must not be served
@@ -88,9 +98,13 @@ read, 130 canceled.`,
 	cmd.Flags().StringVar(&o.resume, "resume", "", "go on with the session with this `ID`, or without an id with the one that was active last")
 	cmd.Flags().Lookup("resume").NoOptDefVal = latestSession
 	cmd.Flags().StringVar(&o.model, "model", "", "answer with the model or pool with this `ID`, in place of the agent's")
+	cmd.Flags().StringArrayVar(&o.systems, "system", nil, "begin the first turn with this instruction of the system: `TEXT`; can be repeated")
+	cmd.Flags().StringArrayVar(&o.messages, "message", nil, "begin the first turn at once with this message: `TEXT`; can be repeated")
+	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "let the turns call none of the agent's tools but this `ID`; can be repeated")
 	cmd.Flags().Var(&o.variables, "var", "give each turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text, also on a terminal")
+	cmd.Flags().BoolVar(&o.mouse, "mouse", false, "scroll with the wheel of the mouse; most terminals then select text while Shift is held")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd
@@ -105,6 +119,7 @@ func (p *program) onScreen(o *chatOptions) *program {
 	if o.screen == nil {
 		return p
 	}
+	o.screen.mouse = o.mouse
 	return p.with(streams{in: p.in, out: o.screen, err: o.screen})
 }
 
@@ -213,6 +228,10 @@ type conversation struct {
 	// model takes the place of the agent's in the next turn, unless it is empty.
 	model     string
 	variables []byte
+	// systems are instructions that the next turn begins with, messages what the first one
+	// is asked before there is a prompt, and tools all that turns may call; nil for all.
+	systems, messages []string
+	tools             spec.Names
 	answers   *answerer
 	shown     turnView
 	// screen is nil where lines are written.
@@ -238,6 +257,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	answers.session, answers.context = "which is kept, also for later turns", explain
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.AgentID), variables: variables, answers: answers,
+		systems: o.systems, messages: o.messages, tools: o.tools,
 		model: o.model, shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1), screen: o.screen,
 	}
 	if problem := c.checkModel(c.model); problem != "" {
@@ -264,6 +284,12 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 
 // readPrompts runs a turn for each prompt that is typed.
 func (c *conversation) readPrompts(ctx context.Context) error {
+	if len(c.messages) > 0 {
+		c.showPrompts(c.messages)
+		if err := c.runTurn(ctx, c.messages...); err != nil {
+			return err
+		}
+	}
 	for {
 		text, more := c.readPrompt(ctx)
 		switch {
@@ -280,6 +306,22 @@ func (c *conversation) readPrompts(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// showPrompts shows prompts that nobody typed.
+func (c *conversation) showPrompts(texts []string) {
+	if c.screen == nil {
+		for _, text := range texts {
+			fmt.Fprintf(c.err, "you> %s\n", oneLine(text))
+		}
+		return
+	}
+	c.screen.change(func(m *chatModel) {
+		for _, text := range texts {
+			m.add(&chatBlock{kind: blockPrompt, text: text})
+		}
+		m.turning = true
+	})
 }
 
 // readPrompt reads a prompt: a line, and the next one as long as it ends in a
@@ -304,6 +346,9 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 			fmt.Fprint(c.err, ask)
 		}
 		line, ok := c.answers.input.next(reading, nil)
+		if err := c.answers.input.failed; err != nil {
+			fmt.Fprintf(c.err, "error> %v\n", err)
+		}
 		if !ok || c.answers.input.ended {
 			if c.screen == nil && terminal(c.in) {
 				fmt.Fprintln(c.err)
@@ -413,12 +458,24 @@ func joinNames(separator string, names ...string) string {
 	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), separator)
 }
 
+// inputOf returns what a turn begins with.
+func (c *conversation) inputOf(texts []string) []model.Message {
+	input := make([]model.Message, 0, len(c.systems)+len(texts))
+	for _, text := range c.systems {
+		input = append(input, model.System(text))
+	}
+	for _, text := range texts {
+		input = append(input, model.User(text))
+	}
+	return input
+}
+
 // errInterrupted is why a turn is canceled that somebody at the terminal ends.
 var errInterrupted = errors.New("operator interrupted")
 
-// runTurn runs a turn with a prompt to its end. An error ends the conversation; a turn
-// that fails does not.
-func (c *conversation) runTurn(ctx context.Context, text string) error {
+// runTurn runs a turn with messages of the user to its end. An error ends the
+// conversation; a turn that fails does not.
+func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	turning, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watching := make(chan struct{})
@@ -434,11 +491,12 @@ func (c *conversation) runTurn(ctx context.Context, text string) error {
 	defer cancel(nil)
 	c.shown.begin()
 	turn, err := beginTurn(turning, c.where, &storedRun{
-		id: newTurnID(), agent: c.agent, session: c.session.ID, busy: service.RejectBusy, model: c.model,
-		prompt: &prompt{text: text, variables: c.variables},
+		id: newTurnID(), agent: c.agent, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
+		input: c.inputOf(texts), variables: c.variables,
 	}, &show{streams: c.streams, redact: c.where.redact})
 	var result *runtime.Result
 	if err == nil {
+		c.systems = nil
 		result, err = turn.run(turning, c.shown, c.answers)
 	}
 	if failed := c.shown.close(); failed != nil {

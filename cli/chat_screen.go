@@ -29,6 +29,9 @@ type screenFront struct {
 	messages io.Writer
 	redact   func(string) string
 	reader   display.Reader
+	// mouse is set if the wheel of the mouse scrolls; then the terminal alone does not
+	// select text with it.
+	mouse bool
 
 	mu sync.Mutex
 	// changes are those of the model that it has not made yet, and running is set while
@@ -108,6 +111,9 @@ func (f *screenFront) Emit(ev event.Event) {
 	finish, _ := ev.Data.(*event.RunFinish)
 	if len(events) > 0 || finish != nil {
 		f.change(func(m *chatModel) {
+			if finish != nil && finish.Result != nil && finish.Result.Response != "" {
+				m.showOutput(finish.Result.Response)
+			}
 			for i := range events {
 				m.showEvent(&events[i])
 			}
@@ -223,6 +229,8 @@ func (m *chatModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		for _, change := range m.front.takeChanges() {
 			change(m)
 		}
+	case tea.MouseWheelMsg:
+		m.turnWheel(msg.Button)
 	case tea.PasteMsg:
 		m.editor.insert(cleanText(strings.ReplaceAll(msg.Content, "\r", "\n")))
 	case tea.KeyPressMsg:
@@ -269,11 +277,24 @@ func (m *chatModel) pressKey(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// wheelLines is how many lines the wheel of a mouse scrolls.
+const wheelLines = 3
+
+// turnWheel scrolls as the wheel of a mouse is turned.
+func (m *chatModel) turnWheel(button tea.MouseButton) {
+	switch button {
+	case tea.MouseWheelUp:
+		m.scroll(-wheelLines)
+	case tea.MouseWheelDown:
+		m.scroll(wheelLines)
+	}
+}
+
 // enterLine takes the line that was typed: as the answer to a question, or as a prompt,
 // which waits while a turn runs.
 func (m *chatModel) enterLine() {
 	text := m.editor.take()
-	if begun, goesOn := strings.CutSuffix(text, `\\`); goesOn {
+	if begun, goesOn := strings.CutSuffix(text, `\`); goesOn && !m.asks() {
 		m.editor.insert(begun + "\n")
 		return
 	}
@@ -373,11 +394,12 @@ func (m *chatModel) addMessage(text string) {
 }
 
 // showEvent shows an event of a turn. An event without a display is shown by its type,
-// unless it is private.
+// and a private one not at all.
 func (m *chatModel) showEvent(e *display.Event) {
-	d := e.Display
+	d, visible := e.Readable()
 	switch {
-	case d == nil && e.Visibility == display.Public && e.Type != display.TypeTurnCompleted:
+	case !visible:
+	case d == nil && e.Type != display.TypeTurnCompleted:
 		m.add(&chatBlock{kind: display.KindStatus, text: fmt.Sprintf("%s %s", e.Type, m.front.redact(string(e.Data)))})
 	case d == nil || d.Kind == display.KindInteraction: // which the question shows
 	case d.Kind == display.KindText || d.Kind == display.KindReasoning:
@@ -417,6 +439,19 @@ func (m *chatModel) showText(d *display.Display) {
 	if b == nil && d.Text != "" {
 		m.add(&chatBlock{kind: d.Kind, text: d.Text})
 	}
+}
+
+// showOutput shows the answer of a turn none of whose texts was shown.
+func (m *chatModel) showOutput(text string) {
+	for _, b := range slices.Backward(m.blocks) {
+		if b.kind == blockPrompt {
+			break
+		}
+		if b.kind == display.KindText {
+			return
+		}
+	}
+	m.add(&chatBlock{kind: display.KindText, text: text})
 }
 
 // showCall shows a call, or what came of it.
@@ -477,6 +512,9 @@ func (m *chatModel) rows() int { return max(m.height-len(m.editorLines())-1, 1) 
 func (m *chatModel) View() tea.View {
 	var v tea.View
 	v.AltScreen = true
+	if m.front.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	if m.width == 0 || m.height == 0 {
 		return v
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/uuid"
@@ -53,8 +55,22 @@ type storedRun struct {
 	// busy is what happens to the turn while the session has another.
 	busy service.BusyPolicy
 	// model takes the place of the agent's, unless it is empty.
-	model  string
-	prompt *prompt
+	model string
+	// tools are all that the turn may call; nil for all of the agent's.
+	tools spec.Names
+	// input is what the turn begins with, and variables what it is given; where input is
+	// nil both are those of prompt.
+	input     []model.Message
+	variables json.RawMessage
+	prompt    *prompt
+}
+
+// begins returns what the turn begins with, and what it is given.
+func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) {
+	if r.input != nil {
+		return r.input, r.variables
+	}
+	return []model.Message{model.User(r.prompt.text)}, r.prompt.variables
 }
 
 // newTurnID returns an id for a turn. It is chosen here, so that the turn can be
@@ -125,8 +141,9 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 	if at.workOn != nil {
 		at.workOn(t.id)
 	}
+	input, variables := r.begins()
 	_, err = at.CreateTurn(ctx, native.CreateTurn{
-		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, ModelID: r.model, Variables: r.prompt.variables, OnBusy: r.busy,
+		SessionID: session, ID: t.id, AgentID: r.agent, Input: input, ModelID: r.model, ToolIDs: r.tools, Variables: variables, OnBusy: r.busy,
 	})
 	if err != nil && ctx.Err() != nil {
 		t.Cancel(context.Cause(ctx))

@@ -78,16 +78,18 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 		}
 		for i := range records {
 			after = records[i].Seq
+			if format != "json" {
+				if err := out.showRecord(&records[i]); err != nil {
+					return err
+				}
+				continue
+			}
 			shown, err := reader.Read(&records[i])
 			if err != nil {
 				return err
 			}
 			for j := range shown {
-				if e := &shown[j]; format == "json" {
-					whole.Events = append(whole.Events, transcribedEvent(*e))
-				} else {
-					out.show(e)
-				}
+				whole.Events = append(whole.Events, transcribedEvent(shown[j]))
 			}
 		}
 	}
@@ -107,13 +109,14 @@ type transcript struct {
 	reader display.Reader
 	// open is the prefix of the line that text is written to now; empty if a line begins.
 	open string
-	// streamed is set if the answer under way was shown in parts.
-	streamed bool
-	failed   error
+	// streamed is set if the answer under way was shown in parts, and answered once a
+	// text of the turn was shown.
+	streamed, answered bool
+	failed             error
 }
 
 // begin makes the transcript ready for the events of another turn.
-func (t *transcript) begin() { t.reader, t.streamed = display.Reader{}, false }
+func (t *transcript) begin() { t.reader, t.streamed, t.answered = display.Reader{}, false, false }
 
 // Emit shows an event of a turn while it runs.
 func (t *transcript) Emit(ev event.Event) {
@@ -122,26 +125,42 @@ func (t *transcript) Emit(ev event.Event) {
 		t.keepError(err)
 		return
 	}
-	events, err := t.reader.Read(&record)
-	t.keepError(err)
+	t.keepError(t.showRecord(&record))
+}
+
+// showRecord shows what a record of a turn's log becomes.
+func (t *transcript) showRecord(record *event.Record) error {
+	events, err := t.reader.Read(record)
+	if err != nil {
+		return err
+	}
+	if record.Type == event.TypeRunFinish {
+		var d event.RunFinish
+		if json.Unmarshal(record.Data, &d) == nil && d.Result != nil && !t.answered && d.Result.Response != "" {
+			t.endLine()
+			t.write("assistant> " + d.Result.Response)
+			t.open = "assistant"
+		}
+	}
 	for i := range events {
 		t.show(&events[i])
 	}
+	return nil
 }
 
-// show writes an event. An event without a display is shown by its type, unless it is
-// private.
+// show writes an event. An event without a display is shown by its type, and a private
+// one not at all.
 func (t *transcript) show(e *display.Event) {
-	d := e.Display
+	d, visible := e.Readable()
 	switch {
+	case !visible:
+		return
 	case d != nil:
 	case e.Type == display.TypeTurnCompleted:
 		t.writeLine("turn", "completed (%s)", usageLine(e.Data))
 		return
-	case e.Visibility == display.Public:
-		t.writeLine("event", "%s (seq=%d) %s", e.Type, e.Seq, e.Data)
-		return
 	default:
+		t.writeLine("event", "%s (seq=%d) %s", e.Type, e.Seq, e.Data)
 		return
 	}
 	switch d.Kind {
@@ -163,6 +182,7 @@ func (t *transcript) show(e *display.Event) {
 // showText writes what a model says: parts after one prefix, and a whole text only if
 // its parts were not shown.
 func (t *transcript) showText(speaker string, d *display.Display) {
+	t.answered = t.answered || speaker == "assistant" && d.Text != ""
 	if d.Phase == display.PhaseDelta {
 		t.streamed = t.streamed || speaker == "assistant"
 		if t.open != speaker {
@@ -191,13 +211,17 @@ func toolLine(d *display.Display) string {
 		return joinParts(line, string(d.Input))
 	case display.PhaseProgress:
 		return joinParts(line+":", d.Text)
-	case display.PhaseFailed:
+	case display.PhaseFailed, display.PhaseCanceled:
 		return joinParts(line+":", cmp.Or(d.Text, string(d.Error)))
 	default:
 		if d.Text != "" {
 			line += " (" + d.Text + ")"
 		}
-		return joinParts(line, string(d.Output))
+		line = joinParts(line, string(d.Output))
+		if len(d.Error) > 0 {
+			line = joinParts(line+":", string(d.Error))
+		}
+		return line
 	}
 }
 
