@@ -304,3 +304,33 @@ func TestPartsOfAnAnswerGiveTheWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestAConversationBeginsWithAMessage has lines that go on, and a wheel that scrolls where
+// it may.
+func TestAConversationBeginsWithAMessage(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	s := openTerminal(t, "60x12", "runtime chat config.yaml --system 'Be brief.' --message 'Tell a story' --mouse")
+	s.expect("ready", "line 10000")
+	if got := strings.TrimSpace(s.tmux("display-message", "-p", "#{mouse_any_flag}")); got != "1" {
+		t.Errorf("with --mouse the mouse is captured: %s", got)
+	}
+	s.press("-l", "\x1b[<64;5;5M\x1b[<64;5;5M")
+	s.expect("scrolled, PgDn", "line 9994\n")
+	s.press("-l", "\x1b[<65;5;5M\x1b[<65;5;5M")
+	s.expect("ready · 1 step", "line 10000")
+	s.press(`A heading\`, "Enter")
+	s.expect("› A heading\n\n", "ready")
+	s.press("please", "Enter")
+	s.expect("› A heading\n  please", "# Head")
+	s.press(`Pay it`, "Enter")
+	s.expect("your answer?")
+	s.press(`no\`, "Enter") // which is an answer as it is
+	s.expect("ready · 4 steps")
+
+	plain := openTerminal(t, "60x12", "runtime chat config.yaml")
+	plain.expect("ready")
+	if got := strings.TrimSpace(plain.tmux("display-message", "-p", "#{mouse_any_flag} #{mouse_button_flag}")); got != "0 0" {
+		t.Errorf("the mouse is captured: %s", got)
+	}
+}
