@@ -232,8 +232,8 @@ type conversation struct {
 	// is asked before there is a prompt, and tools all that turns may call; nil for all.
 	systems, messages []string
 	tools             spec.Names
-	answers   *answerer
-	shown     turnView
+	answers           *answerer
+	shown             turnView
 	// screen is nil where lines are written.
 	screen *screenFront
 	// interrupts has a value for each Ctrl-C.
