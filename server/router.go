@@ -65,6 +65,9 @@ func (rt *router) addRoute(surface Surface, route Route) (err error) {
 	m.writer, _ = surface.(ErrorWriter)
 	m.failures, _ = surface.(FailureWriter)
 	rt.mux.Handle(route.Pattern, m)
+	if route.Also != "" {
+		rt.mux.Handle(route.Also, m)
+	}
 	rt.routes = append(rt.routes, m)
 	return nil
 }

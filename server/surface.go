@@ -23,6 +23,9 @@ type Route struct {
 	// Pattern is a pattern of http.ServeMux. It contains a method, except for
 	// protocols that answer other methods themselves.
 	Pattern string
+	// Also is another pattern that requests of the route may have, or empty: a spelling of
+	// the path that clients use and the description leaves out.
+	Also    string
 	Handler http.Handler
 	// Public routes are answered without a credential. With a valid one the request
 	// still has a principal.

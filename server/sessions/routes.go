@@ -20,12 +20,15 @@ func (s *Surface) Routes() []server.Route {
 	stream.Stream = true
 	create := s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn)
 	create.Begins = true
+	begin := s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession)
+	begin.Also = begin.Pattern + "/{$}"
+	list := s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions)
+	list.Also = list.Pattern + "/{$}"
 	routes := []server.Route{
 		{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)},
 		s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, "list_providers", (*call).listProviders),
 		s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, "resolve_harness", (*call).resolveHarness),
-		s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession),
-		s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions),
+		begin, list,
 		s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, "get_session", (*call).readSession),
 		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession),
 		create,
@@ -38,7 +41,7 @@ func (s *Surface) Routes() []server.Route {
 		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction),
 	}
 	audited := map[string]string{
-		"POST " + agentPath + "/sessions":            server.AuditCreateSession,
+		begin.Pattern: server.AuditCreateSession,
 		"PATCH " + agentPath + "/sessions/{session}": server.AuditUpdateSession,
 		create.Pattern: server.AuditCreateTurn,
 		"POST " + agentPath + "/turns/{turn}/cancel":                             server.AuditCancelTurn,

@@ -3,6 +3,7 @@ package sessions
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -226,5 +227,39 @@ func TestOddRequestsAreRefusedOrIgnored(t *testing.T) {
 	}
 	if mine := w.idsOf("bob", "/agent/sessions"); len(mine) != 0 {
 		t.Errorf("a stranger lists %v", mine)
+	}
+}
+
+func TestSessionsAreAlsoFoundWithASlashAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := serving(t, twoProviders)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // the path is not described
+	for _, tt := range []struct {
+		method, key, body string
+		status            int
+		text              string
+	}{
+		{http.MethodPost, "alice", `{"clientRef":"r"}`, http.StatusCreated, `"clientRef":"r"`},
+		{http.MethodGet, "alice", "", http.StatusOK, `"clientRef":"r"`},
+		{http.MethodGet, "bob", "", http.StatusOK, `[]`},
+		{http.MethodGet, "", "", http.StatusUnauthorized, `"error"`},
+		{http.MethodDelete, "alice", "", http.StatusMethodNotAllowed, `"error"`},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), tt.method, w.url+"/api/v1/agent/sessions/", strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.key != "" {
+			req.Header.Set("Authorization", "Bearer "+tt.key)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != tt.status || !strings.Contains(string(text), tt.text) {
+			t.Errorf("%s for %q: %s %s %v", tt.method, tt.key, resp.Status, text, err)
+		}
 	}
 }
