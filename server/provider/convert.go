@@ -10,6 +10,7 @@ import (
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service/agentturn"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -84,29 +85,21 @@ func keyFor(kind, scope, key string) string {
 // splitMessages returns what was said before a turn, up to the last message of the
 // assistant, and the input, which is what follows.
 func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err error) {
-	all, last := make([]model.Message, len(given)), -1
+	all := make([]model.Message, len(given))
 	for i, m := range given {
 		if all[i], err = messageOf(m); err != nil {
 			return nil, nil, invalid("messages[%d]: %s", i, err)
 		}
-		if all[i].Role == model.RoleAssistant {
-			last = i
-		}
 	}
-	if last == len(all)-1 {
+	before, input, ok := agentturn.SplitInput(all)
+	if !ok {
 		return nil, nil, invalid("messages must end with one that is not the assistant's")
 	}
-	return all[:last+1], all[last+1:], nil
-}
-
-// roles are those of the model, by those of the protocol. What tools of earlier turns
-// answered is shown to it as text.
-var roles = map[string]model.Role{
-	"user": model.RoleUser, "system": model.RoleSystem, "developer": model.RoleSystem, "assistant": model.RoleAssistant, "tool": model.RoleUser,
+	return before, input, nil
 }
 
 func messageOf(m *pb.AgentMessage) (model.Message, error) {
-	role, ok := roles[m.GetRole()]
+	role, ok := agentturn.Role(m.GetRole())
 	if !ok {
 		return model.Message{}, fmt.Errorf("role %q is not supported: use user, system, developer, assistant or tool", m.GetRole())
 	}
@@ -140,7 +133,7 @@ func partOf(p *pb.AgentMessagePart) (model.Part, error) {
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_CALL:
 		call := p.GetToolCall()
 		data, err := protojson.Marshal(call.GetArguments())
-		return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", call.GetId(), call.GetToolId(), data)), err
+		return agentturn.CallText(call.GetId(), call.GetToolId(), string(data)), err
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_RESULT:
 		result := p.GetToolResult()
 		content := result.GetContent()
@@ -151,7 +144,7 @@ func partOf(p *pb.AgentMessagePart) (model.Part, error) {
 			}
 			content = string(data)
 		}
-		return model.Text(fmt.Sprintf("[result of call %s: %s]", result.GetToolCallId(), content)), nil
+		return agentturn.ResultText(result.GetToolCallId(), int(result.GetStatus()), content), nil
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF:
 		if p.GetImageRef().GetUri() != "" {
 			return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.GetImageRef().GetMimeType(), URI: p.GetImageRef().GetUri()}}, nil

@@ -9,6 +9,7 @@ import (
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
@@ -69,16 +70,12 @@ func (a *actor) belongsTo(subject *pb.AgentSubjectContext) bool {
 
 // encodeOwn returns metadata with a value in the member of the protocol.
 func encodeOwn(value any) (json.RawMessage, error) {
-	return json.Marshal(map[string]any{ownKey: value})
+	return agentturn.Encode(ownKey, value)
 }
 
 // decodeOwn reads what encodeOwn wrote; false when it did not.
 func decodeOwn(metadata json.RawMessage, value any) bool {
-	var all map[string]json.RawMessage
-	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[ownKey]) == 0 {
-		return false
-	}
-	return json.Unmarshal(all[ownKey], value) == nil
+	return agentturn.Decode(metadata, ownKey, value)
 }
 
 // session is a session of the host.

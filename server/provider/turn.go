@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/spec"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -223,7 +221,7 @@ func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
 		CreatedAt: timeOf(t.CreatedAt), StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.FinishedAt), ExecutionRef: t.record.ExecutionRef,
 	}
 	if t.Outcome != nil {
-		out.StatusMessage = statusMessage(&t.Outcome.Termination, t.record.Structured)
+		out.StatusMessage = agentturn.StatusMessage(&t.Outcome.Termination, t.record.Structured)
 	}
 	if short {
 		return out, nil
@@ -246,22 +244,6 @@ func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
 		}
 	}
 	return out, nil
-}
-
-// statusMessage says why a turn did not succeed; empty if it did.
-func statusMessage(why *event.Termination, structured bool) string {
-	switch why.Status() {
-	case event.StatusFailed:
-		text := display.FailureText(why)
-		if structured && why.Code == string(model.InvalidOutput) {
-			return "response_schema validation failed: " + text
-		}
-		return text
-	case event.StatusCanceled:
-		return cmp.Or(why.Detail, "canceled")
-	default:
-		return ""
-	}
 }
 
 // GetTurn returns a turn. The host asks it while it answers calls of the turn's tools.

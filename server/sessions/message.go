@@ -4,20 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service/agentturn"
 )
 
-// The roles of messages, and the types of their parts.
+// The types of the parts of messages.
 const (
-	roleUser      = "user"
-	roleSystem    = "system"
-	roleDeveloper = "developer"
-	roleAssistant = "assistant"
-	roleTool      = "tool"
-
 	partText       = "text"
 	partJSON       = "json"
 	partToolCall   = "tool_call"
@@ -67,32 +61,25 @@ func splitMessages(given []message) (before, input []model.Message, err error) {
 	if len(given) == 0 {
 		return nil, nil, badRequest("messages must have at least one message")
 	}
-	all, last := make([]model.Message, len(given)), -1
+	all := make([]model.Message, len(given))
 	for i := range given {
 		if all[i], err = given[i].toModel(fmt.Sprintf("messages[%d]", i)); err != nil {
 			return nil, nil, err
 		}
-		if all[i].Role == model.RoleAssistant {
-			last = i
-		}
 	}
-	if last == len(all)-1 {
+	before, input, ok := agentturn.SplitInput(all)
+	if !ok {
 		return nil, nil, badRequest("the last message must not be the assistant's")
 	}
-	return all[:last+1], all[last+1:], nil
+	return before, input, nil
 }
 
 // toModel returns the message for the model. Data, and calls and results of tools that
 // this turn did not make, are shown to it as text.
 func (m *message) toModel(path string) (model.Message, error) {
-	out := model.Message{Role: model.Role(m.Role)}
-	switch m.Role {
-	case roleUser, roleSystem, roleAssistant:
-	case roleDeveloper:
-		out.Role = model.RoleSystem
-	case roleTool:
-		out.Role = model.RoleUser
-	default:
+	role, ok := agentturn.Role(m.Role)
+	out := model.Message{Role: role}
+	if !ok {
 		return out, badRequest("%s.role %q is not supported: use user, system, assistant or tool", path, clip.Text(m.Role))
 	}
 	if m.Text != "" {
@@ -103,7 +90,7 @@ func (m *message) toModel(path string) (model.Message, error) {
 		if err != nil {
 			return out, err
 		}
-		if p.Type == model.PartImage && m.Role != roleUser {
+		if p.Type == model.PartImage && m.Role != agentturn.RoleUser {
 			return out, badRequest("%s.parts[%d]: only messages of the user have images", path, i)
 		}
 		out.Parts = append(out.Parts, p)
@@ -121,9 +108,9 @@ func (p *part) toModel(path string) (model.Part, error) {
 	case p.Type == partJSON && len(p.JSON) > 0:
 		return model.Text(compactJSON(p.JSON)), nil
 	case p.Type == partToolCall && p.ToolCall != nil:
-		return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", p.ToolCall.ID, p.ToolCall.ToolID, compactJSON(p.ToolCall.Arguments))), nil
+		return agentturn.CallText(p.ToolCall.ID, p.ToolCall.ToolID, compactJSON(p.ToolCall.Arguments)), nil
 	case p.Type == partToolResult && p.ToolResult != nil:
-		return model.Text(p.ToolResult.toText()), nil
+		return p.ToolResult.toModel(), nil
 	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
 		return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.ImageRef.MimeType, URI: p.ImageRef.URI}}, nil
 	}
@@ -135,17 +122,13 @@ func (p *part) toModel(path string) (model.Part, error) {
 	}
 }
 
-// toText returns the result as the model reads it.
-func (r *toolResult) toText() string {
+// toModel returns the result as the model reads it.
+func (r *toolResult) toModel() model.Part {
 	content := r.Content
 	if content == "" {
 		content = compactJSON(r.Output)
 	}
-	state := "result"
-	if r.Status >= http.StatusBadRequest {
-		state = fmt.Sprintf("error %d", r.Status)
-	}
-	return fmt.Sprintf("[%s of call %s: %s]", state, r.ToolCallID, content)
+	return agentturn.ResultText(r.ToolCallID, r.Status, content)
 }
 
 // compactJSON returns a JSON value in its shortest form.

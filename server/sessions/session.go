@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/google/uuid"
@@ -38,7 +39,7 @@ type sessionRecord struct {
 
 // encodeOwn returns metadata with a value in the field of this protocol.
 func encodeOwn(value any) (json.RawMessage, error) {
-	own, err := json.Marshal(map[string]any{ownKey: value})
+	own, err := agentturn.Encode(ownKey, value)
 	if err == nil && len(own) > service.MaxMetadata {
 		return nil, badRequest("the metadata has %d bytes; %d are allowed", len(own), service.MaxMetadata)
 	}
@@ -47,11 +48,7 @@ func encodeOwn(value any) (json.RawMessage, error) {
 
 // decodeOwn reads what encodeOwn wrote; false when it did not.
 func decodeOwn(metadata json.RawMessage, value any) bool {
-	var all map[string]json.RawMessage
-	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[ownKey]) == 0 {
-		return false
-	}
-	return json.Unmarshal(all[ownKey], value) == nil
+	return agentturn.Decode(metadata, ownKey, value)
 }
 
 // sessionSummary is what a summary shows of a sessionRecord.

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/service/toolgrant"
 )
 
@@ -201,7 +200,7 @@ func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
 		CreatedBy: actorOf(t.Owner), CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, CompletedAt: t.FinishedAt, ExecutionRef: t.ID,
 	}
 	if t.Outcome != nil {
-		v.StatusMessage = statusMessage(&t.Outcome.Termination, t.record.Structured)
+		v.StatusMessage = agentturn.StatusMessage(&t.Outcome.Termination, t.record.Structured)
 	}
 	if short {
 		v.Metadata = nil
@@ -222,22 +221,6 @@ func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
 		v.StructuredOutput = json.RawMessage(v.OutputText)
 	}
 	return v, nil
-}
-
-// statusMessage says why a turn did not succeed; empty if it did.
-func statusMessage(why *event.Termination, structured bool) string {
-	switch why.Status() {
-	case event.StatusFailed:
-		text := display.FailureText(why)
-		if structured && why.Code == string(model.InvalidOutput) {
-			return "response_schema validation failed: " + text
-		}
-		return text
-	case event.StatusCanceled:
-		return cmp.Or(why.Detail, "canceled")
-	default:
-		return ""
-	}
 }
 
 // listTurns answers with the turns of a session, the newest first.
