@@ -68,9 +68,9 @@ WATCHED := $(COMPILED) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false
 
 # The detector has nothing to find in packages and tests that compute in one goroutine,
 # or that run the program as its users do; it makes them five times as slow. The last
-# one reads and writes megabytes of JSON, which takes ten times as long.
+# two read and write megabytes of JSON, which takes ten times as long.
 ALONE := ./docs ./internal/jsonfit ./internal/layering ./internal/pattern
-TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge)$$
+TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame)$$
 
 # Each process with the detector would sleep for a second before it ends. The code is
 # read by "vet", not by each test once more.
@@ -82,7 +82,7 @@ race: ## the tests, with the race detector where goroutines meet
 # streams that are cut at every byte, bounds of time and memory, and what is alone.
 plain: ## the tests that the race detector would make slow or meaningless, without it
 	$(ONCE) go test -vet=off -timeout 20m ./model/openai ./model/anthropic ./model/google $(ALONE)
-	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' ./resolve ./server/a2a
+	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' ./resolve ./server/a2a ./server/agentruns ./server/native
 	$(ONCE) go test -vet=off -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew
