@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -28,11 +29,12 @@ func MergePatch(document, patch json.RawMessage) (json.RawMessage, error) {
 			return nil, fmt.Errorf("decode document: %w", err)
 		}
 	}
-	return encodeDocument(mergeValues(base, over))
+	return encodeDocument(mergeValues(base, over, false))
 }
 
-// mergeValues merges decoded JSON values as RFC 7396 has it.
-func mergeValues(base, over any) any {
+// mergeValues merges decoded JSON values as RFC 7396 has it. With keepNull, what null would
+// remove is null.
+func mergeValues(base, over any, keepNull bool) any {
 	patch, ok := over.(object)
 	if !ok {
 		return over
@@ -47,12 +49,14 @@ func mergeValues(base, over any) any {
 	for _, m := range patch {
 		i, have := at[m.name]
 		switch {
-		case m.value == nil:
+		case m.value == nil && !keepNull:
 			removed[m.name] = true
+		case m.value == nil && have:
+			merged[i].value = nil
 		case have:
-			merged[i].value = mergeValues(merged[i].value, m.value)
+			merged[i].value = mergeValues(merged[i].value, m.value, keepNull)
 		default:
-			merged = merged.with(m.name, mergeValues(nil, m.value))
+			merged = merged.with(m.name, mergeValues(nil, m.value, keepNull))
 		}
 	}
 	if merged == nil {
@@ -173,7 +177,7 @@ func patchEntries(registry string, entries, patches json.RawMessage) (json.RawMe
 		case isNullJSON(p.value):
 			known = slices.DeleteFunc(known, func(m rawMember) bool { return m.name == p.name })
 		default:
-			merged, err := patchEntry(entry, p.value)
+			merged, err := patchEntry(registry, entry, p.value)
 			if err != nil {
 				list = append(list, diag.New(diag.InvalidValue, path, "%s: %v", clip.Text(p.name), err))
 				continue
@@ -191,8 +195,9 @@ func patchEntries(registry string, entries, patches json.RawMessage) (json.RawMe
 	return out, list
 }
 
-// patchEntry merges a patch into one entry, without its allow_widening.
-func patchEntry(entry, patch json.RawMessage) (json.RawMessage, error) {
+// patchEntry merges a patch into one entry, without its allow_widening. Null clears what an
+// agent inherits as well, so it stays in one that extends another.
+func patchEntry(registry string, entry, patch json.RawMessage) (json.RawMessage, error) {
 	members, err := decodeMembers(patch)
 	if err != nil {
 		return nil, err
@@ -201,7 +206,49 @@ func patchEntry(entry, patch json.RawMessage) (json.RawMessage, error) {
 	if patch, err = members.encode(); err != nil {
 		return nil, err
 	}
-	return MergePatch(entry, patch)
+	merged, err := MergePatch(entry, patch)
+	if err != nil || registry != agentsKey || !bytes.Contains(patch, []byte("null")) {
+		return merged, err
+	}
+	var agent struct {
+		Extends string `json:"extends"`
+	}
+	if json.Unmarshal(merged, &agent) != nil || agent.Extends == "" {
+		return merged, nil
+	}
+	return clearInEntry(entry, members)
+}
+
+// clearInEntry merges a patch into an agent that extends another. Null as a list of names
+// is the empty list, which excludes nothing; a list that allows is not inherited if it is
+// removed, unless the agent has none of its own: that cannot be written.
+func clearInEntry(entry json.RawMessage, patch rawObject) (json.RawMessage, error) {
+	lists := rawObject{}
+	for _, m := range patch {
+		if isNamesField(m.name) && isNullJSON(m.value) && strings.HasPrefix(m.name, "allowed_") {
+			lists = append(lists, m)
+		}
+	}
+	patch = slices.DeleteFunc(patch, func(m rawMember) bool { return lists.find(m.name) != nil })
+	text, err := lists.encode()
+	if err != nil {
+		return nil, err
+	}
+	if entry, err = MergePatch(entry, text); err != nil {
+		return nil, err
+	}
+	base, err := decodeDocument(entry)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = patch.encode(); err != nil {
+		return nil, err
+	}
+	over, err := decodeDocument(text)
+	if err != nil {
+		return nil, err
+	}
+	return encodeDocument(mergeValues(base, over, true))
 }
 
 // rawObject is a JSON object whose members keep their order and their text.
