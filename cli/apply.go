@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -129,19 +130,28 @@ func apply(ctx context.Context, p *program, c *changeFlags, files []string) erro
 
 // applyOverlay publishes the overlay of a tenant.
 func applyOverlay(ctx context.Context, p *program, c *changeFlags, file string) error {
+	document, err := p.overlayOf(file)
+	if err != nil {
+		return err
+	}
+	return p.publishDocument(ctx, c, document)
+}
+
+// overlayOf returns the overlay that a file has as a document, if it is right by itself.
+func (p *program) overlayOf(file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		p.printErrorf("%v", err)
-		return exit{exitUsage}
+		return nil, exit{exitUsage}
 	}
 	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
 	for i := range found {
 		p.printErrorf("%s: %s", file, strings.TrimSuffix(findingLine(&found[i]), "\n"))
 	}
 	if found.HasErrors() {
-		return exit{exitUsage}
+		return nil, exit{exitUsage}
 	}
-	return p.publishDocument(ctx, c, document)
+	return document, nil
 }
 
 // publishDocument publishes a document in the place of what is current.
@@ -152,6 +162,7 @@ func (p *program) publishDocument(ctx context.Context, c *changeFlags, document 
 		if err != nil {
 			return err
 		}
+		change.Progress = p.showProvenOverlays()
 		out, err := at.Publish(ctx, document, change)
 		if err != nil {
 			return err
@@ -206,6 +217,19 @@ func (p *program) documentOf(files []string) ([]byte, error) {
 func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
 	hash, err := at.CurrentHash(ctx)
 	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, RefuseWidened: c.failOn.value == "widened", ExceptBroken: c.exceptBroken}, err
+}
+
+// showProvenOverlays returns what shows how many overlays of tenants were proved: now and
+// then, and at the end.
+func (p *program) showProvenOverlays() func(done, total int) {
+	const interval = time.Second
+	shown := time.Now()
+	return func(done, total int) {
+		if now := time.Now(); done == total || now.Sub(shown) >= interval {
+			shown = now
+			fmt.Fprintf(p.err, "overlays of tenants proved: %d of %d\n", done, total)
+		}
+	}
 }
 
 // showPublished shows what became of a change.

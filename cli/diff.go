@@ -35,7 +35,8 @@ and delegates that an agent gains or loses. OLD and NEW are each a file or a
 directory; of several files the two sides are separated by --. With --server OLD is what the server runs, and
 all files are NEW: the server compares, with the values that its variables have. The
 key is in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the
-scope config:read.
+scope config:read. With --tenant as well FILE is the overlay of a tenant, and OLD is what
+the tenant has.
 
 Access is widened when an agent may call what it could not call before: a tool
 it gained, one whose rules let through a call that they did not, every tool of
@@ -49,8 +50,12 @@ widened (with --fail-on widened), or the server cannot be reached, 2 usage, or a
 configuration that is invalid or cannot be read.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case o.server == "" && o.tenant != "":
+				return usagef(cmd, "--tenant belongs to --server, which is not given")
 			case o.server != "" && cmd.ArgsLenAtDash() > 0:
 				return usagef(cmd, "with --server all files are the new configuration, and -- is given")
+			case o.tenant != "" && len(args) != 1:
+				return usagef(cmd, "the overlay of a tenant is one FILE, and %s given", count(len(args), "argument is", "arguments are"))
 			case o.server != "":
 				return arguments(1, unlimited)(cmd, args)
 			case o.keyFile != "":
@@ -70,6 +75,7 @@ configuration that is invalid or cannot be read.`,
 		},
 	}
 	o.configFlags(cmd.Flags())
+	o.tenantFlag(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 when this happened: widened")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 when the configurations differ")
@@ -95,7 +101,11 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 
 // diffWithServer compares files with what a server runs.
 func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptions) error {
-	document, err := p.documentOf(files)
+	read := p.documentOf
+	if o.tenant != "" {
+		read = func(files []string) ([]byte, error) { return p.overlayOf(files[0]) }
+	}
+	document, err := read(files)
 	if err != nil {
 		return err
 	}

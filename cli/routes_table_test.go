@@ -187,9 +187,9 @@ var rows = map[string]row{
 	"GET /runtime/v1/revisions/{hash}/diff": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none/diff", owner: 404}}},
 	"GET /runtime/v1/attempts":              readsConfig("/attempts"),
 
-	"GET /runtime/v1/tenants/{tenant}/variables":           readsConfig("/tenants/acme/variables"),
-	"PUT /runtime/v1/tenants/{tenant}/variables/{name}":    changesConfig("PUT /tenants/acme/variables/none\n" + `{"value":"x"}`),
-	"DELETE /runtime/v1/tenants/{tenant}/variables/{name}": {scope: "config:write", speaks: plainDialect, asks: []inquiry{{request: "DELETE /runtime/v1/tenants/acme/variables/none", owner: 404}}},
+	"GET /runtime/v1/tenants/{tenant}/variables":           tenantRoute("read", "GET /tenants/acme/variables", 200),
+	"PUT /runtime/v1/tenants/{tenant}/variables/{name}":    tenantRoute("write", "PUT /tenants/acme/variables/none\n"+`{"value":"x"}`, 400),
+	"DELETE /runtime/v1/tenants/{tenant}/variables/{name}": tenantRoute("write", "DELETE /tenants/acme/variables/none", 404),
 
 	"POST /runtime/v1/validate": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "POST /runtime/v1/validate\n" + `{"document":{"version":1,"agents":{"a":{"model_id":"none"}}}}`, owner: 200}}},
 

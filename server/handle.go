@@ -81,7 +81,7 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 func Describe(title string, routes []Route) []byte {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
-		operations[i] = openapi.Operation{Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out}
+		operations[i] = openapi.Operation{Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Followed: routes[i].followed}
 	}
 	return openapi.Generate(title, operations)
 }

@@ -47,6 +47,8 @@ type Route struct {
 
 	// in and out are the types of the bodies, where Handle made the route.
 	in, out reflect.Type
+	// followed is set where clients may ask for progress.
+	followed bool
 }
 
 // Error is an error response of the router, in place of that of a handler.

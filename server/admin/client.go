@@ -150,6 +150,8 @@ type Change struct {
 	// ExceptBroken publishes a base although it breaks overlays of tenants, which stay
 	// over the base that they are over.
 	ExceptBroken bool
+	// Progress is told how many overlays of tenants were proven; nil is nobody.
+	Progress func(done, total int)
 }
 
 func (c *Client) publish(ctx context.Context, change *Change, body any, path ...string) (*Published, error) {
@@ -164,10 +166,14 @@ func (c *Client) publish(ctx context.Context, change *Change, body any, path ...
 		query.Set("tenants", "except-broken")
 	}
 	out := new(Published)
-	return out, c.native.Do(ctx, &native.Request{
+	request := &native.Request{
 		Method: http.MethodPost, Path: c.path(path...), Query: query, Body: body,
 		Header: http.Header{"If-Match": {`"` + cmp.Or(change.Expected, noRevision) + `"`}},
-	}, out)
+	}
+	if change.Progress != nil {
+		return out, c.native.DoFollowed(ctx, request, out, change.Progress)
+	}
+	return out, c.native.Do(ctx, request, out)
 }
 
 // Publish publishes a document.

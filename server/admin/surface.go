@@ -79,8 +79,8 @@ func (s *Surface) historyRoutes(at, read, write string) []server.Route {
 		server.Handle("GET "+at+"/revisions/{hash}", read, s.readRevision),
 		server.Handle("GET "+at+"/revisions/{hash}/diff", read, s.diffRevision),
 		server.Handle("GET "+at+"/attempts", read, s.listAttempts),
-		server.Handle("POST "+at+"/revisions", write, s.publishDocument),
-		server.Handle("POST "+at+"/revisions/{hash}/rollback", write, s.rollBack),
+		server.HandleProgress("POST "+at+"/revisions", write, s.publishDocument),
+		server.HandleProgress("POST "+at+"/revisions/{hash}/rollback", write, s.rollBack),
 	)
 }
 

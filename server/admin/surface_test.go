@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"go.uber.org/zap"
 )
 
 const (
@@ -50,12 +51,18 @@ type site struct {
 
 func open(t *testing.T, text string) *site {
 	t.Helper()
+	return openWith(t, text, zap.NewNop())
+}
+
+// openWith opens a server that writes a log.
+func openWith(t *testing.T, text string, log *zap.Logger) *site {
+	t.Helper()
 	t.Setenv("TEST_MODEL", modelSecret)
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.Open(t.Context(), app.Options{Files: []string{file}, Components: shipped.Components(), PublicURL: "http://site.example"})
+	a, err := app.Open(t.Context(), app.Options{Files: []string{file}, Components: shipped.Components(), PublicURL: "http://site.example", Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}

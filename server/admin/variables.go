@@ -21,9 +21,9 @@ type TenantVariables interface {
 func (s *Surface) variableRoutes() []server.Route {
 	const all, one = Prefix + "/tenants/{tenant}/variables", Prefix + "/tenants/{tenant}/variables/{name}"
 	return server.AuditRoutes(map[string]string{"PUT " + one: "set_tenant_variable", "DELETE " + one: "delete_tenant_variable"}, []server.Route{
-		server.Handle("GET "+all, settings.ScopeConfigRead, s.listVariables),
-		server.Handle("PUT "+one, settings.ScopeConfigWrite, s.setVariable),
-		server.Handle("DELETE "+one, settings.ScopeConfigWrite, s.deleteVariable),
+		server.Handle("GET "+all, settings.ScopeOwnConfigRead, s.listVariables),
+		server.Handle("PUT "+one, settings.ScopeOwnConfigWrite, s.setVariable),
+		server.Handle("DELETE "+one, settings.ScopeOwnConfigWrite, s.deleteVariable),
 	})
 }
 
@@ -42,12 +42,20 @@ type DeletedVariable struct {
 	Name string `json:"name"`
 }
 
-func (s *Surface) listVariables(ctx context.Context, _ service.Caller, r *http.Request, _ none) (*VariableList, error) {
-	list, err := s.variables.TenantVariables(ctx, r.PathValue("tenant"))
+func (s *Surface) listVariables(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*VariableList, error) {
+	t, err := s.tenantOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.variables.TenantVariables(ctx, t.Name())
 	return &VariableList{list}, err
 }
 
 func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *http.Request, in VariableRequest) (*service.TenantVariable, error) {
+	t, err := s.tenantOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
@@ -55,7 +63,7 @@ func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *htt
 		return nil, &service.InvalidError{Field: "value", Problem: "it is missing"}
 	}
 	set, err := s.variables.SetTenantVariable(ctx, service.SetTenantVariable{
-		Tenant: r.PathValue("tenant"), Name: r.PathValue("name"), Value: *in.Value, Author: caller.Tenant + "/" + caller.Subject,
+		Tenant: t.Name(), Name: r.PathValue("name"), Value: *in.Value, Author: caller.Tenant + "/" + caller.Subject,
 	})
 	if errors.Is(err, service.ErrNoEncryptionKey) {
 		return nil, &server.Refusal{Status: http.StatusConflict, Code: codeNoKey, Message: service.ErrNoEncryptionKey.Error()}
@@ -64,11 +72,15 @@ func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *htt
 }
 
 func (s *Surface) deleteVariable(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*DeletedVariable, error) {
+	t, err := s.tenantOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
 	name := r.PathValue("name")
-	if err := s.variables.DeleteTenantVariable(ctx, r.PathValue("tenant"), name); err != nil {
+	if err := s.variables.DeleteTenantVariable(ctx, t.Name(), name); err != nil {
 		return nil, err
 	}
 	return &DeletedVariable{name}, nil

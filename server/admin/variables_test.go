@@ -1,9 +1,13 @@
 package admin_test
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 const withVariables = `tenants:
@@ -66,5 +70,46 @@ func TestSecretsOfTenantsNeedAnEncryptionKey(t *testing.T) {
 	s := open(t, strings.Replace(configuration, "server:\n", withVariables+"server:\n", 1))
 	if refused := s.want(409, "PUT /tenants/acme/variables/KEY\n"+`{"value":"a-long-secret"}`, ""); at(refused, "error", "code") != "no_encryption_key" {
 		t.Errorf("it is refused with %v", refused)
+	}
+}
+
+// A tenant sets variables of its own, and those of others look as if they did not exist.
+func TestATenantSetsItsOwnVariables(t *testing.T) {
+	s := open(t, strings.Replace(tenantConfiguration, "tenants: {may: {models: [spare]}}\n", withVariables+"  may: {models: [spare]}\n", 1))
+	const put = "PUT /tenants/acme/variables/GREETING\n" + `{"value":"Hi"}`
+	if set := s.as(acmeKey, http.StatusOK, put, ""); at(set, "set_by") != "acme/amy" {
+		t.Errorf("the answer is %v", set)
+	}
+	if list := s.as(peekKey, http.StatusOK, "GET /tenants/acme/variables", ""); at(list, "variables", "0", "value") != "Hi" {
+		t.Errorf("there are %v", list)
+	}
+	s.as(peekKey, http.StatusForbidden, put, "")
+	s.as(peekKey, http.StatusForbidden, "DELETE /tenants/acme/variables/GREETING", "")
+	for _, request := range []string{"GET /tenants/acme/variables", put, "DELETE /tenants/acme/variables/GREETING"} {
+		s.as(otherKey, http.StatusNotFound, request, "")
+		s.as(otherKey, http.StatusNotFound, strings.Replace(request, "acme", "nobody", 1), "")
+		s.as(plainKey, http.StatusForbidden, request, "")
+	}
+	s.as(acmeKey, http.StatusOK, "DELETE /tenants/acme/variables/GREETING", "")
+}
+
+// What sets and deletes a variable leaves an audit record, which has no value.
+func TestChangesOfVariablesLeaveRecords(t *testing.T) {
+	var out bytes.Buffer
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&out), zap.DebugLevel))
+	s := openWith(t, strings.Replace(configuration, "server:\n", withVariables+"server:\n  encryption_key: a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=\n", 1), log)
+	s.want(http.StatusOK, "PUT /tenants/acme/variables/KEY\n"+`{"value":"`+modelSecret+`"}`, "")
+	s.want(http.StatusOK, "PUT /tenants/acme/variables/GREETING\n"+`{"value":"plain-value-of-acme"}`, "")
+	s.want(http.StatusOK, "DELETE /tenants/acme/variables/KEY", "")
+	text := out.String()
+	for _, want := range []string{"set_tenant_variable", "delete_tenant_variable"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no record of %s in\n%s", want, text)
+		}
+	}
+	for _, value := range []string{modelSecret, "plain-value-of-acme"} {
+		if strings.Contains(text, value) {
+			t.Errorf("a record has the value %s", value)
+		}
 	}
 }

@@ -129,7 +129,7 @@ func (e entries) change(ctx context.Context, caller service.Caller, r *http.Requ
 	return publishedOf(out, c.DryRun), nil
 }
 
-func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in PublishRequest) (*Published, error) {
+func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in PublishRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Document) == 0 || in.Document[0] != '{' {
 		return nil, &service.InvalidError{Field: "document", Problem: "it must be an object"}
 	}
@@ -140,7 +140,7 @@ func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r 
 	if err != nil {
 		return nil, err
 	}
-	c.Document = in.Document
+	c.Document, c.Progress = in.Document, report
 	of, err := s.configurationOf(caller, r)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r 
 	return publishedOf(out, c.DryRun), nil
 }
 
-func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.Request, in noteRequest) (*Published, error) {
+func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.Request, in noteRequest, report func(done, total int)) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
@@ -164,6 +164,7 @@ func (s *Surface) rollBack(ctx context.Context, caller service.Caller, r *http.R
 	if err != nil {
 		return nil, err
 	}
+	c.Progress = report
 	out, err := of.Rollback(ctx, r.PathValue("hash"), c)
 	if err != nil {
 		return nil, refuse(err)

@@ -16,6 +16,8 @@ type Operation struct {
 	// In and Out are the types of the bodies, as JSON; an operation without an Out is a
 	// stream of events.
 	In, Out reflect.Type
+	// Followed is set if the answer may be lines of JSON that show progress.
+	Followed bool
 }
 
 // Generate returns a description of operations, for surfaces without one of their own.
@@ -76,7 +78,11 @@ func (op *Operation) describeResponse() object {
 	if op.Out == nil {
 		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": object{}}}}
 	}
-	return object{"description": "What was asked for.", "content": object{"application/json": object{"schema": schemaOf(op.Out)}}}
+	content := object{"application/json": object{"schema": schemaOf(op.Out)}}
+	if op.Followed {
+		content["application/x-ndjson"] = object{"schema": object{}}
+	}
+	return object{"description": "What was asked for.", "content": content}
 }
 
 // pathParameters describes the wildcards of a path.

@@ -1,0 +1,99 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/server/admin"
+	"github.com/agentruntime/agentruntime/server/native"
+)
+
+// manyTenants is how many tenants have overlays in the tests.
+const manyTenants = 300
+
+// openWithTenants opens a server with the overlays of many tenants, each seventh of which
+// needs a model that the next base lacks.
+func openWithTenants(t *testing.T) (s *site, client *admin.Client, next string) {
+	t.Helper()
+	s = open(t, tenantConfiguration)
+	for i := range manyTenants {
+		overlay := acmeOverlay
+		if i%7 == 0 {
+			overlay = `{"document":{"version":1,"patches":{"agents":{"other":{"model_id":"spare"}}}}}`
+		}
+		s.want(http.StatusOK, fmt.Sprintf("POST /tenants/t%d/revisions\n%s", i, overlay), "none")
+	}
+	listening := httptest.NewServer(s.handler)
+	t.Cleanup(listening.Close)
+	c, err := native.NewClient(native.ClientSettings{URL: listening.URL, Key: operatorKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	r, err := json.Marshal(s.want(http.StatusOK, "GET /revisions/"+s.hash(), "")["document"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, admin.NewClient(c), strings.Replace(string(r), `"models":["spare"]`, `"models":[]`, 1)
+}
+
+func TestTheProgressOfABaseIsShown(t *testing.T) {
+	s, client, next := openWithTenants(t)
+	before := s.hash()
+	last, total := 0, 0
+	change := admin.Change{Expected: before, Progress: func(done, of int) {
+		if done < last {
+			t.Errorf("after %d it is %d", last, done)
+		}
+		last, total = done, of
+	}}
+	_, err := client.Publish(t.Context(), json.RawMessage(next), &change)
+	if err == nil || !strings.Contains(err.Error(), "43 tenants would break") || s.hash() != before {
+		t.Fatalf("a base that breaks tenants: %v", err)
+	}
+	change.ExceptBroken, last = true, 0
+	out, err := client.Publish(t.Context(), json.RawMessage(next), &change)
+	if err != nil || out.Tenants.Checked != manyTenants || len(out.Tenants.Broken) != 43 || s.hash() != out.Hash {
+		t.Fatalf("except the broken: %+v: %v", out, err)
+	}
+	if last != manyTenants || total != manyTenants {
+		t.Errorf("the last progress is %d of %d", last, total)
+	}
+}
+
+func TestAClientThatLeavesPublishesNothing(t *testing.T) {
+	s, _, next := openWithTenants(t)
+	before := s.hash()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/runtime/v1/revisions?tenants=except-broken", strings.NewReader(`{"document":`+next+`}`))
+	r.Header.Set("Authorization", "Bearer "+operatorKey)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/x-ndjson")
+	r.Header.Set("If-Match", `"`+before+`"`)
+	w := &leaver{ResponseRecorder: httptest.NewRecorder(), leave: cancel}
+	s.handler.ServeHTTP(w, r)
+	if !strings.Contains(w.Body.String(), `"progress"`) || strings.Contains(w.Body.String(), `"result"`) {
+		t.Skipf("the overlays were proved before the first progress: %s", w.Body)
+	}
+	if s.hash() != before {
+		t.Error("it was published")
+	}
+}
+
+// leaver is a client that leaves when it is shown something.
+type leaver struct {
+	*httptest.ResponseRecorder
+
+	leave func()
+}
+
+// Write leaves.
+func (l *leaver) Write(p []byte) (int, error) {
+	defer l.leave()
+	return l.ResponseRecorder.Write(p)
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/service"
+	"go.uber.org/zap"
+)
+
+// ProgressType is the media type of answers that show how far the work of a request is:
+// lines of JSON. Those before the last have a progress, and the last one has the result,
+// or an error with its status.
+const ProgressType = "application/x-ndjson"
+
+// Progress is how far the work of a request is.
+type Progress struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// progressInterval is how often a client is shown progress.
+const progressInterval = 250 * time.Millisecond
+
+// HandleProgress returns a route as Handle does, whose clients may ask for the progress of
+// the work with the header Accept: ProgressType. The report must not be called after the
+// function returned; it is nil if nobody asks. A client that leaves cancels the context.
+func HandleProgress[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In, report func(done, total int)) (Out, error)) Route {
+	route := Handle(pattern, scope, func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error) {
+		return answer(ctx, caller, r, in, nil)
+	})
+	plain := route.Handler
+	followed := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		var in In
+		if err := ReadJSON(r, &in, true); err != nil {
+			return err
+		}
+		f := &follower{w: w, r: r}
+		return f.followWork(func(ctx context.Context) (any, error) {
+			return answer(ctx, caller, r, in, func(done, total int) { f.progress.Store(&Progress{done, total}) })
+		})
+	})
+	route.followed = true
+	route.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept"), ProgressType) {
+			followed.Handler.ServeHTTP(w, r)
+		} else {
+			plain.ServeHTTP(w, r)
+		}
+	})
+	return route
+}
+
+// follower shows the client of a request how far its work is.
+type follower struct {
+	w        http.ResponseWriter
+	r        *http.Request
+	progress atomic.Pointer[Progress]
+	shown    *Progress
+	begun    bool
+}
+
+// ended is what the work came to.
+type ended struct {
+	result any
+	err    error
+}
+
+// followWork carries out the work. An error before the first line is returned.
+func (f *follower) followWork(work func(ctx context.Context) (any, error)) error {
+	ctx, cancel := context.WithCancel(f.r.Context())
+	defer cancel()
+	end := make(chan ended, 1)
+	go func() { // ends with the work, for which the request waits
+		var e ended
+		defer func() { end <- e }()
+		defer panics.Recover(&e.err)
+		e.result, e.err = work(ctx)
+	}()
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case e := <-end:
+			return f.writeEnd(&e)
+		case <-ticker.C:
+			if err := f.writeProgress(); err != nil {
+				cancel()
+			}
+		}
+	}
+}
+
+// writeProgress writes the progress, if there is more.
+func (f *follower) writeProgress() error {
+	now := f.progress.Load()
+	if now == f.shown {
+		return nil
+	}
+	f.shown = now
+	return f.writeLine(map[string]any{"progress": now})
+}
+
+func (f *follower) writeEnd(e *ended) error {
+	if e.err != nil && !f.begun {
+		return e.err
+	}
+	if err := f.writeProgress(); err != nil {
+		return nil //nolint:nilerr // the client is gone
+	}
+	line := map[string]any{"result": e.result}
+	if e.err != nil {
+		line = map[string]any{"error": f.describeFailure(e.err)}
+	}
+	_ = f.writeLine(line) // the client may be gone
+	return nil
+}
+
+// failedLine is an error after the response has begun.
+type failedLine struct {
+	Status    int     `json:"status"`
+	Code      string  `json:"code"`
+	Message   string  `json:"message"`
+	RequestID string  `json:"request_id"`
+	Details   Details `json:"details,omitzero"`
+}
+
+func (f *follower) describeFailure(err error) failedLine {
+	failure, logger := Classify(f.r.Context(), err), zap.NewNop()
+	x := exchangeFrom(f.r.Context())
+	if x.mounted != nil {
+		logger = x.mounted.router.server.settings.Logger
+	}
+	x.code = failure.Code
+	failure.Log(f.r.Context(), logger, err)
+	return failedLine{failure.Status, failure.Code, failure.Message, x.id, failure.Details}
+}
+
+// writeLine writes a line and sends it at once.
+func (f *follower) writeLine(line any) error {
+	data, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	if !f.begun {
+		f.begun = true
+		f.w.Header().Set("Content-Type", ProgressType)
+		f.w.Header().Set("Cache-Control", "no-store")
+		f.w.Header().Set("X-Content-Type-Options", "nosniff")
+	}
+	if _, err := f.w.Write(append(data, '\n')); err != nil {
+		return err
+	}
+	return http.NewResponseController(f.w).Flush()
+}
