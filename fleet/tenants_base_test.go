@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -52,6 +53,26 @@ func TestANewBaseIsProvenWithAllOverlays(t *testing.T) {
 	one.mustPublishFor("hurt", overlayOf("healed"))
 	if got := one.tenantPrompt("hurt", "clerk") + one.tenantPrompt("hurt", "third"); got != "healedthird" {
 		t.Errorf("healed it has %s", got)
+	}
+}
+
+// A publisher that leaves while overlays are proven publishes nothing.
+func TestAPublisherThatLeavesPublishesNothing(t *testing.T) {
+	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
+	one := p.start(t, tenantBase)
+	for _, tenant := range []string{"a", "b", "c", "d", "e", "f"} {
+		one.mustPublishFor(tenant, overlayOf(tenant))
+	}
+	before := one.fleet.Running()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	next := strings.Replace(tenantBase, "system_prompt: base", "system_prompt: next", 1)
+	_, err := one.fleet.Publish(ctx, &fleet.Change{Document: []byte(next), Expected: before.Hash, Progress: func(int, int) { cancel() }})
+	if !errors.Is(err, context.Canceled) || one.fleet.Running() != before {
+		t.Errorf("it runs %+v: %v", one.fleet.Running(), err)
+	}
+	if current, err := p.store.CurrentRevision(t.Context(), ""); err != nil || current.Hash != before.Hash {
+		t.Errorf("the store has %+v: %v", current, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package admin_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -64,36 +63,4 @@ func TestTheProgressOfABaseIsShown(t *testing.T) {
 	if last != manyTenants || total != manyTenants {
 		t.Errorf("the last progress is %d of %d", last, total)
 	}
-}
-
-func TestAClientThatLeavesPublishesNothing(t *testing.T) {
-	s, _, next := openWithTenants(t)
-	before := s.hash()
-	ctx, cancel := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/runtime/v1/revisions?tenants=except-broken", strings.NewReader(`{"document":`+next+`}`))
-	r.Header.Set("Authorization", "Bearer "+operatorKey)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/x-ndjson")
-	r.Header.Set("If-Match", `"`+before+`"`)
-	w := &leaver{ResponseRecorder: httptest.NewRecorder(), leave: cancel}
-	s.handler.ServeHTTP(w, r)
-	if !strings.Contains(w.Body.String(), `"progress"`) || strings.Contains(w.Body.String(), `"result"`) {
-		t.Skipf("the overlays were proved before the first progress: %s", w.Body)
-	}
-	if s.hash() != before {
-		t.Error("it was published")
-	}
-}
-
-// leaver is a client that leaves when it is shown something.
-type leaver struct {
-	*httptest.ResponseRecorder
-
-	leave func()
-}
-
-// Write leaves.
-func (l *leaver) Write(p []byte) (int, error) {
-	defer l.leave()
-	return l.ResponseRecorder.Write(p)
 }
