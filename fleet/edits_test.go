@@ -224,7 +224,14 @@ func (e *publisher) compareMerged(document []byte) {
 	}
 	defer func() { _ = built.Close() }()
 	const hashes = 2
-	if diff := cmp.Diff(describe(built.Revision())[hashes:], describe(e.process.runtime.Revision())[hashes:]); diff != "" {
+	said := func(rev *registry.Revision) []string {
+		lines := describe(rev)[hashes:]
+		for i := range lines { // a list that is empty excludes what one that is absent does
+			lines[i] = strings.ReplaceAll(lines[i], `,"excluded_tools":[]`, "")
+		}
+		return lines
+	}
+	if diff := cmp.Diff(said(built.Revision()), said(e.process.runtime.Revision())); diff != "" {
 		e.Fatalf("it runs something else (-merged +published):\n%s", diff)
 	}
 }
