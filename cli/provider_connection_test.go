@@ -125,7 +125,7 @@ func TestAProviderUsesConnectionsOfItsHost(t *testing.T) {
 	h.checkNoSecret()
 }
 
-// checkNoSecret looks for the credentials of connections in all that turns left behind.
+// checkNoSecret looks for the credentials of connections in all that turns left.
 func (h *providerHost) checkNoSecret() {
 	h.t.Helper()
 	said := []string{h.said.String()}

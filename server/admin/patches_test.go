@@ -70,7 +70,7 @@ func TestPatchesOfTheBaseAreKept(t *testing.T) {
 	}
 }
 
-// A patch that widens access is refused, unless it says that it may, and its mistakes are
+// A patch that widens access is refused, unless it allows that, and its mistakes are
 // reported at their paths in the patch.
 func TestPatchesOfTheBaseAreJudged(t *testing.T) {
 	s := open(t, configuration)

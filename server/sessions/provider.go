@@ -141,7 +141,7 @@ func (c *call) hostedCapabilities(p *provider) backend.Capabilities {
 		return nil
 	}
 	if can == nil {
-		can = backend.Capabilities{} // it is known that there are none
+		can = backend.Capabilities{} // it has none
 	}
 	return can
 }

@@ -146,7 +146,7 @@ func (s *session) summary() sessionView {
 	}
 }
 
-// viewOf returns a kept session as it is shown in a list; false when it is none of this
+// viewOf returns a kept session as it is shown in a list; false when it is not one of this
 // protocol.
 func viewOf(kept *service.Session, summary bool) (sessionView, bool) {
 	if summary {

@@ -125,7 +125,7 @@ type StartRequest struct {
 	Target   Target          `json:"target"`
 	Paused   bool            `json:"paused,omitempty"`
 	OnWait   string          `json:"onWait,omitempty"`
-	// Description says what the workflow is for.
+	// Description is the purpose of the workflow.
 	Description string `json:"description,omitempty"`
 	// TimeoutSeconds is how long a run may take.
 	TimeoutSeconds float64      `json:"timeoutSeconds,omitempty"`

@@ -85,7 +85,7 @@ func Encode(field string, value any) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{field: value})
 }
 
-// Decode reads the value in the field of a surface; false when there is none.
+// Decode reads the value in the field of a surface; false without one.
 func Decode(metadata json.RawMessage, field string, value any) bool {
 	var all map[string]json.RawMessage
 	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[field]) == 0 {

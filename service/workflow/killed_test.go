@@ -29,7 +29,7 @@ const mortalVariable = "AGENTRUNTIME_TEST_MORTAL_RUN"
 // conditions, lies between the end of one of them and the beginning of the next.
 type death struct {
 	Config, Workflow string
-	// Point counts the places from 1; 0 is none.
+	// Point counts the places from 1; 0 stands for no place.
 	Point int
 }
 

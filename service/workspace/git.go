@@ -41,7 +41,7 @@ const (
 // leads to another repository than the one that was allowed.
 var gitOptions = []string{
 	"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.askPass=", "credential.helper=", "credential.interactive=false",
-	// What a killed git leaves behind ends by itself when a server says nothing more.
+	// What a killed git leaves running ends by itself when a server says nothing more.
 	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
 	"submodule.recurse=false", "fetch.recurseSubmodules=false", "protocol.ext.allow=never", "http.followRedirects=false",
 	"gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false", "init.defaultBranch=main", "init.templateDir=",

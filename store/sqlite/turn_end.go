@@ -54,7 +54,7 @@ func (s *Store) endTurn(ctx context.Context, tx *tx, row *db.Turn, t *store.Turn
 	return s.settleEnd(ctx, tx, &endedTurn{id: t.ID, turnPlace: place, asks: true, followed: true, at: e.Now})
 }
 
-// endedTurn is a turn whose row says that it has ended.
+// endedTurn is a turn that has ended in its row.
 type endedTurn struct {
 	turnPlace
 	id string

@@ -62,7 +62,7 @@ func TestAServerOfAnOutsiderIsGuardedWhenItIsReached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.transport().RoundTrip(req) //nolint:bodyclose // there is none
+	_, err = s.transport().RoundTrip(req) //nolint:bodyclose // it has no body
 	if _, blocked := errors.AsType[*netguard.BlockedError](err); !blocked {
 		t.Errorf("the error is %v", err)
 	}

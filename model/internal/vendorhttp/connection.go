@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// errConnectionURL reports a connection that does not say where the API is.
+// errConnectionURL reports a connection without the address of the API.
 var errConnectionURL = errors.New("its parameter baseUrl cannot be used: it must be an http or https URL without user, query and fragment")
 
 // bindConnection returns the API as one request reaches it: with the headers, and at the
