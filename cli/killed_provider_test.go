@@ -72,12 +72,13 @@ agents:
 	return f, pipe
 }
 
-// beginAt makes a turn of a provider with a text in a session of its own.
-func (c *sessionsClient) beginAt(provider, text string) *follower {
+// beginAt makes a turn of a provider with a text and with tools, a JSON array of
+// references, in a session of its own.
+func (c *sessionsClient) beginAt(provider, text, tools string) *follower {
 	c.t.Helper()
 	var session, turn struct{ ID string }
 	c.ask("POST", "/sessions", fmt.Sprintf(`{"provider":%q}`, provider), &session)
-	c.ask("POST", "/sessions/"+session.ID+"/turns", fmt.Sprintf(`{"messages":[{"role":"user","text":%q}]}`, text), &turn)
+	c.ask("POST", "/sessions/"+session.ID+"/turns", fmt.Sprintf(`{"messages":[{"role":"user","text":%q}],"toolRefs":%s}`, text, tools), &turn)
 	return &follower{sessionsClient: c, turnID: turn.ID}
 }
 
@@ -114,6 +115,7 @@ func awaitFile(t *testing.T, path, text string) {
 
 func TestTurnsAtProvidersSurviveTheDeathOfTheirServer(t *testing.T) {
 	t.Parallel()
+	const all = `[{"plugin":"*"}]` // the safe tools alone would be neither count nor hang
 	const story = "once upon a time there was a server that was killed in the middle of a word and yet told all of it to the end"
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -121,8 +123,8 @@ func TestTurnsAtProvidersSurviveTheDeathOfTheirServer(t *testing.T) {
 			f, pipe := hosting(t, store(t))
 			s := f.start("127.0.0.1:0")
 			c := &sessionsClient{t: t, base: s.url}
-			told, lost := c.beginAt("keeper", "Tell a story"), c.beginAt("forgetful", "hold "+pipe+"2")
-			counted, hung := c.beginAt("keeper", "Count once"), c.beginAt("keeper", "Hang once")
+			told, lost := c.beginAt("keeper", "Tell a story", "[]"), c.beginAt("forgetful", "hold "+pipe+"2", "[]")
+			counted, hung := c.beginAt("keeper", "Count once", all), c.beginAt("keeper", "Hang once", all)
 			if got := counted.ended(); got.Status != "succeeded" || got.OutputText != "That was all." {
 				t.Errorf("a turn came to %+v", got)
 			}
@@ -144,7 +146,7 @@ func TestTurnsAtProvidersSurviveTheDeathOfTheirServer(t *testing.T) {
 			if left, err := os.ReadFile(f.counted); strings.Count(string(left), "counted\n") != 1 || strings.Count(string(left), "hung\n") != 1 {
 				t.Errorf("the tools of the server left %q, %v", left, err)
 			}
-			if got := c.beginAt("forgetful", "call count").ended(); got.Status != "succeeded" {
+			if got := c.beginAt("forgetful", "call count", all).ended(); got.Status != "succeeded" {
 				t.Errorf("a turn at the process that took the place of the lost one came to %+v", got)
 			}
 		})

@@ -136,7 +136,7 @@ workflows:
       - {id: after, tool: {name: send, input: {text: never}}}
 `, `replies: [{text: x, delay: 1h}]`)
 	w.publish(1, engine.Event{ID: "1", Type: "x"})
-	r := w.until(store.RunRunning)
+	r := w.untilTurn()
 	if _, err := w.Cancel(t.Context(), team, r.ID, ""); err != nil {
 		t.Fatal(err)
 	}

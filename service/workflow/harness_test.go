@@ -94,6 +94,18 @@ func (w *world) publish(want int, ev engine.Event) {
 // until waits for the latest run to be in a state.
 func (w *world) until(status store.RunStatus) *engine.Run {
 	w.Helper()
+	return w.untilRun(string(status), func(r *engine.Run) bool { return r.Status == status })
+}
+
+// untilTurn waits for the latest run to have a turn of its first step.
+func (w *world) untilTurn() *engine.Run {
+	w.Helper()
+	return w.untilRun("at a turn", func(r *engine.Run) bool { return len(r.Steps) > 0 && r.Steps[0].TurnID != "" })
+}
+
+// untilRun waits for the latest run to be as is wanted.
+func (w *world) untilRun(wanted string, holds func(*engine.Run) bool) *engine.Run {
+	w.Helper()
 	deadline := time.NewTimer(30 * time.Second)
 	defer deadline.Stop()
 	again := time.NewTicker(5 * time.Millisecond)
@@ -103,22 +115,20 @@ func (w *world) until(status store.RunStatus) *engine.Run {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if len(list) > 0 && list[0].Status == status {
-			run, err := w.GetRun(w.Context(), team, list[0].ID)
-			if err != nil {
+		var run *engine.Run
+		if len(list) > 0 {
+			if run, err = w.GetRun(w.Context(), team, list[0].ID); err != nil {
 				w.Fatal(err)
 			}
-			return run
+			if holds(run) {
+				return run
+			}
 		}
 		select {
 		case <-again.C:
 		case <-deadline.C:
-			if len(list) == 0 {
-				w.Fatal("there is no run")
-			}
-			run, _ := w.GetRun(w.Context(), team, list[0].ID)
 			data, _ := json.MarshalIndent(run, "", " ")
-			w.Fatalf("the run is not %s: %s", status, data)
+			w.Fatalf("the run is not %s: %s", wanted, data)
 		}
 	}
 }
