@@ -16,18 +16,36 @@ func (f *File) decidedBy(path []diag.Segment) origin {
 		return origin{}
 	}
 	var by origin
+	inherited := "" // the agent whose collection this one has as a whole
 	at := f.root
-	for _, segment := range path {
+	for i, segment := range path {
 		if _, merged := f.overlays.written[at]; merged && !segment.IsIndex {
 			by = f.originOf(at, segment.Key)
+			by.from = cmp.Or(by.from, inherited)
 		}
 		next, ok := f.followSegment(at, segment)
 		if !ok {
 			break
 		}
 		at = next.value
+		if by.from != "" && i > 1 && f.hasAt(path[0], by.from, path[2:i+1], at) {
+			inherited = by.from
+		}
 	}
 	return by
+}
+
+// hasAt reports whether an entry has the very value at a path.
+func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, value *node) bool {
+	at := f.root
+	for _, segment := range slices.Concat([]diag.Segment{registry, {Key: id}}, path) {
+		next, ok := f.followSegment(at, segment)
+		if !ok {
+			return false
+		}
+		at = next.value
+	}
+	return at == value
 }
 
 // originOf returns where a field of a merged collection comes from.

@@ -562,3 +562,30 @@ func FuzzMergePatch(f *testing.F) {
 		}
 	})
 }
+
+// A mapping that an agent inherits as a whole was patched where it comes from, and one that
+// it adds to only where it says so itself.
+func TestFieldsOfMappingsAreDecidedWhereTheirAgentWasPatched(t *testing.T) {
+	t.Parallel()
+	f, found := parseFiles(t, `{"version": 1, "providers": {"p": {"type": "vendor", "api_key": "k"}}, "models": {"m": {"provider_id": "p", "upstream_model": "u"}}, "agents": {
+		"a": {"model_id": "m", "budgets": {"max_tokens": 1, "max_tool_calls": 1}},
+		"b": {"extends": "a"},
+		"c": {"extends": "b"},
+		"d": {"extends": "a", "budgets": {"max_tool_calls": 4}}}}`,
+		`{"version": 1, "patches": {"agents": {"a": {"budgets": {"max_tokens": 2}}, "d": {"budgets": {"max_model_calls": 5}}}}}`)
+	if found.HasErrors() {
+		t.Fatal(shows(found))
+	}
+	for path, want := range map[string]string{
+		"agents.a.budgets.max_tokens":      "patches.agents.a.budgets.max_tokens",
+		"agents.b.budgets.max_tokens":      "patches.agents.a.budgets.max_tokens",
+		"agents.c.budgets.max_tokens":      "patches.agents.a.budgets.max_tokens",
+		"agents.d.budgets.max_tokens":      "patches.agents.a.budgets.max_tokens",
+		"agents.d.budgets.max_model_calls": "patches.agents.d.budgets.max_model_calls",
+		"agents.d.budgets.max_tool_calls":  "agents.d.budgets.max_tool_calls",
+	} {
+		if got := f.DecidedPath(path); got != want {
+			t.Errorf("%s is decided at %s, want %s", path, got, want)
+		}
+	}
+}
