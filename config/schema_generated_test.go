@@ -177,7 +177,7 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		return false // whatever the field is called
 	}
 	for _, text := range []string{
-		"a pool needs at least one member", "every member is", "is a member twice", "listed twice",
+		"a pool needs at least one member", "names no program", "does not compile", "is not defined", "every member is", "is a member twice", "listed twice",
 		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
 		"must be more than", "JSON Schema written as an object", "variables must be a JSON Schema", "is not a JSON Schema keyword",
