@@ -106,7 +106,7 @@ func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 		return err
 	}
 	tx.on.rows++
-	place := turnPlace{sessionID: row.SessionID, owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject}, messages: row.Messages}
+	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 	return addRecords(ctx, tx, c, &place)
 }
 
@@ -124,7 +124,7 @@ func (s *Store) leaveTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	if c.State != nil {
 		row.Steps, row.Strikes = int64(c.Steps), 0
 	}
-	place := turnPlace{sessionID: row.SessionID, owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject}, messages: row.Messages}
+	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 	if err := addRecords(ctx, tx, c, &place); err != nil {
 		return err
 	}
@@ -152,6 +152,10 @@ type turnPlace struct {
 	sessionID string
 	owner     store.Owner
 	messages  int64 // with those of the commit
+}
+
+func placeOf(sessionID, tenant, subject string, messages int64) turnPlace {
+	return turnPlace{sessionID: sessionID, owner: store.Owner{Tenant: tenant, Subject: subject}, messages: messages}
 }
 
 // addRecords writes what a commit adds to a turn.
@@ -202,7 +206,7 @@ func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 		return err
 	}
 	tx.on.rows++
-	place := turnPlace{sessionID: row.SessionID, owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject}, messages: row.Messages}
+	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 	if err := addRecords(ctx, tx, c, &place); err != nil {
 		return err
 	}
