@@ -15,8 +15,9 @@ type DocumentPatch struct {
 }
 
 // withoutPatches returns the file as it is without its patches. It returns nil for a file
-// without patches, and for one whose patches cannot stay patches: those of several files are applied one after
-// another, and entries that are wrong without them would not be read in full.
+// without patches, and for one whose patches cannot stay patches: those of several files
+// are applied one after another, and entries that are wrong without them would not be read
+// in full.
 func (f *File) withoutPatches() *File {
 	if len(f.documents) != 1 || len(f.patched) == 0 {
 		return nil
