@@ -73,7 +73,7 @@ func (clerk) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event
 	return func(yield func(model.Event, error) bool) {
 		list := []model.Event{{Type: model.EventText, Delta: "Done."}, {Type: model.EventFinish, Reason: model.FinishStop}}
 		tool, _, _ := strings.Cut(last.Text(), " ")
-		if last.Role == model.RoleUser && (tool == "work" || tool == "ask") {
+		if last.Role == model.RoleUser && (tool == "work" || tool == "ask" || tool == "pay") {
 			list = []model.Event{
 				{Type: model.EventToolCallStart, ID: "c1", Name: tool}, {Type: model.EventToolCallEnd, Delta: `{"n":1}`},
 				{Type: model.EventToolCallStart, Index: 1, ID: "c2", Name: tool}, {Type: model.EventToolCallEnd, Index: 1, Delta: `{"n":2}`},
@@ -184,12 +184,18 @@ func (p *place) restart() {
 	p.start()
 }
 
-// code counts the turn before and after the model was asked twice, and keeps an artifact.
+// code keeps the book, and stops at the place of the gate.
 func (p *place) code(ctx context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {
+	return keepBook(ctx, t, func(place string) error { return p.gate.pass(ctx, place) })
+}
+
+// keepBook counts the turn before and after the model was asked twice, and keeps an artifact.
+// It calls pass with each place that it comes to.
+func keepBook(ctx context.Context, t *agents.Turn[ledger], pass func(place string) error) (*agents.Result, error) {
 	text := t.Input()[0].Text()
 	err := t.Update(func(l *ledger) error { l.Turns++; return l.enter("before") })
 	if err == nil {
-		err = p.gate.pass(ctx, "before")
+		err = pass("before")
 	}
 	if err != nil {
 		return nil, err
@@ -200,14 +206,14 @@ func (p *place) code(ctx context.Context, t *agents.Turn[ledger]) (*agents.Resul
 	if _, err := t.Generate(ctx, agents.Prompt{}); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(t.Update(func(l *ledger) error { return l.enter("between") }), p.gate.pass(ctx, "between")); err != nil {
+	if err := errors.Join(t.Update(func(l *ledger) error { return l.enter("between") }), pass("between")); err != nil {
 		return nil, err
 	}
 	answer, err := t.Generate(ctx, agents.Prompt{Input: []model.Message{model.User("work more")}})
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(t.Update(func(l *ledger) error { return l.enter("after") }), p.gate.pass(ctx, "after"))
+	err = errors.Join(t.Update(func(l *ledger) error { return l.enter("after") }), pass("after"))
 	if strings.HasSuffix(text, "fail") {
 		err = errors.Join(err, agents.Error(wire.StatusAborted, "as you wish"))
 	}
@@ -221,8 +227,8 @@ type book struct {
 	Artifact string
 }
 
-// expect adds a turn with an input, unless it has no effect.
-func (b *book) expect(text string) {
+// expect adds a turn that succeeded, with its input and the results of its calls of pay.
+func (b *book) expect(text string, paid ...string) {
 	b.Ledger.Turns++
 	tool, _, _ := strings.Cut(text, " ")
 	counts := map[string]int{"before": 1, "between": 1, "after": 1, "tool": 2}
@@ -233,6 +239,13 @@ func (b *book) expect(text string) {
 		b.Texts = append(b.Texts, "worked", "worked")
 	case "ask":
 		b.Texts = append(b.Texts, "yes 1", "yes 2")
+	case "pay":
+		b.Texts = append(b.Texts, paid...)
+		for _, result := range paid {
+			if result == "paid" {
+				counts["tool"]++
+			}
+		}
 	}
 	b.Texts = append(b.Texts, "Done.", "work more", "worked", "worked", "Done.")
 	if b.Ledger.Entries == nil {
@@ -253,23 +266,30 @@ func (p *place) read(id string) (*book, error) {
 	if kept.State == nil {
 		return nil, fmt.Errorf("snapshot %s is %s and has no state", id, kept.Status)
 	}
-	out := &book{Ledger: kept.State.Custom}
-	for i := range kept.State.Messages {
-		for _, part := range kept.State.Messages[i].Content {
+	return readBook(kept.State), nil
+}
+
+// readBook returns what a state has.
+func readBook(state *agents.State[ledger]) *book {
+	out := &book{Ledger: state.Custom}
+	for i := range state.Messages {
+		for _, part := range state.Messages[i].Content {
 			switch {
 			case part.Text != nil:
 				out.Texts = append(out.Texts, *part.Text)
 			case part.ToolResponse != nil:
 				var text string
-				_ = json.Unmarshal(part.ToolResponse.Output, &text)
+				if json.Unmarshal(part.ToolResponse.Output, &text) != nil {
+					text = string(part.ToolResponse.Output)
+				}
 				out.Texts = append(out.Texts, text)
 			}
 		}
 	}
-	if len(kept.State.Artifacts) == 1 {
-		out.Artifact = *kept.State.Artifacts[0].Parts[0].Text
+	if len(state.Artifacts) == 1 {
+		out.Artifact = *state.Artifacts[0].Parts[0].Text
 	}
-	return out, nil
+	return out
 }
 
 // TestPropertyASessionIsWhatItsTurnsMadeOfIt runs random turns, some of which fail, are
@@ -360,20 +380,29 @@ func respond(p *place, id string) []wire.Part {
 	if err != nil || kept.State == nil {
 		p.t.Fatalf("%v %+v", err, kept)
 	}
+	list, err := answersTo(kept)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return list
+}
+
+// answersTo returns answers to the open requests of a snapshot, the last first.
+func answersTo(kept *agents.Snapshot[ledger]) ([]wire.Part, error) {
 	var list []wire.Part
 	for _, message := range kept.State.Messages {
 		for i := range message.Content {
 			if part := &message.Content[i]; part.Metadata["interrupt"] != nil {
 				answered, err := agents.Answer(part, "yes "+string(part.ToolRequest.Input[5:6]))
 				if err != nil {
-					p.t.Fatal(err)
+					return nil, err
 				}
 				list = append(list, answered)
 			}
 		}
 	}
 	slices.Reverse(list)
-	return list
+	return list, nil
 }
 
 // awaitGate waits until a turn is stopped by the gate; or returns its snapshot, if it ends
