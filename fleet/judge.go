@@ -168,9 +168,7 @@ func (j *judge) effective(set *registry.Set, id string) *spec.Agent {
 	if !ok {
 		return nil
 	}
-	if agent.Local() {
-		agent, _ = set.Defaults.Apply(agent)
-	}
+	agent, _ = set.Defaults.Apply(agent)
 	return agent
 }
 

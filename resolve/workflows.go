@@ -125,7 +125,7 @@ func (w *workflowCheck) checkAgentTurn(path string, s *workflow.Step) {
 		missing.Agent = ""
 		w.list = append(w.list, missing)
 		return
-	case !agent.Local():
+	case !agent.UsesTools():
 		w.checkRemoteTurn(path, s)
 		return
 	}

@@ -195,6 +195,7 @@ var failures = []func(error) *Failure{
 	matchErrorType(ClassNoAgent, func(e *resolve.AgentNotFoundError) Details { return Details{ID: e.ID, Nearest: e.Nearest} }),
 	matchErrorType(ClassInvalid, func(e *service.InvalidError) Details { return Details{Field: e.Field, Problem: e.Problem} }),
 	matchErrorType(ClassMismatch, func(e *backend.MismatchError) Details { return Details{Field: "agent_id", Problem: e.Error()} }),
+	matchErrorType(ClassMismatch, func(e *backend.CapabilityError) Details { return Details{Field: "agent_id", Problem: e.Error()} }),
 	matchError(ClassInvalid, runtime.ErrNoInput, Details{Field: "input"}),
 	matchError(ClassCursor, service.ErrCursor, Details{}),
 	matchError(ClassText, service.ErrText, Details{Problem: service.ErrText.Error()}),

@@ -3,9 +3,13 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // ErrNotHosted reports an agent that does not run at a hosted provider.
@@ -32,11 +36,64 @@ func (s *Service) HostedCapabilities(ctx context.Context, caller Caller, agentID
 	if !agent.Hosted() {
 		return nil, ErrNotHosted
 	}
-	provider, _ := rev.Set().AgentProviders.Get(agent.Endpoint.Target)
+	return capabilitiesOf(ctx, rev.Set(), agent)
+}
+
+// capabilitiesOf returns what the provider of a hosted agent can do.
+func capabilitiesOf(ctx context.Context, set *registry.Set, agent *spec.Agent) (can backend.Capabilities, err error) {
+	provider, _ := set.AgentProviders.Get(agent.Endpoint.Target)
 	reporter, ok := provider.(backend.CapabilityReporter)
 	if !ok {
 		return nil, errNoReport
 	}
 	defer panics.Recover(&err)
 	return reporter.Capabilities(ctx)
+}
+
+// capabilityTime bounds how long a hosted provider is waited for that does not run.
+const capabilityTime = 5 * time.Second
+
+// checkHosted returns a *backend.CapabilityError if a request asks for what the provider of
+// its hosted agent cannot do. If that cannot be found out now, the turn finds out.
+func checkHosted(ctx context.Context, set *registry.Set, agentID string, req *CreateTurn) error {
+	agent, ok := set.Agent(agentID)
+	if req.Ephemeral != nil {
+		agent, ok = &req.Ephemeral.Agent, true
+	}
+	needs := neededCapabilities(req)
+	if !ok || !agent.Hosted() || len(needs) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, capabilityTime)
+	defer cancel()
+	can, err := capabilitiesOf(ctx, set, agent)
+	if err != nil {
+		return nil //nolint:nilerr // the turn finds out
+	}
+	for _, n := range needs {
+		if !can.Have(n.capability) {
+			return &backend.CapabilityError{Provider: agent.Endpoint.Target, Capability: string(n.capability), Need: n.what}
+		}
+	}
+	return nil
+}
+
+// need is a capability that a request needs of a hosted provider, and what for.
+type need struct {
+	capability backend.Capability
+	what       string
+}
+
+// neededCapabilities returns what a request needs of a hosted provider. What its agent is
+// declared with is no part of it: that was proved when the configuration was.
+func neededCapabilities(req *CreateTurn) []need {
+	var needs []need
+	if req.Overrides.Output != nil {
+		needs = append(needs, need{backend.StructuredOutput, "an output schema"})
+	}
+	brings := req.Ephemeral != nil && slices.ContainsFunc(req.Ephemeral.Tools, func(t EphemeralTool) bool { return !t.Silent })
+	if brings || len(req.Overrides.Tools) > 0 {
+		needs = append(needs, need{backend.ToolCalls, "a turn that asks for tools"})
+	}
+	return needs
 }

@@ -155,9 +155,7 @@ func HooksOf(rev *registry.Revision, agentID string) []spec.SessionHook {
 	if !ok {
 		return nil
 	}
-	if agent.Local() {
-		agent, _ = set.Defaults.Apply(agent)
-	}
+	agent, _ = set.Defaults.Apply(agent)
 	return agent.Clone().SessionStart
 }
 

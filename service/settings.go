@@ -182,6 +182,8 @@ type EphemeralTool struct {
 	// Kind is the tool kind that makes the tool from Config, a JSON object.
 	Kind   string          `json:"kind"`
 	Config json.RawMessage `json:"config"`
+	// Silent is set for one that only adds to the context of the turn, and makes no tool.
+	Silent bool `json:"silent,omitempty"`
 }
 
 // Ephemeral is an agent that a stored turn brings along, which no revision

@@ -25,8 +25,8 @@ import (
 // CreateTurn stores a turn and returns at once; a worker, here or elsewhere,
 // works on it. The errors are an *InvalidError, a *NotFoundError for the session
 // or snapshot, a *store.StateError for an archived session, a *store.BusyError,
-// a *store.ExistsError, a *store.KeyConflictError, and those of an agent that
-// does not resolve. With any of them there is no turn.
+// a *store.ExistsError, a *store.KeyConflictError, a *backend.CapabilityError for
+// what a hosted provider cannot do, and those of an agent that does not resolve. With any of them there is no turn.
 func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -134,6 +134,9 @@ func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *Cre
 		return overrides, err
 	}
 	if err := checkTools(ctx, rev, agent, req); err != nil {
+		return overrides, err
+	}
+	if err := checkHosted(ctx, rev.Set(), agent, req); err != nil {
 		return overrides, err
 	}
 	if overrides.Budgets, err = s.turnBudgets(rev.Set(), agent, req); err != nil {

@@ -167,7 +167,7 @@ type publishedKey struct {
 func (s *Server) publishedCard(agent string) (*published, bool) {
 	rev := s.settings.Service.Revision()
 	a, ok := rev.Set().Agent(agent)
-	if agent == "" || !ok || !a.Local() {
+	if agent == "" || !ok || !a.UsesTools() {
 		return nil, false
 	}
 	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL(), s.acceptedCredentials()}, func() any { return s.publishCard(agent, a) }).(*published)

@@ -48,7 +48,7 @@ func (h *handler) admitRequest(ctx context.Context) (*call, error) {
 	if e.asked != e.spoken {
 		return nil, wrongVersion(e.asked, e.spoken)
 	}
-	if agent, err := h.service.Catalog(ctx, principal.Caller).Agent(e.agent); err != nil || !agent.Local() {
+	if agent, err := h.service.Catalog(ctx, principal.Caller).Agent(e.agent); err != nil || !agent.UsesTools() {
 		return nil, unknownAgent(e.agent)
 	}
 	return &call{handler: h, agent: e.agent, caller: principal.Caller, extended: e.extended}, nil

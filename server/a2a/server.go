@@ -187,20 +187,27 @@ func publicBase(text string) (string, error) {
 // agentURL returns where an agent is found.
 func (s *Server) agentURL(agent string) string { return s.base + "/a2a/" + url.PathEscape(agent) }
 
-// defaultAgent returns the agent at the root; empty if the root has no agent.
+// defaultAgent returns the agent at the root; empty if the root has no agent. It is the only
+// local one, or without any, the only one at a hosted provider.
 func (s *Server) defaultAgent() string {
 	if s.settings.DefaultAgent != "" {
 		return s.settings.DefaultAgent
 	}
-	only := ""
+	var local, hosted []string
 	for id, a := range s.settings.Service.Revision().Set().Agents.All() {
-		if !a.Local() {
-			continue
+		switch {
+		case a.Local():
+			local = append(local, id)
+		case a.Hosted():
+			hosted = append(hosted, id)
 		}
-		if only != "" {
-			return ""
-		}
-		only = id
 	}
-	return only
+	switch {
+	case len(local) == 1:
+		return local[0]
+	case len(local) == 0 && len(hosted) == 1:
+		return hosted[0]
+	default:
+		return ""
+	}
 }

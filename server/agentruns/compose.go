@@ -69,10 +69,10 @@ func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agen
 	if err != nil {
 		return nil, noAgent(r.agentID)
 	}
-	if !declared.Local() && r.needsEphemeral() {
+	if !declared.UsesTools() && r.needsEphemeral() {
 		return nil, newInvalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
 	}
-	if asked := r.limitNames(); !declared.Local() && len(asked) > 0 {
+	if asked := r.limitNames(); !declared.UsesTools() && len(asked) > 0 {
 		return nil, newInvalid("agent %q runs elsewhere, which alone decides about %s", r.agentID, strings.Join(asked, ", "))
 	}
 	agent, _ := c.set.Defaults.Apply(declared)
@@ -113,7 +113,9 @@ func (r *request) needsEphemeral() bool {
 // declared one with what the request adds to it.
 func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosenTools) (*service.Ephemeral, error) {
 	agent := c.baseAgent(declared, r)
-	if declared == nil || r.modelID != "" {
+	if declared != nil && declared.Hosted() && r.modelID != "" {
+		agent.UseModel(r.modelID) // its provider knows the names
+	} else if declared == nil || r.modelID != "" {
 		var err error
 		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).findModel(r.modelID); err != nil {
 			return nil, err
@@ -152,9 +154,9 @@ func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 // turnOverrides returns the limits of the turn, and the form of its answer, which a
 // vendor that knows of none need not heed. A run that was cut off, or used up its
 // tool turns, has failed: nothing of it becomes part of the session. An agent that
-// runs elsewhere takes none of it.
+// runs at a peer takes none of it.
 func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
-	if agent != nil && !agent.Local() {
+	if agent != nil && !agent.UsesTools() {
 		return resolve.Overrides{}
 	}
 	o := resolve.Overrides{OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails}

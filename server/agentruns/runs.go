@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,11 +199,15 @@ func (c *composer) modelOf(turn *service.CreateTurn) modelUsed {
 	}
 	// Clients take an empty provider for no usage at all.
 	used := modelUsed{ID: "unknown", Provider: "unknown", VendorModelID: "unknown"}
-	if agent == nil || !agent.Local() {
+	if agent == nil || !agent.UsesTools() {
 		return used
 	}
+	if agent.Hosted() {
+		name := cmp.Or(agent.Model(), used.ID)
+		used = modelUsed{ID: name, Provider: agent.Endpoint.Target, VendorModelID: name}
+	}
 	for _, m := range modelsOf(c.set, c.defaultModel).list {
-		if m.declared == agent.ModelID {
+		if agent.Local() && m.declared == agent.ModelID {
 			used = modelUsed{ID: m.ID, Provider: m.Provider, VendorModelID: m.VendorModelID}
 		}
 	}

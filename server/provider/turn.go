@@ -201,7 +201,7 @@ func (s *Server) composeAgent(turns *service.Service, id string, record *turnRec
 		if err != nil {
 			return nil, err
 		}
-		made.Tools = []service.EphemeralTool{{Kind: hostKind, Config: config}}
+		made.Tools = []service.EphemeralTool{{Kind: hostKind, Config: config, Silent: !wantsTools}}
 	}
 	return made, nil
 }
