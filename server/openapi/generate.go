@@ -97,8 +97,11 @@ func pathParameters(path string) (list []object) {
 	return list
 }
 
+// anyJSON are the types that stand for any JSON value, and not for a list of bytes.
+var anyJSON = map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}
+
 func schemaOf(t reflect.Type) any {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true, TypeSchemas: anyJSON})
 	if err != nil {
 		return object{}
 	}
