@@ -53,15 +53,10 @@ func (r *clientRun) prepare(input *wire.Input) *wire.Error {
 	if waiting != nil {
 		return newError(wire.StatusFailedPrecondition, "the conversation is interrupted: answer its tool requests with resume")
 	}
-	if input.Message == nil {
-		return newError(wire.StatusInvalidArgument, "a turn needs a message or resume")
-	}
-	message, problem := toModelMessage(input.Message)
-	if problem != nil {
-		return problem
-	}
-	r.input, r.history = []model.Message{message}, len(r.memory.messages)
-	return nil
+	var problem *wire.Error
+	r.input, problem = messagesOf(input)
+	r.history = len(r.memory.messages)
+	return problem
 }
 
 // prepareResume notes the answers to an interrupted turn.
@@ -168,7 +163,7 @@ func (r *clientRun) findArtifact(_ context.Context, id string) (wire.Artifact, e
 func (r *clientRun) execute(ctx context.Context, to event.Sink) {
 	m := r.memory
 	req := runtime.Request{
-		AgentID: r.agent.name, SessionID: m.id, TurnID: r.turnID, Tenant: r.agent.caller.Tenant,
+		AgentID: r.agent.name, SessionID: m.id, Idle: len(r.input) == 0, TurnID: r.turnID, Tenant: r.agent.caller.Tenant,
 		History: m.messages[:r.history:r.history], Input: r.input, Custom: m.custom, Session: m.plugins, State: r.state, Answers: r.answers,
 		Persistence: runtime.Persistence{SnapshotID: r.snapshotID, ParentSnapshotID: r.parentID},
 	}

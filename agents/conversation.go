@@ -97,7 +97,9 @@ func (a *stored) openConversation(ctx context.Context, init *wire.Init) (*conver
 	if talk.lastGood, err = a.turnOfSnapshot(ctx, s.Tip); err != nil {
 		return nil, err
 	}
-	talk.waiting, err = a.findWaiting(ctx, s.ID)
+	if talk.waiting, err = a.findWaiting(ctx, s.ID); talk.waiting != nil {
+		talk.lastGood = talk.waiting.ID
+	}
 	return talk, err
 }
 

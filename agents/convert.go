@@ -176,6 +176,8 @@ func fromModelReason(reason model.FinishReason) wire.FinishReason {
 	switch reason {
 	case model.FinishStop, "":
 		return wire.FinishStop
+	case model.FinishNone:
+		return ""
 	case model.FinishMaxTokens:
 		return wire.FinishLength
 	case model.FinishContentFilter:

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -168,23 +169,36 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 	if talk.waiting != nil {
 		return nil, newError(wire.StatusFailedPrecondition, "the conversation is interrupted: answer its tool requests with resume.respond"), nil
 	}
-	if input.Message == nil {
-		return nil, newError(wire.StatusInvalidArgument, "a turn needs a message or resume"), nil
-	}
-	message, problem := toModelMessage(input.Message)
+	messages, problem := messagesOf(input)
 	if problem != nil {
 		return nil, problem, nil
 	}
 	if err := a.ensureSession(ctx, talk); err != nil {
 		return nil, nil, err
 	}
-	create := service.CreateTurn{SessionID: talk.session.ID, AgentID: a.name, SnapshotID: talk.snapshot, Background: true, NotBefore: o.NotBefore, Deadline: o.Deadline, Metadata: o.Metadata}
-	create.Input = append(create.Input, message)
+	create := service.CreateTurn{SessionID: talk.session.ID, AgentID: a.name, SnapshotID: talk.snapshot, Background: true, NotBefore: o.NotBefore, Deadline: o.Deadline, Metadata: o.Metadata, Input: messages}
+	if len(messages) == 0 {
+		create.Task = service.TaskNothing
+	}
 	kept, err := a.service.CreateTurn(ctx, a.caller, create)
 	if err != nil {
 		return nil, nil, nameError(err, "session", talk.id)
 	}
 	return &storedRun{agent: a, turn: kept, sessionID: talk.id}, nil, nil
+}
+
+// messagesOf returns the messages of an input that answers nothing, or what is wrong with
+// them. One that only detaches has none: its turn does nothing.
+func messagesOf(input *wire.Input) ([]model.Message, *wire.Error) {
+	switch {
+	case input.Message != nil:
+		message, problem := toModelMessage(input.Message)
+		return []model.Message{message}, problem
+	case input.Detach:
+		return nil, nil
+	default:
+		return nil, newError(wire.StatusInvalidArgument, "a turn needs a message or resume")
+	}
 }
 
 // resumeTurn answers what interrupted a turn, which then continues.

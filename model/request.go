@@ -149,6 +149,8 @@ const (
 	FinishMaxTokens FinishReason = "max_tokens"
 	// FinishContentFilter is an answer that the vendor withheld.
 	FinishContentFilter FinishReason = "content_filter"
+	// FinishNone is that of a turn that had nothing to answer.
+	FinishNone FinishReason = "none"
 )
 
 // Usage counts the tokens of one or several requests.

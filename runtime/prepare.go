@@ -17,7 +17,7 @@ import (
 
 // prepareTurn resolves what a turn needs. It fails if the turn cannot begin.
 func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
-	if len(req.Input) == 0 {
+	if len(req.Input) == 0 && !req.Idle {
 		return nil, ErrNoInput
 	}
 	agentID := req.AgentID
@@ -44,7 +44,9 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 		return nil, &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
 	}
 	h := r.newHost(plan, req, state, sink, parent)
-	h.where = where
+	if h.where = where; req.Idle {
+		h.where = idle{where}
+	}
 	h.setJob(plan, req, state)
 	if state != nil {
 		h.delegates.restoreFrom(state)

@@ -16,8 +16,10 @@ import (
 type Request struct {
 	// AgentID is the agent that runs the turn.
 	AgentID string
-	// Input is what the turn works on: at least one message.
+	// Input is what the turn works on: at least one message. A turn that is idle has
+	// none: it ends at once and leaves the session as it is.
 	Input []model.Message
+	Idle  bool
 	// History is the conversation before the input. The runtime does not modify it.
 	History []model.Message
 	// SessionID names the conversation; if empty, the turn is a conversation of its

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
@@ -16,10 +17,13 @@ import (
 )
 
 func checkTurn(req *CreateTurn) error {
-	if len(req.Input) == 0 {
-		return runtime.ErrNoInput
-	}
 	switch {
+	case req.Task == TaskNothing && len(req.Input)+len(req.Before) > 0:
+		return &InvalidError{"input", "a turn that does nothing has none"}
+	case req.Task != TaskAnswer && req.Task != TaskNothing:
+		return &InvalidError{"task", fmt.Sprintf("unknown task %q: leave it empty, or use nothing", clip.Text(string(req.Task)))}
+	case req.Task == TaskAnswer && len(req.Input) == 0:
+		return runtime.ErrNoInput
 	case req.Depth < 0:
 		return &InvalidError{"depth", "it is less than 0"}
 	case req.InteractionTimeout < 0:

@@ -36,6 +36,18 @@ const (
 	Interrupt BusyPolicy = "interrupt"
 )
 
+// Task is what a turn does.
+type Task string
+
+// The tasks.
+const (
+	// TaskAnswer is to work on the input.
+	TaskAnswer Task = ""
+	// TaskNothing has no input: when it is the turn's time, it ends, and its snapshot is
+	// the session as it is.
+	TaskNothing Task = "nothing"
+)
+
 // CreateTurn asks for a turn.
 type CreateTurn struct {
 	// SessionID is the session that the turn belongs to. It is required.
@@ -44,8 +56,9 @@ type CreateTurn struct {
 	ID string `json:"id,omitempty"`
 	// AgentID is the agent that works on it; empty is that of the session.
 	AgentID string `json:"agent_id,omitempty"`
-	// Input is what the turn works on: at least one message.
+	// Input is what the turn works on: at least one message, unless its task is another.
 	Input []model.Message `json:"input,omitempty"`
+	Task  Task            `json:"task,omitempty"`
 	// Before are messages from before the input that the session does not have yet:
 	// texts of the user, the system and the assistant. With the input they become
 	// part of the session.

@@ -131,6 +131,8 @@ func TestWhatASurfaceMustRefuse(t *testing.T) {
 		want any
 	}{
 		"no input":    {reject(func(r *service.CreateTurn) { r.Input = nil }), runtime.ErrNoInput},
+		"task":        {reject(func(r *service.CreateTurn) { r.Task = "sing" }), new(*service.InvalidError)},
+		"no task":     {reject(func(r *service.CreateTurn) { r.Task = service.TaskNothing }), new(*service.InvalidError)},
 		"role":        {reject(func(r *service.CreateTurn) { r.Input[0].Role = model.RoleTool }), new(*service.InvalidError)},
 		"role before": {reject(func(r *service.CreateTurn) { r.Before = []model.Message{{Role: model.RoleTool}} }), new(*service.InvalidError)},
 		"calls before": {reject(func(r *service.CreateTurn) {

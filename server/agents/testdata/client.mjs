@@ -76,6 +76,20 @@ const scenarios = {
     assert.equal(waited.status, "completed");
   },
 
+  async "a detach alone leaves the session as it is"() {
+    const chat = clerk.chat({ sessionId: `js-alone-${Date.now()}` });
+    await chat.send("one");
+    const init = { sessionId: chat.sessionId };
+    const output = await runFlow({ url: `${url}/agents/clerk`, input: { detach: true }, init, headers });
+    assert.equal(output.finishReason, "detached");
+    const kept = await runFlow({ url: `${url}/agents/clerk/waitForSnapshot`, input: { snapshotId: output.snapshotId }, headers });
+    assert.equal(kept.status, "completed");
+    assert.equal(kept.finishReason, undefined);
+    const loaded = await clerk.loadChat({ sessionId: chat.sessionId });
+    assert.equal(loaded.messages.length, 2);
+    assert.equal((await loaded.send("two")).text, "two");
+  },
+
   async "a detached turn is aborted, and its session goes on"() {
     const chat = clerk.chat({ sessionId: `js-abort-${Date.now()}` });
     const task = await chat.detach("hang");
