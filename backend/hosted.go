@@ -73,6 +73,14 @@ type Starter interface {
 	Start()
 }
 
+// Retirer is implemented by agent providers that have to know when they are used no more.
+type Retirer interface {
+	// Retire is called once, when a revision without the provider has taken the place of
+	// the one that has it. Turns of the old one may go on, and begin, until Close. It
+	// returns at once.
+	Retire()
+}
+
 // AgentProviderSettings is what the runtime gives an agent provider of a configuration
 // when it makes one.
 type AgentProviderSettings struct {

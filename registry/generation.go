@@ -112,8 +112,9 @@ func (s *Store) dropRetired(old *Revision) []*Set {
 }
 
 // retireRevision closes the components of a revision that no other one has, as soon as
-// nobody uses it.
+// nobody uses it. Agent providers that the current one does not have are told.
 func (s *Store) retireRevision(old *Revision) {
+	retireProviders(old.set, s.Current().set)
 	old.generation.endAfterUsers(func() {
 		closers := old.set.closers(s.dropRetired(old)...)
 		if len(closers) == 0 {

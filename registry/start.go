@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"reflect"
+
 	"github.com/agentruntime/agentruntime/backend"
 )
 
@@ -12,6 +14,23 @@ func (s *Set) StartProviders(wanted func(id string) bool) {
 		starter, ok := p.(backend.Starter)
 		if ok && (wanted == nil || wanted(id)) {
 			starter.Start()
+		}
+	}
+}
+
+// retireProviders tells the agent providers of a set that another one does not have that
+// they are used by earlier revisions alone.
+func retireProviders(old, current *Set) {
+	kept := make(map[backend.AgentProvider]bool)
+	for _, p := range current.AgentProviders.All() {
+		if reflect.ValueOf(p).Comparable() {
+			kept[p] = true
+		}
+	}
+	for _, p := range old.AgentProviders.All() {
+		retirer, ok := p.(backend.Retirer)
+		if ok && (!reflect.ValueOf(p).Comparable() || !kept[p]) {
+			retirer.Retire()
 		}
 	}
 }

@@ -27,6 +27,10 @@ var (
 // Profile is that of the local loop: it runs the turn.
 func (*hosted) Profile() backend.Profile { return backend.LocalProfile() }
 
+// errDrained is why the context of a turn ends that the shut down of its provider does not
+// wait for any longer.
+var errDrained = errors.New("the provider is shut down")
+
 // errTimeUp is why the context of a turn ends whose time is up.
 var errTimeUp = errors.New("the turn at the provider took too long")
 
@@ -44,9 +48,14 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	defer d.releaseProcess()
 	ctx, cancel := context.WithTimeoutCause(ctx, d.at.Left, errTimeUp)
 	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer context.AfterFunc(h.provider.host.EndOfTurns(), func() { end(errDrained) })()
 	result, err := local.Backend{}.Execute(ctx, d.loopJob(), d.loopHost())
 	if result != nil && result.State != nil {
 		d.completeState(result.State)
+	}
+	if err != nil && context.Cause(ctx) == errDrained { //nolint:errorlint // as it was set
+		err = d.drainedError()
 	}
 	goesOn := errors.Is(err, backend.ErrYield) || backend.Released(ctx) ||
 		err == nil && result.Termination.Type == event.Suspended || d.unkept && ctx.Err() == nil

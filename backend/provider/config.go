@@ -26,7 +26,7 @@ type Config struct {
 
 	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"How long it may take until the provider is ready."`
 	HealthInterval *spec.Duration `json:"health_interval,omitempty" alias:"health_interval_ms:ms" default:"15s" doc:"The time between two looks at its health. After two in a row that fail it is replaced."`
-	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"How long turns may go on when the provider is shut down."`
+	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"How long turns may go on when the provider is shut down, or is changed in the configuration."`
 }
 
 // ProcessConfig is what a configuration file says of a provider that is started here.

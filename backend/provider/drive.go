@@ -202,7 +202,7 @@ func (d *drive) attach(ctx context.Context) error {
 	if d.process.current() != nil {
 		return nil
 	}
-	lease, err := d.hosted.provider.host.Acquire(ctx, d.at.SessionID)
+	lease, err := d.hosted.provider.acquire(ctx, d.at.SessionID)
 	if err != nil {
 		if ended := backend.Ended(ctx); ended != nil {
 			return ended
@@ -413,7 +413,7 @@ func (d *drive) endTurn(ctx context.Context, why error) {
 func (p *Provider) cancelTurn(ctx context.Context, at *position, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 	defer cancel()
-	lease, err := p.host.Acquire(ctx, at.SessionID)
+	lease, err := p.acquire(ctx, at.SessionID)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ const (
 	CodeUnavailable = "provider_unavailable"
 	// CodeLost is a turn that was lost with the provider's process.
 	CodeLost = "provider_lost"
+	// CodeDrained is a turn that took longer than its provider waits for when it is shut
+	// down, or is no longer configured.
+	CodeDrained = "provider_drained"
 	// CodeRefused is a provider that answered a call with an error.
 	CodeRefused = "provider_refused"
 	// CodeProtocol is a provider that does what the protocol does not allow.
@@ -84,6 +87,12 @@ func (d *drive) explainError(ctx context.Context, what string, err error) error 
 // lostError reports that the turn was lost.
 func (d *drive) lostError(err error) error {
 	return &TurnError{Code: CodeLost, Detail: fmt.Sprintf("the turn was lost with the process of agent provider %q", d.at.Provider), Err: err}
+}
+
+// drainedError reports that the turn was not waited for any longer.
+func (d *drive) drainedError() error {
+	return &TurnError{Code: CodeDrained, Detail: fmt.Sprintf(
+		"agent provider %q is shut down or was changed in the configuration, and the turn took longer than its drain_timeout", d.at.Provider)}
 }
 
 // lossPatience is how long it takes at most until the end of a process is noticed.

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
@@ -28,9 +30,18 @@ type host struct {
 	*pool.Pool
 	service *hostservice.Service
 
-	key   hostKey
-	users int
-	turns liveTurns
+	key hostKey
+	// users have the provider open, and current is how many of them are not retired.
+	users, current int
+	// drain is how long turns may go on that nobody current works on.
+	drain  time.Duration
+	logger *slog.Logger
+	// limit has the pool rest when the time is up, and resting waits for that. used is set
+	// if the pool may have been started anew meanwhile.
+	limit   *time.Timer
+	resting sync.WaitGroup
+	used    bool
+	turns   liveTurns
 }
 
 func newHosts() *hosts { return &hosts{open: map[hostKey]*host{}} }
@@ -71,24 +82,89 @@ func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole a
 			}
 		}
 		fill(&settings)
-		shared = &host{Pool: pool.New(settings), service: settings.Host, key: key}
+		shared = &host{Pool: pool.New(settings), service: settings.Host, key: key, drain: settings.DrainTimeout, logger: s.Logger}
 		h.open[key] = shared
 	}
 	shared.users++
+	shared.current++
+	shared.stopLimit()
 	return &Provider{id: s.ID, hosts: h, host: shared, connections: c.hostConnections(), logger: s.Logger}, nil
 }
 
+// retireHost limits the time of the turns at a host, if nobody current uses it any more.
+func (h *hosts) retireHost(shared *host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if shared.current--; shared.current == 0 {
+		h.startLimit(shared)
+	}
+}
+
+// startLimit has the pool of a retired host rest when the turns had their time. The caller
+// holds the lock.
+func (h *hosts) startLimit(shared *host) {
+	shared.stopLimit()
+	shared.resting.Add(1)
+	shared.limit = time.AfterFunc(shared.drain, func() {
+		defer shared.resting.Done()
+		h.rest(shared)
+	})
+}
+
+// rest ends the turns and processes of a retired host.
+func (h *hosts) rest(shared *host) {
+	if err := shared.Rest(); err != nil {
+		shared.logger.Error("end of a provider that was replaced failed", "error", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	again := shared.used && shared.current == 0 && shared.users > 0
+	if shared.limit, shared.used = nil, false; again {
+		h.startLimit(shared)
+	}
+}
+
+// noteUse limits the time of a turn that needs a retired host, which earlier revisions
+// start anew.
+func (h *hosts) noteUse(shared *host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case shared.current > 0:
+	case shared.limit == nil:
+		h.startLimit(shared)
+	default:
+		shared.used = true
+	}
+}
+
+// stopLimit stops the limit, unless its time was up. The caller holds the lock.
+func (h *host) stopLimit() {
+	if h.limit != nil && h.limit.Stop() {
+		h.resting.Done()
+	}
+	h.limit = nil
+}
+
 // closeHost ends the pool of a host that nobody uses any more.
-func (h *hosts) closeHost(shared *host) error {
+func (h *hosts) closeHost(shared *host, retired bool) error {
 	h.mu.Lock()
 	shared.users--
+	if !retired {
+		shared.current--
+	}
 	last := shared.users == 0
-	if last {
+	switch {
+	case last:
 		delete(h.open, shared.key)
+		shared.stopLimit()
+	case !retired && shared.current == 0:
+		h.startLimit(shared)
 	}
 	h.mu.Unlock()
 	if !last {
 		return nil
 	}
+	shared.resting.Wait()
 	return shared.Close()
 }

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -225,7 +228,7 @@ func TestADrainEndsTurnsThatTakeTooLong(t *testing.T) {
 	}
 	log.await(1, "drain timed out, ending the provider", "turns")
 	err := <-turn.done
-	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeLost {
+	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeDrained {
 		t.Errorf("the turn came to %v", err)
 	}
 }
@@ -245,5 +248,135 @@ func TestACrashEndsTheTurnsOfItsProcessAlone(t *testing.T) {
 	}
 	if got := turn.release(t); got != "holding on" {
 		t.Errorf("the turn at the other process came to %q", got)
+	}
+}
+
+// isGone reports whether a process has ended.
+func isGone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// pidOf returns the process that a session belongs to.
+func (r *rig) pidOf(t *testing.T, session string) int {
+	t.Helper()
+	got, err := r.ask(t.Context(), session, "who")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(got.Response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// replace publishes a configuration whose provider is another one, or without it.
+func (r *rig) replace(t *testing.T, other backend.AgentProvider) {
+	t.Helper()
+	b := builder.New().WithProvider("m", echo{}).WithModel(spec.Model{ID: "m", ProviderID: "m", UpstreamModel: "m"})
+	coder := spec.Agent{ID: "coder", ModelID: "m"}
+	if other != nil {
+		b.WithAgentProvider("coder", other)
+		coder = spec.Agent{ID: "coder", Endpoint: &spec.Endpoint{Backend: "provider", Target: "coder"}}
+	}
+	if _, err := b.WithAgentSpec(coder).Publish(t.Context(), r.AgentRuntime); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// echo is a model that answers nothing.
+type echo struct{}
+
+func (echo) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop}, nil)
+	}
+}
+
+// TestAProviderThatWasReplacedEndsInTime has the configuration change, or remove, a provider
+// that works on a turn which never ends by itself, and whose process heeds no request to end.
+func TestAProviderThatWasReplacedEndsInTime(t *testing.T) {
+	another := func(t *testing.T) backend.AgentProvider {
+		return open(t, provider.Kinds(), "process", providertest.Process(t, providertest.Steady, map[string]any{"dir": t.TempDir()}))
+	}
+	for name, tt := range map[string]struct {
+		mode   string
+		change func(*testing.T) backend.AgentProvider
+	}{
+		"changed":  {providertest.Steady, another},
+		"removed":  {providertest.Steady, func(*testing.T) backend.AgentProvider { return nil }},
+		"stubborn": {providertest.Stubborn, another},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, _, log := newProcessRig(t, tt.mode, map[string]any{"drain_timeout": "300ms"})
+			pid := r.pidOf(t, "s")
+			turn := r.hold(t, "s")
+			waits := r.AcquireRevision() // as a turn does that waits for an answer
+			r.replace(t, tt.change(t))
+			if isGone(pid) {
+				t.Error("the turn got no time to end")
+			}
+			err := <-turn.done
+			if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeDrained {
+				t.Errorf("the turn came to %v", err)
+			}
+			log.await(1, "provider stopped", "slot")
+			if !isGone(pid) {
+				t.Error("the process is still there")
+			}
+			waits.Release()
+		})
+	}
+}
+
+// TestATurnOfAnEarlierConfigurationStartsItsProviderAnew goes on with a turn in a revision
+// whose provider has ended, and the process of it ends in time again.
+func TestATurnOfAnEarlierConfigurationStartsItsProviderAnew(t *testing.T) {
+	t.Parallel()
+	r, _, log := newProcessRig(t, providertest.Steady, map[string]any{"drain_timeout": "2s"})
+	first := r.pidOf(t, "s")
+	before := r.AcquireRevision()
+	r.replace(t, nil)
+	log.await(1, "provider stopped", "slot")
+	req := runtime.Prompt("coder", "who")
+	req.Revision = before
+	got, err := r.Run(t.Context(), req, r.sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := strconv.Atoi(got.Response)
+	if err != nil || second == first {
+		t.Fatalf("the turn ran at %q, and the first process was %d", got.Response, first)
+	}
+	log.await(2, "provider stopped", "slot")
+	if !isGone(first) || !isGone(second) {
+		t.Error("a process is still there")
+	}
+	before.Release()
+}
+
+// TestAConfigurationThatComesBackKeepsTheProcesses changes a provider and takes the change
+// back before the turns had their time.
+func TestAConfigurationThatComesBackKeepsTheProcesses(t *testing.T) {
+	t.Parallel()
+	kinds, log, dir := provider.Kinds(), newJournal(), t.TempDir()
+	config := providertest.Process(t, providertest.Steady, map[string]any{"drain_timeout": "1h", "dir": dir})
+	anew := func() backend.AgentProvider { return openAt(t, kinds, "process", config, slog.New(log), dir) }
+	rt, err := builder.New().WithAgentProvider("coder", anew()).
+		WithAgentSpec(spec.Agent{ID: "coder", Endpoint: &spec.Endpoint{Backend: "provider", Target: "coder"}}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{AgentRuntime: rt, sink: newSink()}
+	pid, turn := r.pidOf(t, "s"), r.hold(t, "s")
+	r.replace(t, nil)
+	r.replace(t, anew())
+	if now := r.pidOf(t, "s"); now != pid {
+		t.Errorf("the session is at process %d now, and was at %d", now, pid)
+	}
+	if got := turn.release(t); got != "holding on" {
+		t.Errorf("the turn under way came to %q", got)
+	}
+	if err := rt.Close(); err != nil || !isGone(pid) {
+		t.Errorf("the runtime ends with %v, and the process is gone: %t", err, isGone(pid))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
+	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/spec"
@@ -23,6 +24,8 @@ type Provider struct {
 	// toolless is set if the provider cannot call back.
 	toolless bool
 
+	mu      sync.Mutex
+	retired bool
 	closing sync.Once
 	err     error
 }
@@ -30,6 +33,7 @@ type Provider struct {
 var (
 	_ backend.AgentProvider      = (*Provider)(nil)
 	_ backend.Starter            = (*Provider)(nil)
+	_ backend.Retirer            = (*Provider)(nil)
 	_ backend.CapabilityReporter = (*Provider)(nil)
 )
 
@@ -48,6 +52,18 @@ func (p *Provider) Host(e *spec.Endpoint) (backend.Backend, error) {
 	return &hosted{provider: p, options: o, limit: e.Limit()}, nil
 }
 
+// acquire returns a process for a turn of a session.
+func (p *Provider) acquire(ctx context.Context, session string) (*pool.Lease, error) {
+	p.hosts.noteUse(p.host)
+	return p.host.Acquire(ctx, session)
+}
+
+// acquireFirst returns a process, or why a start failed.
+func (p *Provider) acquireFirst(ctx context.Context) (*pool.Lease, error) {
+	p.hosts.noteUse(p.host)
+	return p.host.AcquireFirst(ctx)
+}
+
 // Start starts the processes that are to run from the start.
 func (p *Provider) Start() {
 	if err := p.host.Start(); err != nil {
@@ -58,7 +74,7 @@ func (p *Provider) Start() {
 // Probe starts the provider, or asks the one that runs, and returns why an agent cannot
 // run there.
 func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
-	lease, err := p.host.AcquireFirst(ctx)
+	lease, err := p.acquireFirst(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,7 +86,7 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 func (p *Provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
 	can := p.host.Capabilities()
 	if can == nil {
-		lease, err := p.host.AcquireFirst(ctx)
+		lease, err := p.acquireFirst(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +154,27 @@ func listsTools(can *providerproto.AgentProviderCapabilities) bool {
 	return false
 }
 
+// Retire gives the turns at the provider as long as a shutdown would, unless another
+// configuration uses it, too. Then the processes end. A turn that needs one later has the
+// same time.
+func (p *Provider) Retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.retired {
+		p.retired = true
+		p.hosts.retireHost(p.host)
+	}
+}
+
 // Close lets the turns end and ends the provider, unless another configuration uses it,
 // too.
 func (p *Provider) Close() error {
-	p.closing.Do(func() { p.err = p.hosts.closeHost(p.host) })
+	p.closing.Do(func() {
+		p.mu.Lock()
+		retired := p.retired
+		p.retired = true
+		p.mu.Unlock()
+		p.err = p.hosts.closeHost(p.host, retired)
+	})
 	return p.err
 }

@@ -38,6 +38,12 @@ func open(t testing.TB, kinds []backend.AgentProviderKind, typ string, config an
 // openWith returns a hosted provider with a log.
 func openWith(t testing.TB, kinds []backend.AgentProviderKind, typ string, config any, log *slog.Logger) backend.AgentProvider {
 	t.Helper()
+	return openAt(t, kinds, typ, config, log, t.TempDir())
+}
+
+// openAt returns a hosted provider of a configuration in a directory.
+func openAt(t testing.TB, kinds []backend.AgentProviderKind, typ string, config any, log *slog.Logger, dir string) backend.AgentProvider {
+	t.Helper()
 	data, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +56,7 @@ func openWith(t testing.TB, kinds []backend.AgentProviderKind, typ string, confi
 		if err := json.Unmarshal(data, c); err != nil {
 			t.Fatal(err)
 		}
-		p, err := k.Create(backend.AgentProviderSettings{ID: "coder", Dir: t.TempDir(), Logger: log}, c)
+		p, err := k.Create(backend.AgentProviderSettings{ID: "coder", Dir: dir, Logger: log}, c)
 		if err != nil {
 			t.Fatal(err)
 		}

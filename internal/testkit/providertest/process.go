@@ -27,6 +27,8 @@ const (
 	Failing = "failing"
 	// Plain serves a provider that reports no capabilities.
 	Plain = "plain"
+	// Stubborn does not end when it is told to.
+	Stubborn = "stubborn"
 	// Sick is ready once, and not healthy after that.
 	Sick = "sick"
 )
@@ -79,6 +81,10 @@ func RunProcess() {
 			}
 			return errors.New("it has a cold")
 		}
+	}
+	if mode == Stubborn {
+		signal.Ignore(syscall.SIGTERM)
+		p.Work = func(ctx context.Context, t *Turn) { obeyPrompt(context.WithoutCancel(ctx), t) }
 	}
 	if err := p.serveHost(); err != nil {
 		fmt.Println(err)

@@ -3,5 +3,5 @@
 // same one every time.
 //
 // A slot is a place for one process, and has one goroutine that keeps it filled. The
-// goroutine ends with Close.
+// goroutine ends with Close, and with Rest.
 package pool

@@ -21,22 +21,37 @@ var ErrClosed = errors.New("the provider is shut down")
 type Pool struct {
 	settings Settings
 
-	// life is the context of the slots' goroutines, which running waits for.
-	life    context.Context //nolint:containedctx // that of the slots
-	end     context.CancelFunc
 	running sync.WaitGroup
-	// dir holds the sockets; empty until a slot was made.
-	dir string
+	// dir holds the sockets, and listener is where a provider that is running calls back;
+	// neither is there until a slot was made.
+	dir      string
+	listener net.Listener
 
 	mu    sync.Mutex
 	slots []*slot
+	// period is the one in which the slots were made. It ends with Rest and Close.
+	period *period
 	// changed is closed and replaced when a slot or the number of turns changes.
-	changed chan struct{}
-	closed  bool
-	started int
+	changed         chan struct{}
+	closed, resting bool
+	started         int
 	// sticky has the slots of sessions, the one that was used last in front.
 	sticky map[string]*list.Element
 	order  *list.List
+}
+
+// period is the time in which the processes of a pool are used.
+type period struct {
+	// turns is the context that the turns end with, and slots that of the slots' goroutines.
+	turns, slots       context.Context //nolint:containedctx // those of the turns and slots
+	endTurns, endSlots context.CancelFunc
+}
+
+func newPeriod() *period {
+	p := new(period)
+	p.turns, p.endTurns = context.WithCancel(context.Background())
+	p.slots, p.endSlots = context.WithCancel(context.Background())
+	return p
 }
 
 // stuck is a session and its slot.
@@ -47,9 +62,7 @@ type stuck struct {
 
 // New returns a pool without processes.
 func New(s Settings) *Pool {
-	p := &Pool{settings: s, changed: make(chan struct{}), sticky: map[string]*list.Element{}, order: list.New()}
-	p.life, p.end = context.WithCancel(context.Background())
-	return p
+	return &Pool{settings: s, period: newPeriod(), changed: make(chan struct{}), sticky: map[string]*list.Element{}, order: list.New()}
 }
 
 // Start fills MinReady slots. It returns at once.
@@ -58,6 +71,9 @@ func (p *Pool) Start() error {
 	defer p.mu.Unlock()
 	if p.closed {
 		return ErrClosed
+	}
+	if p.resting {
+		return nil
 	}
 	for len(p.slots) < max(p.settings.MinReady, 1) {
 		if err := p.addSlot(); err != nil {
@@ -76,7 +92,8 @@ func (p *Pool) addSlot() error {
 	}
 	s := &slot{pool: p, number: len(p.slots)}
 	p.slots = append(p.slots, s)
-	p.running.Go(func() { p.fillSlot(p.life, s) })
+	ctx := p.period.slots
+	p.running.Go(func() { p.fillSlot(ctx, s) })
 	return nil
 }
 
@@ -99,7 +116,7 @@ func (p *Pool) prepareSockets() error {
 		network, address = "unix", path
 		_ = os.Remove(path) // of an earlier process
 	}
-	l, err := new(net.ListenConfig).Listen(p.life, network, address)
+	l, err := new(net.ListenConfig).Listen(p.period.slots, network, address)
 	if err != nil {
 		return fmt.Errorf("listen for the provider: %w", err)
 	}
@@ -108,8 +125,21 @@ func (p *Pool) prepareSockets() error {
 			return errors.Join(err, l.Close())
 		}
 	}
+	p.listener = l
 	p.settings.Host.Serve(l)
 	return nil
+}
+
+// removeSockets removes what prepareSockets made.
+func (p *Pool) removeSockets() (err error) {
+	if p.dir != "" {
+		err = os.RemoveAll(p.dir)
+	}
+	if p.listener != nil {
+		_ = p.listener.Close() // nothing is written there
+	}
+	p.dir, p.listener = "", nil
+	return err
 }
 
 // setSlot changes a slot, and wakes those who wait for one.
@@ -167,10 +197,10 @@ func (p *Pool) Capabilities() *providerproto.AgentProviderCapabilities {
 func (p *Pool) acquire(ctx context.Context, session string, once bool) (*Lease, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("no process was ready within %s", p.settings.StartupTimeout))
 	defer cancel()
-	if err := p.Start(); err != nil {
-		return nil, err
-	}
 	for {
+		if err := p.Start(); err != nil { // also after a rest
+			return nil, err
+		}
 		lease, changed, err := p.tryAcquire(session)
 		if err == nil && lease == nil && once {
 			err = p.startFailure()
@@ -212,6 +242,9 @@ func (p *Pool) tryAcquire(session string) (*Lease, <-chan struct{}, error) {
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, nil, ErrClosed
+	}
+	if p.resting || len(p.slots) == 0 { // it will start again
+		return nil, p.changed, nil
 	}
 	s := p.slotOf(session)
 	if s == nil {
@@ -290,6 +323,14 @@ func (p *Pool) unstick(e *list.Element) {
 	known.slot.sessions--
 }
 
+// EndOfTurns returns the context that turns end with: it is canceled when Close or Rest does
+// not wait for them any longer.
+func (p *Pool) EndOfTurns() context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.period.turns
+}
+
 // Close waits until the turns have ended, for DrainTimeout at most, and ends the
 // processes.
 func (p *Pool) Close() error {
@@ -297,36 +338,64 @@ func (p *Pool) Close() error {
 	p.closed = true
 	p.wakeWaiting()
 	p.mu.Unlock()
-	p.drain(time.Now().Add(p.settings.DrainTimeout))
-	p.end()
-	p.running.Wait()
-	p.settings.Host.Close()
-	if p.dir == "" {
-		return nil
+	if turns := p.awaitTurns(p.settings.DrainTimeout); turns > 0 {
+		p.settings.Logger.Warn("drain timed out, ending the provider", "turns", turns)
 	}
-	return os.RemoveAll(p.dir)
+	err := p.endPeriod(p.period)
+	p.settings.Host.Close()
+	return err
 }
 
-// drain waits until no turn is worked on, or until a time.
-func (p *Pool) drain(until time.Time) {
-	timer := time.NewTimer(time.Until(until))
+// Rest ends the turns and the processes, until a turn needs one again. It must not be called
+// together with Close.
+func (p *Pool) Rest() error {
+	p.mu.Lock()
+	if p.closed || len(p.slots) == 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	ended := p.period
+	p.resting, p.period = true, newPeriod() // turns that come from now on wait for the next one
+	p.wakeWaiting()
+	p.mu.Unlock()
+	err := p.endPeriod(ended)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slots, p.resting = nil, false
+	clear(p.sticky)
+	p.order.Init()
+	p.wakeWaiting()
+	return err
+}
+
+// endPeriod ends the turns of a period, then its processes.
+func (p *Pool) endPeriod(ended *period) error {
+	ended.endTurns()
+	p.awaitTurns(endPatience)
+	ended.endSlots()
+	p.running.Wait()
+	return p.removeSockets()
+}
+
+// awaitTurns waits until no turn is worked on, for a time at most, and returns how many are.
+func (p *Pool) awaitTurns(limit time.Duration) (turns int) {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
-		turns := 0
 		p.mu.Lock()
+		turns = 0
 		for _, s := range p.slots {
 			turns += s.turns
 		}
 		changed := p.changed
 		p.mu.Unlock()
 		if turns == 0 {
-			return
+			return 0
 		}
 		select {
 		case <-changed:
 		case <-timer.C:
-			p.settings.Logger.Warn("drain timed out, ending the provider", "turns", turns)
-			return
+			return turns
 		}
 	}
 }

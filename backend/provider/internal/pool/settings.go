@@ -37,6 +37,8 @@ type Settings struct {
 const (
 	// stopPatience is how long a process may take to end when it is asked to.
 	stopPatience = 2 * time.Second
+	// endPatience is how long turns may take to end when they are told to.
+	endPatience = 6 * time.Second
 	// configureTimeout bounds the configuration of a provider, callTimeout each other
 	// call to it.
 	configureTimeout = 30 * time.Second
