@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -125,8 +126,7 @@ func checkMetadata(metadata json.RawMessage) error {
 	if len(metadata) > MaxMetadata {
 		return &InvalidError{"metadata", fmt.Sprintf("it has %d bytes; %d are allowed", len(metadata), MaxMetadata)}
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(metadata, &fields); err != nil || fields == nil {
+	if !bytes.HasPrefix(bytes.TrimLeft(metadata, " \t\r\n"), []byte("{")) || !json.Valid(metadata) {
 		return &InvalidError{"metadata", "it is no JSON object"}
 	}
 	return nil

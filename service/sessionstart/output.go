@@ -1,6 +1,7 @@
 package sessionstart
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -94,7 +95,7 @@ func IsReserved(name string) bool {
 // empty if it has none.
 func ReservedIn(metadata json.RawMessage) string {
 	first := ""
-	for name := range decodeMembers(metadata) {
+	for name := range decodeReserved(metadata) {
 		if IsReserved(name) && (first == "" || name < first) {
 			first = name
 		}
@@ -104,7 +105,7 @@ func ReservedIn(metadata json.RawMessage) string {
 
 // Kept returns the reserved members of metadata; nil if it has none.
 func Kept(metadata json.RawMessage) map[string]json.RawMessage {
-	all := decodeMembers(metadata)
+	all := decodeReserved(metadata)
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !IsReserved(name) })
 	if len(all) == 0 {
 		return nil
@@ -133,15 +134,16 @@ const contextHeading = "# Session start context\n\n"
 // metadata; false if there is none.
 func Context(metadata json.RawMessage) (model.Message, bool) {
 	var text string
-	if json.Unmarshal(decodeMembers(metadata)[contextKey], &text) != nil || text == "" {
+	encoded := Member(metadata, contextKey)
+	if len(encoded) == 0 || json.Unmarshal(encoded, &text) != nil || text == "" {
 		return model.Message{}, false
 	}
 	return model.System(contextHeading + text), true
 }
 
-// Member returns the raw value of a metadata key, or nil if the key is missing.
+// Member returns the raw value of a reserved member of metadata; nil if it is missing.
 func Member(metadata json.RawMessage, name string) json.RawMessage {
-	return decodeMembers(metadata)[name]
+	return decodeReserved(metadata)[name]
 }
 
 // ContextOf is Context for what Run returned.
@@ -151,6 +153,15 @@ func ContextOf(kept map[string]json.RawMessage) (model.Message, bool) {
 		return model.Message{}, false
 	}
 	return Context(metadata)
+}
+
+// decodeReserved returns the members of metadata; nil if there can be no reserved ones,
+// which is so for almost all sessions, and found without decoding.
+func decodeReserved(metadata json.RawMessage) map[string]json.RawMessage {
+	if !bytes.Contains(metadata, []byte(reservedPrefix)) && bytes.IndexByte(metadata, '\\') < 0 { // a name may be escaped
+		return nil
+	}
+	return decodeMembers(metadata)
 }
 
 func decodeMembers(metadata json.RawMessage) map[string]json.RawMessage {

@@ -27,6 +27,8 @@ const (
 	resultPrefix = Reserved + ".sessionStart.results."
 	// WorkspaceKey holds what a session keeps of its workspace. It is reserved as well.
 	WorkspaceKey = "__gestalt.workspace"
+	// reservedPrefix begins every reserved name.
+	reservedPrefix = "__gestalt."
 	// contextKey holds what is put before every turn.
 	contextKey = Reserved + ".sessionStart.additionalContext"
 )

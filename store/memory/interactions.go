@@ -47,8 +47,12 @@ func (m *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id s
 // Interactions returns interactions, the oldest first.
 func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (list []*store.Interaction, err error) {
 	err = m.withLock(ctx, func() error {
-		for _, t := range m.turns {
-			if !q.Scope.Sees(t.Owner) || q.TurnID != "" && q.TurnID != t.ID || q.SessionID != "" && q.SessionID != t.SessionID {
+		asked := m.turns
+		if q.TurnID != "" {
+			asked = map[string]*turn{q.TurnID: m.turns[q.TurnID]}
+		}
+		for _, t := range asked {
+			if t == nil || !q.Scope.Sees(t.Owner) || q.SessionID != "" && q.SessionID != t.SessionID {
 				continue
 			}
 			for _, i := range t.interactions {

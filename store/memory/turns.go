@@ -131,7 +131,7 @@ func (m *Store) Positions(ctx context.Context, turnIDs []string) (list []store.P
 func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPage, err error) {
 	err = m.withLock(ctx, func() error {
 		var list []*store.Turn
-		for _, t := range m.turns {
+		for _, t := range m.turnsOf(q.Statuses) {
 			if matchesTurn(&t.Turn, &q) {
 				list = append(list, copyTurn(&t.Turn))
 			}
@@ -143,6 +143,15 @@ func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 		return err
 	})
 	return out, err
+}
+
+// turnsOf returns turns of which all with one of the statuses are part. Few turns are live
+// at a time, however many there are.
+func (t *turnTable) turnsOf(statuses []store.Status) map[string]*turn {
+	if len(statuses) == 0 || slices.ContainsFunc(statuses, func(s store.Status) bool { return !s.Live() }) {
+		return t.turns
+	}
+	return t.live
 }
 
 // matchesTurn reports whether a query asks for a turn.

@@ -133,10 +133,17 @@ func (p *Pool) claimTurn(ctx context.Context, turnID string, current *registry.R
 
 // retryUntilEnd repeats what fails until ctx ends, or until an error is final.
 func retryUntilEnd(ctx context.Context, try func() error, isFinal func(error) bool) error {
+	failed := try()
+	if failed == nil || isFinal(failed) {
+		return failed
+	}
 	again := backoff.WithContext(backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
 	return backoff.Retry(func() error {
-		err := try()
+		err := failed
+		if failed = nil; err == nil {
+			err = try()
+		}
 		if err != nil && isFinal(err) {
 			return backoff.Permanent(err)
 		}
