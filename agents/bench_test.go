@@ -100,6 +100,52 @@ func BenchmarkConnectStored(b *testing.B) {
 	}
 }
 
+// BenchmarkConnectStoredAgain is the same where there is a session, and a turn in its
+// history.
+func BenchmarkConnectStoredAgain(b *testing.B) {
+	agent, err := agents.Declared("plain", agents.Options[struct{}]{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	serveSet(b, newRuntime(b, yes{}), agent)
+	first, err := agent.RunText(b.Context(), agents.Source{}, "Well?")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if out, err := agent.RunText(b.Context(), agents.FromSnapshot(first.SnapshotID), "Well?"); err != nil || out.Text() != "Yes." {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkServiceTurn is what BenchmarkConnectStored adds to: a turn of the service in a
+// session of its own, and its outcome.
+func BenchmarkServiceTurn(b *testing.B) {
+	_, s := serveSet(b, newRuntime(b, yes{}))
+	caller := service.Operator()
+	b.ReportAllocs()
+	for b.Loop() {
+		session, err := s.CreateSession(b.Context(), caller, service.CreateSession{AgentID: "plain"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		turn, err := s.CreateTurn(b.Context(), caller, service.CreateTurn{SessionID: session.ID, Input: []model.Message{model.User("Well?")}, Background: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, err := range s.Events(b.Context(), caller, turn.ID, 0) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		if turn, err = s.GetTurn(b.Context(), caller, turn.ID); err != nil || turn.Outcome.Response != "Yes." {
+			b.Fatal(err)
+		}
+	}
+}
+
 // maxOpenLongSession is what it may take to open a session of 10,000 messages by the id of
 // a snapshot, half of the time.
 const maxOpenLongSession = 5 * time.Millisecond

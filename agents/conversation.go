@@ -26,19 +26,21 @@ type conversation struct {
 	waiting *service.Turn
 }
 
-// ownKey is the member of a session's metadata that belongs to this protocol.
-const ownKey = "agents"
+// sessionMetadata is what this protocol keeps with a session: the id as its client knows it,
+// in a member of its own.
+type sessionMetadata struct {
+	Agents sessionRecord `json:"agents"`
+}
 
-// sessionRecord is the value of ownKey.
 type sessionRecord struct {
 	SessionID string `json:"session_id"`
 }
 
 // wireID returns the id of a session as clients know it.
 func wireID(s *service.Session) string {
-	var kept map[string]sessionRecord
-	if json.Unmarshal(s.Metadata, &kept) == nil && kept[ownKey].SessionID != "" {
-		return kept[ownKey].SessionID
+	var kept sessionMetadata
+	if json.Unmarshal(s.Metadata, &kept) == nil && kept.Agents.SessionID != "" {
+		return kept.Agents.SessionID
 	}
 	return s.ID
 }
@@ -164,7 +166,7 @@ func (a *stored) ensureSession(ctx context.Context, talk *conversation) (err err
 	if talk.session != nil {
 		return nil
 	}
-	metadata, err := json.Marshal(map[string]sessionRecord{ownKey: {talk.id}})
+	metadata, err := json.Marshal(sessionMetadata{sessionRecord{talk.id}})
 	if err != nil {
 		return err
 	}
