@@ -172,6 +172,12 @@ func (h *providerHost) start() {
 	if err != nil || configured.GetProtocolVersion() != 3 {
 		h.t.Fatalf("the configuration gives %v, %v\n%s", configured, err, h.said)
 	}
+	if again, err := lifecycle.ConfigureProvider(ctx, &pb.ConfigureProviderRequest{Name: "clerks", ProtocolVersion: 3}); err != nil || again.GetProtocolVersion() != 3 {
+		h.t.Errorf("the same configuration again gives %v, %v", again, err)
+	}
+	if _, err := lifecycle.ConfigureProvider(ctx, &pb.ConfigureProviderRequest{Name: "others", ProtocolVersion: 3}); status.Code(err) != codes.FailedPrecondition {
+		h.t.Errorf("another configuration: %v", err)
+	}
 	if health, err := lifecycle.HealthCheck(ctx, &emptypb.Empty{}); err != nil || !health.GetReady() {
 		h.t.Fatalf("the health is %v, %v", health, err)
 	}

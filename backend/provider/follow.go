@@ -99,10 +99,10 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 	if ended := backend.Ended(ctx); ended != nil {
 		return ended
 	}
-	if status.Code(err) != codes.Unavailable && !lost {
+	if !isSilence(err) && !lost {
 		return d.explainError(ctx, "go on with the turn", err)
 	}
-	if lost && !d.process.current().Capabilities.GetResumableTurns() {
+	if p := d.process.current(); lost && !p.Elsewhere && !p.Capabilities.GetResumableTurns() {
 		d.at.Live = false
 		return d.lostError(err)
 	}
@@ -115,11 +115,17 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 		d.at.Live = false
 		return d.lostError(err)
 	}
-	if status.Code(err) == codes.Unavailable {
+	if isSilence(err) {
 		pause(ctx, lastPoll)
 		return backend.Ended(ctx)
 	}
 	return d.explainError(ctx, "go on with the turn", err)
+}
+
+// isSilence reports whether a call failed because nothing was heard of the provider, which
+// its health decides about.
+func isSilence(err error) bool {
+	return status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded
 }
 
 func (d *drive) getTurn(ctx context.Context) (*providerproto.AgentTurn, error) {

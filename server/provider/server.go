@@ -134,7 +134,7 @@ func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProvide
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	if current, _ := s.current(); current != nil {
-		return nil, status.Error(codes.FailedPrecondition, "the provider is configured already")
+		return s.configureAgain(current, req.GetName(), agent)
 	}
 	turns, err := s.settings.Start(context.WithoutCancel(ctx))
 	if err != nil {
@@ -146,6 +146,21 @@ func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProvide
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.name, s.agent, s.service = req.GetName(), agent, turns
+	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
+}
+
+// configureAgain answers a host that was started anew, or lost its connection: the
+// configuration has to be the one that the provider has.
+func (s *Server) configureAgain(turns *service.Service, name, agent string) (*pb.ConfigureProviderResponse, error) {
+	agent, err := chooseAgent(turns, agent)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.name != name || s.agent != agent {
+		return nil, status.Errorf(codes.FailedPrecondition, "the provider is configured already, as %q with agent %q", s.name, s.agent)
+	}
 	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
 }
 

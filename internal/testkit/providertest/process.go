@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -46,6 +47,49 @@ func Process(t testing.TB, mode string, more map[string]any) map[string]any {
 		c[name] = value
 	}
 	return c
+}
+
+// Running is a provider that runs at an address, as a process that nobody starts anew.
+type Running struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// StartAt starts the test binary as a provider at an address, until it is ended or the test
+// ends.
+func StartAt(t testing.TB, mode string, at Addresses) *Running {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := strings.TrimPrefix(at.Provider, "unix:")
+	_ = os.Remove(socket) // of one that was killed
+	r := &Running{cmd: exec.Command(path)}
+	r.cmd.Env = append(os.Environ(), modeVariable+"="+mode, "GESTALT_PLUGIN_SOCKET="+socket, "GESTALT_AGENT_HOST_SOCKET="+at.Host)
+	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Kill)
+	return r
+}
+
+// Signal sends the process a signal.
+func (r *Running) Signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends the process at once.
+func (r *Running) Kill() {
+	_ = r.cmd.Process.Kill() // it may have ended
+	_ = r.cmd.Wait()
+	_ = r.stdin.Close()
 }
 
 // RunProcess serves a provider, if the process was started for that, and does not return

@@ -24,7 +24,7 @@ func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)), grpc.WithUnaryInterceptor(callInTrace),
-		grpc.WithNoProxy(),
+		grpc.WithNoProxy(), grpc.WithIdleTimeout(0), // so that a connection that is not ready is lost
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1.5, Jitter: 0.1, MaxDelay: 500 * time.Millisecond},
 			MinConnectTimeout: time.Second,

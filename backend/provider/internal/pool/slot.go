@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
@@ -23,6 +25,9 @@ type Instance struct {
 	Capabilities *providerproto.AgentProviderCapabilities
 	// Number counts the processes that were started.
 	Number int
+	// Elsewhere is set for one that was not started here: that it is lost means that it
+	// cannot be reached, and not that it has ended.
+	Elsewhere bool
 
 	conn *grpc.ClientConn
 	// lost is closed when the process is gone.
@@ -67,7 +72,11 @@ func (p *Pool) fillSlot(ctx context.Context, s *slot) {
 			p.settings.Logger.Error("provider ended", "slot", s.number, "error", err)
 			return
 		}
-		p.settings.Logger.Warn("provider ended; starting it again", "slot", s.number, "error", err, "wait", wait)
+		message := "provider ended; starting it again"
+		if p.settings.Address != "" {
+			message = "provider lost; connecting again"
+		}
+		p.settings.Logger.Warn(message, "slot", s.number, "error", err, "wait", wait)
 		if !pause(ctx, wait) {
 			return
 		}
@@ -104,7 +113,7 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 		p.setSlot(s, func() { s.failure = err })
 		return err
 	}
-	i := &Instance{AgentProviderClient: providerproto.NewAgentProviderClient(conn), Capabilities: can, conn: conn, lost: make(chan struct{})}
+	i := &Instance{AgentProviderClient: providerproto.NewAgentProviderClient(conn), Capabilities: can, Elsewhere: c == nil, conn: conn, lost: make(chan struct{})}
 	p.setSlot(s, func() { p.started++; i.Number = p.started; s.instance, s.failure = i, nil })
 	p.settings.Logger.Info("provider ready", "slot", s.number, "process", i.Number)
 	defer func() {
@@ -175,6 +184,8 @@ func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited <-
 	life := providerproto.NewProviderLifecycleClient(i.conn)
 	ticker := time.NewTicker(p.settings.HealthInterval)
 	defer ticker.Stop()
+	broken, stop := i.watchConnection(ctx)
+	defer stop()
 	failed := 0
 	for {
 		select {
@@ -182,6 +193,8 @@ func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited <-
 			return ctx.Err()
 		case <-exited:
 			return fmt.Errorf("the process ended: %w", errors.Join(c.err, errExited))
+		case <-broken:
+			return errDisconnected
 		case <-ticker.C:
 		}
 		err := checkHealth(ctx, life)
@@ -196,6 +209,27 @@ func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited <-
 		}
 	}
 }
+
+// watchConnection returns a channel that is closed when the connection to a provider that
+// was not started here breaks: another process may answer then, which knows nothing of its
+// configuration. stop ends the watch.
+func (i *Instance) watchConnection(ctx context.Context) (broken <-chan struct{}, stop func()) {
+	if !i.Elsewhere {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	closed := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if i.conn.WaitForStateChange(ctx, connectivity.Ready) {
+			close(closed)
+		}
+	})
+	return closed, func() { cancel(); watching.Wait() }
+}
+
+// errDisconnected reports a provider that was not started here.
+var errDisconnected = errors.New("the connection broke")
 
 // errExited reports a process that has ended although nobody asked it to.
 var errExited = errors.New("unexpected end")
