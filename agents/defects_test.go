@@ -12,7 +12,7 @@ import (
 )
 
 // The tests of this file are about defects of the system that the agents API comes from:
-// D1 and so on are their numbers in its specification. D6 to D9 are about HTTP, see
+// D1 and so on are their numbers in its specification. D6 to D9 are about HTTP: see
 // server/agents.
 
 // both are an agent whose state the server keeps, and one whose state the client keeps.

@@ -114,7 +114,11 @@ func decodeStrictly(raw []byte, into any, fields ...string) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	err := decoder.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("the field %s cannot be a JSON %s", wrong.Field, wrong.Value)
+	}
+	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {

@@ -164,6 +164,23 @@ func TestD7BodiesWithoutALengthAreRead(t *testing.T) {
 	}
 }
 
+// TestD8ListsOfMediaTypesAreRead: the original knows only a header that is the one type.
+func TestD8ListsOfMediaTypesAreRead(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	for accept, want := range map[string]bool{
+		"text/event-stream": true, "text/event-stream, */*": true, "application/json, text/event-stream;q=0.5": true, "TEXT/Event-Stream; charset=utf-8": true,
+		"": false, "*/*": false, "application/json": false, "text/event-stream;q=0, application/json": false, "text/event-stream-like": false, ",;=": false,
+	} {
+		resp := w.send("alice", "POST /agents/clerk", say("x", "{}"), "Accept", accept)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if got := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream;"); got != want || resp.StatusCode != http.StatusOK {
+			t.Errorf("%q: %d %s", accept, resp.StatusCode, resp.Header.Get("Content-Type"))
+		}
+	}
+}
+
 // TestD9LargeBodiesAreRefused: the original reads bodies of any size.
 func TestD9LargeBodiesAreRefused(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -14,8 +15,15 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// readRequest reads the envelope of a request.
-func (c *call) readRequest() (*wire.Request, error) {
+// turnBody is the body of a request that runs a turn.
+type turnBody struct {
+	Data *wire.Input `json:"data"`
+	Init *wire.Init  `json:"init"`
+}
+
+// readRequest reads the envelope of a request, whose body has the shape of a type: its names
+// are as they are written there, at every depth, and its values fit.
+func (c *call) readRequest(shape any) (*wire.Request, error) {
 	body, err := io.ReadAll(c.r.Body)
 	if err != nil {
 		return nil, err
@@ -24,7 +32,10 @@ func (c *call) readRequest() (*wire.Request, error) {
 	if len(body) == 0 {
 		return request, nil
 	}
-	return request, server.DecodeJSON(body, request, true)
+	if err := server.DecodeJSON(body, shape, true); err != nil {
+		return nil, err
+	}
+	return request, json.Unmarshal(body, request)
 }
 
 // wantsStream reports whether a request asks for a stream: by its query, or by
@@ -62,7 +73,7 @@ func (c *call) runTurn() error {
 	if err != nil {
 		return err
 	}
-	request, err := c.readRequest()
+	request, err := c.readRequest(new(turnBody))
 	if err != nil {
 		return err
 	}

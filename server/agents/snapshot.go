@@ -2,15 +2,22 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// readCompanion returns the data of a request to a companion route, which has no init.
-func (c *call) readCompanion() ([]byte, error) {
-	request, err := c.readRequest()
+// companionBody is the body of a request to a companion route. Its init is refused.
+type companionBody[T any] struct {
+	Data *T              `json:"data"`
+	Init json.RawMessage `json:"init"`
+}
+
+// readCompanion returns the data of a request to a companion route, a T.
+func readCompanion[T any](c *call) ([]byte, error) {
+	request, err := c.readRequest(new(companionBody[T]))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +50,7 @@ func (c *call) waitForSnapshot() error {
 
 // answerSnapshot answers with the snapshot that read returns.
 func (c *call) answerSnapshot(read func(context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error)) error {
-	data, err := c.readCompanion()
+	data, err := readCompanion[wire.GetSnapshotRequest](c)
 	if err != nil {
 		return err
 	}
@@ -60,7 +67,7 @@ func (c *call) answerSnapshot(read func(context.Context, *wire.GetSnapshotReques
 
 // abortTurn ends a turn, unless it has ended.
 func (c *call) abortTurn() error {
-	data, err := c.readCompanion()
+	data, err := readCompanion[wire.AbortRequest](c)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,37 @@ func TestConversationContinuesBySessionAndBySnapshot(t *testing.T) {
 	}
 }
 
+func TestFieldsOfTheWrongTypeOrNameAreNamed(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	for body, want := range map[string]string{
+		`{"data":[]}`:                                            `data: it cannot be a JSON array`,
+		`{"data":{"message":"x"}}`:                               `data.message: it cannot be a JSON string`,
+		`{"data":{"message":{"content":{}}}}`:                    `data.message.content: it cannot be a JSON object`,
+		`{"data":{"message":{"content":[{"text":1}]}}}`:          `data.message.content.text: it cannot be a JSON number`,
+		`{"data":{"message":{"Content":[{"text":"a"}]}}}`:        `data.message.Content: unknown field; did you mean "content"?`,
+		`{"data":{"message":{"content":[{"Text":"a"}]}}}`:        `data.message.content[0].Text: unknown field; did you mean "text"?`,
+		`{"data":{"detach":"yes"}}`:                              `data.detach: it cannot be a JSON string`,
+		`{"data":{"detach":true},"init":{"state":{"Custom":1}}}`: `init.state.Custom: unknown field; did you mean "custom"?`,
+		`{"data":{"resume":{"respond":[1]}}}`:                    `data.resume.respond: it cannot be a JSON number`,
+		`{"data":{"x":1}}`:                                       `data.x: unknown field`,
+	} {
+		if status, text := w.ask("alice", "POST /agents/clerk", body); status != http.StatusBadRequest || text != want {
+			t.Errorf("%s: %d %s, want %s", body, status, text, want)
+		}
+	}
+	for _, route := range []string{"getSnapshot", "waitForSnapshot", "abort"} {
+		for body, want := range map[string]string{
+			`{"data":{"snapshotId":1}}`:   `data.snapshotId: it cannot be a JSON number`,
+			`{"data":{"snapshotid":"x"}}`: `data.snapshotid: unknown field; did you mean "snapshotId"?`,
+		} {
+			if status, text := w.ask("alice", "POST /agents/clerk/"+route, body); status != http.StatusBadRequest || text != want {
+				t.Errorf("%s %s: %d %s, want %s", route, body, status, text, want)
+			}
+		}
+	}
+}
+
 func TestStreamHasOnlyDataLinesAndEndsWithTheResult(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
@@ -211,7 +242,8 @@ func TestFailedTurnIsAnOutputAndKeepsTheLastSnapshot(t *testing.T) {
 	}
 }
 
-func TestRefusedRequests(t *testing.T) {
+// TestD6RefusalsDoNotDependOnAccept: the original answers those of a stream with 200.
+func TestD6RefusalsDoNotDependOnAccept(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	mine := w.run(say("one", `{"sessionId":"mine"}`))
