@@ -39,6 +39,8 @@ type PublishRevision struct {
 	// Base is, for the overlay of a tenant, the hash of the base that it was proven over.
 	// The error is ErrBaseChanged if another base is current; empty is any.
 	Base string
+	// HasWorkflows is set for the overlay of a tenant that brings or changes workflows.
+	HasWorkflows bool
 	// Proven is, for a base, what is known of the overlays of tenants over it; nil changes
 	// nothing for them.
 	Proven *ProvenOverlays
@@ -67,6 +69,12 @@ type OverlayState struct {
 	Hash string
 	// Base is the hash of the base that it stays over; empty is the current one.
 	Base string
+}
+
+// TenantOverlay is what is current of a tenant, with its name.
+type TenantOverlay struct {
+	Tenant string
+	OverlayState
 }
 
 // OverlayQuery selects tenants with overlays, by name.
@@ -198,6 +206,11 @@ type Revisions interface {
 	Overlay(ctx context.Context, tenant string) (OverlayState, error)
 	// Overlays returns a page of the tenants with revisions, the base left out.
 	Overlays(ctx context.Context, q OverlayQuery) (OverlayPage, error)
+	// WorkflowOverlays returns what is current of the tenants whose workflows are not those
+	// of the current base: their overlays have workflows, or stay over another base. They
+	// are sorted by tenant, begin after one, and are at most as many as the limit. What it
+	// costs is in proportion to them, and not to all tenants.
+	WorkflowOverlays(ctx context.Context, after string, limit int) ([]TenantOverlay, error)
 	// OverlayMark returns a number that grows whenever a tenant publishes.
 	OverlayMark(ctx context.Context) (uint64, error)
 	// Revision returns the latest revision with a hash. The error is ErrNotFound for

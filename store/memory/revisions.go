@@ -17,6 +17,8 @@ type revisionTable struct {
 	attempts  []store.RevisionAttempt
 	// held are the bases of tenants that stay over another one than the current one.
 	held map[string]string
+	// withWorkflows are the tenants whose overlays have workflows.
+	withWorkflows map[string]bool
 }
 
 // currentRevision returns the revision of a tenant that was published last, or nil.
@@ -79,8 +81,14 @@ func (m *Store) checkOverlays(p *store.PublishRevision) error {
 
 // holdOverlays notes which tenants stay over another base.
 func (m *Store) holdOverlays(p *store.PublishRevision) {
-	if p.Revision.Tenant != "" {
-		delete(m.held, p.Revision.Tenant)
+	if tenant := p.Revision.Tenant; tenant != "" {
+		delete(m.held, tenant)
+		if m.withWorkflows == nil {
+			m.withWorkflows = make(map[string]bool)
+		}
+		if delete(m.withWorkflows, tenant); p.HasWorkflows {
+			m.withWorkflows[tenant] = true
+		}
 	}
 	if p.Proven == nil {
 		return
@@ -125,6 +133,21 @@ func (m *Store) Overlays(ctx context.Context, q store.OverlayQuery) (page store.
 		return nil
 	})
 	return page, err
+}
+
+// WorkflowOverlays returns the tenants whose workflows are not those of the current base.
+func (m *Store) WorkflowOverlays(ctx context.Context, after string, limit int) (list []store.TenantOverlay, err error) {
+	err = m.withLock(ctx, func() error {
+		tenants := slices.AppendSeq(slices.Collect(maps.Keys(m.withWorkflows)), maps.Keys(m.held))
+		slices.Sort(tenants)
+		for _, tenant := range slices.Compact(tenants) {
+			if r := m.currentRevision(tenant); tenant > after && r != nil && len(list) < limit {
+				list = append(list, store.TenantOverlay{Tenant: tenant, OverlayState: store.OverlayState{Hash: r.Hash, Base: m.held[tenant]}})
+			}
+		}
+		return nil
+	})
+	return list, err
 }
 
 // OverlayMark returns a number that grows whenever a tenant publishes.

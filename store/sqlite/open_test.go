@@ -174,14 +174,14 @@ func TestAStoreThatOnlyReadsWantsTheTablesItKnows(t *testing.T) {
 	}
 	newer(t, path)
 	var schema *store.SchemaError
-	if _, err := sqlite.OpenReadOnly(t.Context(), store.Settings{DSN: path}); !errors.As(err, &schema) || schema.Have != 99 || schema.Want != 16 {
+	if _, err := sqlite.OpenReadOnly(t.Context(), store.Settings{DSN: path}); !errors.As(err, &schema) || schema.Have != 99 || schema.Want != 17 {
 		t.Errorf("a newer file: %v", err)
 	}
 }
 
 func TestMigrateSaysWhatItDid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runtime.db")
-	for _, want := range [][]string{{"0001_initial.sql", "0002_turn_changes.sql", "0003_webhooks.sql", "0004_revocations.sql", "0005_turn_revisions.sql", "0006_revisions.sql", "0012_workflows.sql", "0013_overlays.sql", "0014_tenant_variables.sql", "0015_workflow_revisions.sql", "0016_workflow_runs_by_status.sql"}, nil} {
+	for _, want := range [][]string{{"0001_initial.sql", "0002_turn_changes.sql", "0003_webhooks.sql", "0004_revocations.sql", "0005_turn_revisions.sql", "0006_revisions.sql", "0012_workflows.sql", "0013_overlays.sql", "0014_tenant_variables.sql", "0015_workflow_revisions.sql", "0016_workflow_runs_by_status.sql", "0017_tenant_workflows.sql"}, nil} {
 		applied, err := sqlite.Migrate(t.Context(), store.Settings{DSN: path})
 		if err != nil {
 			t.Fatal(err)

@@ -72,7 +72,16 @@ func checkOverlays(ctx context.Context, tx *tx, p *store.PublishRevision) error 
 // holdOverlays notes which tenants stay over another base.
 func holdOverlays(ctx context.Context, tx *tx, p *store.PublishRevision) error {
 	if p.Revision.Tenant != "" {
-		if err := tx.FollowBase(ctx, p.Revision.Tenant); err != nil {
+		err := tx.FollowBase(ctx, p.Revision.Tenant)
+		switch {
+		case err != nil:
+			return err
+		case p.HasWorkflows:
+			err = tx.NoteWorkflows(ctx, p.Revision.Tenant)
+		default:
+			err = tx.ForgetWorkflows(ctx, p.Revision.Tenant)
+		}
+		if err != nil {
 			return err
 		}
 		return tx.RaiseOverlayMark(ctx)
@@ -113,6 +122,17 @@ func (s *Store) Overlays(ctx context.Context, q store.OverlayQuery) (store.Overl
 		list[i] = revisionWithDocument(&row)
 	}
 	return rules.CutOverlays(list, &q), nil
+}
+
+// WorkflowOverlays returns the tenants whose workflows are not those of the current base.
+func (s *Store) WorkflowOverlays(ctx context.Context, after string, limit int) ([]store.TenantOverlay, error) {
+	rows, err := s.queries.WorkflowOverlays(ctx, db.WorkflowOverlaysParams{After: after, Most: int64(limit)})
+	if err != nil {
+		return nil, wrapError("list", "the overlays with workflows", err)
+	}
+	return sqlquery.Records(rows, func(r *db.WorkflowOverlaysRow) store.TenantOverlay {
+		return store.TenantOverlay{Tenant: r.Tenant, OverlayState: store.OverlayState{Hash: r.Hash, Base: r.Base}}
+	}), nil
 }
 
 // OverlayMark returns a number that grows whenever a tenant publishes.

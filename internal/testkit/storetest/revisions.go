@@ -25,6 +25,8 @@ var revisionTests = []test{
 	{name: "OverlaysAreListedByTenant", run: overlaysAreListedByTenant},
 	{name: "AnOverlayIsPublishedOverItsBase", run: anOverlayIsPublishedOverItsBase},
 	{name: "ABaseIsPublishedForTheOverlaysThatWereProven", run: aBaseIsPublishedForProvenOverlays},
+	{name: "OverlaysWithWorkflowsAreFoundByThemselves", run: overlaysWithWorkflowsAreFound},
+	{name: "TheBaseBelowALiveRunIsKept", run: theBaseBelowALiveRunIsKept},
 	{name: "TheBaseBelowALiveTurnIsKept", run: theBaseBelowALiveTurnIsKept},
 }
 
@@ -362,4 +364,49 @@ func theBaseBelowALiveTurnIsKept(f *fixture) {
 	wantEqual(f, "what was deleted", f.pruneStore(old), store.Pruned{})
 	f.finishTurn(claimed)
 	wantEqual(f, "what is deleted after its end", f.pruneStore(old), store.Pruned{Revisions: 1})
+}
+
+func overlaysWithWorkflowsAreFound(f *fixture) {
+	f.publish("", "base")
+	publish := func(tenant, hash, before string, has bool) {
+		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf(tenant, hash), Expected: before, HasWorkflows: has})
+		wantOK(f, err)
+	}
+	want := func(about string, want ...store.TenantOverlay) {
+		list, err := f.WorkflowOverlays(f.Context(), "", 10)
+		wantOK(f, err)
+		wantEqual(f, about, list, want)
+	}
+	state := func(tenant, hash, base string) store.TenantOverlay {
+		return store.TenantOverlay{Tenant: tenant, OverlayState: store.OverlayState{Hash: hash, Base: base}}
+	}
+	publish("b", "x", "", true)
+	publish("a", "x", "", true)
+	publish("c", "x", "", false)
+	want("with workflows", state("a", "x", ""), state("b", "x", ""))
+	publish("b", "y", "x", true)
+	publish("a", "y", "x", false)
+	want("then", state("b", "y", ""))
+	_, err := f.PublishRevision(f.Context(), &store.PublishRevision{Revision: f.revisionOf("", "next"), Expected: "base", Proven: &store.ProvenOverlays{
+		Mark: f.overlayMark(), Held: []store.HeldOverlay{{Tenant: "c", Base: "base"}},
+	}})
+	wantOK(f, err)
+	want("with one that is held", state("b", "y", ""), state("c", "x", "base"))
+	list, err := f.WorkflowOverlays(f.Context(), "b", 10)
+	wantOK(f, err)
+	wantEqual(f, "after b", list, []store.TenantOverlay{state("c", "x", "base")})
+	list, err = f.WorkflowOverlays(f.Context(), "", 1)
+	wantOK(f, err)
+	wantEqual(f, "the first", list, []store.TenantOverlay{state("b", "y", "")})
+}
+
+func theBaseBelowALiveRunIsKept(f *fixture) {
+	f.publish("", "old", "new")
+	f.publish("t", "a", "b")
+	wantOK(f, f.AddRevisionBuild(f.Context(), store.RevisionBuild{Build: "of a", Tenant: "t", Hash: "a", Base: "old", BuiltAt: f.now}))
+	run := f.runOf("r")
+	run.Revision = "of a"
+	f.createRuns(run)
+	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
+	wantEqual(f, "what is deleted below a live run", f.pruneStore(r), store.Pruned{})
 }

@@ -50,6 +50,10 @@ WHERE r.created_at < @before
         SELECT 1 FROM revision_builds b JOIN turns t ON t.revision = b.build AND t.revision <> '' AND t.status IN ('pending', 'running', 'waiting')
         WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
     )
+    AND NOT EXISTS (
+        SELECT 1 FROM revision_builds b JOIN workflow_runs w ON w.revision = b.build AND w.revision <> '' AND w.finished_at = 0
+        WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
+    )
     AND NOT EXISTS (SELECT 1 FROM held_overlays h WHERE h.base = r.hash AND r.tenant = '')
 ORDER BY r.created_at LIMIT @most;
 
@@ -82,6 +86,18 @@ DELETE FROM held_overlays;
 -- name: Overlays :many
 SELECT r.*, d.document FROM revisions r JOIN revision_documents d ON d.hash = r.hash
 WHERE r.tenant > @after AND NOT EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
+ORDER BY r.tenant LIMIT @most;
+
+-- name: NoteWorkflows :exec
+INSERT INTO workflow_overlays (tenant) VALUES (@tenant) ON CONFLICT (tenant) DO NOTHING;
+
+-- name: ForgetWorkflows :exec
+DELETE FROM workflow_overlays WHERE tenant = @tenant;
+
+-- name: WorkflowOverlays :many
+SELECT r.tenant, r.hash, CAST(COALESCE((SELECT h.base FROM held_overlays h WHERE h.tenant = r.tenant), '') AS text) AS base FROM revisions r
+WHERE r.tenant IN (SELECT w.tenant FROM workflow_overlays w WHERE w.tenant > @after UNION SELECT h.tenant FROM held_overlays h WHERE h.tenant > @after)
+    AND NOT EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
 ORDER BY r.tenant LIMIT @most;
 
 -- name: OverlayMark :one

@@ -240,6 +240,10 @@ type WorkflowCursor struct {
 	LastAt int64
 }
 
+type WorkflowOverlay struct {
+	Tenant string
+}
+
 type WorkflowRun struct {
 	N            int64
 	ID           string

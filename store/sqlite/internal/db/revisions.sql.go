@@ -184,6 +184,15 @@ func (q *Queries) FollowBases(ctx context.Context) error {
 	return err
 }
 
+const forgetWorkflows = `-- name: ForgetWorkflows :exec
+DELETE FROM workflow_overlays WHERE tenant = ?1
+`
+
+func (q *Queries) ForgetWorkflows(ctx context.Context, tenant string) error {
+	_, err := q.db.ExecContext(ctx, forgetWorkflows, tenant)
+	return err
+}
+
 const getRevisionBuild = `-- name: GetRevisionBuild :one
 SELECT build, tenant, hash, components, built_at, base FROM revision_builds WHERE build = ?1
 `
@@ -257,6 +266,15 @@ func (q *Queries) InsertRevision(ctx context.Context, arg InsertRevisionParams) 
 	return err
 }
 
+const noteWorkflows = `-- name: NoteWorkflows :exec
+INSERT INTO workflow_overlays (tenant) VALUES (?1) ON CONFLICT (tenant) DO NOTHING
+`
+
+func (q *Queries) NoteWorkflows(ctx context.Context, tenant string) error {
+	_, err := q.db.ExecContext(ctx, noteWorkflows, tenant)
+	return err
+}
+
 const oldRevisions = `-- name: OldRevisions :many
 SELECT r.tenant, r.number, r.hash FROM revisions r
 WHERE r.created_at < ?1
@@ -271,6 +289,10 @@ WHERE r.created_at < ?1
     )
     AND NOT EXISTS (
         SELECT 1 FROM revision_builds b JOIN turns t ON t.revision = b.build AND t.revision <> '' AND t.finished_at = 0
+        WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM revision_builds b JOIN workflow_runs w ON w.revision = b.build AND w.revision <> '' AND w.finished_at = 0
         WHERE b.base = r.hash AND b.base <> '' AND r.tenant = ''
     )
     AND NOT EXISTS (SELECT 1 FROM held_overlays h WHERE h.base = r.hash AND r.tenant = '')
@@ -498,6 +520,47 @@ func (q *Queries) RevisionsOf(ctx context.Context, arg RevisionsOfParams) ([]Rev
 			&i.Findings,
 			&i.CreatedAt,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const workflowOverlays = `-- name: WorkflowOverlays :many
+SELECT r.tenant, r.hash, CAST(COALESCE((SELECT h.base FROM held_overlays h WHERE h.tenant = r.tenant), '') AS text) AS base FROM revisions r
+WHERE r.tenant IN (SELECT w.tenant FROM workflow_overlays w WHERE w.tenant > ?1 UNION SELECT h.tenant FROM held_overlays h WHERE h.tenant > ?1)
+    AND NOT EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)
+ORDER BY r.tenant LIMIT CAST(?2 AS INTEGER)
+`
+
+type WorkflowOverlaysParams struct {
+	After string
+	Most  int64
+}
+
+type WorkflowOverlaysRow struct {
+	Tenant string
+	Hash   string
+	Base   string
+}
+
+func (q *Queries) WorkflowOverlays(ctx context.Context, arg WorkflowOverlaysParams) ([]WorkflowOverlaysRow, error) {
+	rows, err := q.db.QueryContext(ctx, workflowOverlays, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WorkflowOverlaysRow
+	for rows.Next() {
+		var i WorkflowOverlaysRow
+		if err := rows.Scan(&i.Tenant, &i.Hash, &i.Base); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
