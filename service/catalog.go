@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -47,6 +48,23 @@ func (s *Service) acquireRevision(ctx context.Context, tenant string) (*registry
 		return t.AcquireTenant(ctx, tenant)
 	}
 	return s.settings.Runtime.AcquireRevision(), nil
+}
+
+// acquirePinned returns the revision with a hash, in which a turn of an agent is to begin:
+// that of its tenant if the hash is empty, or if turns go on in that anyway.
+func (s *Service) acquirePinned(ctx context.Context, tenant, hash, agentID string) (*registry.Revision, error) {
+	current, err := s.acquireRevision(ctx, tenant)
+	if hash == "" || s.settings.Revision == RevisionLatest || err == nil && current.Hash() == hash {
+		return current, err
+	}
+	pinned, findErr := s.pool.FindRevision(ctx, hash, agentID)
+	if errors.Is(findErr, ErrRevisionGone) && s.settings.latestIfGone() {
+		return current, err
+	}
+	if err == nil {
+		current.Release()
+	}
+	return pinned, findErr
 }
 
 // Revision returns what is declared now; nil for a service that only looks.

@@ -62,7 +62,7 @@ func New(s Settings) *Service {
 			_, err := v.endTurn(ctx, Operator(), turnID, why)
 			return err
 		},
-		Revisions: s.Revisions, Tenants: s.Tenants, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.OnRevisionGone == GoneLatest || s.OnRevisionGone == "" && s.Revisions == nil},
+		Revisions: s.Revisions, Tenants: s.Tenants, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.latestIfGone()},
 		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, Clock: s.Clock, Logger: s.Logger,
 	})
 	if s.Dispatcher != nil {

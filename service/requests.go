@@ -117,7 +117,10 @@ type CreateSession struct {
 	ID string
 	// AgentID is the agent of its turns, unless a turn names another; it may be
 	// empty.
-	AgentID  string
+	AgentID string
+	// Revision is the hash of the revision in which the turns of the session are to begin;
+	// empty is the one that is current for its tenant. The agent is looked for in it.
+	Revision string `json:",omitempty"`
 	Labels   map[string]string
 	Metadata json.RawMessage
 	// SessionStart are programs that run once, after those of the agent, before there

@@ -129,18 +129,18 @@ func (p *preparation) prepareWorkspace(ctx context.Context) (*workspace.Record, 
 
 // preparationOf returns what has to be done for a session.
 func (s *Service) preparationOf(ctx context.Context, tenant string, req *CreateSession) (*preparation, error) {
-	hooks, err := s.hooksOf(ctx, tenant, req.AgentID)
+	hooks, err := s.hooksOf(ctx, tenant, req.Revision, req.AgentID)
 	return &preparation{
 		hooks: append(hooks, req.SessionStart...), workspace: req.Workspace, prepared: req.Prepared, workspaces: s.settings.Workspaces,
 	}, err
 }
 
 // hooksOf returns the programs that run when a session of an agent begins for a tenant.
-func (s *Service) hooksOf(ctx context.Context, tenant, agentID string) ([]spec.SessionHook, error) {
+func (s *Service) hooksOf(ctx context.Context, tenant, revision, agentID string) ([]spec.SessionHook, error) {
 	if agentID == "" || s.settings.Runtime == nil {
 		return nil, nil
 	}
-	rev, err := s.acquireRevision(ctx, tenant)
+	rev, err := s.acquirePinned(ctx, tenant, revision, agentID)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *Service) checkHooksRan(ctx context.Context, session *store.Session, age
 	if agentID == session.AgentID {
 		return nil
 	}
-	hooks, err := s.hooksOf(ctx, session.Owner.Tenant, agentID)
+	hooks, err := s.hooksOf(ctx, session.Owner.Tenant, "", agentID)
 	if err != nil || len(hooks) == 0 {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *Service) createWithExport(ctx context.Context, caller Caller, req Creat
 		return nil, err
 	}
 	if req.AgentID != "" {
-		if err := s.checkAgent(ctx, caller, req.AgentID); err != nil {
+		if err := s.checkAgent(ctx, caller, req.Revision, req.AgentID); err != nil {
 			return nil, err
 		}
 	}
@@ -117,11 +117,11 @@ func (s *Service) importSnapshot(n *store.NewSession, e *ExportedState, parent s
 
 // checkAgent reports an error unless the caller may use the agent and the agent
 // resolves.
-func (s *Service) checkAgent(ctx context.Context, caller Caller, agentID string) error {
+func (s *Service) checkAgent(ctx context.Context, caller Caller, revision, agentID string) error {
 	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
 		return err
 	}
-	rev, err := s.acquireRevision(ctx, caller.Tenant)
+	rev, err := s.acquirePinned(ctx, caller.Tenant, revision, agentID)
 	if err != nil {
 		return err
 	}

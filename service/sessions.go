@@ -74,7 +74,7 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 		p.Metadata = &changed
 	}
 	if p.AgentID != nil && *p.AgentID != "" {
-		if err := s.checkAgent(ctx, caller, *p.AgentID); err != nil {
+		if err := s.checkAgent(ctx, caller, "", *p.AgentID); err != nil {
 			return nil, err
 		}
 	}

@@ -110,6 +110,11 @@ const (
 	RevisionLatest RevisionPolicy = "latest"
 )
 
+// latestIfGone reports whether a turn whose revision is gone goes on in the current one.
+func (s *Settings) latestIfGone() bool {
+	return s.OnRevisionGone == GoneLatest || s.OnRevisionGone == "" && s.Revisions == nil
+}
+
 // GonePolicy decides what becomes of a pinned turn whose revision is gone.
 type GonePolicy string
 

@@ -119,13 +119,17 @@ func (s *Service) agentOf(session *store.Session, req *CreateTurn) (string, erro
 }
 
 // checkStart returns the overrides that a turn will have, if it can begin with
-// them in the current revision of its tenant.
+// them in the revision that it names, or else in the current one of its tenant.
 func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
 	overrides := req.Overrides
 	if s.settings.Runtime == nil {
 		return overrides, nil
 	}
-	rev, err := s.acquireRevision(ctx, tenant)
+	judged := agent
+	if req.Ephemeral != nil {
+		judged = ""
+	}
+	rev, err := s.acquirePinned(ctx, tenant, req.Revision, judged)
 	if err != nil {
 		return overrides, err
 	}

@@ -170,7 +170,7 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 	if w.order.Request.Ephemeral != nil {
 		agentID = ""
 	}
-	rev, err := w.pool.findRevision(ctx, before, agentID)
+	rev, err := w.pool.FindRevision(ctx, before, agentID)
 	switch {
 	case err == nil || !errors.Is(err, ErrRevisionGone):
 		return rev, err
@@ -212,8 +212,8 @@ func (p *Pool) acquireCurrent(ctx context.Context, turnID string) (rev *registry
 	return rev, nil, err
 }
 
-// findRevision acquires a revision that is not current.
-func (p *Pool) findRevision(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
+// FindRevision acquires a revision that is not current, for turns of an agent.
+func (p *Pool) FindRevision(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
 	if rev := p.kept.acquire(hash); rev != nil {
 		return rev, nil
 	}
