@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // NewOverlay returns a builder of what a tenant sees: a revision with the overlay of the
@@ -19,6 +20,7 @@ func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay)
 	b := New()
 	b.base, b.set = base, base.Set().Clone()
 	b.set.Tenant, b.set.Document = tenant, ""
+	b.putWorkflows(tenant, o)
 	for _, id := range o.Removed["agents"] {
 		b.set.Agents.Remove(id)
 	}
@@ -38,6 +40,45 @@ func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay)
 		}
 	}
 	return b
+}
+
+// putWorkflows gives a tenant the workflows that are its own.
+func (b *AgentRuntimeBuilder) putWorkflows(tenant string, o *config.TenantOverlay) {
+	for id := range b.base.Set().Workflows.All() {
+		b.set.Workflows.Remove(id)
+	}
+	for _, w := range TenantWorkflows(b.base.Set(), tenant, o) {
+		b.set.Workflows.Put(w.ID, w)
+	}
+}
+
+// TenantWorkflows returns the workflows of a tenant: those of a configuration that belong
+// to it, as its overlay changes them, and then those that the overlay brings.
+func TenantWorkflows(base *registry.Set, tenant string, o *config.TenantOverlay) (list []*workflow.Workflow) {
+	changed := make(map[string]*workflow.Workflow)
+	for _, w := range o.File.Workflows {
+		if slices.Contains(o.Workflows, w.ID) {
+			own := *w
+			own.Tenant = tenant
+			changed[w.ID] = &own
+		}
+	}
+	for id, w := range base.Workflows.All() {
+		owner, _ := w.Owner()
+		switch {
+		case owner != tenant || slices.Contains(o.Removed["workflows"], id):
+		case changed[id] != nil:
+			list = append(list, changed[id])
+		default:
+			list = append(list, w)
+		}
+	}
+	for _, w := range o.File.Workflows {
+		if slices.Contains(o.OwnWorkflows, w.ID) {
+			list = append(list, changed[w.ID])
+		}
+	}
+	return list
 }
 
 // putTool makes a tool, in the place of the one with its id if there is one. One that the

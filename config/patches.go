@@ -17,7 +17,7 @@ const (
 )
 
 // patchable are the registries whose entries can be patched.
-var patchable = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents"}
+var patchable = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", workflowsKey}
 
 // A patch changes one entry of a registry. Patches are applied when all files are
 // merged, in the order of the files.

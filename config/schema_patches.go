@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // patchName is the name of the definition of a patch.
@@ -94,6 +95,8 @@ func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object)
 		name, r = "model", recordOf(reflect.TypeFor[spec.Model]())
 	case "model_pools":
 		name, r = "pool", recordOf(reflect.TypeFor[spec.Pool]())
+	case workflowsKey:
+		name, r = "workflow", recordOf(reflect.TypeFor[workflow.Workflow]())
 	default:
 		name, r = "agent", recordOf(agentType)
 	}

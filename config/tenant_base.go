@@ -18,11 +18,14 @@ type TenantBase struct {
 	// name is that of the document, in whose directory relative paths start.
 	name string
 	// entries are those of the registries that overlays change, by id.
-	entries map[string]map[string]json.RawMessage
+	entries map[string]entriesByID
 	// extends are the agents that agents extend, and extenders those that extend one.
 	extends   map[string]string
 	extenders map[string][]string
 }
+
+// entriesByID are entries of a registry, as a document has them.
+type entriesByID map[string]json.RawMessage
 
 // ErrNoTenants reports a configuration over which tenants may have no overlays.
 var ErrNoTenants = errors.New("the configuration has no tenants.may, so tenants have no overlays: add tenants: {may: {}}")
@@ -35,18 +38,18 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 	}
 	b := &TenantBase{
 		Rights: *file.TenantRules.May, options: file.options, name: name,
-		entries: make(map[string]map[string]json.RawMessage), extends: make(map[string]string), extenders: make(map[string][]string),
+		entries: make(map[string]entriesByID), extends: make(map[string]string), extenders: make(map[string][]string),
 	}
 	document, err := withPatchesApplied(document)
 	if err != nil {
 		return nil, err
 	}
-	for _, registry := range []string{agentsKey, toolsKey} {
+	for _, registry := range []string{agentsKey, toolsKey, workflowsKey} {
 		list, err := DocumentEntries(document, registry)
 		if err != nil {
 			return nil, err
 		}
-		b.entries[registry] = make(map[string]json.RawMessage, len(list))
+		b.entries[registry] = make(entriesByID, len(list))
 		for _, e := range list {
 			b.entries[registry][e.ID] = e.Value
 		}
@@ -85,8 +88,9 @@ func (b *TenantBase) reachedBy(ids []string) []string {
 	return reached
 }
 
-// excerpt returns a document with the named entries, and the agents that they build on.
-func (b *TenantBase) excerpt(agents, tools []string) ([]byte, error) {
+// excerpt returns a document with the named entries by registry, and the agents that they
+// build on.
+func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 	doc := object{{name: "version", value: json.Number("1")}}
 	addEntries := func(registry string, ids []string) {
 		var entries object
@@ -104,13 +108,14 @@ func (b *TenantBase) excerpt(agents, tools []string) ([]byte, error) {
 			doc = doc.with(registry, entries)
 		}
 	}
-	needed := slices.Clone(agents)
+	needed := slices.Clone(named[agentsKey])
 	for i := 0; i < len(needed); i++ {
 		if below, ok := b.extends[needed[i]]; ok && !slices.Contains(needed, below) {
 			needed = append(needed, below)
 		}
 	}
-	addEntries(toolsKey, tools)
+	addEntries(toolsKey, named[toolsKey])
 	addEntries(agentsKey, needed)
+	addEntries(workflowsKey, named[workflowsKey])
 	return encodeDocument(doc)
 }

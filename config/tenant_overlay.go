@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	agentsKey = "agents"
-	toolsKey  = "tools"
+	agentsKey    = "agents"
+	toolsKey     = "tools"
+	workflowsKey = "workflows"
 )
 
 // TenantOverlay is the overlay of a tenant, read over a configuration. What it does not
@@ -23,16 +24,22 @@ type TenantOverlay struct {
 	// File has the entries that the overlay changes or adds, merged with those of the
 	// configuration, and maybe agents that these build on.
 	File *File
-	// Agents are the agents that differ from those of the configuration, Tools the tools,
-	// and OwnTools those that the configuration does not have. Removed are ids by
-	// registry.
-	Agents, Tools, OwnTools []string
-	Removed                 map[string][]string
+	// Agents are the agents that differ from those of the configuration, Tools the tools
+	// and Workflows the workflows. OwnTools and OwnWorkflows are those that the
+	// configuration does not have. Removed are ids by registry.
+	Agents, Tools, OwnTools, Workflows, OwnWorkflows []string
+
+	Removed map[string][]string
+}
+
+// HasWorkflows reports whether the overlay brings or changes workflows.
+func (o *TenantOverlay) HasWorkflows() bool {
+	return len(o.Workflows)+len(o.Removed[workflowsKey]) > 0
 }
 
 // ParseTenantOverlay reads the overlay of a tenant over a configuration. It has patches of
-// agents and of the descriptions of tools, agents, and tools of the kinds that the
-// configuration allows. What resolving has to tell, it does not report: whether agents
+// agents, of workflows and of the descriptions of tools, agents, workflows, and tools of
+// the kinds that the configuration allows. What resolving has to tell, it does not report: whether agents
 // may use more than they may in the configuration.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
 	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}, base: base}
@@ -47,7 +54,11 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	}
 	agents := base.reachedBy(o.Agents)
 	o.Agents = slices.DeleteFunc(agents, func(id string) bool { return slices.Contains(o.Removed[agentsKey], id) })
-	excerpt, err := base.excerpt(append(append(slices.Clone(o.Agents), o.Removed[agentsKey]...), d.extended...), append(slices.Clone(o.Tools), o.Removed[toolsKey]...))
+	excerpt, err := base.excerpt(map[string][]string{
+		agentsKey:    slices.Concat(o.Agents, o.Removed[agentsKey], d.extended),
+		toolsKey:     slices.Concat(o.Tools, o.Removed[toolsKey]),
+		workflowsKey: slices.Concat(o.Workflows, o.Removed[workflowsKey]),
+	})
 	if err != nil {
 		return o, diag.List{diag.New(diag.InvalidValue, "", "the overlay cannot be read: %v", err)}
 	}
@@ -97,6 +108,8 @@ type overlayChecker struct {
 	decoder
 
 	base *TenantBase
+	// keepsRefs is set within workflows, whose texts have references of their own.
+	keepsRefs bool
 	// extended are the agents that agents of the overlay extend.
 	extended []string
 }
@@ -135,15 +148,19 @@ func (d *overlayChecker) checkTop(o *TenantOverlay, root *node) {
 				o.Tools, o.OwnTools = append(o.Tools, id.text), append(o.OwnTools, id.text)
 				d.checkTool(id, tool, p.fieldPlace(id.text, id))
 			}
-		case value.kind == nullNode && contains([]string{patchesKey, agentsKey, toolsKey}, key.text):
-		case contains(topNames(), key.text) && !contains([]string{patchesKey, agentsKey, toolsKey}, key.text):
-			d.refuse(p, key, "have %s", clip.Text(key.text)).setHint("allowed are patches, agents and tools")
+		case key.text == workflowsKey && value.kind == mappingNode:
+			d.checkWorkflows(o, value, p)
+		case value.kind == nullNode && contains(overlaySections, key.text):
+		case contains(topNames(), key.text) && !contains(overlaySections, key.text):
+			d.refuse(p, key, "have %s", clip.Text(key.text)).setHint("allowed are patches, agents, tools and workflows")
 		case contains(topNames(), key.text):
 			d.wrongTop(key, value, "a mapping")
 		default:
 			d.unknownTop(key, value)
 		}
+		d.keepsRefs = key.text == workflowsKey
 		d.checkReferences(value, p)
+		d.keepsRefs = false
 	}
 }
 
@@ -162,8 +179,10 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *node, p *place)
 			for id, patch := range value.pairs {
 				d.checkPatch(o, toolsKey, id, patch, at.fieldPlace(id.text, id))
 			}
+		case key.text == workflowsKey && value.kind == mappingNode:
+			d.checkWorkflowPatches(o, key, value, at)
 		case contains(patchable, key.text) && value.kind != nullNode:
-			d.refuse(at, key, "patch %s", key.text).setHint("allowed are patches of agents and tools")
+			d.refuse(at, key, "patch %s", key.text).setHint("allowed are patches of agents, tools and workflows")
 		case !contains(patchable, key.text):
 			d.unknownPatches(key, value, at)
 		}
@@ -276,15 +295,23 @@ func (d *overlayChecker) checkReferences(n *node, p *place) {
 	switch n.kind {
 	case mappingNode:
 		for key, value := range n.pairs {
-			d.checkReferences(value, p.fieldPlace(key.text, key))
+			at := p.fieldPlace(key.text, key)
+			keeps := d.keepsRefs
+			d.keepsRefs = keeps || at.path() == patchesKey+"."+workflowsKey
+			d.checkReferences(value, at)
+			d.keepsRefs = keeps
 		}
 	case sequenceNode:
 		for i, child := range n.children {
 			d.checkReferences(child, p.elementPlace(i))
 		}
 	case stringNode:
-		if at := indexReference(n.text, "${"); at >= 0 {
-			d.checkReference(n, n.text[at:], p)
+		text := n.text
+		if d.keepsRefs {
+			text = withoutKeptRefs(text)
+		}
+		if at := indexReference(text, "${"); at >= 0 {
+			d.checkReference(n, text[at:], p)
 		}
 	}
 }
@@ -326,7 +353,7 @@ func (d *overlayChecker) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
 }
 
 // overlaySections are the top-level keys of an overlay, in their order.
-var overlaySections = []string{toolsKey, agentsKey, patchesKey}
+var overlaySections = []string{toolsKey, agentsKey, workflowsKey, patchesKey}
 
 // overlayDocument returns the second of two documents as canonical JSON. The error is a
 // *PlainSecretError.

@@ -9,7 +9,7 @@ import (
 func (d *decoder) decodeWorkflows() {
 	d.expander.keepsRefs = true
 	defer func() { d.expander.keepsRefs = false }()
-	d.eachEntry("workflows", func(id string, n *node, p *place, _ bool) {
+	d.eachEntry(workflowsKey, func(id string, n *node, p *place, _ bool) {
 		w, start := decodeRecord[workflow.Workflow](d, id, n, p)
 		d.addValidationFindings(start, p, n, w.Validate())
 		d.file.Workflows = append(d.file.Workflows, &w)

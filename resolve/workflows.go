@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/agentruntime/agentruntime/workflow"
@@ -33,7 +34,24 @@ func (c *check) checkWorkflows() {
 		c.failBelow(path, w.Validate())
 		c.failBelow(path, (&workflowCheck{index: c.index, workflow: w}).checkCalls())
 		c.checkStarts(w, path, taken)
+		c.failBelow(path, checkWebhookSecrets(c.set, w))
 	}
+}
+
+// checkWebhookSecrets checks what the secrets of webhooks refer to of the variables of
+// tenants.
+func checkWebhookSecrets(set *registry.Set, w *workflow.Workflow) diag.List {
+	var list diag.List
+	for i := range w.Webhooks {
+		h, path := &w.Webhooks[i], diag.Index("webhooks", i)
+		for _, name := range h.Secret.References(spec.TenantScope) {
+			list = append(list, set.Tenants.CheckSecret(diag.Join(path, "secret"), name)...)
+		}
+		for _, name := range h.Previous.References(spec.TenantScope) {
+			list = append(list, set.Tenants.CheckSecret(diag.Join(path, "previous_secret"), name)...)
+		}
+	}
+	return list
 }
 
 // checkStarts reports the ids of what starts a workflow that another workflow has, too.

@@ -45,6 +45,17 @@ func (t *Tenants) CheckDefaults() diag.List {
 	return list
 }
 
+// CheckSecret returns what is wrong with a reference to a variable of tenants where a
+// secret has to stand. It is safe for nil.
+func (t *Tenants) CheckSecret(path, name string) diag.List {
+	list := t.CheckReference(path, name, true)
+	if len(list) == 0 && !t.Variables[name].Secret {
+		list = append(list, diag.New(diag.InvalidValue, path, "the variable %s is not a secret, which must stand here", clip.Text(name)).
+			WithHint("declare it as one: tenants: {variables: {%s: {secret: true}}}", clip.Text(name)))
+	}
+	return list
+}
+
 // CheckReference returns what is wrong with a reference to a variable of tenants that
 // stands at a path. secrets is set where the value may be a secret. It is safe for nil.
 func (t *Tenants) CheckReference(path, name string, secrets bool) diag.List {
@@ -62,7 +73,7 @@ func (t *Tenants) CheckReference(path, name string, secrets bool) diag.List {
 		return diag.List{d.WithHint("declare it: tenants: {variables: {%s: {description: …}}}", clip.Text(name))}
 	case v.Secret && !secrets:
 		return diag.List{diag.New(diag.InvalidValue, path, "the variable %s is a secret, which cannot stand here", clip.Text(name)).
-			WithHint("secrets can stand in the headers, the query and the path of the url of an http tool")}
+			WithHint("secrets can stand in the headers, the query and the path of the url of an http tool, and in secrets of webhooks")}
 	}
 	return nil
 }

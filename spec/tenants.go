@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -37,7 +39,47 @@ type TenantRights struct {
 	Sections  []string `json:"sections,omitempty" doc:"Globs over the sections that a tenant may set, besides permission, which cannot widen what an agent may do."`
 	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"The most that a tenant may set as budgets of its agents. Without it budgets can only be lowered."`
 
+	// Workflows lets tenants bring workflows, and change those of the configuration that
+	// are theirs.
+	Workflows *TenantWorkflows `json:"workflows,omitempty" doc:"Lets tenants bring workflows of their own, and patch those of the configuration that belong to them. Without it they may do neither."`
+
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that tools of tenants may reach although they are not public. An http tool lists those that it reaches under its own allow_private."`
+}
+
+// DefaultTenantWorkflows is how many workflows an overlay may bring if the configuration
+// does not say, and DefaultMinEvery how often their schedules are due at most.
+const (
+	DefaultTenantWorkflows = 10
+	DefaultMinEvery        = time.Minute
+)
+
+// TenantWorkflows bounds the workflows of tenants.
+type TenantWorkflows struct {
+	Max int `json:"max,omitempty" min:"1" max:"1000" default:"10" doc:"How many workflows a tenant may bring."`
+	// Tools are those that steps may call.
+	Tools []string `json:"tools,omitempty" doc:"Globs over the ids of tools of the configuration that steps may call, besides the tools that the tenant brings. No agent makes such a call, so that no rules hold for it but those of defaults: name only tools that need none."`
+	// MinEvery is the shortest time of @every.
+	MinEvery *Duration `json:"min_every,omitempty" default:"1m" doc:"The shortest time that @every may have in schedules of a tenant. What is due by the five fields of cron is due once a minute at most anyway."`
+}
+
+// Limit returns how many workflows a tenant may bring. It is safe for nil.
+func (w *TenantWorkflows) Limit() int {
+	if w == nil {
+		return 0
+	}
+	return cmp.Or(w.Max, DefaultTenantWorkflows)
+}
+
+// MayCall reports whether steps of a tenant may call a tool of the configuration. It is
+// safe for nil.
+func (w *TenantWorkflows) MayCall(tool string) bool { return w != nil && matchesAny(w.Tools, tool) }
+
+// ShortestEvery returns the shortest time of @every. It is safe for nil.
+func (w *TenantWorkflows) ShortestEvery() time.Duration {
+	if w == nil || w.MinEvery == nil {
+		return DefaultMinEvery
+	}
+	return w.MinEvery.Std()
 }
 
 // Validate checks the record by itself.
@@ -49,6 +91,10 @@ func (t *Tenants) Validate() diag.List {
 	list = append(list, checkGlobs("may.tools", t.May.Tools)...)
 	list = append(list, checkGlobs("may.models", t.May.Models)...)
 	list = append(list, checkGlobs("may.sections", t.May.Sections)...)
+	if w := t.May.Workflows; w != nil {
+		list = append(list, checkGlobs("may.workflows.tools", w.Tools)...)
+		list = append(list, check.PositiveSpan("may.workflows.min_every", w.MinEvery)...)
+	}
 	for i, kind := range t.May.Kinds {
 		list = append(list, check.OneOf(diag.Index("may.kinds", i), kind, TenantHTTP, TenantMCP, TenantCommand)...)
 	}

@@ -55,8 +55,8 @@ type EventTrigger struct {
 // Webhook begins a run for each signed request.
 type Webhook struct {
 	ID        string         `json:"id,omitempty" doc:"The id of the webhook, which is part of its address; by default that of the workflow."`
-	Secret    string         `json:"secret" required:"true" secret:"true" doc:"The secret that requests are signed with. One that begins with whsec_ is base64 from there on."`
-	Previous  string         `json:"previous_secret,omitempty" secret:"true" doc:"An earlier secret that is still accepted, while senders change to the other."`
+	Secret    spec.Template  `json:"secret" required:"true" secret:"true" variables:"tenant" doc:"The secret that requests are signed with; ${tenant.NAME} is one that the tenant of the workflow has set. One that begins with whsec_ is base64 from there on."`
+	Previous  spec.Template  `json:"previous_secret,omitempty" secret:"true" variables:"tenant" doc:"An earlier secret that is still accepted, while senders change to the other."`
 	Type      string         `json:"type,omitempty" default:"webhook" doc:"The type of the event that a request becomes."`
 	Tolerance *spec.Duration `json:"tolerance,omitempty" default:"5m" doc:"How far the time that a request names may be from the time of the server; older requests are refused as replayed."`
 	Paused    bool           `json:"paused,omitempty" doc:"Whether the webhook begins no runs."`
@@ -106,7 +106,7 @@ func (w *Workflow) validateTriggers() diag.List {
 	for i := range w.Webhooks {
 		h, path := &w.Webhooks[i], diag.Index("webhooks", i)
 		list = append(list, ids.add(path, "webhook", h.ID)...)
-		list = append(list, check.Within(path, check.Required("secret", h.Secret))...)
+		list = append(list, check.Within(path, check.Required("secret", string(h.Secret)))...)
 		list = append(list, check.Within(path, check.PositiveSpan("tolerance", h.Tolerance))...)
 	}
 	return list

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// checkWorkflows checks the workflows that an overlay brings.
+func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *node, p *place) {
+	for id, w := range workflows.pairs {
+		at := p.fieldPlace(id.text, id)
+		switch limit := d.base.Rights.Workflows.Limit(); {
+		case limit == 0:
+			d.refuse(at, id, "bring workflows").setHint("the configuration must allow it under tenants.may.workflows")
+			return
+		case len(o.OwnWorkflows) == limit:
+			d.refuse(at, id, "bring more than %d workflows", limit).setHint("the configuration says how many under tenants.may.workflows.max")
+			return
+		case d.base.has(workflowsKey, id.text):
+			d.refuse(at, id, "replace a workflow of the configuration").setHint("patch it, or give this one another id")
+			continue
+		}
+		o.Workflows, o.OwnWorkflows = append(o.Workflows, id.text), append(o.OwnWorkflows, id.text)
+		d.checkWorkflow(w, at)
+	}
+}
+
+// checkWorkflowPatches checks the patches of workflows of the configuration.
+func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *node, p *place) {
+	if d.base.Rights.Workflows == nil {
+		d.refuse(p, key, "patch workflows").setHint("the configuration must allow it under tenants.may.workflows")
+		return
+	}
+	for id, patch := range patches.pairs {
+		if patch.kind == nullNode {
+			o.Removed[workflowsKey] = append(o.Removed[workflowsKey], id.text)
+			continue
+		}
+		o.Workflows = append(o.Workflows, id.text)
+		d.checkWorkflow(patch, p.fieldPlace(id.text, id))
+	}
+}
+
+// checkWorkflow checks the fields of a workflow: whose its runs are is not for an overlay
+// to say.
+func (d *overlayChecker) checkWorkflow(w *node, p *place) {
+	for key := range w.pairs {
+		if contains([]string{"tenant", "subject", allowWideningKey}, key.text) {
+			d.refuse(p.fieldPlace(key.text, key), key, "set %s of a workflow", clip.Text(key.text)).setHint("the runs of its workflows belong to the tenant itself")
+		}
+	}
+}
+
+// withoutKeptRefs returns a text without the references of workflows, which expanding it
+// leaves alone.
+func withoutKeptRefs(text string) string {
+	e := expander{keepsRefs: true}
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(text, '$')
+		if i < 0 {
+			return out.String() + text
+		}
+		out.WriteString(text[:i])
+		text = text[i:]
+		n := e.keptRef(text)
+		if n == 0 {
+			n = 1
+			if strings.HasPrefix(text, "$$") {
+				n = 2
+			}
+			out.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+}
+
+// SeenWith returns the configuration as a tenant sees it that has these of its workflows.
+func (b *TenantBase) SeenWith(workflows []string) *TenantBase {
+	all := b.entries[workflowsKey]
+	if len(all) == len(workflows) {
+		return b
+	}
+	seen := *b
+	seen.entries = map[string]entriesByID{agentsKey: b.entries[agentsKey], toolsKey: b.entries[toolsKey], workflowsKey: make(entriesByID, len(workflows))}
+	for _, id := range workflows {
+		seen.entries[workflowsKey][id] = all[id]
+	}
+	return &seen
+}
