@@ -31,6 +31,11 @@ func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
 	if settings.NewBuilder == nil {
 		settings.NewBuilder = func() *builder.AgentRuntimeBuilder { return s.Components.NewBuilder(s.Logger) }
 	}
+	settings.Changed = func() {
+		if a.workflows != nil { // they begin after the first revision is current
+			a.workflows.Changed()
+		}
+	}
 	if bell != nil {
 		settings.Ring = func() { bell.Ring(fleet.BellID) }
 	}

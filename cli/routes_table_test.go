@@ -248,6 +248,7 @@ var rows = map[string]row{
 	"POST /workflow/event-triggers/{id}/pause":            workflowRoute("runs:write", "POST /workflow/event-triggers/none/pause\n{}", 404),
 	"POST /workflow/event-triggers/{id}/resume":           workflowRoute("runs:write", "POST /workflow/event-triggers/none/resume\n{}", 404),
 	"POST /workflow/events":                               workflowRoute("runs:write", "POST /workflow/events\n"+`{"type":"nothing.matches"}`, 202),
+	"POST /workflow/webhooks/{tenant}/{id}":               {public: true, asks: []inquiry{{request: "POST /workflow/webhooks/none/none\n{}", owner: 404}}},
 	"POST /workflow/webhooks/{id}":                        {public: true, asks: []inquiry{{request: "POST /workflow/webhooks/none\n{}", owner: 404}}},
 	"GET /workflow/runs":                                  workflowRoute("runs:read", "GET /workflow/runs?limit=1", 200),
 	"GET /workflow/runs/{id}":                             workflowRoute("runs:read", "GET /workflow/runs/none", 404),

@@ -22,7 +22,7 @@ import (
 // BellID is what a fleet rings for when it has published.
 const BellID = "revisions"
 
-// Settings is what a Fleet is made of. All fields are required but Learn, Ring,
+// Settings is what a Fleet is made of. All fields are required but Learn, Ring, Changed,
 // MeterProvider, Logger and Clock.
 type Settings struct {
 	Store   store.Revisions
@@ -37,8 +37,9 @@ type Settings struct {
 	// FromStore is set where the documents in the store decide what the runtime knows,
 	// and not the files of the process.
 	FromStore bool
-	// Ring tells other processes that there is a new revision.
-	Ring func()
+	// Ring tells other processes that there is a new revision, and Changed this one that
+	// there may be, of the base or of a tenant. Changed must not block.
+	Ring, Changed func()
 	// MeterProvider takes which revision the process runs; nil measures nothing.
 	MeterProvider metric.MeterProvider
 	// TenantCache is how many tenants a process keeps ready if tenants.cache of the
@@ -73,8 +74,9 @@ type Fleet struct {
 	// bases are how overlays of tenants see bases, by hash.
 	bases map[string]*config.TenantBase
 
-	builds  builds
-	tenants tenantCache
+	builds    builds
+	tenants   tenantCache
+	workflows workflowView
 }
 
 // Running describes which revision a process runs.
@@ -101,6 +103,9 @@ func New(s Settings) (*Fleet, error) {
 	}
 	if s.Ring == nil {
 		s.Ring = func() {}
+	}
+	if s.Changed == nil {
+		s.Changed = func() {}
 	}
 	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
 	f.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))

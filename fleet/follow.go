@@ -20,9 +20,15 @@ const (
 // Heard handles what was rung for, as dispatch.Bell tells it.
 func (f *Fleet) Heard(ids []string) {
 	if ids == nil || slices.Contains(ids, BellID) {
-		f.tenants.generation.Add(1)
+		f.noteChange()
 		f.tellFollower()
 	}
+}
+
+// noteChange has what is known of tenants looked up again.
+func (f *Fleet) noteChange() {
+	f.tenants.generation.Add(1)
+	f.settings.Changed()
 }
 
 func (f *Fleet) tellFollower() {
@@ -49,6 +55,7 @@ func (f *Fleet) Follow(ctx context.Context) {
 		case <-ticker.C:
 		case <-f.news:
 		}
+		f.noteOverlays(ctx)
 		hash, err := f.settings.Store.CurrentHash(ctx, "")
 		if err != nil || hash == "" || hash == f.Running().Hash || hash == failed && f.settings.Clock().Before(again) {
 			continue

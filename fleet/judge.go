@@ -33,6 +33,7 @@ func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.Lis
 		j.judgeModels(id)
 		j.judgeBudgets(id)
 	}
+	j.judgeWorkflows()
 	return j.found, nil
 }
 

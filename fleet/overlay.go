@@ -28,7 +28,11 @@ type overlaid struct {
 func (o *overlaid) close() error { return o.builder.Close() }
 
 // madeOf is what a revision of a tenant was made of.
-type madeOf struct{ tenant, overlay, base string }
+type madeOf struct {
+	tenant, overlay, base string
+	// workflows are those that the overlay brings.
+	workflows []string
+}
 
 type madeOfKey struct{}
 
@@ -47,7 +51,7 @@ func (f *Fleet) overlayName(tenant string) string {
 // that none may do more than the base allows. The caller closes what it returns before
 // it releases the base. The error is an *InvalidError.
 func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
-	read, found := config.ParseTenantOverlay(base.config, config.Source{Name: f.overlayName(tenant), Data: document})
+	read, found := config.ParseTenantOverlay(base.seenBy(tenant), config.Source{Name: f.overlayName(tenant), Data: document})
 	if found.HasErrors() {
 		return nil, &InvalidError{Findings: f.nameSources(read.DecidedPaths(found), tenant)}
 	}
@@ -79,7 +83,7 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 	}
 	o.findings = list
 	o.rev.Derive(madeOfKey{}, func() any {
-		return madeOf{tenant, config.HashDocument(read.Document), base.hash}
+		return madeOf{tenant, config.HashDocument(read.Document), base.hash, read.OwnWorkflows}
 	})
 	return o, nil
 }
@@ -96,12 +100,15 @@ func concerning(list diag.List, o *config.TenantOverlay) diag.List {
 		if d.Severity == diag.Error || slices.Contains(o.Agents, d.Agent) {
 			return false
 		}
-		for _, id := range o.OwnTools {
-			if path := diag.Key("tools", id); d.Path == path || strings.HasPrefix(d.Path, path+".") {
-				return false
-			}
-		}
-		return true
+		return !isBelowAny(d.Path, "tools", o.OwnTools) && !isBelowAny(d.Path, "workflows", o.Workflows)
+	})
+}
+
+// isBelowAny reports whether a path leads to one of some entries, or below it.
+func isBelowAny(path, registry string, ids []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool {
+		rest, ok := strings.CutPrefix(path, diag.Key(registry, id))
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
 }
 

@@ -153,7 +153,7 @@ func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *
 		return out, err
 	}
 	out.Number = published.Number
-	f.tenants.generation.Add(1)
+	f.noteChange()
 	if f.Running().Hash != out.Hash {
 		// The store has it now: from here on this process follows, as others do.
 		if err := f.swap(ctx, made, published); err != nil {
@@ -279,6 +279,7 @@ func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision
 	f.setFile(made.file)
 	f.editable = rev
 	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
+	f.noteChange()
 	f.settings.Logger.Info("revision published", zap.Uint64("number", published.Number), zap.String("document", published.Hash),
 		zap.Uint64("revision", rev.Number()), zap.String("author", published.Author))
 	return nil

@@ -26,6 +26,8 @@ type tenantCache struct {
 	// generation grows whenever somebody has published: what was looked up before is
 	// looked up again.
 	generation atomic.Uint64
+	// mark is how often tenants have published, as far as the follower knows.
+	mark atomic.Uint64
 
 	mu     sync.Mutex
 	closed bool

@@ -154,7 +154,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 		Revision: store.Revision{
 			Tenant: t.name, Hash: out.Hash, Document: made.overlay.Document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
 		},
-		Expected: c.Expected, Base: base.hash,
+		Expected: c.Expected, Base: base.hash, HasWorkflows: made.overlay.HasWorkflows(),
 	})
 	if err != nil {
 		return out, err
@@ -162,7 +162,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	out.Number = published.Number
 	f.settings.Logger.Info("overlay published", zap.String("tenant", t.name), zap.Uint64("number", published.Number),
 		zap.String("document", published.Hash), zap.String("author", published.Author))
-	f.tenants.generation.Add(1)
+	f.noteChange()
 	f.settings.Ring()
 	return out, nil
 }

@@ -3,16 +3,19 @@ package fleet_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/workflow"
 	"pgregory.net/rapid"
 )
 
-// declaredFromScratch returns the hash of what documents declare together, built anew.
-func (p *program) declaredFromScratch(t *rapid.T, documents ...[]byte) string {
+// declaredFromScratch returns the hash of what documents declare together for a tenant that
+// has an overlay if there are two, built anew.
+func (p *program) declaredFromScratch(t *rapid.T, tenant string, documents ...[]byte) string {
 	var sources []config.Source
 	for i, document := range documents {
 		sources = append(sources, config.Source{Name: fmt.Sprintf("document%d", i), Data: document})
@@ -21,6 +24,9 @@ func (p *program) declaredFromScratch(t *rapid.T, documents ...[]byte) string {
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
+	if len(documents) > 1 {
+		file.Workflows = workflowsFromScratch(t, file.Workflows, tenant, documents[1])
+	}
 	rev, err := p.newBuilder().WithConfig(file).BuildRevision(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -28,10 +34,36 @@ func (p *program) declaredFromScratch(t *rapid.T, documents ...[]byte) string {
 	return rev.Set().DeclaredHash()
 }
 
+// workflowsFromScratch returns those of merged workflows that a tenant has: those of the
+// base that belong to it, and then those of its overlay.
+func workflowsFromScratch(t *rapid.T, merged []*workflow.Workflow, tenant string, overlay []byte) (list []*workflow.Workflow) {
+	entries, err := config.DocumentEntries(overlay, "workflows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	isOwn := func(w *workflow.Workflow) bool {
+		return slices.ContainsFunc(entries, func(e config.DocumentEntry) bool { return e.ID == w.ID })
+	}
+	for _, w := range merged {
+		if owner, _ := w.Owner(); owner == tenant && !isOwn(w) {
+			list = append(list, w)
+		}
+	}
+	for _, e := range entries {
+		for _, w := range merged {
+			if w.ID == e.ID {
+				w.Tenant = tenant
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
 // drawBase draws a base. Its agents build on each other.
 func drawBase(t *rapid.T) string {
 	var text strings.Builder
-	text.WriteString("version: 1\nproviders: {p: {type: fake}}\nmodels: {m: {provider_id: p, upstream_model: up}, n: {provider_id: p, upstream_model: up}}\ntenants: {may: {models: [\"*\"]}}\nagents:\n")
+	text.WriteString("version: 1\nproviders: {p: {type: fake}}\nmodels: {m: {provider_id: p, upstream_model: up}, n: {provider_id: p, upstream_model: up}}\ntenants: {may: {models: [\"*\"], workflows: {}}}\nagents:\n")
 	for i := range rapid.IntRange(1, 6).Draw(t, "agents") {
 		fmt.Fprintf(&text, "  a%d: {system_prompt: \"%d\"", i, rapid.IntRange(0, 3).Draw(t, "prompt"))
 		if i > 0 && rapid.Bool().Draw(t, "extends") {
@@ -40,6 +72,11 @@ func drawBase(t *rapid.T) string {
 			text.WriteString(", model_id: m")
 		}
 		text.WriteString("}\n")
+	}
+	text.WriteString("workflows:\n")
+	for i := range rapid.IntRange(1, 3).Draw(t, "workflows") {
+		fmt.Fprintf(&text, "  w%d: {tenant: %s, schedules: [{cron: \"@daily\"}], steps: [{id: s, agent: {agent: a0, prompt: \"%d ${{ input }}\"}}]}\n",
+			i, rapid.SampledFrom([]string{"t", "u", "default"}).Draw(t, "of"), rapid.IntRange(0, 2).Draw(t, "does"))
 	}
 	return text.String()
 }
@@ -55,7 +92,21 @@ func drawOverlay(t *rapid.T) string {
 	for range rapid.IntRange(0, 2).Draw(t, "own") {
 		own = append(own, fmt.Sprintf(`"%s%s":{"extends":%q,"system_prompt":"own"}`, rapid.SampledFrom([]string{"x", "a"}).Draw(t, "kind"), rapid.SampledFrom([]string{"0", "1", "9"}).Draw(t, "id"), agent()))
 	}
-	return fmt.Sprintf(`{"version":1,"agents":{%s},"patches":{"agents":{%s}}}`, strings.Join(own, ","), strings.Join(patches, ","))
+	flows, flowPatches := drawWorkflows(t)
+	return fmt.Sprintf(`{"version":1,"agents":{%s},"workflows":{%s},"patches":{"agents":{%s},"workflows":{%s}}}`,
+		strings.Join(own, ","), flows, strings.Join(patches, ","), flowPatches)
+}
+
+// drawWorkflows draws workflows of an overlay, and patches of workflows.
+func drawWorkflows(t *rapid.T) (own, patches string) {
+	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x0", "x1", "w0", "w2"}), 0, 2, rapid.ID).Draw(t, "own workflows") {
+		own += fmt.Sprintf(`,%q:{"events":[{"type":"e"}],"steps":[{"id":"s","agent":{"agent":"a%d","prompt":"own"}}]}`, id, rapid.IntRange(0, 2).Draw(t, "agent"))
+	}
+	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"w0", "w1", "w2"}), 0, 2, rapid.ID).Draw(t, "patched workflows") {
+		patch := rapid.SampledFrom([]string{`{"schedules":[{"cron":"@hourly"}]}`, `{"description":"d","schedules":null}`, `null`}).Draw(t, "patch")
+		patches += fmt.Sprintf(",%q:%s", id, patch)
+	}
+	return strings.TrimPrefix(own, ","), strings.TrimPrefix(patches, ",")
 }
 
 // Whatever is edited, patched and rolled back, what is published for a tenant is what a
@@ -104,7 +155,7 @@ func TestWhatTenantsSeeIsABuildFromScratch(t *testing.T) {
 				if err != nil {
 					rt.Fatal(err)
 				}
-				if rev.Set().DeclaredHash() != p.declaredFromScratch(rt, documents...) {
+				if rev.Set().DeclaredHash() != p.declaredFromScratch(rt, name, documents...) {
 					rt.Fatalf("%s sees something else than %s", name, documents)
 				}
 				rev.Release()

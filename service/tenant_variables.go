@@ -216,6 +216,28 @@ var _ tools.TenantSource = (*tenantSource)(nil)
 
 func (s *Service) tenantSource(tenant string) tools.TenantSource { return &tenantSource{s, tenant} }
 
+// FillForTenant returns a text with the values that variables have for a tenant. The error
+// is a *tools.TenantVariableError.
+func (s *Service) FillForTenant(ctx context.Context, tenant string, text spec.Template) (string, error) {
+	variables := tools.TenantVariables{Source: s.tenantSource(tenant)}
+	if s.settings.Runtime != nil {
+		variables.Declared = s.settings.Runtime.Revision().Set().Tenants
+	}
+	var out strings.Builder
+	for _, part := range text.Parts() {
+		out.WriteString(part.Text)
+		if part.Name == "" {
+			continue
+		}
+		value, err := variables.Read(ctx, part.Name)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(value.Text)
+	}
+	return out.String(), nil
+}
+
 // ReadTenantVariable returns what the tenant has set.
 func (t *tenantSource) ReadTenantVariable(ctx context.Context, name string) (value tools.TenantValue, set bool, err error) {
 	kept, err := t.service.settings.Store.TenantVariable(ctx, t.tenant, name)

@@ -219,7 +219,7 @@ func (s *Surface) receive(w http.ResponseWriter, r *http.Request) {
 		writeStatus(w, http.StatusRequestEntityTooLarge, "the body cannot be read, or is too large")
 		return
 	}
-	isNew, err := s.engine.Receive(r.Context(), r.PathValue("id"), r.Header, body)
+	isNew, err := s.engine.Receive(r.Context(), &workflow.Received{Tenant: r.PathValue("tenant"), ID: r.PathValue("id"), Header: r.Header, Body: body})
 	switch invalid, bad := errors.AsType[*service.InvalidError](err); {
 	case err == nil && isNew:
 		writeStatus(w, http.StatusAccepted, "accepted")

@@ -53,7 +53,9 @@ func (s *Surface) Routes() []server.Route {
 	publish := server.Answer("POST "+prefix+"/events", write, s.publish)
 	publish.Begins = true
 	receive := server.Route{Pattern: "POST " + prefix + "/webhooks/{id}", Public: true, Begins: true, Handler: http.HandlerFunc(s.receive)}
-	return append(routes, publish, receive,
+	ofTenant := receive
+	ofTenant.Pattern = "POST " + prefix + "/webhooks/{tenant}/{id}"
+	return append(routes, publish, receive, ofTenant,
 		server.Handle("GET "+prefix+"/runs", read, s.listRuns),
 		server.Handle("GET "+prefix+"/runs/{id}", read, s.getRun),
 		server.Handle("POST "+prefix+"/runs/{id}/cancel", write, s.cancelRun),

@@ -49,9 +49,16 @@ const target = `"target":{"steps":[{"id":"ask","agent":{"agent":"a","prompt":"x"
 type site struct {
 	*testing.T
 	url string
+	app *app.App
 }
 
 func open(t *testing.T) *site {
+	t.Helper()
+	return openWith(t, configuration)
+}
+
+// openWith starts a server with another configuration.
+func openWith(t *testing.T, configuration string) *site {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
@@ -69,7 +76,7 @@ func open(t *testing.T) *site {
 		http.DefaultClient.CloseIdleConnections()
 		server.Close()
 	})
-	return &site{t, server.URL}
+	return &site{t, server.URL, a}
 }
 
 // send sends a request: a method, a path and a body, apart by spaces, with headers.

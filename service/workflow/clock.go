@@ -3,8 +3,12 @@ package workflow
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/workflow"
 	"go.uber.org/zap"
@@ -23,9 +27,8 @@ type scheduled struct {
 
 // runClock makes the runs of schedules until the engine is closed.
 func (e *Engine) runClock() {
-	known := make(cursors)
 	for {
-		wait := e.fireDue(e.ctx, known)
+		wait := e.fireDue(e.ctx)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -37,6 +40,19 @@ func (e *Engine) runClock() {
 		}
 	}
 }
+
+// clock is what a process knows of schedules. The runs of each tenant are made by
+// themselves: making the revision of one may take long, and holds up no other.
+type clock struct {
+	mu    sync.Mutex
+	known cursors
+	// busy are the tenants whose runs are being made.
+	busy map[string]bool
+}
+
+// firingPatience is how long the clock waits for the runs of tenants to be made before it
+// looks at other schedules again.
+const firingPatience = 100 * time.Millisecond
 
 // cursors are how far schedules have been worked through, as far as this process knows.
 type cursors map[cursorKey]time.Time
@@ -55,7 +71,7 @@ func (c cursors) load(ctx context.Context, s store.WorkflowRuns) error {
 }
 
 // fireDue makes the runs that are due, and returns how long nothing else is.
-func (e *Engine) fireDue(ctx context.Context, known cursors) time.Duration {
+func (e *Engine) fireDue(ctx context.Context) time.Duration {
 	list, err := e.schedules(ctx)
 	if err != nil {
 		e.logError("reading schedules failed", err)
@@ -65,44 +81,124 @@ func (e *Engine) fireDue(ctx context.Context, known cursors) time.Duration {
 		return tick
 	}
 	now := e.now()
-	if !e.isDue(list, known, now) {
-		return e.waitFor(list, known, now)
+	if len(e.dueByTenant(list, now)) == 0 {
+		return e.waitFor(list, now)
 	}
-	if err := known.load(ctx, e.settings.Store); err != nil {
+	if err := e.loadCursors(ctx); err != nil {
 		e.logError("reading cursors of schedules failed", err)
 		return lookInterval
 	}
-	runs, moved := e.dueRuns(list, known, now)
+	e.fireTenants(ctx, e.dueByTenant(list, now), now)
+	return e.waitFor(list, now)
+}
+
+func (e *Engine) loadCursors(ctx context.Context) error {
+	e.clock.mu.Lock()
+	defer e.clock.mu.Unlock()
+	return e.clock.known.load(ctx, e.settings.Store)
+}
+
+// dueByTenant returns the schedules that are new, or due, of the tenants whose runs are
+// not being made already.
+func (e *Engine) dueByTenant(list []scheduled, now time.Time) map[string][]*scheduled {
+	e.clock.mu.Lock()
+	defer e.clock.mu.Unlock()
+	due := make(map[string][]*scheduled)
+	for i := range list {
+		s := &list[i]
+		last, ok := e.clock.known[s.cursorKey()]
+		if next := s.times.Next(last); !e.clock.busy[s.owner.Tenant] && (!ok || !next.IsZero() && !next.After(now)) {
+			due[s.owner.Tenant] = append(due[s.owner.Tenant], s)
+		}
+	}
+	return due
+}
+
+// fireTenants makes the runs of tenants, each by itself, and waits for most of them.
+func (e *Engine) fireTenants(ctx context.Context, due map[string][]*scheduled, now time.Time) {
+	var firing sync.WaitGroup
+	var late atomic.Bool
+	room := make(chan struct{}, workers)
+	for tenant, list := range due {
+		e.clock.setBusy(tenant, true)
+		firing.Add(1)
+		e.tasks.Go(func() {
+			room <- struct{}{}
+			failed := e.fireTenant(ctx, list, now)
+			<-room
+			if failed {
+				late.Store(true)
+				firing.Done()
+				e.pauseFor(ctx, lookInterval)
+			} else {
+				defer firing.Done()
+			}
+			e.clock.setBusy(tenant, false)
+			if late.Load() {
+				signal(e.changed)
+			}
+		})
+	}
+	done := make(chan struct{})
+	e.tasks.Go(func() { firing.Wait(); close(done) })
+	patience := time.NewTimer(firingPatience)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+		late.Store(true) // those that are not done yet say when they are
+	}
+}
+
+func (c *clock) setBusy(tenant string, busy bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.busy, tenant); busy {
+		c.busy[tenant] = true
+	}
+}
+
+// pauseFor waits, or until ctx ends.
+func (e *Engine) pauseFor(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// fireTenant makes the runs of one tenant that are due. It reports whether it failed and is
+// to be tried again after a pause.
+func (e *Engine) fireTenant(ctx context.Context, list []*scheduled, now time.Time) (failed bool) {
+	runs, moved, failed := e.dueRuns(ctx, list, now)
 	created, err := e.settings.Store.CreateRuns(ctx, runs, moved)
 	if err != nil {
 		e.logError("creating scheduled runs failed; will retry", err, zap.Int("runs", len(runs)))
-		return lookInterval
+		return true
 	}
+	e.clock.mu.Lock()
 	for _, c := range moved {
-		known[cursorKey{c.Tenant, c.ID}] = c.Last
+		e.clock.known[cursorKey{c.Tenant, c.ID}] = c.Last
 	}
+	e.clock.mu.Unlock()
 	if len(created) > 0 {
 		signal(e.news)
 	}
-	return e.waitFor(list, known, now)
+	return failed
 }
 
-// isDue reports whether a schedule is new, or due.
-func (e *Engine) isDue(list []scheduled, known cursors, now time.Time) bool {
-	for i := range list {
-		last, ok := known[list[i].cursorKey()]
-		if next := list[i].times.Next(last); !ok || !next.IsZero() && !next.After(now) {
-			return true
-		}
-	}
-	return false
-}
-
-// waitFor returns how long no schedule is due.
-func (e *Engine) waitFor(list []scheduled, known cursors, now time.Time) time.Duration {
+// waitFor returns how long no schedule is due, those of tenants left out whose runs are
+// being made: the clock is told when they are.
+func (e *Engine) waitFor(list []scheduled, now time.Time) time.Duration {
+	e.clock.mu.Lock()
+	defer e.clock.mu.Unlock()
 	wait := tick
 	for i := range list {
-		if next := list[i].times.Next(known[list[i].cursorKey()]); !next.IsZero() {
+		if e.clock.busy[list[i].owner.Tenant] {
+			continue
+		}
+		if next := list[i].times.Next(e.clock.known[list[i].cursorKey()]); !next.IsZero() {
 			wait = min(wait, next.Sub(now))
 		}
 	}
@@ -111,11 +207,13 @@ func (e *Engine) waitFor(list []scheduled, known cursors, now time.Time) time.Du
 
 func (s *scheduled) cursorKey() cursorKey { return cursorKey{s.owner.Tenant, s.id} }
 
-// dueRuns returns the runs that are due, and where the cursors move.
-func (e *Engine) dueRuns(list []scheduled, known cursors, now time.Time) (runs []*store.WorkflowRun, moved []store.ScheduleCursor) {
-	for i := range list {
-		s := &list[i]
-		last, ok := known[s.cursorKey()]
+// dueRuns returns the runs of a tenant that are due, and where the cursors move. A schedule
+// whose runs cannot be made now stays where it is; failed reports that there is one.
+func (e *Engine) dueRuns(ctx context.Context, list []*scheduled, now time.Time) (runs []*store.WorkflowRun, moved []store.ScheduleCursor, failed bool) {
+	for _, s := range list {
+		e.clock.mu.Lock()
+		last, ok := e.clock.known[s.cursorKey()]
+		e.clock.mu.Unlock()
 		if !ok { // it is due from now on
 			moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.id, Last: now})
 			continue
@@ -125,39 +223,63 @@ func (e *Engine) dueRuns(list []scheduled, known cursors, now time.Time) (runs [
 		}
 		reached := now
 		if due := s.schedule.Due(s.times, last, now); !s.paused && len(due) > 0 {
-			reached = due[len(due)-1]
-			for _, at := range due {
-				run, err := e.scheduledRun(s, at, now)
-				if err != nil {
-					e.logError("making scheduled run failed", err, zap.String("schedule", s.id))
+			made, err := e.runsOf(ctx, s, due, now)
+			if err != nil {
+				e.logError("making scheduled runs failed", err, zap.String("tenant", s.owner.Tenant), zap.String("schedule", s.id))
+				if !errors.Is(err, service.ErrRevisionGone) {
+					failed = true
 					continue
 				}
-				runs = append(runs, run)
 			}
+			reached, runs = due[len(due)-1], append(runs, made...)
 		}
 		moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.id, Last: reached})
 	}
-	return runs, moved
+	return runs, moved, failed
 }
 
-// scheduledRun returns the run of a due time. Its id is the same in every process.
-func (e *Engine) scheduledRun(s *scheduled, at, now time.Time) (*store.WorkflowRun, error) {
-	id := "schedule:" + s.id + ":" + at.UTC().Format(time.RFC3339)
-	return s.newRun(id, &Trigger{Kind: BySchedule, ID: s.id, ScheduledFor: at.UTC()}, s.schedule.Input, now)
+// runsOf returns the runs of a schedule for the times at which it was due. Their ids are
+// the same in every process.
+func (e *Engine) runsOf(ctx context.Context, s *scheduled, due []time.Time, now time.Time) (runs []*store.WorkflowRun, err error) {
+	for _, at := range due {
+		id := "schedule:" + s.id + ":" + at.UTC().Format(time.RFC3339)
+		run, err := e.newRun(ctx, &s.definition, id, &Trigger{Kind: BySchedule, ID: s.id, ScheduledFor: at.UTC()}, s.schedule.Input, now)
+		if err != nil {
+			return nil, err
+		}
+		if run != nil {
+			runs = append(runs, run)
+		}
+	}
+	return runs, nil
 }
 
-// newRun returns a run that was not made yet.
-func (d *definition) newRun(id string, trigger *Trigger, input json.RawMessage, now time.Time) (*store.WorkflowRun, error) {
+// newRun returns a run that was not made yet, in the revision that its tenant has now; nil
+// if the workflow is no longer declared there.
+func (e *Engine) newRun(ctx context.Context, d *definition, id string, trigger *Trigger, input json.RawMessage, now time.Time) (*store.WorkflowRun, error) {
+	flow, declaredID := d.flow, ""
+	if d.declared {
+		declaredID = d.flow.ID
+	}
+	current, revision, err := e.settings.Source.Begin(ctx, d.owner.Tenant, declaredID)
+	switch {
+	case err != nil:
+		return nil, err
+	case d.declared && current == nil:
+		return nil, nil //nolint:nilnil // there is no run
+	case d.declared:
+		flow = current
+	}
 	began, err := json.Marshal(trigger)
 	if err != nil {
 		return nil, err
 	}
-	flow, err := json.Marshal(d.flow.Definition())
+	definition, err := json.Marshal(flow.Definition())
 	if err != nil {
 		return nil, err
 	}
 	return &store.WorkflowRun{
-		ID: id, WorkflowID: d.flow.ID, Owner: d.owner, Shared: d.declared, Status: store.RunPending, Revision: d.revision,
-		Definition: flow, Trigger: began, Input: input, Limit: d.flow.Limit(), DueAt: now, CreatedAt: now, UpdatedAt: now,
+		ID: id, WorkflowID: flow.ID, Owner: d.owner, Shared: d.declared, Status: store.RunPending, Revision: revision,
+		Definition: definition, Trigger: began, Input: input, Limit: flow.Limit(), DueAt: now, CreatedAt: now, UpdatedAt: now,
 	}, nil
 }

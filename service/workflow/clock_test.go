@@ -18,8 +18,23 @@ import (
 // declared is a Source of workflows that are given.
 type declared []*workflow.Workflow
 
-func (d declared) Workflows() (list []*workflow.Workflow, revision string) { return d, "rev" }
-func (declared) Check(*workflow.Workflow) error                            { return nil }
+func (d declared) Workflows(context.Context, string) (list []Declared, err error) {
+	for _, w := range d {
+		list = append(list, Declared{Workflow: w})
+	}
+	return list, nil
+}
+
+func (d declared) Begin(_ context.Context, _, id string) (*workflow.Workflow, string, error) {
+	for _, w := range d {
+		if w.ID == id {
+			return w, "rev", nil
+		}
+	}
+	return nil, "rev", nil
+}
+
+func (declared) Check(context.Context, string, *workflow.Workflow) error { return nil }
 
 // process is an engine whose clock is set, and what it knows of schedules. It works on no
 // runs.
@@ -27,15 +42,14 @@ type process struct {
 	*Engine
 	t     testing.TB
 	store store.Store
-	clock time.Time
-	known cursors
+	at    time.Time
 }
 
 func newProcess(t testing.TB, s store.Store, clock string, flows ...*workflow.Workflow) *process {
 	t.Helper()
-	p := &process{t: t, store: s, known: make(cursors)}
+	p := &process{t: t, store: s}
 	p.set(clock)
-	e, err := New(Settings{Store: s, Source: declared(flows), Clock: func() time.Time { return p.clock }})
+	e, err := New(Settings{Store: s, Source: declared(flows), Clock: func() time.Time { return p.at }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,14 +72,14 @@ func (p *process) set(clock string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.clock = at
+	p.at = at
 }
 
 // look sets the clock, makes the runs that are due, and returns how long nothing else is.
 func (p *process) look(clock string) time.Duration {
 	p.t.Helper()
 	p.set(clock)
-	return p.fireDue(context.Background(), p.known)
+	return p.fireDue(context.Background())
 }
 
 // wantRuns wants runs to have been made for these times, in any order.
@@ -185,7 +199,7 @@ func TestDaylightSaving(t *testing.T) {
 		p := newProcess(t, newStore(t), tt.first, nightly)
 		p.look(tt.first)
 		last, _ := time.Parse("2006-01-02 15:04", tt.last)
-		for at := p.clock; !at.After(last); at = at.Add(10 * time.Minute) {
+		for at := p.at; !at.After(last); at = at.Add(10 * time.Minute) {
 			p.look(at.Format("2006-01-02 15:04"))
 		}
 		p.wantRuns("from "+tt.first, tt.want...)

@@ -18,13 +18,11 @@ const (
 
 // definition is what starts a workflow: one of its schedules or triggers, under its id.
 type definition struct {
-	id       string
-	flow     *workflow.Workflow
-	owner    store.Owner
-	declared bool
-	paused   bool
-	// revision is the one that its runs begin in.
-	revision             string
+	id                   string
+	flow                 *workflow.Workflow
+	owner                store.Owner
+	declared             bool
+	paused               bool
 	createdAt, updatedAt time.Time
 }
 
@@ -48,12 +46,29 @@ func (e *Engine) schedules(ctx context.Context) ([]scheduled, error) {
 
 // listStarts returns the schedules and triggers that a scope sees: those that are
 // declared, with what the store knows of them, and then those that callers made.
-func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (all starts, err error) {
+func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (starts, error) {
+	return e.readStarts(ctx, tenantOf(scope), scope)
+}
+
+// tenantOf returns the tenant that a scope is restricted to; empty for none.
+func tenantOf(scope store.RunScope) string {
+	if scope.All {
+		return ""
+	}
+	return scope.Owner.Tenant
+}
+
+// readStarts returns the schedules and triggers of a tenant that a scope sees; an empty
+// tenant stands for all.
+func (e *Engine) readStarts(ctx context.Context, tenant string, scope store.RunScope) (all starts, err error) {
 	stored, err := e.settings.Store.Triggers(ctx, scope)
 	if err != nil {
 		return all, err
 	}
-	declared, revision := e.settings.Source.Workflows()
+	declared, err := e.settings.Source.Workflows(ctx, tenant)
+	if err != nil {
+		return all, err
+	}
 	states := make(map[string]*store.WorkflowTrigger)
 	for _, t := range stored {
 		if t.Declared {
@@ -61,15 +76,14 @@ func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (all star
 		}
 	}
 	for _, w := range declared {
-		tenant, subject := w.Owner()
-		owner := store.Owner{Tenant: tenant, Subject: subject}
+		owner := ownerOfWorkflow(w.Workflow)
 		if !scope.Sees(owner, true) {
 			continue
 		}
-		base := definition{flow: w, owner: owner, declared: true, revision: revision}
+		base := definition{flow: w.Workflow, owner: owner, declared: true}
 		if err := all.addWorkflow(base, func(d *definition, kind string, paused bool) {
 			d.paused = paused
-			if state := states[tenant+"\x00"+kind+"\x00"+d.id]; state != nil {
+			if state := states[owner.Tenant+"\x00"+kind+"\x00"+d.id]; state != nil {
 				d.paused, d.createdAt, d.updatedAt = state.Paused, state.CreatedAt, state.UpdatedAt
 			}
 		}); err != nil {
@@ -77,19 +91,24 @@ func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (all star
 		}
 	}
 	for _, t := range stored {
-		if t.Declared {
+		if t.Declared || tenant != "" && t.Owner.Tenant != tenant {
 			continue
 		}
 		w := new(workflow.Workflow)
 		if err := json.Unmarshal(t.Definition, w); err != nil {
 			return all, fmt.Errorf("read %s %s: %w", t.Kind, t.ID, err)
 		}
-		base := definition{flow: w, owner: t.Owner, revision: revision, createdAt: t.CreatedAt, updatedAt: t.UpdatedAt}
+		base := definition{flow: w, owner: t.Owner, createdAt: t.CreatedAt, updatedAt: t.UpdatedAt}
 		if err := all.addWorkflow(base, func(d *definition, _ string, _ bool) { d.paused = t.Paused }); err != nil {
 			return all, err
 		}
 	}
 	return all, nil
+}
+
+func ownerOfWorkflow(w *workflow.Workflow) store.Owner {
+	tenant, subject := w.Owner()
+	return store.Owner{Tenant: tenant, Subject: subject}
 }
 
 // addWorkflow adds what starts a workflow. fill completes each, which the workflow itself

@@ -43,11 +43,28 @@ type Store interface {
 	Journal(ctx context.Context, turnID string) ([]store.JournalRow, error)
 }
 
-// Source has the workflows that are declared, and names the revision that they belong to.
+// Declared is a workflow that is declared: by the configuration, or, with Own, by the
+// overlay of the tenant that it belongs to.
+type Declared struct {
+	*workflow.Workflow
+
+	Own bool
+}
+
+// Source has the workflows that are declared. It is asked by many goroutines.
 type Source interface {
-	Workflows() (list []*workflow.Workflow, revision string)
-	// Check returns what is wrong with a workflow that somebody made, as an error.
-	Check(w *workflow.Workflow) error
+	// Workflows returns the workflows that a tenant has now; an empty tenant stands for all
+	// tenants. The clock asks for all of them often, so that costs next to nothing while
+	// nothing changes, however many tenants there are.
+	Workflows(ctx context.Context, tenant string) ([]Declared, error)
+	// Begin returns the revision in which a run of a tenant begins, and the workflow with an
+	// id in it; nil if it has none. What turns need to go on in the revision is kept. The
+	// error wraps service.ErrRevisionGone if the tenant has no revision; any other one may
+	// be gone the next time.
+	Begin(ctx context.Context, tenant, id string) (w *workflow.Workflow, revision string, err error)
+	// Check returns what is wrong with a workflow that somebody of a tenant made, as an
+	// error.
+	Check(ctx context.Context, tenant string, w *workflow.Workflow) error
 }
 
 // Settings is what an Engine is made of. Store, Turns and Source are required.
@@ -72,6 +89,7 @@ type Settings struct {
 type Engine struct {
 	settings Settings
 	meter    *meter
+	clock    clock
 	// news is signaled when a run may begin, looks when one under way may be due, and
 	// changed when schedules changed.
 	news, looks, changed chan struct{}
@@ -96,7 +114,7 @@ func New(s Settings) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{settings: s, meter: m, news: make(chan struct{}, 1), looks: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
-	e.turns.news = make(chan struct{}, 1)
+	e.turns.news, e.clock = make(chan struct{}, 1), clock{known: make(cursors), busy: make(map[string]bool)}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e, nil
 }
@@ -124,6 +142,9 @@ func (e *Engine) TurnChanged(turnID string) {
 		e.turns.add(turnID)
 	}
 }
+
+// Changed reports that other workflows may be declared than before. It does not block.
+func (e *Engine) Changed() { signal(e.changed) }
 
 // signal leaves a note in a channel, unless there is one.
 func signal(to chan struct{}) {

@@ -73,7 +73,7 @@ func (e *Engine) Publish(ctx context.Context, caller service.Caller, events []Ev
 			return nil, 0, err
 		}
 	}
-	all, err := e.listStarts(ctx, store.RunScope{All: true})
+	all, err := e.readStarts(ctx, tenantOf(scope), store.RunScope{All: true})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -81,14 +81,16 @@ func (e *Engine) Publish(ctx context.Context, caller service.Caller, events []Ev
 	for i := range taken {
 		for j := range all.triggers {
 			t := &all.triggers[j]
-			if t.paused || t.owner.Tenant != scope.Owner.Tenant && !scope.All || !t.trigger.Matches(taken[i].Type, taken[i].Source, taken[i].Subject) {
+			if t.paused || !t.trigger.Matches(taken[i].Type, taken[i].Source, taken[i].Subject) {
 				continue
 			}
-			run, err := t.newRun(taken[i].runID(ByEvent, t.id), &Trigger{Kind: ByEvent, ID: t.id, Event: &taken[i]}, taken[i].Data, now)
+			run, err := e.newRun(ctx, &t.definition, taken[i].runID(ByEvent, t.id), &Trigger{Kind: ByEvent, ID: t.id, Event: &taken[i]}, taken[i].Data, now)
 			if err != nil {
 				return nil, 0, err
 			}
-			runs = append(runs, run)
+			if run != nil {
+				runs = append(runs, run)
+			}
 		}
 	}
 	created, err = e.createRuns(ctx, runs)

@@ -200,3 +200,8 @@ func (w *world) approve(r *engine.Run, result string) {
 		w.Fatal(err)
 	}
 }
+
+// approval approves a call.
+func approval(id string) interaction.Answer {
+	return interaction.Answer{Target: id, Result: json.RawMessage(`{"approved":true}`)}
+}

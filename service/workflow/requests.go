@@ -169,7 +169,7 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 		return nil, &service.InvalidError{Field: "id", Problem: found[0].Message}
 	}
 	w.ID, w.Tenant, w.Subject = id, caller.Tenant, caller.Subject
-	if err := e.settings.Source.Check(w); err != nil {
+	if err := e.settings.Source.Check(ctx, caller.Tenant, w); err != nil {
 		return nil, err
 	}
 	if !mayUse(caller, w) {
@@ -185,7 +185,7 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 	} else if !isNew {
 		return nil, err
 	}
-	if err := e.checkUntaken(kind, id, caller.Tenant); err != nil {
+	if err := e.checkUntaken(ctx, kind, id, caller.Tenant); err != nil {
 		return nil, err
 	}
 	var err error
@@ -200,12 +200,12 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 }
 
 // checkUntaken reports an id that something declared has in the tenant.
-func (e *Engine) checkUntaken(kind, id, tenant string) error {
-	declared, _ := e.settings.Source.Workflows()
+func (e *Engine) checkUntaken(ctx context.Context, kind, id, tenant string) error {
+	declared, err := e.settings.Source.Workflows(ctx, tenant)
+	if err != nil {
+		return err
+	}
 	for _, w := range declared {
-		if of, _ := w.Owner(); of != tenant {
-			continue
-		}
 		taken := kind == kindSchedule && slices.ContainsFunc(w.Schedules, func(s workflow.Schedule) bool { return w.ScheduleID(&s) == id }) ||
 			kind == kindEvent && slices.ContainsFunc(w.Events, func(t workflow.EventTrigger) bool { return w.TriggerID(&t) == id })
 		if taken {

@@ -35,7 +35,7 @@ func (a *activation) turnOf(step *workflow.Step, state *StepState, scope *workfl
 		return nil, err
 	}
 	asked := &stepTurnRequest{
-		session: service.CreateSession{ID: stepID("session", a.run.Owner.Tenant, a.run.ID, step.ID), Labels: map[string]string{"workflow": a.run.WorkflowID}},
+		session: service.CreateSession{ID: stepID("session", a.run.Owner.Tenant, a.run.ID, step.ID), Revision: a.run.Revision, Labels: map[string]string{"workflow": a.run.WorkflowID}},
 		turn: service.CreateTurn{
 			ID: id, Metadata: metadata, Background: true, Revision: a.run.Revision, IdempotencyKey: "workflow/" + id, IdempotencyBody: json.RawMessage(`"` + id + `"`),
 		},

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
@@ -29,73 +31,117 @@ const (
 // too old, or that there is no such webhook: the three look alike.
 var ErrSignature = errors.New("the request is not signed as it must be, or too old")
 
+// Received is a request to a webhook.
+type Received struct {
+	// Tenant is the one whose webhook it is. An empty one stands for those that the
+	// configuration declares.
+	Tenant string
+	// ID is that of the webhook.
+	ID     string
+	Header http.Header
+	Body   []byte
+}
+
 // Receive makes the run that a signed request begins, and reports whether it is new: a
 // request that is sent again begins no other. The signature is that of Standard Webhooks:
 // an HMAC-SHA256 of the id, the time and the body.
-func (e *Engine) Receive(ctx context.Context, id string, header http.Header, body []byte) (isNew bool, err error) {
-	declared, revision := e.settings.Source.Workflows()
+func (e *Engine) Receive(ctx context.Context, r *Received) (isNew bool, err error) {
+	declared, err := e.settings.Source.Workflows(ctx, "") // which a stranger may ask for: it makes no revision
+	if err != nil {
+		return false, err
+	}
 	for _, w := range declared {
+		owner := ownerOfWorkflow(w.Workflow)
+		if r.Tenant == "" && w.Own || r.Tenant != "" && r.Tenant != owner.Tenant {
+			continue
+		}
 		for i := range w.Webhooks {
 			h := &w.Webhooks[i]
-			if w.WebhookID(h) != id {
+			if w.WebhookID(h) != r.ID {
 				continue
 			}
-			if err := checkSignature(h, header, body, e.now()); err != nil {
+			if err := e.checkSignature(ctx, owner.Tenant, h, r); err != nil {
 				return false, err
 			}
 			if h.Paused {
 				return false, nil
 			}
-			tenant, subject := w.Owner()
-			d := definition{id: id, flow: w, owner: store.Owner{Tenant: tenant, Subject: subject}, declared: true, revision: revision}
-			return e.beginByWebhook(ctx, &d, h, header, body)
+			d := definition{id: r.ID, flow: w.Workflow, owner: owner, declared: true}
+			return e.beginByWebhook(ctx, &d, h, r)
 		}
 	}
 	return false, ErrSignature
 }
 
 // beginByWebhook makes the run of a request whose signature is right.
-func (e *Engine) beginByWebhook(ctx context.Context, d *definition, h *workflow.Webhook, header http.Header, body []byte) (isNew bool, err error) {
+func (e *Engine) beginByWebhook(ctx context.Context, d *definition, h *workflow.Webhook, r *Received) (isNew bool, err error) {
 	now := e.now()
-	ev := Event{ID: header.Get(headerID), Type: h.EventType(), Source: "webhook:" + d.id, DataContentType: header.Get("Content-Type"), Data: body}
-	if !json.Valid(body) {
-		if ev.Data, err = json.Marshal(string(body)); err != nil {
+	ev := Event{ID: r.Header.Get(headerID), Type: h.EventType(), Source: "webhook:" + d.id, DataContentType: r.Header.Get("Content-Type"), Data: r.Body}
+	if !json.Valid(r.Body) {
+		if ev.Data, err = json.Marshal(string(r.Body)); err != nil {
 			return false, &service.InvalidError{Field: "body", Problem: err.Error()}
 		}
 	}
 	if err := ev.complete(now); err != nil {
 		return false, err
 	}
-	run, err := d.newRun(ev.runID(ByWebhook, d.id), &Trigger{Kind: ByWebhook, ID: d.id, Event: &ev}, ev.Data, now)
+	run, err := e.newRun(ctx, d, ev.runID(ByWebhook, d.id), &Trigger{Kind: ByWebhook, ID: d.id, Event: &ev}, ev.Data, now)
 	if err != nil {
 		return false, err
+	}
+	if run == nil {
+		return false, ErrSignature // the webhook is gone
 	}
 	n, err := e.createRuns(ctx, []*store.WorkflowRun{run})
 	return n > 0, err
 }
 
 // checkSignature checks that a request was signed with a secret of the webhook, lately.
-func checkSignature(h *workflow.Webhook, header http.Header, body []byte, now time.Time) error {
-	id, at := header.Get(headerID), header.Get(headerTimestamp)
+func (e *Engine) checkSignature(ctx context.Context, tenant string, h *workflow.Webhook, r *Received) error {
+	id, at := r.Header.Get(headerID), r.Header.Get(headerTimestamp)
 	seconds, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || id == "" || h.Secret == "" {
+	if err != nil || id == "" {
 		return ErrSignature
 	}
-	if apart := now.Sub(time.Unix(seconds, 0)); apart > h.ToleranceTime() || apart < -h.ToleranceTime() {
+	if apart := e.now().Sub(time.Unix(seconds, 0)); apart > h.ToleranceTime() || apart < -h.ToleranceTime() {
 		return ErrSignature
 	}
-	for _, one := range strings.Fields(header.Get(headerSignature)) {
+	secrets, err := e.readSecrets(ctx, tenant, h)
+	if err != nil {
+		return err
+	}
+	for _, one := range strings.Fields(r.Header.Get(headerSignature)) {
 		version, signature, _ := strings.Cut(one, ",")
 		if version != "v1" {
 			continue
 		}
-		for _, secret := range []string{h.Secret, h.Previous} {
-			if secret != "" && subtle.ConstantTimeCompare([]byte(signature), []byte(Sign(secret, id, at, body))) == 1 {
+		for _, secret := range secrets {
+			if subtle.ConstantTimeCompare([]byte(signature), []byte(Sign(secret, id, at, r.Body))) == 1 {
 				return nil
 			}
 		}
 	}
 	return ErrSignature
+}
+
+// readSecrets returns the secrets of a webhook. What refers to a variable that the tenant
+// has not set is none.
+func (e *Engine) readSecrets(ctx context.Context, tenant string, h *workflow.Webhook) (secrets []string, err error) {
+	for _, text := range []spec.Template{h.Secret, h.Previous} {
+		secret, err := string(text), error(nil)
+		if text.HasReferences() {
+			secret, err = e.settings.Turns.FillForTenant(ctx, tenant, text)
+		}
+		problem, isUnset := errors.AsType[*tools.TenantVariableError](err)
+		switch {
+		case isUnset && problem.Err == nil:
+		case err != nil:
+			return nil, err
+		case secret != "":
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets, nil
 }
 
 // Sign returns the signature of a request by a secret, without its version.

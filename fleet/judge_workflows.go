@@ -1,0 +1,89 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/workflow"
+)
+
+// judgeWorkflows reports what workflows of a tenant may not do: no agent makes the calls of
+// their steps, so that the rules of agents do not hold for them.
+func (j *judge) judgeWorkflows() {
+	for _, id := range j.overlay.Workflows {
+		w, ok := j.tenant.Workflows.Get(id)
+		if !ok {
+			continue
+		}
+		before, _ := j.base.Workflows.Get(id)
+		j.judgeSchedules(w)
+		j.judgeSteps(w, before)
+	}
+}
+
+// judgeSchedules reports schedules that are due too often.
+func (j *judge) judgeSchedules(w *workflow.Workflow) {
+	shortest := j.rights.Workflows.ShortestEvery()
+	for i := range w.Schedules {
+		text, isEvery := strings.CutPrefix(w.Schedules[i].Cron, "@every ")
+		every, err := time.ParseDuration(strings.TrimSpace(text))
+		if !isEvery || err != nil || every >= shortest {
+			continue
+		}
+		path := diag.Join(diag.Key("workflows", w.ID), diag.Join(diag.Index("schedules", i), "cron"))
+		j.found = append(j.found, diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot be due more often than every %s", shortest).
+			WithHint("the configuration must allow it under tenants.may.workflows.min_every"))
+	}
+}
+
+// judgeSteps reports calls of tools that steps may not make. Those that a workflow of the
+// configuration makes itself it may make as they are.
+func (j *judge) judgeSteps(w, before *workflow.Workflow) {
+	var known [][]byte
+	if before != nil {
+		known = encodeSteps(before.AllSteps())
+	}
+	steps := w.AllSteps()
+	for i, encoded := range encodeSteps(steps) {
+		call := steps[i].Tool
+		if call == nil || slices.Contains(j.overlay.OwnTools, j.tenant.Tools.Owner(call.Name)) || j.rights.Workflows.MayCall(call.Name) {
+			continue
+		}
+		if encoded != nil && slices.ContainsFunc(known, func(other []byte) bool { return bytes.Equal(other, encoded) }) {
+			continue
+		}
+		path := diag.Join(diag.Key("workflows", w.ID), pathOfStep(w, i))
+		j.found = append(j.found, diag.New(diag.WidenedAccess, path, "a step of a workflow of a tenant cannot call the tool %q of the configuration", clip.Text(call.Name)).
+			WithHint("the configuration must allow it under tenants.may.workflows.tools, or an agent has to make the call"))
+	}
+}
+
+// pathOfStep returns where the tool of a step stands in its workflow.
+func pathOfStep(w *workflow.Workflow, i int) string {
+	switch {
+	case len(w.Steps) > 0:
+		return diag.Join(diag.Index("steps", i), "tool.name")
+	case i > 0:
+		return "target.output_delivery.tool"
+	default:
+		return "target.tool.name"
+	}
+}
+
+// encodeSteps returns each step as JSON.
+func encodeSteps(steps []workflow.Step) [][]byte {
+	list := make([][]byte, len(steps))
+	for i := range steps {
+		data, err := json.Marshal(&steps[i])
+		if err != nil {
+			data = nil // it equals none
+		}
+		list[i] = data
+	}
+	return list
+}

@@ -1,0 +1,240 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/service"
+	flows "github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/workflow"
+	"go.uber.org/zap"
+)
+
+var _ flows.Source = (*Fleet)(nil)
+
+// workflowView is what a process knows of the workflows of all tenants. It makes no
+// revisions: overlays that have workflows are read, and those of other tenants are not.
+type workflowView struct {
+	mu sync.Mutex
+	// generation is that of the cache of tenants at checked, when the mark of the store
+	// was mark.
+	generation, mark uint64
+	checked          time.Time
+	// base is the number of the revision of the runtime that list was made over.
+	base uint64
+	list []flows.Declared
+	// tenants are those whose workflows are not those of the base.
+	tenants map[string]*tenantFlows
+}
+
+// tenantFlows are the workflows of a tenant.
+type tenantFlows struct {
+	state store.OverlayState
+	base  uint64
+	list  []flows.Declared
+	// again is when they are read again, because that failed; zero is never.
+	again time.Time
+}
+
+// Workflows returns the workflows that a tenant has now: those of its revision. An empty
+// tenant stands for all tenants.
+func (f *Fleet) Workflows(ctx context.Context, tenant string) ([]flows.Declared, error) {
+	if tenant == "" {
+		return f.allWorkflows(ctx)
+	}
+	rev, err := f.AcquireTenant(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Release()
+	made, _ := rev.Derived(madeOfKey{})
+	of, _ := made.(madeOf)
+	var list []flows.Declared
+	for id, w := range rev.Set().Workflows.All() {
+		if owner, _ := w.Owner(); owner == tenant {
+			list = append(list, flows.Declared{Workflow: w, Own: slices.Contains(of.workflows, id)})
+		}
+	}
+	return list, nil
+}
+
+// belongsTo reports whether a set has a workflow of a tenant.
+func belongsTo(set *registry.Set, id, tenant string) bool {
+	w, ok := set.Workflows.Get(id)
+	if !ok {
+		return false
+	}
+	owner, _ := w.Owner()
+	return owner == tenant
+}
+
+// Begin returns the revision in which a run of a tenant begins, and one of its workflows.
+func (f *Fleet) Begin(ctx context.Context, tenant, id string) (w *workflow.Workflow, revision string, err error) {
+	rev, err := f.AcquireTenant(ctx, tenant)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rev.Release()
+	if err := f.Record(ctx, rev); err != nil {
+		return nil, "", err
+	}
+	if belongsTo(rev.Set(), id, tenant) {
+		w, _ = rev.Set().Workflows.Get(id)
+	}
+	return w, rev.Hash(), nil
+}
+
+// Check returns what is wrong with a workflow in the revision of a tenant.
+func (f *Fleet) Check(ctx context.Context, tenant string, w *workflow.Workflow) error {
+	rev, err := f.AcquireTenant(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	defer rev.Release()
+	return resolve.CheckWorkflow(rev, w).Err()
+}
+
+// allWorkflows returns the workflows of all tenants. While nobody publishes it asks the
+// store for one number a second.
+func (f *Fleet) allWorkflows(ctx context.Context) ([]flows.Declared, error) {
+	v := &f.workflows
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	base := f.settings.Runtime.AcquireRevision()
+	defer base.Release()
+	generation, now := f.tenants.generation.Load(), f.settings.Clock()
+	fresh := v.base == base.Number() && !v.failed(now)
+	if fresh && v.generation == generation && now.Sub(v.checked) < pollInterval && !now.Before(v.checked) {
+		return v.list, nil
+	}
+	var mark uint64
+	if f.AnyTenants() {
+		var err error
+		if mark, err = f.settings.Store.OverlayMark(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !fresh || mark != v.mark {
+		if err := f.readWorkflows(ctx, base); err != nil {
+			return nil, err
+		}
+	}
+	v.generation, v.mark, v.checked, v.base = generation, mark, now, base.Number()
+	return v.list, nil
+}
+
+// failed reports whether the workflows of a tenant are to be read again.
+func (v *workflowView) failed(now time.Time) bool {
+	for _, t := range v.tenants {
+		if !t.again.IsZero() && !now.Before(t.again) {
+			return true
+		}
+	}
+	return false
+}
+
+// readWorkflows reads the workflows of all tenants whose overlays have any, as far as they
+// have changed.
+func (f *Fleet) readWorkflows(ctx context.Context, base *registry.Revision) error {
+	v := &f.workflows
+	tenants := make(map[string]*tenantFlows)
+	var names []string
+	for after := ""; f.AnyTenants(); {
+		page, err := f.settings.Store.WorkflowOverlays(ctx, after, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		for _, o := range page {
+			tenants[o.Tenant] = f.refreshFlows(ctx, v.tenants[o.Tenant], base.Number(), o)
+			names, after = append(names, o.Tenant), o.Tenant
+		}
+		if len(page) < store.MaxPage {
+			break
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v.tenants, v.list = tenants, nil
+	for _, w := range base.Set().Workflows.All() {
+		if owner, _ := w.Owner(); tenants[owner] == nil {
+			v.list = append(v.list, flows.Declared{Workflow: w})
+		}
+	}
+	for _, name := range names {
+		v.list = append(v.list, tenants[name].list...)
+	}
+	return nil
+}
+
+// refreshFlows returns the workflows of a tenant: those that are known if nothing has
+// changed, or if they cannot be read now.
+func (f *Fleet) refreshFlows(ctx context.Context, known *tenantFlows, base uint64, o store.TenantOverlay) *tenantFlows {
+	now := f.settings.Clock()
+	if known != nil && known.state == o.OverlayState && known.base == base && (known.again.IsZero() || now.Before(known.again)) {
+		return known
+	}
+	next := &tenantFlows{state: o.OverlayState, base: base}
+	var err error
+	if next.list, err = f.flowsOf(ctx, o); err != nil && ctx.Err() == nil {
+		f.settings.Logger.Warn("reading the workflows of a tenant failed", zap.String("tenant", o.Tenant), zap.Error(err))
+		next.again = now.Add(retryInterval)
+		if known != nil && known.state == o.OverlayState {
+			next.list = known.list
+		}
+	}
+	return next
+}
+
+// flowsOf reads the workflows of a tenant.
+func (f *Fleet) flowsOf(ctx context.Context, o store.TenantOverlay) ([]flows.Declared, error) {
+	base, err := f.acquireBase(ctx, o.Base)
+	if err != nil {
+		return nil, err
+	}
+	defer base.rev.Release()
+	r, err := f.settings.Store.Revision(ctx, o.Tenant, o.Hash)
+	if err != nil {
+		return nil, err
+	}
+	read, found := config.ParseTenantOverlay(base.seenBy(o.Tenant), config.Source{Name: f.overlayName(o.Tenant), Data: r.Document})
+	if found.HasErrors() {
+		return nil, fmt.Errorf("%w: the overlay of the tenant does not resolve: %w", service.ErrRevisionGone, found.Err())
+	}
+	var list []flows.Declared
+	for _, w := range builder.TenantWorkflows(base.rev.Set(), o.Tenant, read) {
+		list = append(list, flows.Declared{Workflow: w, Own: slices.Contains(read.OwnWorkflows, w.ID)})
+	}
+	return list, nil
+}
+
+// seenBy returns the base as overlays of a tenant see it.
+func (b *overlayBase) seenBy(tenant string) *config.TenantBase {
+	var ids []string
+	for id := range b.rev.Set().Workflows.All() {
+		if belongsTo(b.rev.Set(), id, tenant) {
+			ids = append(ids, id)
+		}
+	}
+	return b.config.SeenWith(ids)
+}
+
+// noteOverlays has what is known of tenants looked up again if one has published and this
+// process has not heard of it.
+func (f *Fleet) noteOverlays(ctx context.Context) {
+	if !f.AnyTenants() {
+		return
+	}
+	mark, err := f.settings.Store.OverlayMark(ctx)
+	if err == nil && f.tenants.mark.Swap(mark) != mark {
+		f.noteChange()
+	}
+}

@@ -1,0 +1,138 @@
+package workflows_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/workflow"
+)
+
+const tenantRules = `revisions: {source: store}
+tenants: {variables: {HOOK: {secret: true}}, may: {workflows: {tools: [cat]}}}
+server:
+  encryption_key: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
+`
+
+const ownFlows = `{"version":1,"agents":{"mine":{"extends":"a"}},"patches":{"workflows":{"declared":{"schedules":[{"cron":"@monthly","paused":true}]}}},"workflows":{"own":{
+	"schedules":[{"cron":"@daily"}],"events":[{"type":"t"}],"webhooks":[{"secret":"${tenant.HOOK}"}],"on_wait":"wait",
+	"steps":[{"id":"ask","agent":{"agent":"mine","prompt":"Item ${{ input.id }}"}},{"id":"wait","tool":{"name":"cat","approval":true}}]}}}`
+
+// openTenants starts a server where acme has an overlay with workflows.
+func openTenants(t *testing.T) *site {
+	t.Helper()
+	t.Setenv("TEST_HOOK_SECRET", "s3cret")
+	s := openWith(t, strings.NewReplacer("server:\n", tenantRules, "secret: s3cret, previous_secret: older", "secret: \"${TEST_HOOK_SECRET}\"").Replace(configuration))
+	s.publishFor("acme", ownFlows)
+	return s
+}
+
+func (s *site) publishFor(tenant, document string) {
+	s.Helper()
+	change := &fleet.Change{Document: []byte(document)}
+	if current, err := s.app.Fleet().Tenant(tenant).Current(s.Context()); err == nil {
+		change.Expected = current.Hash
+	}
+	if _, err := s.app.Fleet().Tenant(tenant).Publish(s.Context(), change); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// Everybody of the tenant sees its workflows, and nobody else does: to others they look
+// as if they did not exist, on every route.
+func TestWorkflowsOfATenantAreItsOwn(t *testing.T) {
+	s := openTenants(t)
+	s.wants("ann", "GET /schedules/own", 200, `"declared":true`)
+	s.wants("bob", "GET /event-triggers/own", 200, `"agent":"mine"`)
+	s.wants("ann", "GET /schedules/declared", 200, `"cron":"@monthly"`)
+	s.wants("ann", "DELETE /schedules/own", 409, "declared in the configuration")
+	s.wants("ann", `POST /schedules {"id":"own","cron":"@daily",`+target+`}`, 409, "own")
+	s.wants("ann", `POST /event-triggers {"match":{"type":"x"},"target":{"agent":{"agent":"mine","prompt":"x"}}}`, 201, "")
+	s.wants("eve", `POST /event-triggers {"match":{"type":"x"},"target":{"agent":{"agent":"mine","prompt":"x"}}}`, 400, "not defined")
+	s.wants("ann", `POST /events {"type":"t","id":"1","data":{"id":"i"}}`, 202, `"runs":1`)
+	s.wants("eve", `POST /events {"type":"t","id":"2"}`, 202, `"runs":0`)
+	id := s.waitRun("waiting")
+	s.wants("bob", "GET /runs/"+id, 200, `"output":{"text":"echo: Item i"}`)
+	for _, kind := range []string{"schedules", "event-triggers"} {
+		body := map[string]string{"schedules": `{"cron":"@daily",` + target + `}`, "event-triggers": `{"match":{"type":"t"},` + target + `}`}[kind]
+		for request, status := range map[string]int{
+			"GET /" + kind: 200, "GET /" + kind + "/own": 404, "PUT /" + kind + "/own " + body: 404, "DELETE /" + kind + "/own": 404,
+			"POST /" + kind + "/own/pause {}": 404, "POST /" + kind + "/own/resume {}": 404,
+		} {
+			for _, stranger := range []string{"eve", "far"} {
+				if stranger == "far" && strings.HasPrefix(request, "PUT") {
+					continue // it may not use the agent of the new one
+				}
+				got := withoutRequestID(s.wants(stranger, request, status, ""))
+				unknown := withoutRequestID(s.wants(stranger, strings.Replace(request, "/own", "/none", 1), status, ""))
+				if strings.ReplaceAll(unknown, "none", "own") != got {
+					t.Errorf("%s: %s reveals that there is a workflow: %s, not %s", stranger, request, got, unknown)
+				}
+			}
+		}
+	}
+	for request, status := range map[string]int{
+		"GET /runs": 200, "GET /runs/" + id: 404, "POST /runs/" + id + "/cancel {}": 404, "GET /runs/" + id + "/interactions": 404,
+		"POST /runs/" + id + `/interactions/approve_call {"result":{"approved":true}}`: 404,
+	} {
+		for _, stranger := range []string{"eve", "far"} {
+			if got := s.wants(stranger, request, status, ""); status == 200 && got != `{"items":[]}`+"\n" {
+				t.Errorf("%s sees %s", stranger, got)
+			}
+		}
+	}
+	s.wants("eve", `POST /schedules {"id":"own","cron":"@daily",`+target+`}`, 201, "")
+	s.wants("ann", "POST /runs/"+id+`/interactions/approve_call {"result":{"approved":true}}`, 200, "")
+	s.waitRun("succeeded")
+	s.publishFor("acme", `{"version":1}`)
+	s.wants("ann", "GET /schedules/own", 404, "not found")
+	s.wants("ann", "GET /schedules/declared", 200, `"cron":"@yearly"`)
+	s.wants("ann", `POST /events {"type":"t","id":"3"}`, 202, `"runs":0`)
+	s.wants("ann", "GET /runs/"+id, 200, `"status":"succeeded"`)
+}
+
+var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
+
+func withoutRequestID(body string) string { return requestID.ReplaceAllString(body, "") }
+
+// A webhook of a tenant has the name of the tenant in its address, and the secret that the
+// tenant has set when the request comes.
+func TestWebhooksOfATenant(t *testing.T) {
+	s := openTenants(t)
+	const body = `{"id":"item-1"}`
+	signed := func(secret, id string) []string {
+		at := strconv.FormatInt(time.Now().Unix(), 10)
+		return []string{"Webhook-Id", id, "Webhook-Timestamp", at, "Webhook-Signature", "v1," + workflow.Sign(secret, id, at, []byte(body))}
+	}
+	set := func(tenant, value string) {
+		t.Helper()
+		if _, err := s.app.Service().SetTenantVariable(t.Context(), service.SetTenantVariable{Tenant: tenant, Name: "HOOK", Value: value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unknown := s.wants("", "POST /webhooks/nobody/own "+body, 404, "", signed("", "m0")...)
+	for about, header := range map[string][]string{"without a secret": signed("", "m0"), "with the reference": signed("${tenant.HOOK}", "m0")} {
+		if got := s.wants("", "POST /webhooks/acme/own "+body, 404, "", header...); got != unknown {
+			t.Errorf("%s: %s, not %s", about, got, unknown)
+		}
+	}
+	set("acme", "first-secret")
+	set("globex", "other-secret")
+	s.wants("", "POST /webhooks/acme/own "+body, 202, "accepted", signed("first-secret", "m1")...)
+	s.wants("", "POST /webhooks/acme/own "+body, 200, "known", signed("first-secret", "m1")...)
+	set("acme", "second-secret")
+	s.wants("", "POST /webhooks/acme/own "+body, 404, "", signed("first-secret", "m2")...)
+	s.wants("", "POST /webhooks/acme/own "+body, 202, "accepted", signed("second-secret", "m2")...)
+	for _, path := range []string{"/webhooks/own ", "/webhooks/globex/own ", "/webhooks/acme/none "} {
+		s.wants("", "POST "+path+body, 404, "", signed("second-secret", "m3")...)
+	}
+	s.wants("", "POST /webhooks/declared "+body, 202, "accepted", signed("s3cret", "m4")...)
+	s.wants("", "POST /webhooks/acme/declared "+body, 200, "known", signed("s3cret", "m4")...)
+	s.publishFor("acme", `{"version":1,"patches":{"workflows":{"declared":null}}}`)
+	s.wants("", "POST /webhooks/acme/own "+body, 404, "", signed("second-secret", "m5")...)
+	s.wants("", "POST /webhooks/declared "+body, 404, "", signed("s3cret", "m5")...)
+}
