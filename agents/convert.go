@@ -15,7 +15,7 @@ import (
 
 // toModelMessage returns the message of an input.
 func toModelMessage(in *wire.Message) (model.Message, *wire.Error) {
-	out := model.Message{Role: model.RoleUser}
+	out := model.Message{Role: model.RoleUser, Metadata: extrasOf(in)}
 	if in.Role != "" && in.Role != wire.RoleUser {
 		return out, newError(wire.StatusInvalidArgument, "data.message.role is %q; it must be user", in.Role)
 	}
@@ -84,6 +84,7 @@ func fromModelMessages(kept []model.Message) []wire.Message {
 		for j := range kept[i].Parts {
 			list[i].Content = append(list[i].Content, fromModelPart(&kept[i].Parts[j]))
 		}
+		addExtras(&kept[i], &list[i])
 	}
 	return list
 }

@@ -19,7 +19,7 @@ func toHistory(list []wire.Message) ([]model.Message, error) {
 		if !ok {
 			return nil, newError(wire.StatusInvalidArgument, "init.state.messages[%d].role is %q; it must be system, user, model or tool", i, list[i].Role)
 		}
-		out[i] = model.Message{Role: role, Parts: make([]model.Part, len(list[i].Content))}
+		out[i] = model.Message{Role: role, Parts: make([]model.Part, len(list[i].Content)), Metadata: extrasOf(&list[i])}
 		for j := range list[i].Content {
 			part, problem := toModelPart(&list[i].Content[j])
 			if problem != "" {

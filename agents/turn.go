@@ -121,6 +121,7 @@ func cloneMessages(list []model.Message) []model.Message {
 	for i := range list {
 		out[i] = list[i]
 		out[i].Parts = make([]model.Part, len(list[i].Parts))
+		out[i].Metadata = append(json.RawMessage(nil), list[i].Metadata...)
 		for j := range list[i].Parts {
 			out[i].Parts[j] = clonePart(&list[i].Parts[j])
 		}

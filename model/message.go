@@ -31,6 +31,9 @@ type Message struct {
 	ID    string `json:"id,omitempty"`
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
+	// Metadata is a JSON object that is kept with the message for those who show it. No
+	// model sees it.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 // PartType determines which field of a Part is set.

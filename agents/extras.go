@@ -1,0 +1,71 @@
+package agents
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// messageMetadata is model.Message.Metadata of a message of this protocol.
+type messageMetadata struct {
+	Agents extras `json:"agents"`
+}
+
+// extras are what clients say of a message besides its content. No model sees it.
+type extras struct {
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	// Parts are the extras of parts by their index.
+	Parts map[int]partExtras `json:"parts,omitempty"`
+}
+
+// partExtras are what accompanies the text or the file of a part.
+type partExtras struct {
+	Data     json.RawMessage            `json:"data,omitempty"`
+	Custom   map[string]json.RawMessage `json:"custom,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// extrasOf returns what is kept of a message besides its content; nil for nothing. The
+// metadata of other parts than texts and files is the protocol's own.
+func extrasOf(in *wire.Message) json.RawMessage {
+	kept := extras{Metadata: in.Metadata}
+	for i := range in.Content {
+		part := &in.Content[i]
+		if part.Text == nil && part.Media == nil || part.Data == nil && len(part.Custom) == 0 && len(part.Metadata) == 0 {
+			continue
+		}
+		if kept.Parts == nil {
+			kept.Parts = make(map[int]partExtras)
+		}
+		kept.Parts[i] = partExtras{part.Data, part.Custom, part.Metadata}
+	}
+	if len(kept.Metadata) == 0 && kept.Parts == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(messageMetadata{kept})
+	if err != nil {
+		return nil // not reached: it was JSON
+	}
+	return encoded
+}
+
+// addExtras gives a message what is kept of it besides its content.
+func addExtras(kept *model.Message, out *wire.Message) {
+	if len(kept.Metadata) == 0 {
+		return
+	}
+	var read messageMetadata
+	if json.Unmarshal(kept.Metadata, &read) != nil {
+		return // it is not of this protocol
+	}
+	out.Metadata = read.Agents.Metadata
+	for i, extra := range read.Agents.Parts {
+		if i < 0 || i >= len(out.Content) {
+			continue
+		}
+		if part := &out.Content[i]; part.Text != nil || part.Media != nil {
+			part.Data, part.Custom, part.Metadata = extra.Data, extra.Custom, extra.Metadata
+		}
+	}
+}
