@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 	"go.uber.org/zap"
@@ -40,6 +41,17 @@ func (s *Service) SetFor(ctx context.Context, tenant string) *registry.Set {
 	}
 	defer rev.Release()
 	return rev.Set()
+}
+
+// GuardedTools returns the tools that an agent of a tenant may not call without being asked,
+// each with the reason: see resolve.GuardedTools.
+func (s *Service) GuardedTools(ctx context.Context, tenant string) (map[string]string, error) {
+	rev, err := s.acquireRevision(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Release()
+	return resolve.GuardedTools(rev), nil
 }
 
 // acquireRevision returns the revision in which the turns of a tenant begin.

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -27,6 +29,7 @@ type ServerSessions struct {
 // SessionProvider configures what the sessions of one provider run on.
 type SessionProvider struct {
 	Agent        string            `json:"agent,omitempty" doc:"The agent that works on the turns. An agent without a prompt, with the tools of each turn, when absent."`
+	Tools        spec.Names        `json:"tools,omitzero" doc:"Globs over ids of tools that turns without an agent may be given by name, whatever the rules of agents say of them. When absent, tools with effect: read that no agent guards; an empty list allows none. Not with agent, whose catalog decides."`
 	Default      bool              `json:"default,omitempty" default:"false" doc:"Whether sessions that name no provider belong to this one."`
 	DefaultModel string            `json:"default_model,omitempty" doc:"The model or pool, or an alias of one, of sessions that name none; that of the agent when absent."`
 	Aliases      map[string]string `json:"aliases,omitempty" doc:"Other names of models and pools: name to id."`
@@ -47,13 +50,29 @@ func (s *ServerSessions) Validate() diag.List {
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		path := diag.Key("providers", name)
 		list = append(list, spec.CheckID(path, "provider", name)...)
-		if !s.Providers[name].Default {
+		p := s.Providers[name]
+		list = append(list, p.validateTools(path)...)
+		if !p.Default {
 			continue
 		}
 		if first != "" {
 			list = append(list, diag.New(diag.InvalidValue, diag.Join(path, "default"), "provider %q is the default already", first).WithHint("one provider can be the default"))
 		}
 		first = name
+	}
+	return list
+}
+
+// validateTools checks which tools turns without an agent may be given.
+func (p *SessionProvider) validateTools(path string) diag.List {
+	var list diag.List
+	if p.Tools != nil && p.Agent != "" {
+		list = append(list, diag.New(diag.InvalidValue, diag.Join(path, "tools"), "tools has no effect with agent, whose catalog decides which tools it has").WithHint("remove it, and set allowed_tools of agent %q", p.Agent))
+	}
+	for i, source := range p.Tools {
+		if _, err := pattern.Compile(source); err != nil {
+			list = append(list, diag.New(diag.InvalidPattern, diag.Index(diag.Join(path, "tools"), i), "the pattern %q is not valid: %v", clip.Text(source), err))
+		}
 	}
 	return list
 }

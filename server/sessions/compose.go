@@ -23,6 +23,8 @@ type composer struct {
 	// capabilities returns what the provider of a hosted agent can do; nil if it is not
 	// known, and then the turn finds out.
 	capabilities func() backend.Capabilities
+	// guarded returns the tools that agents guard.
+	guarded func() (map[string]string, error)
 }
 
 // composeAgent returns the agent that works on a turn: that of the provider, or one
@@ -102,6 +104,15 @@ func (c *composer) baseAgent() (*spec.Agent, error) {
 // limitTools lets the agent have the tools of the turn, of those that it may have anyway.
 func (c *composer) limitTools(agent *spec.Agent, asked *toolgrant.Request, input []model.Message) error {
 	scope := toolgrant.Scope{Set: c.set, Usable: c.usable.Tools(), Agent: agent, Threshold: c.threshold}
+	if c.provider.Agent == "" {
+		guarded, err := c.guarded()
+		if err != nil {
+			return err
+		}
+		if scope.Withheld, err = toolgrant.WithoutAgent(c.set, c.provider.Tools, guarded); err != nil {
+			return err
+		}
+	}
 	grant, err := scope.Choose(asked, latestUserText(input))
 	if err != nil {
 		return toolError(err)

@@ -7,7 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 func TestASessionIsMadeReadAndChanged(t *testing.T) {
@@ -190,7 +195,7 @@ func TestTheToolsOfATurn(t *testing.T) {
 		"none explicitly":        {"clerk", `,"toolSource":"explicit"`, ""},
 		"all of the agent's":     {"clerk", `,"toolSource":"explicit","toolRefs":[{"plugin":"*"}]`, "list pay read"},
 		"without an agent":       {"plain", ``, "list read"},
-		"all":                    {"plain", `,"toolRefs":[{"pluginName":"*"}]`, "burn list pay read"},
+		"all without an agent":   {"plain", `,"toolRefs":[{"pluginName":"*"}]`, "list read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,6 +204,49 @@ func TestTheToolsOfATurn(t *testing.T) {
 				t.Errorf("it is offered %q and should be %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestTurnsWithoutAnAgentAreGivenNothingThatIsGuarded has providers without an agent, whose rules
+// would apply, beside an agent that asks before it reads, and one that may not list.
+func TestTurnsWithoutAnAgentAreGivenNothingThatIsGuarded(t *testing.T) {
+	t.Parallel()
+	rules := func(text string) spec.Sections { return spec.Sections{"permission": json.RawMessage(text)} }
+	rt, err := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
+		WithAvailablePlugin("permission", permission.New()).
+		WithTool("free", deed(tools.Read)).WithTool("read", deed(tools.Read)).WithTool("list", deed(tools.Read)).WithTool("pay", deed(tools.Once)).
+		WithAgentSpec(spec.Agent{ID: "asks", ModelID: "fast", PluginIDs: []string{"permission"}, Sections: rules(`{"default_behavior":"allow","rules":[{"tool":"read","behavior":"ask"}]}`)}).
+		WithAgentSpec(spec.Agent{ID: "denies", ModelID: "fast", AllowedTools: spec.Names{"free", "list"}, PluginIDs: []string{"permission"}, Sections: rules(`{"default_behavior":"deny","rules":[{"tool":"free","behavior":"allow"}]}`)}).
+		Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := serving(t, map[string]settings.SessionProvider{
+		"plain": {Default: true}, "some": {Tools: spec.Names{"pay", "re*"}}, "all": {Tools: spec.Names{"*"}}, "none": {Tools: spec.Names{}},
+	}, func(s *service.Settings) { s.Runtime = rt })
+	for _, tt := range []struct{ provider, more, want string }{
+		{"plain", ``, "free"},
+		{"plain", `,"toolRefs":[{"plugin":"*"}]`, "free"},
+		{"some", ``, "read"},
+		{"some", `,"toolRefs":[{"plugin":"pay"}]`, "pay read"},
+		{"all", ``, "free list read"},
+		{"all", `,"toolRefs":[{"plugin":"*"}]`, "free list pay read"},
+		{"none", `,"toolRefs":[{"plugin":"*"}]`, ""},
+	} {
+		s := do[sessionView](w, "POST /agent/sessions", `{"provider":"`+tt.provider+`"}`)
+		if got := w.until(w.say(s.ID, "tools", tt.more).ID, "succeeded").OutputText; got != tt.want {
+			t.Errorf("%s %s: it is offered %q and should be %q", tt.provider, tt.more, got, tt.want)
+		}
+	}
+	for _, tt := range []struct{ provider, tool, want string }{
+		{"plain", "pay", "does more than read"}, {"plain", "read", "agent asks guards it"}, {"plain", "list", "agent denies guards it"},
+		{"some", "list", "does not list it"}, {"none", "free", "does not list it"},
+	} {
+		s := do[sessionView](w, "POST /agent/sessions", `{"provider":"`+tt.provider+`"}`)
+		status, text := w.ask("alice", "POST /agent/sessions/"+s.ID+"/turns", `{"messages":[{"role":"user","text":"tools"}],"toolRefs":[{"plugin":"`+tt.tool+`"}]}`)
+		if status != http.StatusPreconditionFailed || !strings.Contains(text, tt.want) {
+			t.Errorf("%s of %s: %d %s", tt.tool, tt.provider, status, text)
+		}
 	}
 }
 

@@ -128,6 +128,9 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	modelName := p.modelFor(in.Model, s.record.Model)
 	k := composer{set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
 	k.capabilities = func() backend.Capabilities { return c.hostedCapabilities(p) }
+	k.guarded = func() (map[string]string, error) {
+		return c.settings.Service.GuardedTools(c.r.Context(), c.caller.Tenant)
+	}
 	_, observed := c.operations.StartToolResolve(c.r.Context(), cmp.Or(tools.Source, toolgrant.SourceCatalog))
 	turn.Ephemeral, err = k.composeAgent(modelName, tools, turn.Overrides.Output != nil, turn.Input)
 	observed.End(failureType(err))

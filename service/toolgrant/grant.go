@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -28,6 +29,9 @@ type Scope struct {
 	// first.
 	Usable []string
 	Agent  *spec.Agent
+	// Withheld are tools that no turn is given although they are usable, each with the
+	// reason.
+	Withheld map[string]string
 	// Threshold is how many safe tools a turn is given that does not name them.
 	Threshold int
 }
@@ -89,7 +93,9 @@ func (s *Scope) visibleTools(filter *toolset.Filter, g *Grant) []string {
 	var visible []string
 	for _, id := range s.Usable {
 		d := filter.Decide(id)
-		if d.Visible {
+		if reason, withheld := s.Withheld[id]; withheld && d.Visible {
+			g.Choices = append(g.Choices, Choice{id, false, reason})
+		} else if d.Visible {
 			visible = append(visible, id)
 			g.Choices = append(g.Choices, Choice{id, false, "it is neither safe nor named"})
 		} else {
@@ -201,14 +207,16 @@ func (s *Scope) find(ref *Ref, visible []string) ([]string, error) {
 	}
 	var ids, owners []string
 	for _, id := range visible {
-		of := s.Set.Tools.Owner(id)
-		owners = append(owners, of)
-		if of == owner && (ref.Operation == "" || id == ref.Operation || strings.HasSuffix(id, "__"+ref.Operation)) {
+		owners = append(owners, s.Set.Tools.Owner(id))
+		if s.names(ref, id) {
 			ids = append(ids, id)
 		}
 	}
 	if len(ids) > 0 {
 		return ids, nil
+	}
+	if id, reason := s.findWithheld(ref); id != "" {
+		return nil, &RefusedError{Unsupported, fmt.Sprintf("tool %q is not for turns without an agent: %s", clip.Text(id), reason)}
 	}
 	name := owner
 	if ref.Operation != "" {
@@ -219,6 +227,21 @@ func (s *Scope) find(ref *Ref, visible []string) ([]string, error) {
 		missing.Message += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return nil, missing
+}
+
+// names reports whether a reference names a tool.
+func (s *Scope) names(ref *Ref, id string) bool {
+	return s.Set.Tools.Owner(id) == ref.owner() && (ref.Operation == "" || id == ref.Operation || strings.HasSuffix(id, "__"+ref.Operation))
+}
+
+// findWithheld returns a tool that a reference names and that is withheld, with the reason.
+func (s *Scope) findWithheld(ref *Ref) (id, reason string) {
+	for _, id := range s.Usable {
+		if reason, withheld := s.Withheld[id]; withheld && s.names(ref, id) {
+			return id, reason
+		}
+	}
+	return "", ""
 }
 
 // agentTools returns the ids of the tools by which an agent reaches others.
@@ -261,4 +284,31 @@ func (g *Grant) Apply(agent *spec.Agent) {
 	if g.Search && !slices.Contains(agent.PluginIDs, SearchPlugin) {
 		agent.PluginIDs = append(slices.Clone(agent.PluginIDs), SearchPlugin)
 	}
+}
+
+// WithoutAgent returns the tools that turns are not given that have no agent, whose catalog and
+// rules would apply: all but those that a pattern lists, and without patterns, which are nil
+// then, all that do more than read, and those that agents guard. Each has the reason.
+func WithoutAgent(set *registry.Set, listed spec.Names, guarded map[string]string) (map[string]string, error) {
+	patterns := make([]pattern.Pattern, 0, len(listed))
+	for _, source := range listed {
+		p, err := pattern.Compile(source)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, p)
+	}
+	withheld := make(map[string]string)
+	for id, tool := range set.Tools.All() {
+		switch reason, isGuarded := guarded[id]; {
+		case slices.ContainsFunc(patterns, func(p pattern.Pattern) bool { return p.Match(id) }):
+		case listed != nil:
+			withheld[id] = "the provider does not list it in its tools"
+		case effectOf(tool) != tools.Read:
+			withheld[id] = "it does more than read, and the provider does not list it in its tools"
+		case isGuarded:
+			withheld[id] = reason + ", and the provider does not list it in its tools"
+		}
+	}
+	return withheld, nil
 }
