@@ -82,6 +82,9 @@ type Published struct {
 	Unchanged bool
 	// Tenants is what became of the overlays of tenants over a base; nil if there are none.
 	Tenants *TenantsProof
+
+	// recorded is set once the attempt is in the store.
+	recorded bool
 }
 
 // Publish proves that every agent of a document resolves, judges what the change widens,
@@ -96,7 +99,7 @@ func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
 	f.publishing.Lock()
 	defer f.publishing.Unlock()
 	out, err := f.publish(ctx, c)
-	if !c.DryRun && ctx.Err() == nil {
+	if !c.DryRun && !out.recorded && ctx.Err() == nil {
 		err = errors.Join(err, f.addAttempt(ctx, "", c, out, err))
 	}
 	if err != nil {
@@ -152,7 +155,7 @@ func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *
 	if err != nil || published == nil {
 		return out, err
 	}
-	out.Number = published.Number
+	out.Number, out.recorded = published.Number, true
 	f.noteChange()
 	if f.Running().Hash != out.Hash {
 		// The store has it now: from here on this process follows, as others do.
@@ -239,7 +242,7 @@ func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out
 			Revision: store.Revision{
 				Hash: out.Hash, Document: base.document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
 			},
-			Expected: c.Expected, Proven: proven,
+			Expected: c.Expected, Proven: proven, Attempt: f.newAttempt("", c, out.Hash, findings),
 		})
 		if !errors.Is(err, store.ErrOverlaysChanged) {
 			break
@@ -285,19 +288,22 @@ func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision
 	return nil
 }
 
-// addAttempt records what became of a change.
-func (f *Fleet) addAttempt(ctx context.Context, tenant string, c *Change, out *Published, err error) error {
-	a := store.RevisionAttempt{
-		Tenant: tenant, Hash: out.Hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Outcome: store.RevisionPublished, At: f.settings.Clock(),
+// newAttempt returns the record of a change.
+func (f *Fleet) newAttempt(tenant string, c *Change, hash string, findings []byte) *store.RevisionAttempt {
+	return &store.RevisionAttempt{
+		Tenant: tenant, Hash: hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Findings: findings, At: f.settings.Clock(),
 	}
+}
+
+// addAttempt records what became of a change that was not stored.
+func (f *Fleet) addAttempt(ctx context.Context, tenant string, c *Change, out *Published, err error) error {
+	a := f.newAttempt(tenant, c, out.Hash, nil)
 	findings := out.Findings
+	a.Outcome = store.RevisionRefused
 	switch {
-	case err == nil && out.Unchanged:
-		a.Outcome = store.RevisionUnchanged
 	case errors.As(err, new(*store.RevisionConflictError)):
 		a.Outcome = store.RevisionConflicted
 	case err != nil:
-		a.Outcome = store.RevisionRefused
 		if invalid, ok := errors.AsType[*InvalidError](err); ok {
 			findings = invalid.Findings
 		}
@@ -306,7 +312,7 @@ func (f *Fleet) addAttempt(ctx context.Context, tenant string, c *Change, out *P
 	if a.Findings, encodeErr = encodeFindings(findings); encodeErr != nil {
 		return encodeErr
 	}
-	if addErr := f.settings.Store.AddRevisionAttempt(ctx, a); addErr != nil {
+	if addErr := f.settings.Store.AddRevisionAttempt(ctx, *a); addErr != nil {
 		return fmt.Errorf("record the attempt to publish: %w", addErr)
 	}
 	return nil

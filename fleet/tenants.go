@@ -96,7 +96,7 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 		return nil, ErrFromFiles
 	}
 	out, err := t.publishOverBase(ctx, c)
-	if !c.DryRun && ctx.Err() == nil {
+	if !c.DryRun && !out.recorded && ctx.Err() == nil {
 		err = errors.Join(err, t.fleet.addAttempt(ctx, t.name, c, out, err))
 	}
 	if err != nil {
@@ -154,12 +154,12 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 		Revision: store.Revision{
 			Tenant: t.name, Hash: out.Hash, Document: made.overlay.Document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
 		},
-		Expected: c.Expected, Base: base.hash, HasWorkflows: made.overlay.HasWorkflows(),
+		Expected: c.Expected, Base: base.hash, HasWorkflows: made.overlay.HasWorkflows(), Attempt: f.newAttempt(t.name, c, out.Hash, findings),
 	})
 	if err != nil {
 		return out, err
 	}
-	out.Number = published.Number
+	out.Number, out.recorded = published.Number, true
 	f.settings.Logger.Info("overlay published", zap.String("tenant", t.name), zap.Uint64("number", published.Number),
 		zap.String("document", published.Hash), zap.String("author", published.Author))
 	f.noteChange()

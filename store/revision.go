@@ -39,11 +39,27 @@ type PublishRevision struct {
 	// Base is, for the overlay of a tenant, the hash of the base that it was proven over.
 	// The error is ErrBaseChanged if another base is current; empty is any.
 	Base string
+	// Attempt records who wanted to publish, in the same transaction; nil records nothing.
+	// Its outcome is the store's to choose: the document is new, or is current already.
+	Attempt *RevisionAttempt
 	// HasWorkflows is set for the overlay of a tenant that brings or changes workflows.
 	HasWorkflows bool
 	// Proven is, for a base, what is known of the overlays of tenants over it; nil changes
 	// nothing for them.
 	Proven *ProvenOverlays
+}
+
+// AttemptOf returns the attempt that is stored with a document, which is new or is current
+// already; nil for none.
+func (p *PublishRevision) AttemptOf(isNew bool) *RevisionAttempt {
+	if p.Attempt == nil {
+		return nil
+	}
+	a := *p.Attempt
+	if a.Outcome = RevisionUnchanged; isNew {
+		a.Outcome = RevisionPublished
+	}
+	return &a
 }
 
 // ProvenOverlays are the overlays of all tenants as they were when a base was proven to

@@ -150,6 +150,9 @@ func (r *Revocation) CheckText() error { return checkTexts(r.TokenID, r.ClientID
 func (p *PublishRevision) CheckText() error {
 	r := &p.Revision
 	errs := []error{checkTexts(r.Tenant, r.Hash, r.Author, r.Note, p.Base)}
+	if p.Attempt != nil {
+		errs = append(errs, p.Attempt.CheckText())
+	}
 	if p.Proven != nil {
 		for _, held := range p.Proven.Held {
 			errs = append(errs, checkTexts(held.Tenant, held.Base))

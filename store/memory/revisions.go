@@ -61,6 +61,9 @@ func (m *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 			}
 			m.published[r.Tenant] = append(m.published[r.Tenant], r)
 		}
+		if a := p.AttemptOf(isNew); a != nil {
+			m.addAttempt(*a)
+		}
 		published = copyRevision(r)
 		return nil
 	})
@@ -251,12 +254,16 @@ func (m *Store) AddRevisionAttempt(ctx context.Context, a store.RevisionAttempt)
 	if err := a.CheckText(); err != nil {
 		return err
 	}
-	a.Findings, a.At = slices.Clone(a.Findings), truncateTime(a.At)
 	return m.withLock(ctx, func() error {
-		a.Seq = uint64(len(m.attempts)) + 1
-		m.attempts = append(m.attempts, a)
+		m.addAttempt(a)
 		return nil
 	})
+}
+
+func (t *revisionTable) addAttempt(a store.RevisionAttempt) {
+	a.Findings, a.At = slices.Clone(a.Findings), truncateTime(a.At)
+	a.Seq = uint64(len(t.attempts)) + 1
+	t.attempts = append(t.attempts, a)
 }
 
 // RevisionAttempts returns a page of attempts, the newest first.

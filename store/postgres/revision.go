@@ -44,8 +44,16 @@ func (s *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 		if published = r; err != nil {
 			return err
 		}
-		if err := holdOverlays(ctx, tx, p); err != nil || !isNew {
+		if err := holdOverlays(ctx, tx, p); err != nil {
 			return err
+		}
+		if a := p.AttemptOf(isNew); a != nil {
+			if err := tx.AddRevisionAttempt(ctx, attemptParams(a)); err != nil {
+				return err
+			}
+		}
+		if !isNew {
+			return nil
 		}
 		if err := tx.AddRevisionDocument(ctx, db.AddRevisionDocumentParams{Hash: r.Hash, Document: r.Document}); err != nil {
 			return err
@@ -237,11 +245,15 @@ func (s *Store) AddRevisionAttempt(ctx context.Context, a store.RevisionAttempt)
 	if err := a.CheckText(); err != nil {
 		return err
 	}
-	err := s.queries.AddRevisionAttempt(ctx, db.AddRevisionAttemptParams{
+	err := s.queries.AddRevisionAttempt(ctx, attemptParams(&a))
+	return wrapError("store attempt to publish", a.Hash, err)
+}
+
+func attemptParams(a *store.RevisionAttempt) db.AddRevisionAttemptParams {
+	return db.AddRevisionAttemptParams{
 		Tenant: a.Tenant, Hash: a.Hash, Expected: a.Expected, Author: a.Author, Note: a.Note,
 		Outcome: string(a.Outcome), Findings: a.Findings, At: instant.Time(a.At),
-	})
-	return wrapError("store attempt to publish", a.Hash, err)
+	}
 }
 
 // RevisionAttempts returns a page of attempts, the newest first.

@@ -27,6 +27,7 @@ var revisionTests = []test{
 	{name: "ABaseIsPublishedForTheOverlaysThatWereProven", run: aBaseIsPublishedForProvenOverlays},
 	{name: "OverlaysWithWorkflowsAreFoundByThemselves", run: overlaysWithWorkflowsAreFound},
 	{name: "TheBaseBelowALiveRunIsKept", run: theBaseBelowALiveRunIsKept},
+	{name: "AnAttemptIsStoredWithItsRevision", run: anAttemptIsStoredWithItsRevision},
 	{name: "TheBaseBelowALiveTurnIsKept", run: theBaseBelowALiveTurnIsKept},
 }
 
@@ -409,4 +410,25 @@ func theBaseBelowALiveRunIsKept(f *fixture) {
 	f.createRuns(run)
 	r := store.Retention{Now: f.now.Add(100 * time.Hour), Revisions: time.Hour}
 	wantEqual(f, "what is deleted below a live run", f.pruneStore(r), store.Pruned{})
+}
+
+func anAttemptIsStoredWithItsRevision(f *fixture) {
+	publish := func(hash, before string) error {
+		_, err := f.PublishRevision(f.Context(), &store.PublishRevision{
+			Revision: f.revisionOf("", hash), Expected: before, Attempt: &store.RevisionAttempt{Hash: hash, Author: "ann", At: f.now},
+		})
+		return err
+	}
+	wantOK(f, publish("a", ""))
+	wantOK(f, publish("a", ""))
+	if publish("b", "x") == nil {
+		f.Error("another one than the current one was expected, and it is published")
+	}
+	page, err := f.RevisionAttempts(f.Context(), store.RevisionQuery{})
+	wantOK(f, err)
+	var got []string
+	for _, a := range page.Attempts {
+		got = append(got, a.Hash+" "+string(a.Outcome)+" "+a.Author)
+	}
+	wantEqual(f, "the attempts", got, []string{"a unchanged ann", "a published ann"})
 }
