@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -17,8 +16,8 @@ func (s *Surface) patchRoutes(at, read, write string) []server.Route {
 	return []server.Route{
 		server.Handle("GET "+at, read, s.listPatches),
 		server.Handle("GET "+at+"/{registry}/{id}", read, s.readPatch),
-		server.Handle("PUT "+at+"/{registry}/{id}", write, s.putPatch),
-		server.Handle("DELETE "+at+"/{registry}/{id}", write, s.removePatch),
+		server.HandleProgress("PUT "+at+"/{registry}/{id}", write, s.putPatch),
+		server.HandleProgress("DELETE "+at+"/{registry}/{id}", write, s.removePatch),
 	}
 }
 
@@ -86,18 +85,19 @@ func (s *Surface) readPatch(ctx context.Context, caller service.Caller, r *http.
 	return &patchAnswer{refOf(current), patch{p.Registry, p.ID, p.Value}}, nil
 }
 
-func (s *Surface) putPatch(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*Published, error) {
+func (s *Surface) putPatch(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Value) == 0 || in.Value[0] != '{' && string(in.Value) != "null" {
 		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object, or null to remove the entry"}
 	}
-	return s.changePatch(ctx, caller, r, in.Value, in.Note)
+	return s.changePatch(ctx, caller, r, &in, report)
 }
 
-func (s *Surface) removePatch(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Published, error) {
-	return s.changePatch(ctx, caller, r, nil, "")
+func (s *Surface) removePatch(ctx context.Context, caller service.Caller, r *http.Request, _ none, report func(done, total int)) (*Published, error) {
+	return s.changePatch(ctx, caller, r, new(entryRequest), report)
 }
 
-func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*Published, error) {
+// changePatch publishes with one patch changed; without a value it is removed.
+func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *http.Request, in *entryRequest, report func(done, total int)) (*Published, error) {
 	of, err := s.configurationOf(caller, r)
 	if err != nil {
 		return nil, err
@@ -109,11 +109,12 @@ func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *htt
 	if !slices.Contains(fleet.Registries, registry) {
 		return nil, &service.NotFoundError{Kind: "patches", ID: registry}
 	}
-	c, err := changeOf(caller, r, note)
+	c, err := changeOf(caller, r, in.Note)
 	if err != nil {
 		return nil, err
 	}
-	out, err := of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: value, Change: *c})
+	c.Progress = report
+	out, err := of.PublishPatch(ctx, &fleet.PatchChange{Registry: registry, ID: r.PathValue("id"), Value: in.Value, Change: *c})
 	if err != nil {
 		return nil, refuse(err)
 	}

@@ -64,3 +64,30 @@ func TestTheProgressOfABaseIsShown(t *testing.T) {
 		t.Errorf("the last progress is %d of %d", last, total)
 	}
 }
+
+// Single entries and patches of the base are proved with all overlays as well, and show
+// how far that is.
+func TestTheProgressOfASingleEntryIsShown(t *testing.T) {
+	s, _, _ := openWithTenants(t)
+	for _, request := range []struct{ method, path, body string }{
+		{http.MethodPut, "/agents/more", `{"value":{"model_id":"m","allowed_tools":[]}}`},
+		{http.MethodPut, "/patches/agents/more", `{"value":{"description":"more"}}`},
+		{http.MethodDelete, "/patches/agents/more", ""},
+		{http.MethodDelete, "/agents/more", ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), request.method, admin.Prefix+request.path, strings.NewReader(request.body))
+		r.Header.Set("X-Api-Key", operatorKey)
+		r.Header.Set("If-Match", `"`+s.hash()+`"`)
+		r.Header.Set("Accept", "application/x-ndjson")
+		if request.body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		answer := httptest.NewRecorder()
+		s.handler.ServeHTTP(answer, r)
+		lines := strings.Split(strings.TrimSpace(answer.Body.String()), "\n")
+		if answer.Code != http.StatusOK || len(lines) < 2 || lines[len(lines)-2] != fmt.Sprintf(`{"progress":{"done":%d,"total":%d}}`, manyTenants, manyTenants) ||
+			!strings.Contains(lines[len(lines)-1], `"result":`) {
+			t.Errorf("%s %s is answered with %d %v", request.method, request.path, answer.Code, lines)
+		}
+	}
+}

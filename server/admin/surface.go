@@ -60,8 +60,8 @@ func (s *Surface) Routes() []server.Route {
 		routes = append(routes,
 			server.Handle("GET "+at, read, entries.list),
 			server.Handle("GET "+at+"/{id}", read, entries.read),
-			server.Handle("PUT "+at+"/{id}", write, entries.put),
-			server.Handle("DELETE "+at+"/{id}", write, entries.remove),
+			server.HandleProgress("PUT "+at+"/{id}", write, entries.put),
+			server.HandleProgress("DELETE "+at+"/{id}", write, entries.remove),
 		)
 	}
 	routes = append(routes, s.historyRoutes(Prefix, read, write)...)

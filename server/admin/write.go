@@ -102,27 +102,29 @@ func checkWhole(caller service.Caller) error {
 	return nil
 }
 
-func (e entries) put(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest) (*Published, error) {
+func (e entries) put(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Value) == 0 || in.Value[0] != '{' {
 		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object"}
 	}
-	return e.change(ctx, caller, r, in.Value, in.Note)
+	return e.change(ctx, caller, r, &in, report)
 }
 
-func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*Published, error) {
-	return e.change(ctx, caller, r, nil, "")
+func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Request, _ none, report func(done, total int)) (*Published, error) {
+	return e.change(ctx, caller, r, new(entryRequest), report)
 }
 
-// change publishes the revision that a request names with one entry changed.
-func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, value json.RawMessage, note string) (*Published, error) {
+// change publishes the revision that a request names with one entry changed; without a
+// value it is removed.
+func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, in *entryRequest, report func(done, total int)) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err
 	}
-	c, err := changeOf(caller, r, note)
+	c, err := changeOf(caller, r, in.Note)
 	if err != nil {
 		return nil, err
 	}
-	out, err := e.fleet.PublishEntry(ctx, &fleet.EntryChange{Registry: e.registry, ID: r.PathValue("id"), Value: value, Change: *c})
+	c.Progress = report
+	out, err := e.fleet.PublishEntry(ctx, &fleet.EntryChange{Registry: e.registry, ID: r.PathValue("id"), Value: in.Value, Change: *c})
 	if err != nil {
 		return nil, refuse(err)
 	}
