@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -80,4 +82,39 @@ func (s *scope) showPath(local string) string {
 		return local
 	}
 	return filepath.ToSlash(shown)
+}
+
+// gitDirectory is where git keeps its configuration and hooks, in any spelling that a file
+// system may take for it.
+const gitDirectory = ".git"
+
+// leadsIntoGit reports whether a path, or where its symbolic links lead, is in the directory
+// of git. Nobody can change links meanwhile but a program that could write there itself.
+func (s *scope) leadsIntoGit(local string) bool {
+	if namesGit(local) {
+		return true
+	}
+	top, err := filepath.EvalSymlinks(s.Name())
+	if err != nil {
+		return true
+	}
+	for at := local; at != "."; at = path.Dir(at) { // the first that exists
+		real, err := filepath.EvalSymlinks(filepath.Join(top, filepath.FromSlash(at)))
+		if err != nil {
+			continue
+		}
+		below, err := filepath.Rel(top, real)
+		return err != nil || namesGit(filepath.ToSlash(below))
+	}
+	return false
+}
+
+// namesGit reports whether a path has the directory of git in it.
+func namesGit(local string) bool {
+	for part := range strings.SplitSeq(local, "/") {
+		if strings.EqualFold(strings.TrimRight(part, ". "), gitDirectory) || strings.EqualFold(part, "git~1") {
+			return true
+		}
+	}
+	return false
 }

@@ -237,3 +237,35 @@ func TestMarshalJSONHidesSecrets(t *testing.T) {
 		t.Errorf("the record is shown as %s, %v", text, err)
 	}
 }
+
+// TestNothingOfGitIsWritten has the model write what would have git run its programs, by the
+// names and the links that a repository may have for it.
+func TestNothingOfGitIsWritten(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{
+		".git/config": "one\n", ".git/hooks/x": "one\n", "sub/.git/config": "one\n", "gitignore": "", "a.git/x": "one\n",
+		"docs": "->.git/hooks", "conf": "->.git/config", "twice": "->docs", "missing": "->.git/hooks/new",
+	})
+	c := Config{Root: root}
+	for _, name := range []string{
+		".git/config", ".git", ".git/hooks/post-checkout", "./.git//config", "sub/.git/config", "sub/../.git/config", ".GIT/config", ".git./config", "git~1/config",
+		"docs/post-checkout", "docs/new/deep", "conf", "twice/x", "docs/../config", "missing",
+	} {
+		if got, failed := call(t.Context(), t, c, "write_file", `{"path":"`+name+`","content":"evil"}`); !failed && name != "docs/../config" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if got, failed := call(t.Context(), t, c, "edit_file", `{"path":"`+name+`","old":"one","new":"evil"}`); !failed {
+			t.Errorf("edit of %s: %q", name, got)
+		}
+	}
+	for _, name := range []string{".git/config", ".git/hooks/x", "sub/.git/config"} {
+		if data, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(data) != "one\n" {
+			t.Errorf("%s has %q, %v", name, data, err)
+		}
+	}
+	for _, name := range []string{".gitignore", ".github/x", "a.git/x"} {
+		if got, failed := call(t.Context(), t, c, "write_file", `{"path":"`+name+`","content":"x"}`); failed {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

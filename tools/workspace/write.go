@@ -44,6 +44,9 @@ func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if root.leadsIntoGit(local) {
+		return &pathError{name, "is of git itself: what stands there decides which programs git runs"}
+	}
 	mode, link := newFile, false
 	switch info, err := root.Lstat(local); {
 	case errors.Is(err, fs.ErrNotExist):
