@@ -21,7 +21,8 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *node, p *pl
 			d.refuse(at, id, "replace a workflow of the configuration").setHint("patch it, or give this one another id")
 			continue
 		}
-		o.Workflows, o.OwnWorkflows = append(o.Workflows, id.text), append(o.OwnWorkflows, id.text)
+		o.OwnWorkflows = append(o.OwnWorkflows, id.text)
+		o.addWorkflow(id.text)
 		d.checkWorkflow(w, at)
 	}
 }
@@ -37,8 +38,15 @@ func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *no
 			o.Removed[workflowsKey] = append(o.Removed[workflowsKey], id.text)
 			continue
 		}
-		o.Workflows = append(o.Workflows, id.text)
+		o.addWorkflow(id.text)
 		d.checkWorkflow(patch, p.fieldPlace(id.text, id))
+	}
+}
+
+// addWorkflow notes a workflow that the overlay brings or changes, or both.
+func (o *TenantOverlay) addWorkflow(id string) {
+	if !contains(o.Workflows, id) {
+		o.Workflows = append(o.Workflows, id)
 	}
 }
 

@@ -63,6 +63,9 @@ func TestWorkflowsOfTenantsAreBoundedByTheBase(t *testing.T) {
 		{"a plain secret", `"workflows":{"own":{"webhooks":[{"secret":"not-so-secret"}],` + askStep + `}}`, "workflows.own.webhooks[0].secret"},
 		{"a variable that is none", `"workflows":{"own":{"webhooks":[{"secret":"${tenant.HOOP}"}],` + askStep + `}}`, "workflows.own.webhooks[0].secret"},
 		{"a variable that is no secret", `"workflows":{"own":{"webhooks":[{"secret":"${tenant.PLAIN}"}],` + askStep + `}}`, "workflows.own.webhooks[0].secret"},
+		{"too often by a patch of its own", `"workflows":{"own":{` + askStep + `}},"patches":{"workflows":{"own":{"schedules":[{"cron":"@every 2s"}]}}}`, "patches.workflows.own.schedules[0].cron"},
+		{"the same the other way round", `"patches":{"workflows":{"own":{"schedules":[{"cron":"@every 2s"}]}}},"workflows":{"own":{` + askStep + `}}`, "patches.workflows.own.schedules[0].cron"},
+		{"a tool by a patch of its own", `"workflows":{"own":{` + askStep + `}},"patches":{"workflows":{"own":{"steps":[{"id":"act","tool":{"name":"risky"}}]}}}`, "patches.workflows.own.steps[0].tool.name"},
 		{"an unknown agent", `"workflows":{"own":{"steps":[{"id":"ask","agent":{"agent":"clark","prompt":"x"}}]}}`, "workflows.own.steps[0].agent.agent"},
 		{"an agent that the tenant does without", `"patches":{"agents":{"clerk":null}}`, "workflows.shared.steps[0].agent.agent"},
 		{"a later step", `"workflows":{"own":{"steps":[{"id":"a","agent":{"agent":"clerk","prompt":"${{ steps.b.outputs.text }}"}}]}}`, "workflows.own.steps[0].agent.prompt"},
@@ -82,7 +85,7 @@ func TestWorkflowsOfTenantsAreBoundedByTheBase(t *testing.T) {
 			continue
 		}
 		errs := invalid.Findings.Errors()
-		if len(errs) == 0 || errs[0].Path != tt.path {
+		if len(errs) != 1 || errs[0].Path != tt.path {
 			t.Errorf("%s: %v at %q, want %s", tt.name, errs, errs[0].Path, tt.path)
 		}
 		if text := fmt.Sprint(errs); strings.Contains(text, "s3cret") || strings.Contains(text, "not-so") {
