@@ -67,22 +67,28 @@ unit: ## the tests, without the race detector
 WATCHED := $(COMPILED) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
 
 # The detector has nothing to find in packages and tests that compute in one goroutine,
-# or that run the program as its users do; it makes them five times as slow. The last
-# two read and write megabytes of JSON, which takes ten times as long.
+# that run the program as its users do, or that ask a server one thing after the other;
+# it makes them five times as slow. Two read and write megabytes of JSON, which takes
+# ten times as long. What goes on at the same time in a server is watched in the
+# packages that it consists of, and in the tests of cli that are not named here.
 ALONE := ./docs ./internal/jsonfit ./internal/layering ./internal/pattern
-TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame)$$
+TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame|TestScripts|FuzzEverySurfaceShowsWhatAModelSends|TestRunsOfWorkflowsAreKilledAtAnyPoint|TestEveryRouteAnswersItsOwnerAlone|TestPropertyPatchesAreJudgedAsDiffDoes|TestNoAnswerNamesAPlaceOfTheMachine)$$
+
+# Many tests wait for another process or for time to pass, so more of them run at the
+# same time than there are processors.
+PARALLEL := 6
 
 # Each process with the detector would sleep for a second before it ends. The code is
 # read by "vet", not by each test once more.
 race: ## the tests, with the race detector where goroutines meet
 	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)" \
-		go test -race -vet=off -timeout 20m -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
+		go test -race -vet=off -timeout 20m -parallel $(PARALLEL) -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
 
 # What "race" leaves out: requests to models, read with the SDKs of the vendors,
 # streams that are cut at every byte, bounds of time and memory, and what is alone.
 plain: ## the tests that the race detector would make slow or meaningless, without it
 	$(ONCE) go test -vet=off -timeout 20m ./model/openai ./model/anthropic ./model/google $(ALONE)
-	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' ./resolve ./server/a2a ./server/agentruns ./server/native
+	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' -parallel $(PARALLEL) ./cli ./resolve ./server/a2a ./server/agentruns ./server/native
 	$(ONCE) go test -vet=off -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew

@@ -49,14 +49,38 @@ func runBroken() int {
 	return p.run(ctx, os.Args[1:])
 }
 
-// TestScripts runs testdata/script. With -update golden output is written anew.
+// TestScripts runs the scripts of testdata/script in which nothing happens at the same
+// time. With -update golden output is written anew.
 func TestScripts(t *testing.T) {
+	runScripts(t, func(script []byte) bool { return !runsTurns.Match(script) })
+}
+
+// TestScriptsThatRunTurns runs the other scripts of testdata/script, like TestScripts.
+func TestScriptsThatRunTurns(t *testing.T) { runScripts(t, runsTurns.Match) }
+
+// runsTurns matches scripts that start a server, or run turns in a process of their own.
+var runsTurns = regexp.MustCompile(`(?m)^(! )?(serving|peer|exec runtime (chat|run)|exits \d+ runtime (chat|run)) `)
+
+// runScripts runs the scripts that are wanted.
+func runScripts(t *testing.T, wanted func(script []byte) bool) {
+	t.Helper()
 	team, err := filepath.Abs("../examples/team")
 	if err != nil {
 		t.Fatal(err)
 	}
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := slices.DeleteFunc(all, func(file string) bool {
+		script, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !wanted(script)
+	})
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               files,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
