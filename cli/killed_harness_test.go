@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -13,6 +14,9 @@ type fleet struct {
 	t *testing.T
 	// dir has the configuration, and counted is what a tool of it writes.
 	dir, counted string
+	// temp is the servers' own TMPDIR, in which those that are killed leave sockets. Its
+	// path is short.
+	temp string
 }
 
 // command runs a command of the program.
@@ -37,6 +41,9 @@ func (f *fleet) start(address string) *victim {
 	f.t.Helper()
 	v := &victim{daemon: &daemon{cmd: exec.Command("runtime", "serve", "config.yaml", "--listen", address), ended: make(chan struct{})}}
 	v.cmd.Dir = f.dir
+	if f.temp != "" {
+		v.cmd.Env = append(os.Environ(), "TMPDIR="+f.temp)
+	}
 	said, err := v.cmd.StderrPipe()
 	if err == nil {
 		err = v.cmd.Start()

@@ -22,9 +22,9 @@ type Pool struct {
 	settings Settings
 
 	running sync.WaitGroup
-	// dir holds the sockets, and listener is where a provider that is running calls back;
-	// neither is there until a slot was made.
-	dir      string
+	// sockets are for processes, and listener is where a provider that is running calls
+	// back; neither is there until a slot was made.
+	sockets  *sockets
 	listener net.Listener
 
 	mu    sync.Mutex
@@ -101,12 +101,9 @@ func (p *Pool) addSlot() error {
 // a provider that is running.
 func (p *Pool) prepareSockets() error {
 	if p.settings.Address == "" {
-		dir, err := os.MkdirTemp("", "agentprovider") // short: the paths of sockets are limited
-		if err != nil {
-			return fmt.Errorf("make a directory for sockets: %w", err)
-		}
-		p.dir = dir
-		return nil
+		made, err := makeSockets()
+		p.sockets = made
+		return err
 	}
 	if p.settings.HostAddress == "" {
 		return nil
@@ -131,14 +128,12 @@ func (p *Pool) prepareSockets() error {
 }
 
 // removeSockets removes what prepareSockets made.
-func (p *Pool) removeSockets() (err error) {
-	if p.dir != "" {
-		err = os.RemoveAll(p.dir)
-	}
+func (p *Pool) removeSockets() error {
+	err := p.sockets.remove()
 	if p.listener != nil {
 		_ = p.listener.Close() // nothing is written there
 	}
-	p.dir, p.listener = "", nil
+	p.sockets, p.listener = nil, nil
 	return err
 }
 

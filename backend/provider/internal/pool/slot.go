@@ -158,7 +158,7 @@ func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error)
 	if p.settings.Address != "" {
 		return p.settings.Address, nil, func() {}, nil
 	}
-	dir := filepath.Join(p.dir, strconv.Itoa(s.number))
+	dir := filepath.Join(p.sockets.dir, strconv.Itoa(s.number))
 	if err := os.RemoveAll(dir); err != nil {
 		return "", nil, nil, fmt.Errorf("start the provider: %w", err)
 	}
