@@ -7,16 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 )
 
 // maxDepth is how many levels JSON may have to be encoded as it is. Decoders
 // refuse what is deeper than some thousands, and what contains it is deeper.
 const maxDepth = 1000
-
-// Valid reports whether raw is JSON that can be encoded as it is, also as a part
-// of something else.
-func Valid(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) && Depth(raw) <= maxDepth }
 
 // Fault returns why raw is not JSON; empty if it is.
 func Fault(raw []byte) string {
