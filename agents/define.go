@@ -92,7 +92,7 @@ func Prompted[S any](name string, prompt func(ctx context.Context, t *Turn[S]) (
 		return nil, err
 	}
 	a.code = func(ctx context.Context, t *turn) (*Result, error) {
-		p, err := prompt(ctx, &Turn[S]{t})
+		p, err := prompt(ctx, &Turn[S]{turn: t})
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func Coded[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	a.code = func(ctx context.Context, t *turn) (*Result, error) { return code(ctx, &Turn[S]{t}) }
+	a.code = func(ctx context.Context, t *turn) (*Result, error) { return code(ctx, &Turn[S]{turn: t}) }
 	return a, nil
 }
 

@@ -27,15 +27,24 @@ func StateOf[S any](session tools.Session) (S, error) { return decodeCustom[S](s
 // called again when the state was changed meanwhile, and no lock is held while it runs.
 // Its error leaves the state as it is.
 func UpdateState[S any](session tools.Session, change func(state *S) error) error {
+	return updateState(session, new(decodedState[S]), change)
+}
+
+// updateState changes the custom state of a session, and keeps what it decoded.
+func updateState[S any](session tools.Session, decoded *decodedState[S], change func(state *S) error) error {
 	return session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
-		state, err := decodeCustom[S](custom)
+		state, err := decoded.take(custom)
 		if err != nil {
 			return nil, err
 		}
 		if err := change(&state); err != nil {
 			return nil, err
 		}
-		return encodeCustom(state)
+		raw, err := encodeCustom(state)
+		if err == nil {
+			decoded.put(raw, &state)
+		}
+		return raw, err
 	})
 }
 

@@ -16,7 +16,10 @@ import (
 // beginning. The calls of Generate that had ended return what they came to, the one
 // that had not continues, and the changes of state and artifacts that were stored
 // before it are not made again. Other effects of the code are repeated.
-type Turn[S any] struct{ turn *turn }
+type Turn[S any] struct {
+	turn    *turn
+	decoded decodedState[S]
+}
 
 // Result is what the code of an agent returns.
 type Result struct {
@@ -80,11 +83,11 @@ func (t *Turn[S]) Input() []model.Message { return cloneMessages(t.turn.job.Inpu
 func (t *Turn[S]) History() []model.Message { return cloneMessages(t.turn.job.History) }
 
 // State returns a copy of the custom state.
-func (t *Turn[S]) State() (S, error) { return StateOf[S](t.turn.session) }
+func (t *Turn[S]) State() (S, error) { return t.decoded.copyOf(t.turn.session.Custom()) }
 
 // Update changes the custom state, and streams the change as a patch. See UpdateState.
 func (t *Turn[S]) Update(change func(state *S) error) error {
-	return t.turn.changeSession(func() error { return UpdateState(t.turn.session, change) })
+	return t.turn.changeSession(func() error { return updateState(t.turn.session, &t.decoded, change) })
 }
 
 // SendArtifact keeps an artifact, and streams it. One with a name takes the place of the

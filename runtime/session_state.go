@@ -163,20 +163,16 @@ func customOf(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	if !rawjson.Valid(raw) {
-		return nil, errNoJSON
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil {
-		return nil, errNoJSON
-	}
+	compact, err := rawjson.Compact(raw)
 	switch {
-	case compact.Len() > maxCustom:
-		return nil, fmt.Errorf("the state of the session has %d bytes; the limit is %d", compact.Len(), maxCustom)
-	case compact.String() == "null":
+	case err != nil:
+		return nil, errNoJSON
+	case len(compact) > maxCustom:
+		return nil, fmt.Errorf("the state of the session has %d bytes; the limit is %d", len(compact), maxCustom)
+	case string(compact) == "null":
 		return nil, nil
 	}
-	return compact.Bytes(), nil
+	return compact, nil
 }
 
 // KeepArtifact stores an artifact until the turn's result is dropped, or for as
