@@ -58,9 +58,13 @@ func (j *judge) judgeSteps(w, before *workflow.Workflow) {
 			continue
 		}
 		path := diag.Join(diag.Key("workflows", w.ID), pathOfStep(w, i))
-		j.found = append(j.found, diag.New(diag.WidenedAccess, path, "a step of a workflow of a tenant cannot call the tool %q of the configuration", clip.Text(call.Name)).
-			WithHint("the configuration must allow it under tenants.may.workflows.tools, or an agent has to make the call"))
+		j.found = append(j.found, refusedCall(path, call.Name))
 	}
+}
+
+func refusedCall(path, tool string) diag.Diagnostic {
+	return diag.New(diag.WidenedAccess, path, "a step of a workflow of a tenant cannot call the tool %q of the configuration", clip.Text(tool)).
+		WithHint("the configuration must allow it under tenants.may.workflows.tools, or an agent has to make the call")
 }
 
 // pathOfStep returns where the tool of a step stands in its workflow.

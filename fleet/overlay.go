@@ -30,8 +30,8 @@ func (o *overlaid) close() error { return o.builder.Close() }
 // madeOf is what a revision of a tenant was made of.
 type madeOf struct {
 	tenant, overlay, base string
-	// workflows are those that the overlay brings.
-	workflows []string
+	// workflows and tools are those that the overlay brings.
+	workflows, tools []string
 }
 
 type madeOfKey struct{}
@@ -83,7 +83,7 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 	}
 	o.findings = list
 	o.rev.Derive(madeOfKey{}, func() any {
-		return madeOf{tenant, config.HashDocument(read.Document), base.hash, read.OwnWorkflows}
+		return madeOf{tenant, config.HashDocument(read.Document), base.hash, read.OwnWorkflows, read.OwnTools}
 	})
 	return o, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
@@ -99,7 +100,39 @@ func (f *Fleet) Check(ctx context.Context, tenant string, w *workflow.Workflow) 
 		return err
 	}
 	defer rev.Release()
-	return resolve.CheckWorkflow(rev, w).Err()
+	list := resolve.CheckWorkflow(rev, w)
+	steps := w.AllSteps()
+	for i := range steps {
+		if call := steps[i].Tool; call != nil {
+			list = append(list, checkCall(rev, pathOfStep(w, i), call.Name)...)
+		}
+	}
+	return list.Err()
+}
+
+// CheckCall returns an error if a step of a workflow that somebody of a tenant made must not
+// call a tool in the revision that the tenant has now.
+func (f *Fleet) CheckCall(ctx context.Context, tenant, tool string) error {
+	rev, err := f.AcquireTenant(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	defer rev.Release()
+	return checkCall(rev, "", tool).Err()
+}
+
+// checkCall reports a call that a workflow of a caller must not make in a revision of its
+// tenant: where tenants have overlays, callers may do no more than these may.
+func checkCall(rev *registry.Revision, path, tool string) diag.List {
+	set := rev.Set()
+	if !set.Tenants.HasOverlays() || set.Tenants.May.Workflows.MayCall(tool) {
+		return nil
+	}
+	made, _ := rev.Derived(madeOfKey{})
+	if of, ok := made.(madeOf); ok && slices.Contains(of.tools, set.Tools.Owner(tool)) {
+		return nil
+	}
+	return diag.List{refusedCall(path, tool)}
 }
 
 // allWorkflows returns the workflows of all tenants. While nobody publishes it asks the

@@ -25,10 +25,16 @@ const ownFlows = `{"version":1,"agents":{"mine":{"extends":"a"}},"patches":{"wor
 // openTenants starts a server where acme has an overlay with workflows.
 func openTenants(t *testing.T) *site {
 	t.Helper()
-	t.Setenv("TEST_HOOK_SECRET", "s3cret")
-	s := openWith(t, strings.NewReplacer("server:\n", tenantRules, "secret: s3cret, previous_secret: older", "secret: \"${TEST_HOOK_SECRET}\"").Replace(configuration))
+	s := openRules(t, tenantRules)
 	s.publishFor("acme", ownFlows)
 	return s
+}
+
+// openRules starts a server with rules for tenants.
+func openRules(t *testing.T, rules string) *site {
+	t.Helper()
+	t.Setenv("TEST_HOOK_SECRET", "s3cret")
+	return openWith(t, strings.NewReplacer("server:\n", rules, "secret: s3cret, previous_secret: older", "secret: \"${TEST_HOOK_SECRET}\"").Replace(configuration))
 }
 
 func (s *site) publishFor(tenant, document string) {
@@ -93,6 +99,30 @@ func TestWorkflowsOfATenantAreItsOwn(t *testing.T) {
 	s.wants("ann", "GET /schedules/declared", 200, `"cron":"@yearly"`)
 	s.wants("ann", `POST /events {"type":"t","id":"3"}`, 202, `"runs":0`)
 	s.wants("ann", "GET /runs/"+id, 200, `"status":"succeeded"`)
+}
+
+// What callers of a tenant make calls no more tools than its overlay may: no agent's rules
+// hold for such calls.
+func TestCallersOfTenantsCallWhatTheirOverlaysMay(t *testing.T) {
+	rules := strings.NewReplacer("tools: [cat]", "tools: []", "may: {", "may: {kinds: [http], ").Replace(tenantRules)
+	s := openRules(t, rules)
+	s.publishFor("acme", `{"version":1,"tools":{"mine":{"type":"http","description":"x","url":"https://acme.example/"}}}`)
+	for caller, statuses := range map[string]map[string]int{"ann": {"cat": 400, "mine": 201, "dog": 400}, "eve": {"cat": 400, "mine": 400}} {
+		for tool, status := range statuses {
+			call := `{"id":"s","tool":{"name":"` + tool + `"}}`
+			for _, body := range []string{
+				`POST /event-triggers {"match":{"type":"x"},"target":{"tool":{"name":"` + tool + `"}}}`,
+				`POST /schedules {"cron":"@daily","target":{"steps":[` + call + `]}}`,
+				`POST /event-triggers {"match":{"type":"x"},"target":{"agent":{"agent":"a","prompt":"x"},"outputDelivery":{"tool":"` + tool + `"}}}`,
+			} {
+				want := map[string]string{"cat": "cannot call the tool", "dog": "does not exist"}[tool]
+				s.wants(caller, body, status, want)
+			}
+		}
+	}
+	s.wants("ann", `POST /schedules {"id":"own","cron":"@daily",`+target+`}`, 201, "")
+	s.wants("ann", `PUT /schedules/own {"cron":"@daily","target":{"tool":{"name":"cat"}}}`, 400, "target.tool.name")
+	s.wants("ann", "GET /schedules/own", 200, `"agent":"a"`)
 }
 
 var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)

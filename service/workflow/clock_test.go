@@ -36,6 +36,8 @@ func (d declared) Begin(_ context.Context, _, id string) (*workflow.Workflow, st
 
 func (declared) Check(context.Context, string, *workflow.Workflow) error { return nil }
 
+func (declared) CheckCall(context.Context, string, string) error { return nil }
+
 // process is an engine whose clock is set, and what it knows of schedules. It works on no
 // runs.
 type process struct {

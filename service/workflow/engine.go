@@ -65,6 +65,9 @@ type Source interface {
 	// Check returns what is wrong with a workflow that somebody of a tenant made, as an
 	// error.
 	Check(ctx context.Context, tenant string, w *workflow.Workflow) error
+	// CheckCall returns an error, which has a diagnostic, if a step of a workflow that
+	// somebody of a tenant made must not call a tool now.
+	CheckCall(ctx context.Context, tenant, tool string) error
 }
 
 // Settings is what an Engine is made of. Store, Turns and Source are required.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
@@ -38,6 +39,17 @@ func (a *activation) advanceStep(ctx context.Context, step *workflow.Step, state
 	} else if skip {
 		state.Status, state.Error, state.FinishedAt = StepSkipped, why, a.now()
 		return a.nextStep(ctx)
+	}
+	if step.Tool != nil && !a.run.Shared { // a caller made it, perhaps when more was allowed
+		err := a.settings.Source.CheckCall(ctx, a.run.Owner.Tenant, step.Tool.Name)
+		switch found := diag.FromError(err); {
+		case len(found) > 0:
+			return a.failStep(ctx, state, found[0].Message)
+		case errors.Is(err, service.ErrRevisionGone):
+			return a.failStep(ctx, state, err.Error())
+		case err != nil:
+			return false, err
+		}
 	}
 	asked, err := a.turnOf(step, state, scope)
 	if err != nil {

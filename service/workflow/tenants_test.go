@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 	engine "github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/store"
+	flow "github.com/agentruntime/agentruntime/workflow"
 )
 
 // acme is a caller of a tenant with an overlay.
@@ -146,6 +147,41 @@ func TestWorkflowsOfATenant(t *testing.T) {
 	if got := w.schedulesOf(team); got != "" {
 		t.Errorf("another tenant sees %s", got)
 	}
+}
+
+// A tool that a caller's workflow might call when it was made is not called once the
+// configuration no longer allows it.
+func TestWorkflowsOfCallersKeepToWhatIsAllowedNow(t *testing.T) {
+	t.Parallel()
+	rest, rules := fmt.Sprintf("store: {driver: postgres, dsn: %q}\n", pgtest.Start(t).Database(t)), strings.Replace(tenantRules, "source: store", "source: file", 1)
+	before := openIn(t, t.TempDir(), rest+rules, "")
+	made := func() *flow.Workflow {
+		return &flow.Workflow{Events: []flow.EventTrigger{{Type: "call"}}, Steps: []flow.Step{{ID: "call", Tool: &flow.ToolCall{Name: "figures"}}}}
+	}
+	if _, err := before.Save(t.Context(), acme, "own", made(), false, true); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(w *world, id string) {
+		t.Helper()
+		if _, created, err := w.Publish(t.Context(), acme, []engine.Event{{ID: id, Type: "call"}}); err != nil || created != 1 {
+			t.Fatalf("%d runs: %v", created, err)
+		}
+	}
+	begin(before, "1")
+	before.awaitRun(acme, engine.ByEvent)
+	before.Close()
+	after := openIn(t, t.TempDir(), rest+strings.Replace(rules, "tools: [figures]", "tools: []", 1), "")
+	if _, err := after.Save(t.Context(), acme, "other", made(), false, true); err == nil || !strings.Contains(err.Error(), "cannot call the tool") {
+		t.Errorf("it is made: %v", err)
+	}
+	begin(after, "2")
+	after.await("the run fails", func() bool {
+		run := after.runsOf(acme)[0]
+		if run.Status == store.RunSucceeded && strings.HasSuffix(run.ID, "2") {
+			t.Fatal("the tool was called")
+		}
+		return run.Status == store.RunFailed && strings.Contains(run.Message, "cannot call the tool")
+	})
 }
 
 // A run goes on in the revision that it began in, also when the tenant has another one.
