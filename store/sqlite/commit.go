@@ -61,10 +61,16 @@ func refusalOf(ctx context.Context, tx *tx, c *store.Commit) error {
 // ownedTurn returns the turn of a commit if it is the worker's.
 func ownedTurn(ctx context.Context, tx *tx, c *store.Commit) (*db.OwnedTurnRow, error) {
 	row, err := tx.OwnedTurn(ctx, c.TurnID)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (row.Status != string(store.Running) || row.Fence != c.Fence) {
-		err = &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
+	return &row, checkOwned(c, err, row.Status, row.Fence)
+}
+
+// checkOwned returns why a turn, which was read with an error or without, is not that of
+// the commit's worker.
+func checkOwned(c *store.Commit, err error, status string, fence int64) error {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (status != string(store.Running) || fence != c.Fence) {
+		return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
 	}
-	return &row, err
+	return err
 }
 
 // checkSeqs reports events that do not follow on a seq without a gap.
@@ -88,26 +94,33 @@ func (s *Store) applyCommit(ctx context.Context, tx *tx, c *store.Commit) error 
 	}
 }
 
-// advanceTurn makes a commit after which the worker goes on. The first statement checks
-// that the turn is the worker's.
+// advanceTurn makes a commit after which the worker goes on.
 func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
-	before, err := seqBefore(c.Events)
+	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
 		return err
 	}
-	row, err := tx.AdvanceTurn(ctx, db.AdvanceTurnParams{
-		Events: int64(len(c.Events)), Before: before, Added: int64(len(c.Messages)), NewState: toInt(c.State != nil), Steps: int64(c.Steps),
-		At: toMicros(c.Now), ID: c.TurnID, Fence: c.Fence,
+	if err := checkSeqs(c.Events, row.Seq); err != nil {
+		return err
+	}
+	place := countCommit(row, c)
+	err = tx.AdvanceTurn(ctx, db.AdvanceTurnParams{
+		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, At: toMicros(c.Now), Made: row.Made,
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return refusalOf(ctx, tx, c)
-	}
 	if err != nil {
 		return err
 	}
-	tx.on.rows++
-	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 	return addRecords(ctx, tx, c, &place)
+}
+
+// countCommit adds what a commit has to the counts of its turn.
+func countCommit(row *db.OwnedTurnRow, c *store.Commit) turnPlace {
+	row.Seq += int64(len(c.Events))
+	row.Messages += int64(len(c.Messages))
+	if c.State != nil {
+		row.Steps, row.Strikes = int64(c.Steps), 0
+	}
+	return placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 }
 
 // leaveTurn makes a commit with which the worker leaves the turn before its end.
@@ -119,12 +132,7 @@ func (s *Store) leaveTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	if err := checkSeqs(c.Events, row.Seq); err != nil {
 		return err
 	}
-	row.Seq += int64(len(c.Events))
-	row.Messages += int64(len(c.Messages))
-	if c.State != nil {
-		row.Steps, row.Strikes = int64(c.Steps), 0
-	}
-	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
+	place := countCommit(row, c)
 	if err := addRecords(ctx, tx, c, &place); err != nil {
 		return err
 	}
@@ -188,25 +196,27 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) erro
 	return insertArtifacts(ctx, tx, c.Artifacts, t.sessionID, c.TurnID, t.owner)
 }
 
-// finishTurn makes a commit that ends the turn. The first statement checks that the turn
-// is the worker's.
+// finishTurn makes a commit that ends the turn.
 func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
-	before, err := seqBefore(c.Events)
-	if err != nil {
+	row, err := tx.TurnToFinish(ctx, c.TurnID)
+	if err := checkOwned(c, err, row.Status, row.Fence); err != nil {
 		return err
 	}
-	row, err := tx.FinishTurn(ctx, db.FinishTurnParams{
-		Status: string(c.Finish.Status), Result: c.Finish.Result, Events: int64(len(c.Events)), Before: before, Added: int64(len(c.Messages)),
-		NewState: toInt(c.State != nil), Steps: int64(c.Steps), At: toMicros(c.Now), ID: c.TurnID, Fence: c.Fence,
+	if err := checkSeqs(c.Events, row.Seq); err != nil {
+		return err
+	}
+	steps := max(row.Steps, int64(c.Steps))
+	if c.State != nil {
+		steps = int64(c.Steps)
+	}
+	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages+int64(len(c.Messages)))
+	err = tx.EndTurn(ctx, db.EndTurnParams{
+		Status: string(c.Finish.Status), Result: c.Finish.Result, Seq: row.Seq + int64(len(c.Events)), Fence: row.Fence, Steps: steps,
+		Messages: place.messages, At: toMicros(c.Now), Made: row.Made,
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return refusalOf(ctx, tx, c)
-	}
 	if err != nil {
 		return err
 	}
-	tx.on.rows++
-	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 	if err := addRecords(ctx, tx, c, &place); err != nil {
 		return err
 	}

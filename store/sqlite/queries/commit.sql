@@ -6,14 +6,10 @@ UPDATE turns SET seq = @seq, updated_at = @at WHERE id = @id AND fence = @fence 
 -- name: OwnedTurn :one
 SELECT made, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted FROM turns WHERE id = ?;
 
--- name: AdvanceTurn :one
--- AdvanceTurn changes a turn that its worker goes on with. It returns nothing when the turn
--- is not the worker's, or the events do not follow on its latest.
-UPDATE turns SET seq = seq + CAST(@events AS INTEGER), messages = messages + CAST(@added AS INTEGER),
-    steps = CASE WHEN CAST(@new_state AS INTEGER) THEN CAST(@steps AS INTEGER) ELSE steps END,
-    strikes = CASE WHEN CAST(@new_state AS INTEGER) THEN 0 ELSE strikes END, updated_at = @at
-WHERE id = @id AND fence = @fence AND status = 'running' AND (CAST(@events AS INTEGER) = 0 OR seq = CAST(@before AS INTEGER))
-RETURNING session_id, tenant, subject, messages;
+-- name: AdvanceTurn :exec
+-- AdvanceTurn changes a turn that its worker goes on with. It returns no row: RETURNING
+-- makes SQLite fill a temporary table and save the pages that the statement changes.
+UPDATE turns SET seq = @seq, steps = @steps, strikes = @strikes, messages = @messages, updated_at = @at WHERE made = @made;
 
 -- name: LeaveTurn :exec
 -- LeaveTurn changes a turn that its worker does not go on with.

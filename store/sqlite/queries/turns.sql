@@ -51,16 +51,13 @@ UPDATE turns SET status = @status, result = @result, seq = @seq, fence = @fence,
     worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at, changed_at = @at
 WHERE made = @made;
 
--- name: FinishTurn :one
--- FinishTurn ends a turn for its worker, like AdvanceTurn. It returns whether the turn has
+-- name: TurnToFinish :one
+-- TurnToFinish returns what the end of a turn needs to know of it: also whether it has
 -- interactions that wait, and whether its session has other live turns.
-UPDATE turns SET status = @status, result = @result, seq = seq + CAST(@events AS INTEGER), messages = messages + CAST(@added AS INTEGER),
-    steps = CASE WHEN CAST(@new_state AS INTEGER) THEN CAST(@steps AS INTEGER) ELSE max(steps, CAST(@steps AS INTEGER)) END,
-    worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at, changed_at = @at
-WHERE turns.id = @id AND turns.fence = @fence AND turns.status = 'running' AND (CAST(@events AS INTEGER) = 0 OR turns.seq = CAST(@before AS INTEGER))
-RETURNING turns.session_id, turns.tenant, turns.subject, turns.messages,
+SELECT made, session_id, tenant, subject, status, fence, seq, steps, messages,
     CAST(EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending') AS BOOLEAN) AS asks,
-    CAST(EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made) AS BOOLEAN) AS followed;
+    CAST(EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made) AS BOOLEAN) AS followed
+FROM turns WHERE turns.id = ?;
 
 -- name: WakeTurn :exec
 UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE made = @made;

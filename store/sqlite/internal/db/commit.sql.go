@@ -9,53 +9,31 @@ import (
 	"context"
 )
 
-const advanceTurn = `-- name: AdvanceTurn :one
-UPDATE turns SET seq = seq + CAST(?1 AS INTEGER), messages = messages + CAST(?2 AS INTEGER),
-    steps = CASE WHEN CAST(?3 AS INTEGER) THEN CAST(?4 AS INTEGER) ELSE steps END,
-    strikes = CASE WHEN CAST(?3 AS INTEGER) THEN 0 ELSE strikes END, updated_at = ?5
-WHERE id = ?6 AND fence = ?7 AND status = 'running' AND (CAST(?1 AS INTEGER) = 0 OR seq = CAST(?8 AS INTEGER))
-RETURNING session_id, tenant, subject, messages
+const advanceTurn = `-- name: AdvanceTurn :exec
+UPDATE turns SET seq = ?1, steps = ?2, strikes = ?3, messages = ?4, updated_at = ?5 WHERE made = ?6
 `
 
 type AdvanceTurnParams struct {
-	Events   int64
-	Added    int64
-	NewState int64
+	Seq      int64
 	Steps    int64
+	Strikes  int64
+	Messages int64
 	At       int64
-	ID       string
-	Fence    int64
-	Before   int64
+	Made     int64
 }
 
-type AdvanceTurnRow struct {
-	SessionID string
-	Tenant    string
-	Subject   string
-	Messages  int64
-}
-
-// AdvanceTurn changes a turn that its worker goes on with. It returns nothing when the turn
-// is not the worker's, or the events do not follow on its latest.
-func (q *Queries) AdvanceTurn(ctx context.Context, arg AdvanceTurnParams) (AdvanceTurnRow, error) {
-	row := q.db.QueryRowContext(ctx, advanceTurn,
-		arg.Events,
-		arg.Added,
-		arg.NewState,
+// AdvanceTurn changes a turn that its worker goes on with. It returns no row: RETURNING
+// makes SQLite fill a temporary table and save the pages that the statement changes.
+func (q *Queries) AdvanceTurn(ctx context.Context, arg AdvanceTurnParams) error {
+	_, err := q.db.ExecContext(ctx, advanceTurn,
+		arg.Seq,
 		arg.Steps,
+		arg.Strikes,
+		arg.Messages,
 		arg.At,
-		arg.ID,
-		arg.Fence,
-		arg.Before,
+		arg.Made,
 	)
-	var i AdvanceTurnRow
-	err := row.Scan(
-		&i.SessionID,
-		&i.Tenant,
-		&i.Subject,
-		&i.Messages,
-	)
-	return i, err
+	return err
 }
 
 const appendTurn = `-- name: AppendTurn :execrows

@@ -73,65 +73,6 @@ func (q *Queries) EndTurn(ctx context.Context, arg EndTurnParams) error {
 	return err
 }
 
-const finishTurn = `-- name: FinishTurn :one
-UPDATE turns SET status = ?1, result = ?2, seq = seq + CAST(?3 AS INTEGER), messages = messages + CAST(?4 AS INTEGER),
-    steps = CASE WHEN CAST(?5 AS INTEGER) THEN CAST(?6 AS INTEGER) ELSE max(steps, CAST(?6 AS INTEGER)) END,
-    worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7, changed_at = ?7
-WHERE turns.id = ?8 AND turns.fence = ?9 AND turns.status = 'running' AND (CAST(?3 AS INTEGER) = 0 OR turns.seq = CAST(?10 AS INTEGER))
-RETURNING turns.session_id, turns.tenant, turns.subject, turns.messages,
-    CAST(EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending') AS BOOLEAN) AS asks,
-    CAST(EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made) AS BOOLEAN) AS followed
-`
-
-type FinishTurnParams struct {
-	Status   string
-	Result   []byte
-	Events   int64
-	Added    int64
-	NewState int64
-	Steps    int64
-	At       int64
-	ID       string
-	Fence    int64
-	Before   int64
-}
-
-type FinishTurnRow struct {
-	SessionID string
-	Tenant    string
-	Subject   string
-	Messages  int64
-	Asks      bool
-	Followed  bool
-}
-
-// FinishTurn ends a turn for its worker, like AdvanceTurn. It returns whether the turn has
-// interactions that wait, and whether its session has other live turns.
-func (q *Queries) FinishTurn(ctx context.Context, arg FinishTurnParams) (FinishTurnRow, error) {
-	row := q.db.QueryRowContext(ctx, finishTurn,
-		arg.Status,
-		arg.Result,
-		arg.Events,
-		arg.Added,
-		arg.NewState,
-		arg.Steps,
-		arg.At,
-		arg.ID,
-		arg.Fence,
-		arg.Before,
-	)
-	var i FinishTurnRow
-	err := row.Scan(
-		&i.SessionID,
-		&i.Tenant,
-		&i.Subject,
-		&i.Messages,
-		&i.Asks,
-		&i.Followed,
-	)
-	return i, err
-}
-
 const getState = `-- name: GetState :one
 SELECT body FROM turn_states WHERE turn_id = ?
 `
@@ -488,6 +429,48 @@ func (q *Queries) TurnToClaim(ctx context.Context, id string) (TurnToClaimRow, e
 		&i.Session.ActiveAt,
 		&i.Session.LastTurnAt,
 		&i.Begun,
+	)
+	return i, err
+}
+
+const turnToFinish = `-- name: TurnToFinish :one
+SELECT made, session_id, tenant, subject, status, fence, seq, steps, messages,
+    CAST(EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending') AS BOOLEAN) AS asks,
+    CAST(EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made) AS BOOLEAN) AS followed
+FROM turns WHERE turns.id = ?
+`
+
+type TurnToFinishRow struct {
+	Made      int64
+	SessionID string
+	Tenant    string
+	Subject   string
+	Status    string
+	Fence     int64
+	Seq       int64
+	Steps     int64
+	Messages  int64
+	Asks      bool
+	Followed  bool
+}
+
+// TurnToFinish returns what the end of a turn needs to know of it: also whether it has
+// interactions that wait, and whether its session has other live turns.
+func (q *Queries) TurnToFinish(ctx context.Context, id string) (TurnToFinishRow, error) {
+	row := q.db.QueryRowContext(ctx, turnToFinish, id)
+	var i TurnToFinishRow
+	err := row.Scan(
+		&i.Made,
+		&i.SessionID,
+		&i.Tenant,
+		&i.Subject,
+		&i.Status,
+		&i.Fence,
+		&i.Seq,
+		&i.Steps,
+		&i.Messages,
+		&i.Asks,
+		&i.Followed,
 	)
 	return i, err
 }
