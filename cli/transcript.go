@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -135,17 +136,43 @@ func (t *transcript) showRecord(record *event.Record) error {
 		return err
 	}
 	if record.Type == event.TypeRunFinish {
-		var d event.RunFinish
-		if json.Unmarshal(record.Data, &d) == nil && d.Result != nil && !t.answered && d.Result.Response != "" {
-			t.endLine()
-			t.write("assistant> " + d.Result.Response)
-			t.open = "assistant"
-		}
+		t.showResult(record.Data)
 	}
 	for i := range events {
 		t.show(&events[i])
 	}
 	return nil
+}
+
+// showResult writes the answer of a turn that ends: its text, unless that was shown, and
+// indented once more if it is an object or a list.
+func (t *transcript) showResult(data json.RawMessage) {
+	var d event.RunFinish
+	if json.Unmarshal(data, &d) != nil || d.Result == nil || d.Result.Response == "" {
+		return
+	}
+	if structured, ok := indentStructured(d.Result.Response); ok {
+		t.endLine()
+		t.write("structured> " + structured)
+		t.open = "structured"
+	} else if !t.answered {
+		t.endLine()
+		t.write("assistant> " + d.Result.Response)
+		t.open = "assistant"
+	}
+}
+
+// indentStructured returns an answer that is a JSON object or list with one member a line.
+func indentStructured(answer string) (string, bool) {
+	answer = strings.TrimSpace(answer)
+	if !strings.HasPrefix(answer, "{") && !strings.HasPrefix(answer, "[") {
+		return "", false
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(answer), "", "  ") != nil {
+		return "", false
+	}
+	return b.String(), true
 }
 
 // show writes an event. An event without a display is shown by its type, and a private

@@ -93,25 +93,35 @@ func TestTheLinesOfATranscript(t *testing.T) {
 	}
 }
 
-// TestATranscriptHasTheAnswerThatNoEventShowed holds for turns whose log lacks their texts.
-func TestATranscriptHasTheAnswerThatNoEventShowed(t *testing.T) {
+// TestATranscriptEndsWithTheAnswer holds also for turns whose log lacks their texts.
+func TestATranscriptEndsWithTheAnswer(t *testing.T) {
 	t.Parallel()
-	finish := &event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: `{"a":1}`}, Steps: 1}
+	const end = "turn> completed (1 step)\n"
 	for name, tt := range map[string]struct {
+		answer string
 		before []event.Data
 		want   string
 	}{
-		"not shown": {nil, "assistant> {\"a\":1}\nturn> completed (1 step)\n"},
-		"shown":     {[]event.Data{&event.TextDelta{Delta: `{"a":1}`}}, "assistant> {\"a\":1}\nturn> completed (1 step)\n"},
+		"a text that was not shown":       {"Done.", nil, "assistant> Done.\n" + end},
+		"a text that was shown":           {"Done.", []event.Data{&event.TextDelta{Delta: "Done."}}, "assistant> Done.\n" + end},
+		"an object that was not shown":    {`{"a":1}`, nil, "structured> {\n  \"a\": 1\n}\n" + end},
+		"an object that was shown":        {`{"a":1}`, []event.Data{&event.TextDelta{Delta: `{"a":1}`}}, "assistant> {\"a\":1}\nstructured> {\n  \"a\": 1\n}\n" + end},
+		"a list":                          {"[1,2]\n", nil, "structured> [\n  1,\n  2\n]\n" + end},
+		"what only begins like an object": {"{a", nil, "assistant> {a\n" + end},
+		"no answer":                       {"", nil, end},
 	} {
-		var out strings.Builder
-		shown := &transcript{out: &out, redact: func(s string) string { return s }}
-		shown.begin()
-		for _, data := range append(tt.before, finish) {
-			shown.Emit(event.Event{Data: data})
-		}
-		if err := shown.close(); err != nil || out.String() != tt.want {
-			t.Errorf("%s: the transcript is\n%s\nand should be\n%s\n%v", name, out.String(), tt.want, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			shown := &transcript{out: &out, redact: func(s string) string { return s }}
+			shown.begin()
+			finish := &event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: tt.answer}, Steps: 1}
+			for _, data := range append(tt.before, finish) {
+				shown.Emit(event.Event{Data: data})
+			}
+			if err := shown.close(); err != nil || out.String() != tt.want {
+				t.Errorf("the transcript is\n%s\nand should be\n%s\n%v", out.String(), tt.want, err)
+			}
+		})
 	}
 }
