@@ -42,6 +42,7 @@ func (s *Server) warnNoEffect() diag.List {
 		const off = "%s has no effect: agent_runs is not enabled"
 		warnIneffective(&list, r.LocalToolTimeout != nil, "agent_runs.local_tool_timeout", off, "local_tool_timeout")
 		warnIneffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
+		warnIneffective(&list, r.Tools != nil, "agent_runs.tools", off, "tools")
 		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
 	}
 	if a := &s.Agents; !a.On() {

@@ -66,6 +66,7 @@ var judged = map[string]map[string]settingCase{
 		"agent_runs.strict_tool_results": {
 			noRuns + `"strict_tool_results":true}}`, `{"agent_runs":{"strict_tool_results":true}}`,
 		},
+		"agent_runs.tools":         {noRuns + `"tools":[]}}`, `{"agent_runs":{"tools":[]}}`},
 		"agent_runs.allow_private": {noRuns + `"allow_private":["h"]}}`, `{"agent_runs":{"allow_private":["h"]}}`},
 		"agents.enabled":           always,
 		"agents.agents":            {`{"agents":{"enabled":false,"agents":["a"]}}`, `{"agents":{"agents":["a"]}}`},

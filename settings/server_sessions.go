@@ -69,9 +69,15 @@ func (p *SessionProvider) validateTools(path string) diag.List {
 	if p.Tools != nil && p.Agent != "" {
 		list = append(list, diag.New(diag.InvalidValue, diag.Join(path, "tools"), "tools has no effect with agent, whose catalog decides which tools it has").WithHint("remove it, and set allowed_tools of agent %q", p.Agent))
 	}
-	for i, source := range p.Tools {
+	return append(list, checkToolPatterns(diag.Join(path, "tools"), p.Tools)...)
+}
+
+// checkToolPatterns checks globs over ids of tools.
+func checkToolPatterns(path string, patterns spec.Names) diag.List {
+	var list diag.List
+	for i, source := range patterns {
 		if _, err := pattern.Compile(source); err != nil {
-			list = append(list, diag.New(diag.InvalidPattern, diag.Index(diag.Join(path, "tools"), i), "the pattern %q is not valid: %v", clip.Text(source), err))
+			list = append(list, diag.New(diag.InvalidPattern, diag.Index(path, i), "the pattern %q is not valid: %v", clip.Text(source), err))
 		}
 	}
 	return list

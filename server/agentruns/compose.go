@@ -16,7 +16,9 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // composer makes turns of what runs are asked for.
@@ -27,6 +29,10 @@ type composer struct {
 	defaultModel string
 	// localToolTimeout is how long a run waits for its client.
 	localToolTimeout time.Duration
+	// tools are patterns of declared tools that requests may name; see Settings.
+	tools spec.Names
+	// guarded returns the tools that agents guard.
+	guarded func() (map[string]string, error)
 }
 
 // composeTurn returns the turn that a request asks for, without its session and its
@@ -41,7 +47,7 @@ func (c *composer) composeTurn(caller service.Caller, r *request) (*service.Crea
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := c.chooseTools(usable, r)
+	chosen, err := c.chooseTools(usable, agent, r)
 	if err != nil {
 		return nil, err
 	}
@@ -252,10 +258,12 @@ type chosenTools struct {
 	brought  []service.EphemeralTool
 }
 
-// chooseTools finds the tools of a request.
-func (c *composer) chooseTools(usable *service.Catalog, r *request) (*chosenTools, error) {
+// chooseTools finds the tools of a request for an agent, which is nil when the request
+// brings it along.
+func (c *composer) chooseTools(usable *service.Catalog, agent *spec.Agent, r *request) (*chosenTools, error) {
 	chosen := new(chosenTools)
 	offered := sync.OnceValue(usable.Tools)
+	withheld := sync.OnceValues(func() (map[string]string, error) { return c.withheldTools(agent) })
 	for i := range r.tools {
 		ref := &r.tools[i]
 		switch ref.Kind {
@@ -263,6 +271,13 @@ func (c *composer) chooseTools(usable *service.Catalog, r *request) (*chosenTool
 			id, err := c.declaredTool(ref, offered())
 			if err != nil {
 				return nil, err
+			}
+			reasons, err := withheld()
+			if err != nil {
+				return nil, err
+			}
+			if reason, refused := reasons[id]; refused {
+				return nil, newInvalid("tool %q cannot be named in a request: %s", clip.Text(id), reason)
 			}
 			chosen.ids = append(chosen.ids, id)
 			continue
@@ -279,6 +294,22 @@ func (c *composer) chooseTools(usable *service.Catalog, r *request) (*chosenTool
 		}
 	}
 	return chosen, nil
+}
+
+// withheldTools returns the declared tools that a request may not name, each with the
+// reason. What the agent has anyway it may name: the rules of the agent apply to it.
+func (c *composer) withheldTools(agent *spec.Agent) (map[string]string, error) {
+	guarded, err := c.guarded()
+	if err != nil {
+		return nil, err
+	}
+	withheld, err := toolgrant.WithoutAgent(c.set, c.tools, guarded, "server.agent_runs.tools does not list it")
+	if err != nil || agent == nil {
+		return withheld, err
+	}
+	filter, _ := toolset.CompileFilter(agent) // an invalid pattern matches nothing
+	maps.DeleteFunc(withheld, func(id, _ string) bool { return filter.Decide(id).Visible })
+	return withheld, nil
 }
 
 // declaredTool returns the id of a tool of the registry. A plugin is a server of

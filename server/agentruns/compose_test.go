@@ -46,10 +46,13 @@ func (bundle) Prefix() string { return "" }
 
 var anybody service.Caller
 
+// guardsNothing is what composers have whose agents guard no tools.
+func guardsNothing() (map[string]string, error) { return nil, nil } //nolint:nilnil // there are none
+
 // composing composes over what catalogue declares, and more.
 func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 	t.Helper()
-	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, set: declared(t, func(d *registry.Draft) {
+	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, guarded: guardsNothing, set: declared(t, func(d *registry.Draft) {
 		catalogue(d)
 		for _, id := range []string{"recall", "weather", "fs_read"} {
 			d.Tools.Put(id, noop{})
@@ -375,7 +378,7 @@ func BenchmarkCompose(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := (&composer{set: set, defaultModel: "fast"}).composeTurn(anybody, r); err != nil {
+		if _, err := (&composer{set: set, defaultModel: "fast", guarded: guardsNothing}).composeTurn(anybody, r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -81,7 +81,7 @@ func running(t *testing.T, exec *caller, tools TurnToolsSettings) (*service.Serv
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s, &composer{set: rt.Revision().Set(), localToolTimeout: time.Minute}
+	return s, &composer{set: rt.Revision().Set(), guarded: guardsNothing, localToolTimeout: time.Minute}
 }
 
 // begin begins a run in a session of its own.

@@ -19,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
 )
 
@@ -35,6 +36,9 @@ type Settings struct {
 	// LocalToolTimeout is how long a run waits for its client to answer a call; 0
 	// is settings.DefaultLocalToolTimeout.
 	LocalToolTimeout time.Duration
+	// Tools are patterns of declared tools that requests may name although their agent does
+	// not have them; nil are those that only read and that no agent guards.
+	Tools spec.Names
 	// StrictToolResults refuses the answer to a call that has neither a result nor
 	// an error. Some clients send such for a result that is empty.
 	StrictToolResults bool
@@ -112,7 +116,11 @@ func (c *call) checkWorkspace() error {
 
 // newComposer returns what composes turns in the revision of a caller as it is now.
 func (s *Surface) newComposer(ctx context.Context, caller service.Caller) *composer {
-	return &composer{set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout}
+	return &composer{
+		set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout,
+		tools:   s.settings.Tools,
+		guarded: func() (map[string]string, error) { return s.settings.Service.GuardedTools(ctx, caller.Tenant) },
+	}
 }
 
 // readBody reads the body as a JSON object. One that is empty is an empty object.

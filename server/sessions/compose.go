@@ -109,7 +109,7 @@ func (c *composer) limitTools(agent *spec.Agent, asked *toolgrant.Request, input
 		if err != nil {
 			return err
 		}
-		if scope.Withheld, err = toolgrant.WithoutAgent(c.set, c.provider.Tools, guarded); err != nil {
+		if scope.Withheld, err = toolgrant.WithoutAgent(c.set, c.provider.Tools, guarded, "the provider does not list it in its tools"); err != nil {
 			return err
 		}
 	}

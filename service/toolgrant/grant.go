@@ -288,8 +288,9 @@ func (g *Grant) Apply(agent *spec.Agent) {
 
 // WithoutAgent returns the tools that turns are not given that have no agent, whose catalog and
 // rules would apply: all but those that a pattern lists, and without patterns, which are nil
-// then, all that do more than read, and those that agents guard. Each has the reason.
-func WithoutAgent(set *registry.Set, listed spec.Names, guarded map[string]string) (map[string]string, error) {
+// then, all that do more than read, and those that agents guard. Each has the reason, which
+// ends with unlisted: that and where a pattern is missing.
+func WithoutAgent(set *registry.Set, listed spec.Names, guarded map[string]string, unlisted string) (map[string]string, error) {
 	patterns := make([]pattern.Pattern, 0, len(listed))
 	for _, source := range listed {
 		p, err := pattern.Compile(source)
@@ -303,11 +304,11 @@ func WithoutAgent(set *registry.Set, listed spec.Names, guarded map[string]strin
 		switch reason, isGuarded := guarded[id]; {
 		case slices.ContainsFunc(patterns, func(p pattern.Pattern) bool { return p.Match(id) }):
 		case listed != nil:
-			withheld[id] = "the provider does not list it in its tools"
+			withheld[id] = unlisted
 		case effectOf(tool) != tools.Read:
-			withheld[id] = "it does more than read, and the provider does not list it in its tools"
+			withheld[id] = "it does more than read, and " + unlisted
 		case isGuarded:
-			withheld[id] = reason + ", and the provider does not list it in its tools"
+			withheld[id] = reason + ", and " + unlisted
 		}
 	}
 	return withheld, nil

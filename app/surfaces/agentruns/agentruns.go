@@ -28,7 +28,7 @@ func newSurface(s app.SurfaceSettings) (server.Surface, error) {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
 	return agentruns.New(agentruns.Settings{
-		Service: s.Service, PublicURL: s.Server.URL(), LocalToolTimeout: c.LocalToolTime(), StrictToolResults: c.StrictToolResults, Logger: s.Logger,
+		Service: s.Service, PublicURL: s.Server.URL(), LocalToolTimeout: c.LocalToolTime(), Tools: c.Tools, StrictToolResults: c.StrictToolResults, Logger: s.Logger,
 		EncryptionKey: s.File.Server.EncryptionBytes(),
 	})
 }
