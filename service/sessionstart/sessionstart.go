@@ -113,10 +113,7 @@ func runHook(ctx context.Context, h *spec.SessionHook, dir string) (*output, err
 		return nil, &Error{h.ID, err.Error()}
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	err = cmd.Run()
-	if cmd.Process != nil {
-		_ = process.Kill(cmd) // what it left running
-	}
+	err = process.RunTied(cmd)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -164,8 +161,12 @@ func newCommand(ctx context.Context, h *spec.SessionHook, base string) (*exec.Cm
 func hideValues(h *spec.SessionHook, text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	for _, value := range h.Env {
-		if len(value) >= minSecret {
-			text = strings.ReplaceAll(text, value, redact.Placeholder)
+		if len(value) < minSecret {
+			continue
+		}
+		text = strings.ReplaceAll(text, value, redact.Placeholder)
+		if quoted, err := json.Marshal(value); err == nil { // as programs write it in JSON
+			text = strings.ReplaceAll(text, string(quoted[1:len(quoted)-1]), redact.Placeholder)
 		}
 	}
 	return text

@@ -108,10 +108,7 @@ func (m *Manager) runGit(ctx context.Context, root, dir string, args ...string) 
 	process.Separate(cmd)
 	var watching sync.WaitGroup
 	watching.Go(func() { m.watchSize(limited, root, cancel) })
-	err = runTied(cmd)
-	if cmd.Process != nil {
-		_ = process.Kill(cmd) // what it left running
-	}
+	err = process.RunTied(cmd)
 	cause := context.Cause(limited)
 	cancel(nil)
 	watching.Wait()
@@ -125,20 +122,6 @@ func (m *Manager) runGit(ctx context.Context, root, dir string, args ...string) 
 		return "", process.Refused("git", dir, err)
 	}
 	return strings.TrimSpace(string(stdout.Kept())), m.checkSize(root)
-}
-
-// runTied runs a command that ends with the runtime, also when that is killed: a checkout
-// that nobody waits for does not go on.
-func runTied(cmd *exec.Cmd) error {
-	ended := make(chan error, 1)
-	go func() {
-		err := process.StartTied(cmd)
-		if err == nil {
-			err = cmd.Wait()
-		}
-		ended <- err
-	}()
-	return <-ended
 }
 
 // hideSecrets returns what git wrote about a failure, without configured values and
