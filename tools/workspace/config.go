@@ -23,8 +23,8 @@ import (
 
 // The values of network.
 const (
-	// NetworkNone starts programs without a network; where the system cannot do that
-	// they are not started.
+	// NetworkNone starts programs without a network and apart from other processes; where
+	// the system cannot do that they are not started.
 	NetworkNone = "none"
 	// NetworkHost leaves programs the network of the runtime's machine.
 	NetworkHost = "host"
@@ -36,7 +36,7 @@ type Config struct {
 	Prefix   *string           `json:"prefix,omitempty" doc:"How the ids of the tools begin; by default the id of the entry and '_'. May be empty."`
 	ReadOnly bool              `json:"read_only,omitempty" doc:"Leaves out the tools that change files."`
 	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any there is no run_command."`
-	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"Which network programs have. With none they are not started where the system cannot keep them from it."`
+	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"Which network programs have. With none they also have process ids of their own, so that all that they start ends with them; they are not started where the system cannot do that."`
 	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of programs. Of the runtime's own they get PATH, HOME, TMPDIR and LANG alone."`
 
 	Timeout   *spec.Duration `json:"timeout,omitempty" default:"60s" doc:"How long a call may take; then a program is killed, with all that it started."`

@@ -4,5 +4,5 @@ package workspace
 
 import "os/exec"
 
-// removeNetwork fails: only Linux can start a program without a network.
-func removeNetwork(*exec.Cmd) error { return errNetwork }
+// isolate fails: only Linux can start a program without a network.
+func isolate(*exec.Cmd) error { return errNetwork }

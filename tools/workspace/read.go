@@ -34,7 +34,7 @@ func (w *workspace) readFile(ctx context.Context, in readInput) (string, error) 
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	text, err := readLines(f, max(in.Offset, 1), in.Limit, w.config.outputLimit())
+	text, err := readLines(&heedingReader{ctx, f}, max(in.Offset, 1), in.Limit, w.config.outputLimit())
 	if err != nil {
 		return "", fileError(in.Path, err)
 	}
@@ -58,12 +58,30 @@ func openFile(root *scope, name string) (*os.File, error) {
 	case info.IsDir():
 		err = errors.New("is a directory; list_files lists it")
 	case !info.Mode().IsRegular():
-		err = errors.New("is no regular file")
+		err = errNotRegular
 	default:
 		return f, nil
 	}
 	_ = f.Close()
 	return nil, fileError(name, err)
+}
+
+// errNotRegular reports a directory, a pipe, a device or a socket.
+var errNotRegular = errors.New("is no regular file")
+
+// heedingReader fails once a context has ended: reading a file that is huge does not go on
+// when nobody waits any more.
+type heedingReader struct {
+	ctx context.Context //nolint:containedctx // that of the call that reads
+	r   io.Reader
+}
+
+// Read reads unless the context has ended.
+func (h *heedingReader) Read(p []byte) (int, error) {
+	if err := h.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return h.r.Read(p)
 }
 
 // errBinary reports a file that is not text.

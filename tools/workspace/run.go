@@ -81,10 +81,7 @@ func (t *programTool) Call(ctx context.Context, call *tools.Call) (tools.Result,
 	if err != nil {
 		return tools.ErrorResult(err.Error()), nil
 	}
-	err = cmd.Run()
-	if cmd.Process != nil {
-		_ = process.Kill(cmd) // what it left running
-	}
+	err = process.RunTied(cmd)
 	switch exit, failed := errors.AsType[*exec.ExitError](err); {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
@@ -139,7 +136,7 @@ func (t *programTool) command(ctx context.Context, dir string, in *runInput) (*e
 	cmd.WaitDelay = pipeDelay
 	process.Separate(cmd)
 	if t.config.Network != NetworkHost {
-		if err := removeNetwork(cmd); err != nil {
+		if err := isolate(cmd); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -154,5 +151,6 @@ func (t *programTool) startProblem(program, dir string, err error) string {
 	return process.Refused(program, dir, err).Error()
 }
 
-// errNetwork reports a system on which programs cannot be kept from the network.
+// errNetwork reports a system on which programs cannot be kept from the network and from
+// other processes.
 var errNetwork = errors.New("this system cannot start a program without a network; only network: host allows programs here")

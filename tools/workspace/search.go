@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/gobwas/glob"
@@ -43,11 +46,12 @@ func (w *workspace) listFiles(ctx context.Context, in listInput) (string, error)
 		if in.Depth > 0 && depth > in.Depth || !match(name) || in.Pattern != "" && entry.IsDir() {
 			return nil
 		}
-		if listed++; listed > maxListed || b.Len()+len(name) > w.config.outputLimit() {
+		shown := quoteName(name)
+		if listed++; listed > maxListed || b.Len()+len(shown) > w.config.outputLimit() {
 			b.WriteString("[more files follow: list a directory below, or give a pattern]")
 			return fs.SkipAll
 		}
-		b.WriteString(name + mark(entry) + "\n")
+		b.WriteString(shown + mark(entry) + "\n")
 		return nil
 	})
 	if err != nil {
@@ -57,6 +61,15 @@ func (w *workspace) listFiles(ctx context.Context, in listInput) (string, error)
 		return "[no files]", nil
 	}
 	return b.String(), nil
+}
+
+// quoteName returns a path as text of one line: in quotes, with escapes, if it has control
+// characters or is not UTF-8, since one with line breaks would look like several.
+func quoteName(name string) string {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // mark returns what tells the kind of a file after its name.
@@ -191,7 +204,7 @@ func (m *matches) addFile(name string, data []byte) bool {
 		if !m.expression.Match(line) {
 			continue
 		}
-		shown := fmt.Sprintf("%s:%d:%s\n", name, number, clip.Head(string(line), maxMatchLine))
+		shown := fmt.Sprintf("%s:%d:%s\n", quoteName(name), number, clip.Head(string(line), maxMatchLine))
 		if m.count++; m.count > maxMatches || len(shown) > m.room {
 			m.cut = true
 			return false

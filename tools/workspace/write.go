@@ -58,7 +58,7 @@ func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		link = true
 	case !info.Mode().IsRegular():
-		return &pathError{name, "is no regular file"}
+		return &pathError{name, errNotRegular.Error()}
 	default:
 		mode = info.Mode().Perm()
 	}
@@ -75,11 +75,20 @@ func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 
 // writeThrough writes the file that a symbolic link leads to.
 func writeThrough(root *scope, local string, data []byte) error {
-	f, err := root.OpenFile(local, os.O_WRONLY|os.O_TRUNC|nonblock, 0)
+	f, err := root.OpenFile(local, os.O_WRONLY|nonblock, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errNotRegular
+	default:
+		if err = f.Truncate(0); err == nil {
+			_, err = f.Write(data)
+		}
+	}
 	return errors.Join(err, f.Close())
 }
 
