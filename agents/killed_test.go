@@ -1,20 +1,16 @@
 package agents_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/river"
+	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
@@ -32,10 +29,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 	"pgregory.net/rapid"
 )
-
-// mortalVariable is set for a process that works through a story until it dies: to the
-// path of its scene.
-const mortalVariable = "AGENTRUNTIME_TEST_MORTAL_TALK"
 
 // plenty are strikes that no turn reaches whose worker is killed.
 const plenty = 1 << 20
@@ -115,23 +108,14 @@ var stories = rapid.Custom(func(t *rapid.T) story {
 
 // mortal kills its process at a point.
 type mortal struct {
-	death  death
-	mu     sync.Mutex
-	passed int
+	kind  string
+	point *killtest.Point
 }
 
 // pass counts a point of a kind, at which the process may die.
 func (m *mortal) pass(kind string) {
-	if kind != m.death.Kind {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.passed++; m.passed == m.death.Count {
-		if self, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = self.Kill()
-		}
-		select {} // until it is dead
+	if kind == m.kind {
+		m.point.Pass()
 	}
 }
 
@@ -252,7 +236,7 @@ func enterScene(ctx context.Context, s *scene, works bool) (a *actor, err error)
 			err = errors.Join(err, a.leave())
 		}
 	}()
-	m := &mortal{death: s.Death}
+	m := &mortal{s.Death.Kind, killtest.NewPoint(s.Death.Count)}
 	settings := service.Settings{Lease: s.Lease, Strikes: plenty}
 	if err := s.open(ctx, works, &settings); err != nil {
 		return a, err
@@ -323,15 +307,7 @@ func (s *scene) open(ctx context.Context, works bool, settings *service.Settings
 }
 
 // runMortal is a process that works through a story from where it is, until it dies.
-func runMortal(path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	s := new(scene)
-	if err := json.Unmarshal(data, s); err != nil {
-		return err
-	}
+func runMortal(s *scene) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	a, err := enterScene(ctx, s, true)
@@ -439,28 +415,6 @@ func (a *actor) awaitChunks(ctx context.Context, id string, n int) error {
 	return nil
 }
 
-// startMortal runs a process in a scene, and reports whether it was killed.
-func startMortal(t *testing.T, s *scene) (killed bool) {
-	t.Helper()
-	data, err := json.Marshal(s)
-	path := filepath.Join(s.Dir, "scene.json")
-	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), mortalVariable+"="+path)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 0 {
-		return true
-	}
-	if err != nil {
-		t.Fatalf("%+v: %v\n%s", s, err, &out)
-	}
-	return false
-}
-
 // countStories returns how many stories are told on each database, and the seed of the first:
 // AGENTS_STORIES and AGENTS_SEED, or few and any.
 func countStories(t *testing.T, few int) (n, seed int) {
@@ -488,7 +442,7 @@ func tellStories(t *testing.T, s *scene, few int) {
 		s.Story = stories.Example(seed + i)
 		s.Story.Name = fmt.Sprintf("story %d", seed+i)
 		for _, d := range append(s.Story.Deaths, death{}) {
-			if s.Death = d; !startMortal(t, s) {
+			if s.Death = d; !killtest.Start(t, s) {
 				break
 			}
 			kills[d.Kind]++

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,12 +18,10 @@ import (
 	"github.com/agentruntime/agentruntime/app/stores/sqlite"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/store"
 )
-
-// mortalVariable is set for a publisher that dies at a point of its work.
-const mortalVariable = "AGENTRUNTIME_TEST_MORTAL_PUBLISHER"
 
 // mortal is a process that publishes, and dies before or after one of the operations of
 // the store that it needs for that.
@@ -39,7 +36,7 @@ type mortal struct {
 // mortalStore is a store whose process dies at a point of a publication.
 type mortalStore struct {
 	store.Store
-	point, passed int
+	point *killtest.Point
 }
 
 // publishingKey marks the context of a publication: what else a process asks of its store
@@ -48,14 +45,8 @@ type publishingKey struct{}
 
 // pass counts a place, at which the process may die.
 func (m *mortalStore) pass(ctx context.Context) {
-	if ctx.Value(publishingKey{}) == nil {
-		return
-	}
-	if m.passed++; m.passed == m.point {
-		if self, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = self.Kill()
-		}
-		select {} // until it is dead
+	if ctx.Value(publishingKey{}) != nil {
+		m.point.Pass()
 	}
 }
 
@@ -102,18 +93,14 @@ func (m *mortalStore) Revision(ctx context.Context, tenant, hash string) (*store
 }
 
 // runMortal is a process that publishes, unless it dies before.
-func runMortal(settings string) error {
-	p := new(mortal)
-	if err := json.Unmarshal([]byte(settings), p); err != nil {
-		return err
-	}
+func runMortal(p *mortal) error {
 	components := shipped.Components()
 	for i := range components.Stores {
 		open := components.Stores[i].Open
 		components.Stores[i].Open = func(ctx context.Context, s store.Settings) (*app.Engine, error) {
 			e, err := open(ctx, s)
 			if err == nil {
-				e.Store = &mortalStore{Store: e.Store, point: p.Point}
+				e.Store = &mortalStore{Store: e.Store, point: killtest.NewPoint(p.Point)}
 			}
 			return e, err
 		}
@@ -172,27 +159,6 @@ func (p *mortal) publish(ctx context.Context, f *fleet.Fleet) error {
 		err = errors.New("there is nothing to go back to")
 	}
 	return err
-}
-
-// start runs the process and reports whether it was killed.
-func (p *mortal) start(t *testing.T) (killed bool) {
-	t.Helper()
-	settings, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), mortalVariable+"="+string(settings))
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 0 {
-		return true
-	}
-	if err != nil {
-		t.Fatalf("%s at point %d: %v\n%s", p.Does, p.Point, err, &out)
-	}
-	return false
 }
 
 // kept is what a store has of the base and of the tenants.
@@ -325,7 +291,7 @@ func killPublishers(t *testing.T, file, does string, read func() kept) {
 	before, olds, news := read(), 0, 0
 	for point := 1; point <= most; point++ {
 		p := mortal{Config: file, Does: does, Mark: fmt.Sprintf("%s %d", does, point), Point: point}
-		killed := p.start(t)
+		killed := killtest.Start(t, &p)
 		after := read()
 		isNew := after.checkAfter(t, &p, &before)
 		if before = after; isNew {

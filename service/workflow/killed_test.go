@@ -1,28 +1,22 @@
 package workflow_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	engine "github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/store"
 )
-
-// mortalVariable is set for a process that dies at a point of a run.
-const mortalVariable = "AGENTRUNTIME_TEST_MORTAL_RUN"
 
 // death is where a process dies: before or after one of the operations by which the engine
 // keeps what a run comes to. What happens in between, such as reading templates and
@@ -50,24 +44,14 @@ const mortalSteps = `  %[1]s:
 // mortalStore is a store whose process dies at a point.
 type mortalStore struct {
 	store.Store
-	death *death
-
-	mu     sync.Mutex
-	passed int
+	workflow string
+	point    *killtest.Point
 }
 
 // pass counts a place of a workflow, at which the process may die.
 func (m *mortalStore) pass(workflow string) {
-	if workflow != m.death.Workflow {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.passed++; m.passed == m.death.Point {
-		if self, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = self.Kill()
-		}
-		select {} // until it is dead
+	if workflow == m.workflow {
+		m.point.Pass()
 	}
 }
 
@@ -111,18 +95,14 @@ func (m *mortalStore) CreateTurn(ctx context.Context, n *store.NewTurn) (*store.
 
 // runMortal is a process that publishes an event and ends when its run has ended, unless
 // it dies before. Without a point it waits for all runs.
-func runMortal(settings string) error {
-	d := new(death)
-	if err := json.Unmarshal([]byte(settings), d); err != nil {
-		return err
-	}
+func runMortal(d *death) error {
 	components := shipped.Components()
 	for i := range components.Stores {
 		open := components.Stores[i].Open
 		components.Stores[i].Open = func(ctx context.Context, s store.Settings) (*app.Engine, error) {
 			e, err := open(ctx, s)
 			if err == nil {
-				e.Store = &mortalStore{Store: e.Store, death: d}
+				e.Store = &mortalStore{e.Store, d.Workflow, killtest.NewPoint(d.Point)}
 			}
 			return e, err
 		}
@@ -168,27 +148,6 @@ func awaitEnds(ctx context.Context, e *engine.Engine, workflow string) error {
 	}
 }
 
-// startMortal runs a process and reports whether it was killed.
-func startMortal(t *testing.T, d *death) (killed bool) {
-	t.Helper()
-	settings, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), mortalVariable+"="+string(settings))
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 0 {
-		return true
-	}
-	if err != nil {
-		t.Fatalf("point %d: %v\n%s", d.Point, err, &out)
-	}
-	return false
-}
-
 // TestARunGoesOnWhereverItsProcessDied kills a process at each point of a run: before and
 // after it is kept that the run began, that a step began and what it came to, after the
 // run was claimed, and after the session and the turn of a step were made. Others go on.
@@ -207,13 +166,13 @@ func TestARunGoesOnWhereverItsProcessDied(t *testing.T) {
 			dir := t.TempDir()
 			file := writeMortal(t, dir, kept(t, dir))
 			died := 0
-			for point := 1; point <= points && startMortal(t, &death{Config: file, Workflow: fmt.Sprint("w", point), Point: point}); point++ {
+			for point := 1; point <= points && killtest.Start(t, &death{Config: file, Workflow: fmt.Sprint("w", point), Point: point}); point++ {
 				died = point
 			}
 			if died < 20 || died == points {
 				t.Errorf("a run has %d points", died)
 			}
-			startMortal(t, &death{Config: file})
+			killtest.Start(t, &death{Config: file})
 			checkMortal(t, dir, file, died)
 		})
 	}
