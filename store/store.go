@@ -118,6 +118,15 @@ type Turns interface {
 	EndTurn(ctx context.Context, e *EndTurn) (*Turn, error)
 }
 
+// Starter is implemented by stores that can store a turn and claim it in one transaction.
+type Starter interface {
+	// StartTurn is CreateTurn for a process that has a worker for the turn. If the turn is
+	// admitted at once, the worker of the claim owns it, no job is queued, and claimed is
+	// what Claim would return; otherwise claimed is nil. The turn of the claim is the one
+	// to be made.
+	StartTurn(ctx context.Context, n *NewTurn, c *Claim) (made *Turn, claimed *Claimed, err error)
+}
+
 // Interactions is the part of a Store that keeps what turns wait for.
 type Interactions interface {
 	// Interaction returns an interaction. The error is ErrNotFound for one that

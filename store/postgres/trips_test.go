@@ -41,6 +41,9 @@ func TestRoundTrips(t *testing.T) {
 		{"claim", func() { fence = claim(t, s, id, time.Minute) }, 1, 4},
 		{"append", func() { mustCommit(t, s, appended(id, fence, 1, `{"n":1}`)) }, 3, 6},
 		{"finish", func() { mustCommit(t, s, finished(id, fence)) }, 3, 11},
+		{"start turn", func() { id, fence = startTurn(t, s, sessionID) }, 2, 7},
+		{"append to it", func() { mustCommit(t, s, appended(id, fence, 1, `{"n":1}`)) }, 3, 6},
+		{"finish it", func() { mustCommit(t, s, finished(id, fence)) }, 3, 11},
 		{"create runs", func() { createRuns(t, s, 50) }, 4, 4},
 		{"claim runs", func() { runs = claimRuns(t, s) }, 1, 1},
 		{"save a run", func() { saveRun(t, s, runs[0]) }, 1, 1},
@@ -55,6 +58,17 @@ func TestRoundTrips(t *testing.T) {
 			}
 		}
 	}
+}
+
+// startTurn makes a turn and claims it at once.
+func startTurn(t *testing.T, s store.Starter, sessionID string) (id string, fence int64) {
+	t.Helper()
+	n := &store.NewTurn{Turn: turn(newID("turn"), sessionID), Input: [][]byte{[]byte(`{"role":"user"}`)}}
+	_, claimed, err := s.StartTurn(t.Context(), n, &store.Claim{TurnID: n.Turn.ID, Worker: "w", Lease: time.Minute, Now: time.Now()})
+	if err != nil || claimed == nil {
+		t.Fatal(claimed, err)
+	}
+	return claimed.Turn.ID, claimed.Turn.Fence
 }
 
 // batchedQueue sends one statement for its jobs, as River's dispatcher does.

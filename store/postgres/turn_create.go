@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
@@ -11,11 +12,21 @@ import (
 )
 
 // CreateTurn stores a new turn and admits it if there is room.
-func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
+func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
+	made, _, err := s.StartTurn(ctx, n, nil)
+	return made, err
+}
+
+var _ store.Starter = (*Store)(nil)
+
+// StartTurn stores a new turn, and claims it if there is room and a claim. The lease goes by
+// the clock of the database.
+func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim) (made *store.Turn, claimed *store.Claimed, err error) {
 	if err := n.CheckText(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = s.runJoined(ctx, func(tx joinedTx) error {
+		made, claimed = nil, nil
 		at, err := s.lookAtSession(ctx, tx, n)
 		if err != nil {
 			return err
@@ -28,12 +39,16 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 		admitted := !delayed && !at.busy && (s.tenantTurns <= 0 || at.admitted < int64(s.tenantTurns))
 		var jobs []store.Job // what makes room for a turn that is held queues it
 		switch {
+		case admitted && c != nil:
+			made, claimed, err = s.insertClaimed(ctx, tx, n, at.session, c)
+			return err
 		case delayed: // it is admitted by the claim
 			jobs = []store.Job{{TurnID: n.Turn.ID, NotBefore: n.Turn.NotBefore}}
 		case admitted:
 			jobs = []store.Job{{TurnID: n.Turn.ID}}
 		}
-		row, err := s.insertTurn(ctx, tx, n, admitted, jobs)
+		var p pipeline
+		row, err := s.insertTurn(ctx, tx, &p, n, admitted, &store.Claim{}, jobs)
 		if err == nil {
 			made = turnOf(row)
 		}
@@ -43,15 +58,17 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 		err = &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
 	}
 	if err != nil {
-		return nil, wrapError("create turn", n.Turn.ID, err)
+		return nil, nil, wrapError("create turn", n.Turn.ID, err)
 	}
-	return made, nil
+	return made, claimed, nil
 }
 
 // place is what a new turn finds.
 type place struct {
 	// known is the turn that was made with its key before.
 	known *db.Turn
+	// session is the one that the turn is made in.
+	session *db.Session
 	// busy is set if another turn comes first in the session, and admitted is
 	// how many the tenant has.
 	busy     bool
@@ -104,6 +121,7 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 	if len(admitted) > 0 {
 		at.admitted = admitted[0]
 	}
+	at.session = session
 	return at, nil
 }
 
@@ -129,20 +147,52 @@ func (s *Store) checkAcceptable(ctx context.Context, tx joinedTx, n *store.NewTu
 // turnScope is where the key of a turn is unique.
 func turnScope(sessionID string) string { return "turn " + sessionID }
 
-// insertTurn stores a turn in its session, which is locked, queues its jobs and commits.
-func (s *Store) insertTurn(ctx context.Context, tx joinedTx, n *store.NewTurn, admitted bool, jobs []store.Job) (*db.Turn, error) {
+// insertClaimed stores a turn that is a worker's from the start. Its session is locked and
+// has no other turn that comes first, so that nothing else is to be checked for the claim.
+func (s *Store) insertClaimed(ctx context.Context, tx joinedTx, n *store.NewTurn, in *db.Session, c *store.Claim) (*store.Turn, *store.Claimed, error) {
+	session, err := sessionOf(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules.TouchSession(session, n.Turn.CreatedAt)
+	begun := *n
+	if begun.Turn.ParentSnapshotID == "" && !begun.Turn.FromStart {
+		begun.Turn.ParentSnapshotID = session.Tip
+	}
+	var (
+		p         pipeline
+		snapshots []db.Snapshot
+	)
+	if id := begun.Turn.ParentSnapshotID; id != "" {
+		queueRows(&p, &snapshots, db.GetSnapshot, id)
+	}
+	row, err := s.insertTurn(ctx, tx, &p, &begun, true, c, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	claimed := &store.Claimed{Turn: *turnOf(row), Session: *session, Messages: slices.Clone(n.Input)}
+	if len(snapshots) > 0 {
+		claimed.Snapshot = snapshotOf(&snapshots[0])
+	}
+	return turnOf(row), claimed, nil
+}
+
+// insertTurn stores a turn in its session, which is locked, queues its jobs and commits. A
+// claim that names a worker makes the turn its.
+func (s *Store) insertTurn(
+	ctx context.Context, tx joinedTx, p *pipeline, n *store.NewTurn, admitted bool, c *store.Claim, jobs []store.Job,
+) (*db.Turn, error) {
 	t := &n.Turn
 	var (
-		p    pipeline
 		rows []db.Turn
 		in   messages
 		errs []error
 	)
 	q := p.queuedQueries()
 	created := instant.Time(t.CreatedAt)
-	queueRows(&p, &rows, db.InsertTurn, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, []byte(t.Request),
+	queueRows(p, &rows, db.InsertTurn, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, []byte(t.Request),
 		[]byte(t.Metadata), t.Background, t.SnapshotID, t.ParentSnapshotID, t.FromStart, created,
-		instant.Time(t.NotBefore), admitted, len(n.Input))
+		instant.Time(t.NotBefore), admitted, len(n.Input), c.Worker, c.Revision, instant.Time(c.Now), c.Lease)
 	if in.addBodies(t.ID, 0, n.Input); len(in.Ns) > 0 {
 		errs = append(errs, q.InsertMessages(ctx, in.InsertMessagesParams))
 	}
@@ -151,12 +201,12 @@ func (s *Store) insertTurn(ctx context.Context, tx joinedTx, n *store.NewTurn, a
 			Scope: turnScope(t.SessionID), Key: n.Key.Value, Hash: n.Key.Hash, ID: t.ID, SessionID: t.SessionID, CreatedAt: created,
 		}))
 		var touched []db.Session
-		queueRows(&p, &touched, db.TouchSession, created, t.SessionID)
+		queueRows(p, &touched, db.TouchSession, created, t.SessionID)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if err := s.sendLast(ctx, tx, &p, jobs); err != nil {
+	if err := s.sendLast(ctx, tx, p, jobs); err != nil {
 		return nil, err
 	}
 	return oneRow(rows), nil

@@ -96,16 +96,25 @@ func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
 	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)
 }
 
+// loadParent reads the snapshot that a turn goes on from, if there is one.
+func loadParent(ctx context.Context, tx *tx, c *store.Claimed) error {
+	if c.Turn.ParentSnapshotID == "" {
+		return nil
+	}
+	row, err := tx.GetSnapshot(ctx, c.Turn.ParentSnapshotID)
+	if err == nil {
+		c.Snapshot = snapshotOf(&row)
+	} else if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
 // loadClaimed reads what is needed to run a turn. One that was not claimed before has
 // nothing but its input.
 func loadClaimed(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err error) {
-	if id := c.Turn.ParentSnapshotID; id != "" {
-		row, err := tx.GetSnapshot(ctx, id)
-		if err == nil {
-			c.Snapshot = snapshotOf(&row)
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
+	if err := loadParent(ctx, tx, c); err != nil {
+		return err
 	}
 	id := c.Turn.ID
 	if c.Messages, err = tx.MessagesOf(ctx, id); err != nil || first {

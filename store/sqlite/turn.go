@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
@@ -49,48 +50,85 @@ func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, 
 }
 
 // CreateTurn stores a new turn and admits it if there is room.
-func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
+func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
+	made, _, err := s.StartTurn(ctx, n, nil)
+	return made, err
+}
+
+var _ store.Starter = (*Store)(nil)
+
+// StartTurn stores a new turn, and claims it if there is room and a claim.
+func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim) (made *store.Turn, claimed *store.Claimed, err error) {
 	if err := n.CheckText(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		made, err = s.createTurn(ctx, tx, n)
+		made, claimed, err = s.createTurn(ctx, tx, n, c)
 		return err
 	})
 	if err != nil {
-		return nil, wrapError("create turn", n.Turn.ID, err)
+		return nil, nil, wrapError("create turn", n.Turn.ID, err)
 	}
-	return made, nil
+	return made, claimed, nil
 }
 
-func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn) (*store.Turn, error) {
+func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	sessionID := n.Turn.SessionID
-	session, err := tx.SessionForTurn(ctx, db.SessionForTurnParams{Now: toMicros(n.Turn.CreatedAt), ID: sessionID})
+	at, err := tx.SessionForTurn(ctx, db.SessionForTurnParams{Now: toMicros(n.Turn.CreatedAt), ID: sessionID})
 	if err == nil {
-		err = rules.CheckVisible(store.Of(n.Turn.Owner), session.Tenant, session.Subject)
+		err = rules.CheckVisible(store.Of(n.Turn.Owner), at.Session.Tenant, at.Session.Subject)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	place := "turn\x00" + sessionID
 	known, err := replayKey(ctx, tx, place, n.Key)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if known != "" {
 		row, err := tx.GetTurn(ctx, known)
 		if !errors.Is(err, sql.ErrNoRows) {
-			return turnOf(&row), err
+			return turnOf(&row), nil, err
 		}
 	}
-	if err := checkAcceptable(ctx, tx, n, store.SessionState(session.State)); err != nil {
-		return nil, err
+	if err := checkAcceptable(ctx, tx, n, store.SessionState(at.Session.State)); err != nil {
+		return nil, nil, err
 	}
 	t := newPendingTurn(&n.Turn)
-	if err := s.insertTurn(ctx, tx, t, n.Input, session.Occupied); err != nil {
+	delayed := t.NotBefore.After(t.CreatedAt) // the claim admits it
+	if !delayed && !at.Occupied {
+		room, err := s.tenantRoom(ctx, tx, t.Owner.Tenant)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Admitted = room != 0
+	}
+	var claimed *store.Claimed
+	switch {
+	case t.Admitted && c != nil:
+		if claimed, err = claimNew(ctx, tx, t, n, &at.Session, c); err != nil {
+			return nil, nil, err
+		}
+	case t.Admitted || delayed:
+		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore})
+	}
+	if err := insertTurn(ctx, tx, t, n.Input); err != nil {
+		return nil, nil, err
+	}
+	return t, claimed, rememberKey(ctx, tx, place, n.Key, t.ID, sessionID, t.CreatedAt)
+}
+
+// claimNew makes a turn the worker's that is about to be stored in a session.
+func claimNew(ctx context.Context, tx *tx, t *store.Turn, n *store.NewTurn, in *db.Session, c *store.Claim) (*store.Claimed, error) {
+	session, err := sessionOf(in)
+	if err != nil {
 		return nil, err
 	}
-	return t, rememberKey(ctx, tx, place, n.Key, t.ID, sessionID, t.CreatedAt)
+	rules.TouchSession(session, t.CreatedAt)
+	startTurn(t, session, c)
+	claimed := &store.Claimed{Turn: *t, Session: *session, Messages: slices.Clone(n.Input)}
+	return claimed, loadParent(ctx, tx, claimed)
 }
 
 // checkAcceptable reports why a session in a state cannot be given a turn. Where there is
@@ -124,26 +162,14 @@ func newPendingTurn(n *store.Turn) *store.Turn {
 	}
 }
 
-// insertTurn stores a turn, and queues a job for it unless it has to wait. Occupied is a
-// session that has a turn whose time it is.
-func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte, occupied bool) error {
-	now := t.CreatedAt
-	if t.NotBefore.After(now) {
-		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore}) // the claim admits it
-	} else if !occupied {
-		room, err := s.tenantRoom(ctx, tx, t.Owner.Tenant)
-		if err != nil {
-			return err
-		}
-		if t.Admitted = room != 0; t.Admitted {
-			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
-		}
-	}
+// insertTurn stores a turn with its input.
+func insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte) error {
 	inserted, err := tx.InsertTurn(ctx, db.InsertTurnParams{
-		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID,
+		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID, Status: string(t.Status),
 		Background: t.Background, SnapshotID: t.SnapshotID, ParentSnapshotID: t.ParentSnapshotID, FromStart: t.FromStart,
-		CreatedAt: toMicros(now), UpdatedAt: toMicros(now), ChangedAt: toMicros(now), NotBefore: toMicros(t.NotBefore), Admitted: t.Admitted,
-		Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata,
+		CreatedAt: toMicros(t.CreatedAt), UpdatedAt: toMicros(t.UpdatedAt), ChangedAt: toMicros(t.ChangedAt), NotBefore: toMicros(t.NotBefore),
+		StartedAt: toMicros(t.StartedAt), Worker: t.Worker, Fence: t.Fence, LeaseUntil: toMicros(t.LeaseUntil), HeartbeatAt: toMicros(t.HeartbeatAt),
+		Admitted: t.Admitted, Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata, Revision: t.Revision,
 	})
 	switch {
 	case err != nil:
@@ -154,7 +180,7 @@ func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][
 	if err := insertMessages(ctx, tx, t.ID, 0, input); err != nil {
 		return err
 	}
-	return tx.TouchSession(ctx, db.TouchSessionParams{At: toMicros(now), ID: t.SessionID})
+	return tx.TouchSession(ctx, db.TouchSessionParams{At: toMicros(t.CreatedAt), ID: t.SessionID})
 }
 
 // UpdateTurn changes what the patch names.

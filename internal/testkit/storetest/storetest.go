@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Tenants", tenantTests},
 		{"Delay", delayTests},
 		{"Claim", claimTests},
+		{"Start", startTests},
 		{"Commit", commitTests},
 		{"Fence", fenceTests},
 		{"Suspend", suspendTests},

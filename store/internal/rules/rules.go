@@ -5,6 +5,7 @@ package rules
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -46,6 +47,16 @@ func CheckActive(id string, state store.SessionState) error {
 		return &store.StateError{Kind: "session", ID: id, State: string(state), Want: "given a turn"}
 	}
 	return nil
+}
+
+// TouchSession notes that a session was given a turn.
+func TouchSession(s *store.Session, at time.Time) {
+	if at.After(s.ActiveAt) {
+		s.ActiveAt = at
+	}
+	if at.After(s.LastTurnAt) {
+		s.LastTurnAt = at
+	}
 }
 
 // PatchSession changes what a patch names.

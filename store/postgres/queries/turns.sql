@@ -1,7 +1,12 @@
 -- name: InsertTurn :one
+-- InsertTurn stores a pending turn, or with a worker one that is claimed.
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
-    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages)
-VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $12, $13, $14, $15)
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages,
+    worker, fence, revision, started_at, lease_until, heartbeat_at)
+VALUES ($1, $2, $3, $4, $5, CASE $16::text WHEN '' THEN 'pending' ELSE 'running' END, $6, $7, $8,
+    $9, $10, $11, $12, COALESCE($18::timestamptz, $12), COALESCE($18::timestamptz, $12), $13, $14, $15,
+    $16::text, CASE $16::text WHEN '' THEN 0 ELSE 1 END, $17, $18::timestamptz,
+    CASE WHEN $16::text <> '' THEN clock_timestamp() + $19::interval END, CASE WHEN $16::text <> '' THEN clock_timestamp() END)
 RETURNING *;
 
 -- name: SelectTurns :many

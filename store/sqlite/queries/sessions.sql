@@ -17,9 +17,8 @@ SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.va
 SELECT * FROM sessions WHERE id = ?;
 
 -- name: SessionForTurn :one
--- SessionForTurn returns what decides whether a session takes a turn, and whether it has
--- one whose time it is.
-SELECT tenant, subject, state, EXISTS (
+-- SessionForTurn returns a session, and whether it has a turn whose time it is.
+SELECT sqlc.embed(sessions), EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= @now OR t.admitted)
 ) AS occupied
 FROM sessions WHERE sessions.id = @id;

@@ -1,8 +1,8 @@
 -- name: InsertTurn :execrows
 -- InsertTurn inserts nothing when there is a turn with the id.
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
-    created_at, updated_at, not_before, admitted, messages, request, metadata, changed_at)
-VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
+    created_at, updated_at, not_before, started_at, worker, fence, lease_until, heartbeat_at, admitted, messages, request, metadata, changed_at, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
 
 -- name: GetTurn :one
 SELECT * FROM turns WHERE id = ?;

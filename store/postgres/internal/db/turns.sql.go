@@ -244,8 +244,12 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) ([]string,
 
 const InsertTurn = `-- name: InsertTurn :one
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
-    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages)
-VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $12, $13, $14, $15)
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages,
+    worker, fence, revision, started_at, lease_until, heartbeat_at)
+VALUES ($1, $2, $3, $4, $5, CASE $16::text WHEN '' THEN 'pending' ELSE 'running' END, $6, $7, $8,
+    $9, $10, $11, $12, COALESCE($18::timestamptz, $12), COALESCE($18::timestamptz, $12), $13, $14, $15,
+    $16::text, CASE $16::text WHEN '' THEN 0 ELSE 1 END, $17, $18::timestamptz,
+    CASE WHEN $16::text <> '' THEN clock_timestamp() + $19::interval END, CASE WHEN $16::text <> '' THEN clock_timestamp() END)
 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision
 `
 
@@ -265,8 +269,13 @@ type InsertTurnParams struct {
 	NotBefore        instant.Time
 	Admitted         bool
 	Messages         int
+	Column16         string
+	Revision         string
+	Column18         instant.Time
+	Column19         time.Duration
 }
 
+// InsertTurn stores a pending turn, or with a worker one that is claimed.
 func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (Turn, error) {
 	row := q.db.QueryRow(ctx, InsertTurn,
 		arg.ID,
@@ -284,6 +293,10 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (Turn, e
 		arg.NotBefore,
 		arg.Admitted,
 		arg.Messages,
+		arg.Column16,
+		arg.Revision,
+		arg.Column18,
+		arg.Column19,
 	)
 	var i Turn
 	err := row.Scan(

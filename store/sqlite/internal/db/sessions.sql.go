@@ -196,7 +196,7 @@ func (q *Queries) RestSession(ctx context.Context, arg RestSessionParams) error 
 }
 
 const sessionForTurn = `-- name: SessionForTurn :one
-SELECT tenant, subject, state, EXISTS (
+SELECT sessions.id, sessions.tenant, sessions.subject, sessions.agent_id, sessions.state, sessions.labels, sessions.metadata, sessions.tip, sessions.created_at, sessions.updated_at, sessions.active_at, sessions.last_turn_at, EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
 ) AS occupied
 FROM sessions WHERE sessions.id = ?2
@@ -208,21 +208,27 @@ type SessionForTurnParams struct {
 }
 
 type SessionForTurnRow struct {
-	Tenant   string
-	Subject  string
-	State    string
+	Session  Session
 	Occupied bool
 }
 
-// SessionForTurn returns what decides whether a session takes a turn, and whether it has
-// one whose time it is.
+// SessionForTurn returns a session, and whether it has a turn whose time it is.
 func (q *Queries) SessionForTurn(ctx context.Context, arg SessionForTurnParams) (SessionForTurnRow, error) {
 	row := q.db.QueryRowContext(ctx, sessionForTurn, arg.Now, arg.ID)
 	var i SessionForTurnRow
 	err := row.Scan(
-		&i.Tenant,
-		&i.Subject,
-		&i.State,
+		&i.Session.ID,
+		&i.Session.Tenant,
+		&i.Session.Subject,
+		&i.Session.AgentID,
+		&i.Session.State,
+		&i.Session.Labels,
+		&i.Session.Metadata,
+		&i.Session.Tip,
+		&i.Session.CreatedAt,
+		&i.Session.UpdatedAt,
+		&i.Session.ActiveAt,
+		&i.Session.LastTurnAt,
 		&i.Occupied,
 	)
 	return i, err

@@ -155,8 +155,8 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) (int64, er
 
 const insertTurn = `-- name: InsertTurn :execrows
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
-    created_at, updated_at, not_before, admitted, messages, request, metadata, changed_at)
-VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+    created_at, updated_at, not_before, started_at, worker, fence, lease_until, heartbeat_at, admitted, messages, request, metadata, changed_at, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
 `
 
 type InsertTurnParams struct {
@@ -165,6 +165,7 @@ type InsertTurnParams struct {
 	Tenant           string
 	Subject          string
 	AgentID          string
+	Status           string
 	Background       bool
 	SnapshotID       string
 	ParentSnapshotID string
@@ -172,11 +173,17 @@ type InsertTurnParams struct {
 	CreatedAt        int64
 	UpdatedAt        int64
 	NotBefore        int64
+	StartedAt        int64
+	Worker           string
+	Fence            int64
+	LeaseUntil       int64
+	HeartbeatAt      int64
 	Admitted         bool
 	Messages         int64
 	Request          []byte
 	Metadata         []byte
 	ChangedAt        int64
+	Revision         string
 }
 
 // InsertTurn inserts nothing when there is a turn with the id.
@@ -187,6 +194,7 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (int64, 
 		arg.Tenant,
 		arg.Subject,
 		arg.AgentID,
+		arg.Status,
 		arg.Background,
 		arg.SnapshotID,
 		arg.ParentSnapshotID,
@@ -194,11 +202,17 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (int64, 
 		arg.CreatedAt,
 		arg.UpdatedAt,
 		arg.NotBefore,
+		arg.StartedAt,
+		arg.Worker,
+		arg.Fence,
+		arg.LeaseUntil,
+		arg.HeartbeatAt,
 		arg.Admitted,
 		arg.Messages,
 		arg.Request,
 		arg.Metadata,
 		arg.ChangedAt,
+		arg.Revision,
 	)
 	if err != nil {
 		return 0, err

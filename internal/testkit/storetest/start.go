@@ -1,0 +1,177 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var startTests = []test{
+	{name: "AStartedTurnIsTheWorkersFromTheStart", run: aStartedTurnIsTheWorkersFromTheStart},
+	{name: "AStartedTurnGoesOnFromTheTip", run: aStartedTurnGoesOnFromTheTip},
+	{name: "AStartedTurnMayGoOnFromNothing", run: aStartedTurnMayGoOnFromNothing},
+	{name: "ATurnThatHasToWaitIsNotStarted", run: aTurnThatHasToWaitIsNotStarted},
+	{name: "ATurnWithoutRoomIsNotStarted", run: aTurnWithoutRoomIsNotStarted, settings: store.Settings{TenantTurns: 1}},
+	{name: "ARepeatedStartClaimsNothing", run: aRepeatedStartClaimsNothing},
+	{name: "ARefusedStartLeavesNothing", run: aRefusedStartLeavesNothing},
+	{name: "AStartedTurnIsTakenWhenItsLeaseEnds", run: aStartedTurnIsTakenWhenItsLeaseEnds},
+}
+
+// starter returns the store as a Starter, and skips the test for one that is none.
+func (f *fixture) starter() store.Starter {
+	f.Helper()
+	s, ok := f.Store.(store.Starter)
+	if !ok {
+		f.Skip("the store claims no turns when they are made")
+	}
+	return s
+}
+
+// startTurn makes a turn and claims it at once.
+func (f *fixture) startTurn(n *store.NewTurn) *store.Claimed {
+	f.Helper()
+	claim := f.claimOf(n.Turn.ID)
+	claim.Revision = "revision"
+	made, claimed, err := f.starter().StartTurn(f.Context(), n, claim)
+	wantOK(f, err)
+	if claimed == nil {
+		f.Fatalf("turn %s is not claimed", n.Turn.ID)
+	}
+	wantEqual(f, "the turn that is made", made, f.getTurn(n.Turn.ID))
+	wantEqual(f, "the turn that is claimed", &claimed.Turn, made)
+	wantEqual(f, "its session", &claimed.Session, f.getSession(n.Turn.SessionID))
+	return claimed
+}
+
+// wantUnstarted makes a turn with a claim, and wants it only to be made.
+func (f *fixture) wantUnstarted(n *store.NewTurn, admitted bool) {
+	f.Helper()
+	made, claimed, err := f.starter().StartTurn(f.Context(), n, f.claimOf(n.Turn.ID))
+	wantOK(f, err)
+	if claimed != nil {
+		f.Fatalf("turn %s is claimed", n.Turn.ID)
+	}
+	wantEqual(f, "the turn that is made", made, f.getTurn(n.Turn.ID))
+	wantEqual(f, "its status", made.Status, store.Pending)
+	wantEqual(f, "whether it is admitted", made.Admitted, admitted)
+}
+
+func aStartedTurnIsTheWorkersFromTheStart(f *fixture) {
+	f.createSessions("s")
+	before := time.Now().Add(-time.Minute)
+	n := f.turnOf("s", "t")
+	c := f.startTurn(n)
+	after := time.Now().Add(time.Minute)
+	if until := c.Turn.LeaseUntil.Add(-time.Hour); until.Before(before) || until.After(after) {
+		f.Errorf("the lease ends at %v, want an hour from now", c.Turn.LeaseUntil)
+	}
+	want := n.Turn
+	want.Status, want.Worker, want.Fence, want.Admitted = store.Running, worker, 1, true
+	want.StartedAt, want.UpdatedAt, want.ChangedAt = f.now, f.now, f.now
+	want.LeaseUntil, want.HeartbeatAt = c.Turn.LeaseUntil, c.Turn.HeartbeatAt
+	want.Revision = "revision"
+	wantEqual(f, "the turn", c.Turn, want)
+	wantEqual(f, "its messages", c.Messages, n.Input)
+	f.wantJobs() // nobody else is to look for it
+	_, err := f.Claim(f.Context(), f.claimOf("t"))
+	wantAs(f, err, &store.StateError{Kind: "turn", ID: "t", State: string(store.Running), Want: "claimed"})
+	f.finishTurn(c)
+	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t")
+	all, err := f.Conversation(f.Context(), "snapshot-t")
+	wantOK(f, err)
+	wantEqual(f, "the conversation", all, textMessages("input of t", "answer of t"))
+}
+
+func aStartedTurnGoesOnFromTheTip(f *fixture) {
+	f.createSessions("s")
+	f.starter()
+	f.createSucceeded("s", "t1")
+	c := f.startTurn(f.turnOf("s", "t2"))
+	wantEqual(f, "what it goes on from", c.Turn.ParentSnapshotID, "snapshot-t1")
+	wantEqual(f, "the id of its snapshot", c.Snapshot.ID, "snapshot-t1")
+	f.finishTurn(c)
+	n := f.turnOf("s", "t3")
+	n.Turn.ParentSnapshotID = "snapshot-t1"
+	wantEqual(f, "the id of a snapshot that is named", f.startTurn(n).Snapshot.ID, "snapshot-t1")
+}
+
+func aStartedTurnMayGoOnFromNothing(f *fixture) {
+	f.createSessions("s")
+	f.starter()
+	f.createSucceeded("s", "t1")
+	n := f.turnOf("s", "t2")
+	n.Turn.FromStart = true
+	c := f.startTurn(n)
+	wantEqual(f, "what it goes on from", c.Turn.ParentSnapshotID, "")
+	if c.Snapshot != nil {
+		f.Fatalf("the turn goes on from %v", c.Snapshot)
+	}
+}
+
+func aTurnThatHasToWaitIsNotStarted(f *fixture) {
+	f.createSessions("s", "other")
+	c := f.startTurn(f.turnOf("s", "t1"))
+	f.wantUnstarted(f.turnOf("s", "t2"), false)
+	f.wantJobs()
+	f.finishTurn(c)
+	f.wantJobs("t2")
+	late := f.turnOf("other", "t3")
+	late.Turn.NotBefore = f.now.Add(time.Hour)
+	f.wantUnstarted(late, false)
+	f.wantJobs("t3")
+}
+
+func aTurnWithoutRoomIsNotStarted(f *fixture) {
+	f.createSessions("s", "other")
+	c := f.startTurn(f.turnOf("s", "t1"))
+	f.wantUnstarted(f.turnOf("other", "t2"), false)
+	f.finishTurn(c)
+	f.wantJobs("t2")
+}
+
+func aRepeatedStartClaimsNothing(f *fixture) {
+	f.createSessions("s")
+	n := f.turnOf("s", "t")
+	n.Key = store.Key{Value: "key", Hash: []byte("hash")}
+	c := f.startTurn(n)
+	again := f.turnOf("s", "another")
+	again.Key = n.Key
+	made, claimed, err := f.starter().StartTurn(f.Context(), again, f.claimOf("another"))
+	wantOK(f, err)
+	wantEqual(f, "the turn that was made before", made, f.getTurn("t"))
+	if claimed != nil {
+		f.Fatal("it is claimed again")
+	}
+	f.wantJobs()
+	f.finishTurn(c)
+}
+
+func aRefusedStartLeavesNothing(f *fixture) {
+	f.createSessions("s", "other")
+	f.startTurn(f.turnOf("s", "t"))
+	_, _, err := f.starter().StartTurn(f.Context(), f.turnOf("other", "t"), f.claimOf("t"))
+	wantAs(f, err, &store.ExistsError{Kind: "turn", ID: "t"})
+	_, _, err = f.starter().StartTurn(f.Context(), f.turnOf("missing", "t2"), f.claimOf("t2"))
+	wantError(f, err, store.ErrNotFound)
+	n := f.turnOf("s", "t3")
+	n.Reject = true
+	_, _, err = f.starter().StartTurn(f.Context(), n, f.claimOf("t3"))
+	wantAs(f, err, &store.BusyError{SessionID: "s", TurnID: "t"})
+	f.wantJobs()
+	f.startTurn(f.turnOf("other", "t4"))
+}
+
+func aStartedTurnIsTakenWhenItsLeaseEnds(f *fixture) {
+	f.createSessions("s")
+	c := f.claimOf("t")
+	c.Lease, c.Now = brief, time.Now()
+	_, claimed, err := f.starter().StartTurn(f.Context(), f.turnOf("s", "t"), c)
+	wantOK(f, err)
+	f.reapTurns(1)
+	f.wantJobs("t")
+	got := f.getTurn("t")
+	wantEqual(f, "its status", got.Status, store.Pending)
+	wantEqual(f, "its strikes", got.Strikes, 1)
+	f.wantFenced(f.finishOf(claimed))
+	wantEqual(f, "its messages", f.claimTurn("t").Messages, f.turnOf("s", "t").Input)
+}
