@@ -40,6 +40,24 @@ type Hinter interface {
 	Hint(turnID string)
 }
 
+// Reserver is implemented by dispatchers that let their process begin with a turn that it
+// stores itself, without a job.
+type Reserver interface {
+	// Reserve takes the place of a handler, if one is free for a turn that has no job.
+	// The place is held until exactly one method of the Place was called. It does not
+	// wait.
+	Reserve() (p Place, ok bool)
+}
+
+// Place is the place of a handler that was reserved.
+type Place interface {
+	// Run calls work for a turn as a handler is called, on a goroutine of its own.
+	// Drain and Stop wait for it.
+	Run(turnID string, work func(ctx context.Context))
+	// Release gives the place back.
+	Release()
+}
+
 // Bell tells every process that uses a store that something happened to a turn:
 // it has new events, or was ended. A store that one process has for itself needs
 // none.

@@ -171,7 +171,7 @@ func (d *Dispatcher) close() context.CancelFunc {
 }
 
 // pushTurn queues a turn that is due. It is called with the lock held, as are all
-// methods below but handle and tick.
+// methods below but those that lock it.
 func (d *Dispatcher) pushTurn(turnID string) {
 	s := d.turns[turnID]
 	if s&queued != 0 {
@@ -262,9 +262,14 @@ func (d *Dispatcher) nextTurn(handledID string) (turnID string, more bool) {
 	if !d.closed && d.due.len() > 0 {
 		return d.popDue(), true
 	}
+	d.leave()
+	return "", false
+}
+
+// leave notes that a handler's place is free.
+func (d *Dispatcher) leave() {
 	d.running--
 	if d.closed && d.running == 0 {
 		close(d.idle)
 	}
-	return "", false
 }

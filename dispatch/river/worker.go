@@ -15,6 +15,9 @@ const (
 	// process, and queues it again. A turn that goes on for longer gets a second
 	// job by that, once, whose claim is refused.
 	rescueAfter = 5 * time.Minute
+	// placePatience is how long a job that was fetched waits for a place that a turn
+	// without a job has.
+	placePatience = time.Second
 )
 
 // turn is what a job carries.
@@ -34,9 +37,13 @@ type worker struct {
 // Work implements river.Worker. Whatever became of the turn is in the store, so
 // the job is done.
 func (w *worker) Work(ctx context.Context, job *river.Job[turn]) error {
+	waited := time.NewTimer(placePatience)
+	defer waited.Stop()
 	select {
 	case w.dispatcher.slots <- struct{}{}:
 		defer w.dispatcher.leaveSlot()
+	case <-waited.C:
+		return river.JobSnooze(0) // turns without jobs have the places: perhaps another replica has one
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil || w.dispatcher.ending.Load() {
