@@ -55,12 +55,9 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	if err != nil {
 		return nil, hideNearest(caller, err)
 	}
-	made, err := s.settings.Store.CreateTurn(ctx, n)
+	made, err := s.storeTurn(ctx, n)
 	if err != nil {
 		return nil, nameNotFound(err, "session", req.SessionID)
-	}
-	if h, ok := s.settings.Dispatcher.(dispatch.Hinter); ok && made.Status == store.Pending && made.Admitted {
-		h.Hint(made.ID)
 	}
 	if req.OnBusy == Interrupt && made.ID == n.Turn.ID {
 		if err := s.interruptOlder(ctx, caller, made); err != nil {
@@ -68,6 +65,23 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 		}
 	}
 	return s.turnView(made), nil
+}
+
+// storeTurn stores a turn, and begins with it where this process has room.
+func (s *Service) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
+	made, begun, err := s.pool.Start(ctx, n)
+	if err != nil || begun {
+		return made, err
+	}
+	if made == nil {
+		if made, err = s.settings.Store.CreateTurn(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	if h, ok := s.settings.Dispatcher.(dispatch.Hinter); ok && made.Status == store.Pending && made.Admitted {
+		h.Hint(made.ID)
+	}
+	return made, nil
 }
 
 // newTurn returns the turn that a request asks for.

@@ -78,6 +78,12 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
+	p.workOn(ctx, claimed, current, broken)
+}
+
+// workOn works on a claimed turn. current is the revision in which it begins, unless broken
+// says why it cannot.
+func (p *Pool) workOn(ctx context.Context, claimed *store.Claimed, current *registry.Revision, broken error) {
 	stopped := ctx
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -86,12 +92,12 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	w.log = newRecorder(ctx, p, w.turn, w.stopLost)
 	defer p.registerWorker(w)()
 	defer w.log.close()
-	err = w.runTurn(ctx)
+	err := w.runTurn(ctx)
 	if errors.Is(err, store.ErrText) {
 		err = w.failInvalidText(stopped, err)
 	}
 	if err != nil && !errors.As(err, new(*store.FencedError)) {
-		p.logError(ctx, "turn interrupted; will be retried", err, zap.String("turn_id", turnID), zap.String("session_id", w.turn.SessionID))
+		p.logError(ctx, "turn interrupted; will be retried", err, zap.String("turn_id", w.turn.ID), zap.String("session_id", w.turn.SessionID))
 	}
 }
 
@@ -125,7 +131,7 @@ func (p *Pool) claimTurn(ctx context.Context, turnID string, current *registry.R
 				return err
 			}
 		}
-		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: current.Hash(), Now: p.now()})
+		claimed, err = p.settings.Store.Claim(ctx, p.claimOf(turnID, current))
 		return err
 	}, isDeclined)
 	return claimed, err

@@ -1,0 +1,82 @@
+package work
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Start stores a turn and works on it at once, if this process has room for it: it is
+// claimed in the transaction that stores it, which spares it a commit, a job and the way
+// through the queue. The turn is returned as it was before it began. Where that cannot be,
+// made is nil or, for a turn that has to wait, has been stored with what it needs to begin
+// later.
+func (p *Pool) Start(ctx context.Context, n *store.NewTurn) (made *store.Turn, begun bool, err error) {
+	starter, ok := p.settings.Store.(store.Starter)
+	if !ok || n.Turn.NotBefore.After(n.Turn.CreatedAt) {
+		return nil, false, nil
+	}
+	place, current, ok := p.reserve(ctx, n.Turn.Owner.Tenant)
+	if !ok {
+		return nil, false, nil
+	}
+	made, claimed, err := starter.StartTurn(ctx, n, p.claimOf(n.Turn.ID, current))
+	if err != nil || claimed == nil {
+		current.Release()
+		place.Release()
+		return made, false, err
+	}
+	place.Run(made.ID, func(ctx context.Context) {
+		defer current.Release()
+		p.workOn(ctx, claimed, current, nil)
+	})
+	return beforeClaim(made, n), true, nil
+}
+
+// beforeClaim returns a turn as it would have been stored without a claim.
+func beforeClaim(t *store.Turn, n *store.NewTurn) *store.Turn {
+	was := *t
+	was.Status, was.ParentSnapshotID, was.Revision = store.Pending, n.Turn.ParentSnapshotID, ""
+	was.Worker, was.Fence, was.LeaseUntil, was.HeartbeatAt, was.StartedAt = "", 0, time.Time{}, time.Time{}, time.Time{}
+	was.UpdatedAt, was.ChangedAt = t.CreatedAt, t.CreatedAt
+	return &was
+}
+
+// reserve returns a place for a turn of a tenant that is about to be stored, and the
+// revision in which it begins, if there are both.
+func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place, current *registry.Revision, ok bool) {
+	reserver, ok := p.settings.Queue.(dispatch.Reserver)
+	if !ok || p.draining.Load() || p.settings.Runtime == nil {
+		return nil, nil, false
+	}
+	if place, ok = reserver.Reserve(); !ok {
+		return nil, nil, false
+	}
+	current, err := p.acquireFor(ctx, tenant)
+	if err == nil && p.settings.Revisions != nil {
+		if err = p.settings.Revisions.Record(ctx, current); err != nil {
+			current.Release()
+		}
+	}
+	if err != nil { // the worker that the job comes to deals with it
+		place.Release()
+		return nil, nil, false
+	}
+	return place, current, true
+}
+
+// acquireFor returns the revision in which the turns of a tenant begin.
+func (p *Pool) acquireFor(ctx context.Context, tenant string) (*registry.Revision, error) {
+	if p.settings.Tenants == nil || !p.settings.Tenants.AnyTenants() {
+		return p.settings.Runtime.AcquireRevision(), nil
+	}
+	return p.settings.Tenants.AcquireTenant(ctx, tenant)
+}
+
+// claimOf returns the claim of a turn by this process.
+func (p *Pool) claimOf(turnID string, current *registry.Revision) *store.Claim {
+	return &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: current.Hash(), Now: p.now()}
+}
