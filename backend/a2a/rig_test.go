@@ -112,7 +112,7 @@ func newRig(t testing.TB, replies map[string][]peertest.Reply) *rig {
 	s := peertest.NewScript(t, replies)
 	e := s.Endpoint("")
 	e.Auth = &spec.Auth{Type: spec.AuthBearer, Token: token}
-	e.Timeout = new(spec.Duration(20 * time.Second))
+	e.Timeout = new(spec.Duration(time.Minute))
 	return &rig{t: t, script: s, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}, job: newJob()}
 }
 

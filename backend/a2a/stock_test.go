@@ -139,7 +139,7 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 			t.Run(transport+" "+name, func(t *testing.T) {
 				t.Parallel()
 				e := serveStock(t, transport)
-				e.Timeout = new(spec.Duration(20 * time.Second))
+				e.Timeout = new(spec.Duration(time.Minute))
 				r := &rig{t: t, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}, job: newJob()}
 				r.remote.peer.Options.Stream = stream
 				res, err := r.run(t.Context())
@@ -190,7 +190,7 @@ func TestTheAnswersOfTheSDKsServerAreReadAlike(t *testing.T) {
 			t.Run(transport+" "+name, func(t *testing.T) {
 				t.Parallel()
 				e := serveStock(t, transport)
-				e.Timeout = new(spec.Duration(20 * time.Second))
+				e.Timeout = new(spec.Duration(time.Minute))
 				r := &rig{t: t, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}}
 				r.remote.peer.Options.Stream = stream
 				for text, want := range map[string]string{
