@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch/local"
@@ -54,6 +55,8 @@ type program struct {
 	// tools are the kinds of tools that the process knows, and dir is its directory.
 	tools []tools.Kind
 	dir   string
+	// agentProviders are the kinds of agent providers that the process knows.
+	agentProviders []backend.AgentProviderKind
 	// env are the variables of the process.
 	env  map[string]string
 	exec *turntest.Answerer
@@ -74,7 +77,7 @@ func asksOnce() *turntest.Answerer {
 }
 
 func (p *program) kinds() config.Kinds {
-	return config.Kinds{Tools: p.tools, Providers: []model.ProviderKind{
+	return config.Kinds{Tools: p.tools, AgentProviders: p.agentProviders, Providers: []model.ProviderKind{
 		spec.NewKind("fake", "Answers as the test says.", func(model.Settings, *fakeProvider) (model.Executor, error) { return p.exec, nil }),
 	}}
 }

@@ -4,7 +4,12 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 )
 
-// TestMain runs the tests, or is one of the publishers that they kill.
-func TestMain(m *testing.M) { killtest.Main(m, runMortal) }
+// TestMain runs the tests, or is one of the publishers that they kill, or a provider of
+// agents.
+func TestMain(m *testing.M) {
+	providertest.RunProcess()
+	killtest.Main(m, runMortal)
+}
