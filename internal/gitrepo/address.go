@@ -44,6 +44,9 @@ func Problem(address string) string {
 	if err != nil {
 		return "it is not a valid URL"
 	}
+	if !strings.HasPrefix(address, u.Scheme+"://") { // git does not know it in capitals
+		return "its scheme must be in lower case"
+	}
 	if problem := authorityProblem(u); problem != "" {
 		return problem
 	}

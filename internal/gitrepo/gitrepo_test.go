@@ -42,6 +42,16 @@ func TestPatternsMatchRepositories(t *testing.T) {
 	}
 }
 
+// TestSchemesAreThoseOfGit has a scheme in capitals, which git takes for a helper's name.
+func TestSchemesAreThoseOfGit(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"HTTPS://github.com/acme/app", "File:///srv/git/a.git", "sSh://git@github.com/acme/app"} {
+		if got := gitrepo.Problem(address); got != "its scheme must be in lower case" {
+			t.Errorf("%s: %q", address, got)
+		}
+	}
+}
+
 // FuzzProblem checks that no address that is accepted can be taken for an option, or for a
 // transport helper, and that its parts can be read.
 func FuzzProblem(f *testing.F) {
