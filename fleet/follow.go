@@ -28,6 +28,7 @@ func (f *Fleet) Heard(ids []string) {
 // noteChange has what is known of tenants looked up again.
 func (f *Fleet) noteChange() {
 	f.tenants.generation.Add(1)
+	f.tenants.releaseReplaced(f.settings.Runtime.Revision())
 	f.settings.Changed()
 }
 

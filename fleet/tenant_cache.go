@@ -29,6 +29,9 @@ type tenantCache struct {
 	// mark is how often tenants have published, as far as the follower knows.
 	mark atomic.Uint64
 
+	// swept is the number of the runtime's revision for which releaseReplaced was called.
+	swept atomic.Uint64
+
 	mu     sync.Mutex
 	closed bool
 	// byName are elements of used, which has a *cachedTenant each, the one used last in
@@ -142,6 +145,31 @@ func (t *cachedTenant) release() {
 	t.rev, t.over = nil, nil
 }
 
+// releaseReplaced releases the revisions of tenants over earlier ones than the current one,
+// whose components would stay open as long as such a tenant is not used. Entries that are
+// used find out by themselves.
+func (c *tenantCache) releaseReplaced(current *registry.Revision) {
+	if c.swept.Swap(current.Number()) == current.Number() {
+		return
+	}
+	c.mu.Lock()
+	var all []*cachedTenant
+	for at := c.used.Front(); at != nil; at = at.Next() {
+		all = append(all, at.Value.(*cachedTenant)) //nolint:forcetypeassert // the list has these alone
+	}
+	c.mu.Unlock()
+	for _, t := range all {
+		select {
+		case t.busy <- struct{}{}:
+			if t.over != current && t.state.Base == "" {
+				t.release()
+			}
+			t.done()
+		default:
+		}
+	}
+}
+
 // close releases all, and keeps no more.
 func (c *tenantCache) close() {
 	c.mu.Lock()
@@ -182,6 +210,7 @@ func (f *Fleet) AcquireTenant(ctx context.Context, tenant string) (*registry.Rev
 		return nil, err
 	}
 	current := f.settings.Runtime.AcquireRevision()
+	f.tenants.releaseReplaced(current)
 	if t.state.Hash == "" {
 		t.release()
 		return current, nil

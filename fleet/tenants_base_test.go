@@ -108,3 +108,27 @@ func TestTheCacheOfTenantsIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A tenant that is not used keeps nothing of an earlier base.
+func TestAnIdleTenantLetsGoOfAnEarlierBase(t *testing.T) {
+	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
+	one := p.start(t, tenantBase)
+	one.mustPublishFor("idle", overlayOf("idle"))
+	if got := one.tenantPrompt("idle", "clerk"); got != "idle" {
+		t.Fatal(got)
+	}
+	earlier := one.runtime.Revision()
+	if _, err := one.change(strings.Replace(tenantBase, "system_prompt: third", "system_prompt: fourth", 1)); err != nil {
+		t.Fatal(err)
+	}
+	one.until("the earlier base is closed", func() bool {
+		used := earlier.Retain()
+		if used {
+			earlier.Release()
+		}
+		return !used
+	})
+	if got := one.tenantPrompt("idle", "clerk"); got != "idle" {
+		t.Errorf("then it has the prompt %s", got)
+	}
+}
