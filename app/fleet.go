@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -35,6 +36,12 @@ func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
 		if a.workflows != nil { // they begin after the first revision is current
 			a.workflows.Changed()
 		}
+	}
+	settings.Variables = func(tenant string) tools.TenantSource {
+		if a.service == nil { // it begins after the first revision is current
+			return nil
+		}
+		return a.service.VariablesOf(tenant)
 	}
 	if bell != nil {
 		settings.Ring = func() { bell.Ring(fleet.BellID) }

@@ -34,12 +34,14 @@ type AgentRuntimeBuilder struct {
 	// errs is what the With methods found, discovery what the latest Discover
 	// did, probes and refresh what the latest ProbePeers and RefreshTools did.
 	errs, discovery, probes, refresh []error
-	sources                          int
-	logger                           *zap.Logger
-	observer                         *telemetry.Telemetry
-	warn                             func(diag.List)
-	newID                            func() string
-	depth                            int
+	// tenant has the variables that servers are asked for their tools with; nil for none.
+	tenant   tools.TenantSource
+	sources  int
+	logger   *zap.Logger
+	observer *telemetry.Telemetry
+	warn     func(diag.List)
+	newID    func() string
+	depth    int
 	// base is the revision whose entries were adopted; nil for none.
 	base *registry.Revision
 	// local runs the agents without an endpoint.

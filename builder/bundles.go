@@ -50,6 +50,10 @@ func (b *AgentRuntimeBuilder) RefreshTools(ctx context.Context) {
 	}
 }
 
+// ListToolsFor has the servers whose settings refer to variables of tenants asked for their
+// tools with those of one tenant. Otherwise the defaults of the variables are used.
+func (b *AgentRuntimeBuilder) ListToolsFor(tenant tools.TenantSource) { b.tenant = tenant }
+
 // LearnTools asks for their tools the servers of which none are known. One that
 // fails has no tools; that is logged, and the dry run warns of it.
 func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
@@ -102,7 +106,7 @@ func hasNoCatalog(bundle *registry.Bundle) bool {
 // publishTools asks one bundle, and publishes its tools unless another configuration
 // has replaced it meanwhile.
 func publishTools(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
-	if err := refreshBundle(ctx, live); err != nil {
+	if err := refreshBundle(ctx, live, &tools.TenantVariables{Declared: rt.Revision().Set().Tenants}); err != nil {
 		return err
 	}
 	_, err := rt.Publish(ctx, func(d *registry.Draft) error {
@@ -127,7 +131,9 @@ func (b *AgentRuntimeBuilder) refreshBundles(ctx context.Context, due func(tools
 		bundle, _ := b.set.Bundles.Get(id)
 		live, ok := bundle.Source.(tools.LiveBundle)
 		if asked[i] = ok && due(live); asked[i] {
-			running.Go(func() { errs[i] = refreshBundle(ctx, live) })
+			running.Go(func() {
+				errs[i] = refreshBundle(ctx, live, &tools.TenantVariables{Declared: b.set.Tenants, Source: b.tenant})
+			})
 		}
 	}
 	running.Wait()
@@ -143,9 +149,13 @@ func (b *AgentRuntimeBuilder) refreshBundles(ctx context.Context, due func(tools
 	return failed
 }
 
-// refreshBundle asks one bundle. A panic is an error.
-func refreshBundle(ctx context.Context, bundle tools.LiveBundle) (err error) {
+// refreshBundle asks one bundle, with the variables of a tenant if it needs any. A panic is
+// an error.
+func refreshBundle(ctx context.Context, bundle tools.LiveBundle, tenant *tools.TenantVariables) (err error) {
 	defer panics.Recover(&err)
+	if of, ok := bundle.(tools.TenantBundle); ok {
+		return of.RefreshFor(ctx, tenant)
+	}
 	return bundle.Refresh(ctx)
 }
 

@@ -432,7 +432,7 @@ func rows() []row {
 					WithTenants(spec.Tenants{Variables: map[string]spec.TenantVariable{"KEY": {Secret: true}}})
 			},
 			want: found(diag.InvalidValue, "a", "agents.a.system_prompt",
-				`the variable KEY is a secret, which cannot stand here`, `secrets can stand in the headers, the query and the path of the url of an http tool, and in secrets of webhooks`),
+				`the variable KEY is a secret, which cannot stand here`, `secrets can stand in the headers, the query and the path of the url of an http or mcp tool, and in secrets of webhooks`),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidValue }),
 		},
 		{

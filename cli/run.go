@@ -138,6 +138,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		return err
 	}
 	prompt.tenant = o.tenant.values
+	l.builder.ListToolsFor(o.tenant.values)
 	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err

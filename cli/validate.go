@@ -15,6 +15,7 @@ type validateOptions struct {
 	strict bool
 	online bool
 	agent  string
+	tenant tenantFlags
 }
 
 func newValidate(p *program) *cobra.Command {
@@ -35,6 +36,7 @@ that cannot be read.`,
 	o.format = formatFlag(cmd, "text", "json", "sarif", "github")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors for the exit code")
 	cmd.Flags().BoolVar(&o.online, "online", false, "also ask remote sources for their agents, peers for their cards, and servers for their tools")
+	cmd.Flags().Var(&o.tenant, "tenant-variable", "with --online, ask servers for their tools with a variable of a tenant: `NAME=VALUE`; can be repeated")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this id, and what it uses")
 	return cmd
 }
@@ -48,6 +50,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		defer l.close()
 		l.builder.Discover(ctx)
 		l.builder.ProbePeers(ctx)
+		l.builder.ListToolsFor(o.tenant.values)
 		l.builder.RefreshTools(ctx)
 	}
 	rev, list, err := l.check(ctx)

@@ -146,7 +146,7 @@ func (e *expander) keptRef(text string) int {
 // places describes where the variables of a scope can stand.
 var places = map[spec.Scope]string{
 	spec.TurnScope:   "the system_prompt of an agent",
-	spec.TenantScope: "the system_prompt and the reasoning_effort of an agent, and in the url, query and headers of an http tool and the secrets of webhooks of workflows",
+	spec.TenantScope: "the system_prompt and the reasoning_effort of an agent, and in the url and headers of http and mcp tools, the query of http tools and the secrets of webhooks of workflows",
 }
 
 // expandReference returns what a reference, given without its braces, stands for.

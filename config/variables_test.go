@@ -68,7 +68,7 @@ func TestTextsKeepReferencesToTheTenant(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"agents: {a: {model_id: m, system_prompt: \"${tenant.a b}\"}}":         `"a b" is not a valid variable name; write ${tenant.NAME}`,
-		"agents: {a: {model_id: m, description: \"${tenant.a}\"}}":             "${tenant.a} can stand in the system_prompt and the reasoning_effort of an agent, and in the url, query and headers of an http tool and the secrets of webhooks of workflows only",
+		"agents: {a: {model_id: m, description: \"${tenant.a}\"}}":             "${tenant.a} can stand in the system_prompt and the reasoning_effort of an agent, and in the url and headers of http and mcp tools, the query of http tools and the secrets of webhooks of workflows only",
 		"agents: {a: {model_id: m, reasoning_effort: \"${turn.a}\"}}":          "${turn.a} can stand in the system_prompt of an agent only",
 		"agents: {a: {model_id: m, reasoning_effort: \"very ${tenant.a}\"}}":   "reasoning_effort cannot be",
 		"agents: {a: {model_id: m}}\ntenants: {variables: {a-b: {}}}":          `"a-b" cannot be the name of a variable`,

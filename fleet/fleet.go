@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 )
@@ -31,6 +32,9 @@ type Settings struct {
 	NewBuilder func() *builder.AgentRuntimeBuilder
 	// Learn asks servers for their tools, and peers for their agents.
 	Learn func(context.Context, *builder.AgentRuntimeBuilder)
+	// Variables returns what a tenant has set for itself, for servers that are asked for
+	// their tools; nil for nothing.
+	Variables func(tenant string) tools.TenantSource
 	// Config is how documents are read, and Dir where their relative paths start.
 	Config config.Options
 	Dir    string

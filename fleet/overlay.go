@@ -57,6 +57,9 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 	}
 	o := &overlaid{overlay: read, builder: builder.NewOverlay(base.rev, tenant, read)}
 	if bringsServers(read) {
+		if f.settings.Variables != nil {
+			o.builder.ListToolsFor(f.settings.Variables(tenant))
+		}
 		learning, cancel := context.WithTimeout(ctx, toolTime)
 		o.builder.LearnTools(learning)
 		cancel()

@@ -176,15 +176,23 @@ func (t *template) checkTenantVariables(set *registry.Set) {
 func (c *check) checkTenantVariables() {
 	c.failAll(c.set.Tenants.CheckDefaults())
 	for id, tool := range c.set.Tools.All() {
-		referrer, ok := tool.(tools.TenantReferrer)
-		if !ok {
-			continue
-		}
-		for _, r := range referrer.TenantReferences() {
-			for _, d := range c.set.Tenants.CheckReference(r.Path, r.Name, !r.Plain) {
-				d.Path = diag.Join(c.set.Tools.Path(id), d.Path)
-				c.addError(d)
-			}
+		c.checkReferencesOf(tool, c.set.Tools.Path(id))
+	}
+	for id, bundle := range c.set.Bundles.All() {
+		c.checkReferencesOf(bundle.Source, c.set.Bundles.Path(id))
+	}
+}
+
+// checkReferencesOf checks what the settings of a tool, or of a bundle of them, refer to.
+func (c *check) checkReferencesOf(tool tools.Tool, path string) {
+	referrer, ok := tool.(tools.TenantReferrer)
+	if !ok {
+		return
+	}
+	for _, r := range referrer.TenantReferences() {
+		for _, d := range c.set.Tenants.CheckReference(r.Path, r.Name, !r.Plain) {
+			d.Path = diag.Join(path, d.Path)
+			c.addError(d)
 		}
 	}
 }

@@ -216,6 +216,9 @@ var _ tools.TenantSource = (*tenantSource)(nil)
 
 func (s *Service) tenantSource(tenant string) tools.TenantSource { return &tenantSource{s, tenant} }
 
+// VariablesOf returns what a tenant has set for itself. It is read at each use.
+func (s *Service) VariablesOf(tenant string) tools.TenantSource { return s.tenantSource(tenant) }
+
 // FillForTenant returns a text with the values that variables have for a tenant. The error
 // is a *tools.TenantVariableError.
 func (s *Service) FillForTenant(ctx context.Context, tenant string, text spec.Template) (string, error) {
@@ -237,6 +240,9 @@ func (s *Service) FillForTenant(ctx context.Context, tenant string, text spec.Te
 	}
 	return out.String(), nil
 }
+
+// TenantName returns the name of the tenant.
+func (t *tenantSource) TenantName() string { return t.tenant }
 
 // ReadTenantVariable returns what the tenant has set.
 func (t *tenantSource) ReadTenantVariable(ctx context.Context, name string) (value tools.TenantValue, set bool, err error) {

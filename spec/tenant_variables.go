@@ -73,7 +73,7 @@ func (t *Tenants) CheckReference(path, name string, secrets bool) diag.List {
 		return diag.List{d.WithHint("declare it: tenants: {variables: {%s: {description: …}}}", clip.Text(name))}
 	case v.Secret && !secrets:
 		return diag.List{diag.New(diag.InvalidValue, path, "the variable %s is a secret, which cannot stand here", clip.Text(name)).
-			WithHint("secrets can stand in the headers, the query and the path of the url of an http tool, and in secrets of webhooks")}
+			WithHint("secrets can stand in the headers, the query and the path of the url of an http or mcp tool, and in secrets of webhooks")}
 	}
 	return nil
 }

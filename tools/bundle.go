@@ -22,6 +22,15 @@ type Bundle interface {
 	Prefix() string
 }
 
+// TenantBundle is a LiveBundle whose settings may refer to variables of tenants.
+type TenantBundle interface {
+	LiveBundle
+	TenantReferrer
+	// RefreshFor asks for the tools as Refresh does, with the variables of a tenant. A bundle
+	// that refers to none does not need them.
+	RefreshFor(ctx context.Context, tenant *TenantVariables) error
+}
+
 // Member is a tool of a bundle.
 type Member struct {
 	ID   string

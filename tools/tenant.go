@@ -11,6 +11,9 @@ import (
 // TenantSource has the values of the variables of one tenant. It is safe for concurrent
 // use.
 type TenantSource interface {
+	// TenantName names the tenant: what is kept for one tenant, such as a connection, serves
+	// no other. Sources of different tenants have different names.
+	TenantName() string
 	// ReadTenantVariable returns what the tenant has set, and whether it has set it. The
 	// error never contains a value.
 	ReadTenantVariable(ctx context.Context, name string) (TenantValue, bool, error)
@@ -26,6 +29,9 @@ type TenantValue struct {
 // TenantValues is a source that has plain values by name.
 type TenantValues map[string]string
 
+// TenantName returns "": such values are those of the only tenant of a program.
+func (v TenantValues) TenantName() string { return "" }
+
 // ReadTenantVariable returns a value.
 func (v TenantValues) ReadTenantVariable(_ context.Context, name string) (TenantValue, bool, error) {
 	text, ok := v[name]
@@ -39,6 +45,14 @@ type TenantVariables struct {
 	Declared *spec.Tenants
 	// Source has what the tenant has set; nil if there is no tenant.
 	Source TenantSource
+}
+
+// TenantName names the tenant; empty for none. It is safe for nil.
+func (v *TenantVariables) TenantName() string {
+	if v == nil || v.Source == nil {
+		return ""
+	}
+	return v.Source.TenantName()
 }
 
 // TenantVariableError reports that a variable of a tenant cannot be used.

@@ -92,7 +92,7 @@ func parseOrigin(raw string) (o *origin, rest string, err error) {
 func (o *origin) bindOrigin(read readVariable) (*address, error) {
 	if o.base == "" {
 		host, err := o.parts.bindParts(read, func(name, value string) (string, error) {
-			if value == "" || strings.Trim(value, hostCharacters) != "" || strings.Contains(value, "..") {
+			if !tools.IsHostPart(value) {
 				return "", tenantProblem(name, "must be part of a host's name")
 			}
 			return value, nil
@@ -119,9 +119,6 @@ func (o *origin) bindOrigin(read readVariable) (*address, error) {
 	}
 	return a, nil
 }
-
-// hostCharacters are those that a variable may bring into the name of a host.
-const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 
 func tenantProblem(name, problem string) error {
 	return &tools.TenantVariableError{Name: name, Problem: problem}
@@ -250,7 +247,7 @@ func (a *address) bindAddress(read readVariable) (*address, error) {
 	}
 	for _, segment := range a.segments {
 		own, err := segment.bindParts(read, func(name, value string) (string, error) {
-			if escaped := url.PathEscape(value); value != "" && !leavesPath(escaped) {
+			if escaped := url.PathEscape(value); value != "" && !tools.LeavesPath(escaped) {
 				return escaped, nil
 			}
 			return "", tenantProblem(name, `stands in a path: it must not be empty, nor have a "." or ".." as a segment`)
@@ -258,7 +255,7 @@ func (a *address) bindAddress(read readVariable) (*address, error) {
 		if err != nil {
 			return nil, err
 		}
-		if own.isLiteral() && leavesPath(own.joinLiterals()) {
+		if own.isLiteral() && tools.LeavesPath(own.joinLiterals()) {
 			return nil, tenantProblem(segment.firstTenant(), `stands in a path: it must not make a segment "." or ".."`)
 		}
 		bound.segments = append(bound.segments, own)

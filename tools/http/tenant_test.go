@@ -15,6 +15,8 @@ import (
 // acme has what one tenant has set.
 type acme map[string]tools.TenantValue
 
+func (acme) TenantName() string { return "acme" }
+
 func (a acme) ReadTenantVariable(_ context.Context, name string) (tools.TenantValue, bool, error) {
 	if v, ok := a[name]; ok {
 		return v, v.Text != "broken", errors.Join(brokenSource(v.Text))

@@ -121,7 +121,7 @@ func (a *address) setPath(path string) error {
 		if err != nil {
 			return err
 		}
-		if t.isLiteral() && leavesPath(segment) {
+		if t.isLiteral() && tools.LeavesPath(segment) {
 			return errors.New(`the path of url must not have a "." or ".." in it`)
 		}
 		a.segments = append(a.segments, t)
@@ -259,7 +259,7 @@ func checkSegment(t template, rendered string, args tools.Arguments) error {
 	if t.isLiteral() {
 		return nil
 	}
-	if leavesPath(rendered) {
+	if tools.LeavesPath(rendered) {
 		return inputErrorf("argument %s stands in a path, it must not contain %q or %q as a segment", t.firstName(), ".", "..")
 	}
 	// A missing argument was left out knowingly; an empty one would turn
@@ -277,23 +277,4 @@ func (t template) firstName() string {
 		}
 	}
 	return ""
-}
-
-// leavesPath reports whether an escaped segment holds "." or ".." once it is
-// unescaped, also after a slash or before path parameters.
-func leavesPath(segment string) bool {
-	if !strings.ContainsAny(segment, ".%") {
-		return false
-	}
-	plain, err := url.PathUnescape(segment)
-	if err != nil {
-		return true
-	}
-	for piece := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
-		piece, _, _ = strings.Cut(piece, ";")
-		if piece == "." || piece == ".." {
-			return true
-		}
-	}
-	return false
 }

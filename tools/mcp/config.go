@@ -30,9 +30,11 @@ type Config struct {
 	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime; in a session with a workspace the program runs there, as a process of its own."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone."`
 
-	URL     string            `json:"url,omitempty" doc:"Where the server is reached over streamable HTTP: an http or https URL. Redirects are not followed. Either this or command."`
-	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of every request to the url."`
-	Auth    *ServerAuth       `json:"auth,omitempty" doc:"How the runtime shows the server who it is."`
+	URL     string            `json:"url,omitempty" variables:"tenant" doc:"Where the server is reached over streamable HTTP: an http or https URL. Redirects are not followed. ${tenant.NAME} may stand in its path and in the values of its query, in its host, and in place of its beginning. Either this or command."`
+	Headers map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of every request to the url. ${tenant.NAME} may stand in the values."`
+	Auth    *ServerAuth       `json:"auth,omitempty" doc:"How the runtime shows the server who it is. Not where a tenant decides the host."`
+
+	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that may be reached although they are not public, where ${tenant.NAME} decides the host. Any other url may be private anyway."`
 
 	Filter *ToolFilter `json:"filter,omitempty" doc:"Which of the server's tools there are, by the names that the server gives them. All by default."`
 	Prefix *string     `json:"prefix,omitempty" pattern:"^[A-Za-z0-9_-]{0,40}$" doc:"What the ids of the tools begin with. Defaults to mcp__, the id of the entry, and two more underscores."`

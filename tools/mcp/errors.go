@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Error reports that a server could not be reached, or that it did not keep to the
@@ -50,32 +51,43 @@ const shortestSecret = 8
 // first.
 func (c *Config) secretValues() []string {
 	var texts []string
-	add := func(value string) {
-		// The scheme before a credential is no secret: "Bearer …".
-		for _, text := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
-			if len(text) >= shortestSecret {
-				texts = append(texts, text, url.QueryEscape(text))
-			}
-		}
+	add := func(value string) { texts = appendSecret(texts, value) }
+	for _, value := range c.Env {
+		add(value)
 	}
-	for _, values := range []map[string]string{c.Env, c.Headers} {
-		for _, value := range values {
-			add(value)
+	for _, value := range c.Headers {
+		for _, part := range spec.Template(value).Parts() {
+			add(part.Text)
 		}
 	}
 	if c.Auth != nil {
 		add(c.Auth.Token)
 		add(c.Auth.ClientSecret)
 	}
-	if u, err := url.Parse(c.URL); err == nil {
+	if u, err := url.Parse(plainText(c.URL)); err == nil {
 		for _, values := range u.Query() {
 			for _, value := range values {
 				add(value)
 			}
 		}
 	}
-	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
-	return slices.Compact(texts)
+	return longestFirst(texts)
+}
+
+// appendSecret adds a value, and what stands in it after a scheme such as Bearer.
+func appendSecret(texts []string, value string) []string {
+	for _, text := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
+		if len(text) >= shortestSecret {
+			texts = append(texts, text, url.QueryEscape(text))
+		}
+	}
+	return texts
+}
+
+// longestFirst returns the texts without those that are empty or there twice.
+func longestFirst(texts []string) []string {
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.DeleteFunc(slices.Compact(texts), func(text string) bool { return text == "" })
 }
 
 // hiddenError is an error whose text is shown without secrets.
@@ -93,12 +105,3 @@ func (e *hiddenError) Unwrap() error { return e.err }
 // maxError bounds the text of an error, much of which a server may have
 // written, in bytes.
 const maxError = 4 << 10
-
-// hideSecrets returns an error whose text has no secrets and is of moderate length.
-func (s *server) hideSecrets(err error) error {
-	text := err.Error()
-	for _, secret := range s.secrets {
-		text = strings.ReplaceAll(text, secret, redact.Placeholder)
-	}
-	return &hiddenError{cleanText(text, maxError), err}
-}

@@ -19,6 +19,7 @@ func (s *server) guardAddresses(allow []string) error {
 	if err != nil {
 		return err
 	}
+	s.guard = guard
 	s.transport = func() *http.Transport { return netguard.Transport(guard) }
 	list := checkReach(guard, "url", s.config.URL)
 	if s.config.Auth != nil {

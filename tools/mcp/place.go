@@ -2,77 +2,154 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// placeIdle is how long a program stays in a workspace after its latest call.
-const placeIdle = time.Minute
+const (
+	// placeIdle is how long a connection that is not shared by all stays after its latest
+	// call.
+	placeIdle = time.Minute
+	// maxTenants bounds the connections of tenants to one server.
+	maxTenants = 256
+)
 
-// places are the connections to programs that run in the workspaces of sessions, one for
-// each workspace. The zero value has none.
+// places are the connections that serve not all calls, by what they serve: programs that run
+// in the workspaces of sessions, by the directory, and servers that tenants reach with
+// variables of their own, by the tenant. The zero value has none.
 type places struct {
-	// idle is how long a connection is kept after its latest call; 0 is placeIdle.
+	// idle is how long a connection is kept after its latest call; 0 is placeIdle. most is
+	// how many there may be; 0 is any number.
 	idle time.Duration
+	most int
 
-	mu     sync.Mutex
-	open   map[string]*placed
-	closed bool
+	mu   sync.Mutex
+	open map[string]*placed
+	// replaced are the connections that have calls but no place any more.
+	replaced map[*placed]bool
+	closed   bool
 	// waiting are the goroutines that end idle connections.
 	waiting sync.WaitGroup
 }
 
-// placed is the connection of one workspace.
+// placed is one such connection.
 type placed struct {
 	link *link
+	// state is what it was made with: another one needs another connection.
+	state string
 	// calls is how many calls use it, and last when the latest one ended.
 	calls int
 	last  time.Time
+	// ended is closed after its latest call when it has lost its place.
+	ended chan struct{}
 }
 
-// enterPlace returns the connection for a call: that of the workspace of its session where
-// the server is a program without a directory of its own. leave is called after the call.
-func (s *server) enterPlace(w *tools.Workspace) (l *link, leave func(), err error) {
-	if w == nil || s.config.URL != "" || s.config.Dir != "" {
+// errTooManyTenants reports that as many tenants call a server as may at the same time.
+var errTooManyTenants = errors.New("too many tenants use it at the same time; try again later")
+
+// enterPlace returns the connection for a call: that of its tenant where the settings refer
+// to variables of tenants; that of the workspace of its session where the server is a program
+// without a directory of its own. leave is called after the call.
+func (s *server) enterPlace(ctx context.Context, call *tools.Call) (l *link, leave func(), err error) {
+	if s.refersToTenant {
+		to, err := s.bindTarget(ctx, call.Tenant)
+		if err != nil {
+			return nil, nil, err
+		}
+		l, leave, err = s.tenants.enter(call.Tenant.TenantName(), to.state(), s.openTo(to))
+		if err != nil {
+			err = &Error{Server: s.id, Err: err}
+		}
+		return l, leave, err
+	}
+	if call.Workspace == nil || s.config.URL != "" || s.config.Dir != "" {
 		return s.link, func() {}, nil
 	}
-	dir, err := w.Directory()
+	dir, err := call.Workspace.Directory()
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &s.places
+	return s.places.enter(dir, "", s.openTo(&target{dir: dir, secrets: s.secrets}))
+}
+
+// openTo returns what connects to a target. The session has the tools of the catalogue; what
+// it lists itself does not count.
+func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*session, error) {
+	return func(ctx context.Context, running *sync.WaitGroup) (*session, error) {
+		began := time.Now()
+		c, err := s.connectSession(ctx, to)
+		if err != nil {
+			return nil, err
+		}
+		running.Go(func() { c.waitForEnd(s, began) })
+		return c, nil
+	}
+}
+
+// enter returns the connection at a place, which open makes if there is none with that
+// state. leave is called after the call.
+func (p *places) enter(at, state string, open func(context.Context, *sync.WaitGroup) (*session, error)) (l *link, leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, nil, ErrClosed
 	}
-	one := p.open[dir]
+	one := p.open[at]
+	if one != nil && one.state != state {
+		p.replace(at, one)
+		one = nil
+	}
 	if one == nil {
-		one = &placed{link: newLink(func(ctx context.Context, running *sync.WaitGroup) (*session, error) {
-			return s.openPlaced(ctx, running, dir)
-		})}
+		if !p.makeRoom() {
+			return nil, nil, errTooManyTenants
+		}
+		one = &placed{link: newLink(open), state: state, ended: make(chan struct{})}
 		if p.open == nil {
 			p.open = make(map[string]*placed)
 		}
-		p.open[dir] = one
-		p.waiting.Go(func() { p.endIdle(dir, one) })
+		p.open[at] = one
+		p.waiting.Go(func() { p.endIdle(at, one) })
 	}
 	one.calls++
 	return one.link, func() { p.leave(one) }, nil
 }
 
-// openPlaced connects to a program in a workspace. It has the tools of the catalogue; what
-// it lists itself does not count.
-func (s *server) openPlaced(ctx context.Context, running *sync.WaitGroup, dir string) (*session, error) {
-	began := time.Now()
-	c, err := s.connectSession(ctx, dir)
-	if err != nil {
-		return nil, err
+// replace takes its place from a connection, which ends with its calls. The lock is held.
+func (p *places) replace(at string, one *placed) {
+	delete(p.open, at)
+	if one.calls == 0 {
+		close(one.ended)
+		return
 	}
-	running.Go(func() { c.waitForEnd(s, began) })
-	return c, nil
+	if p.replaced == nil {
+		p.replaced = make(map[*placed]bool)
+	}
+	p.replaced[one] = true
+}
+
+// makeRoom reports whether there may be one more connection, and ends the one that was not
+// used for longest if it must. The lock is held.
+func (p *places) makeRoom() bool {
+	if p.most == 0 || len(p.open)+len(p.replaced) < p.most {
+		return true
+	}
+	var at string
+	var oldest *placed
+	for key, one := range p.open {
+		if one.calls == 0 && (oldest == nil || one.last.Before(oldest.last)) {
+			at, oldest = key, one
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	p.replace(at, oldest)
+	return true
 }
 
 func (p *places) leave(one *placed) {
@@ -80,10 +157,14 @@ func (p *places) leave(one *placed) {
 	defer p.mu.Unlock()
 	one.calls--
 	one.last = time.Now()
+	if p.replaced[one] && one.calls == 0 {
+		delete(p.replaced, one)
+		close(one.ended)
+	}
 }
 
-// endIdle ends a connection once it was not used for some time.
-func (p *places) endIdle(dir string, one *placed) {
+// endIdle ends a connection once it was not used for some time, or has lost its place.
+func (p *places) endIdle(at string, one *placed) {
 	idle := p.idle
 	if idle == 0 {
 		idle = placeIdle
@@ -94,9 +175,12 @@ func (p *places) endIdle(dir string, one *placed) {
 		select {
 		case <-one.link.ctx.Done():
 			return
+		case <-one.ended:
+			one.link.close()
+			return
 		case <-timer.C:
 		}
-		left := p.remove(dir, one, idle)
+		left := p.remove(at, one, idle)
 		if left == 0 {
 			one.link.close()
 			return
@@ -106,7 +190,7 @@ func (p *places) endIdle(dir string, one *placed) {
 }
 
 // remove forgets a connection that is idle; otherwise it returns when to look again.
-func (p *places) remove(dir string, one *placed, idle time.Duration) time.Duration {
+func (p *places) remove(at string, one *placed, idle time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if one.calls > 0 {
@@ -115,7 +199,9 @@ func (p *places) remove(dir string, one *placed, idle time.Duration) time.Durati
 	if left := idle - time.Since(one.last); left > 0 {
 		return left
 	}
-	delete(p.open, dir)
+	if p.open[at] == one {
+		delete(p.open, at)
+	}
 	return 0
 }
 
@@ -123,10 +209,10 @@ func (p *places) remove(dir string, one *placed, idle time.Duration) time.Durati
 func (p *places) close() {
 	p.mu.Lock()
 	p.closed = true
-	open := p.open
+	all := slices.AppendSeq(slices.Collect(maps.Values(p.open)), maps.Keys(p.replaced))
 	p.open = nil
 	p.mu.Unlock()
-	for _, one := range open {
+	for _, one := range all {
 		one.link.close()
 	}
 	p.waiting.Wait()

@@ -32,10 +32,10 @@ func plainTransport() *http.Transport {
 	return http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
 }
 
-func newRemote(ctx context.Context, c *Config, base *http.Transport) *remote {
-	r := &remote{endpoint: c.URL, headers: c.Headers, base: base}
+func newRemote(ctx context.Context, auth *ServerAuth, to *target) *remote {
+	r := &remote{endpoint: to.url, headers: to.headers, base: to.transport()}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.auth = newCredential(c.Auth, base)
+	r.auth = newCredential(auth, r.base)
 	return r
 }
 

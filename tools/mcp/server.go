@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -40,8 +41,14 @@ type server struct {
 	writeTime time.Duration
 	transport func() *http.Transport
 
-	// places are the connections of programs that run in workspaces of sessions.
-	places places
+	// refersToTenant is set if variables of tenants stand in the settings, and isForeign if
+	// they decide the host, which guard has to allow then.
+	refersToTenant, isForeign bool
+	guard                     *netguard.Guard
+
+	// places are the connections of programs that run in workspaces of sessions, and
+	// tenants those of tenants.
+	places, tenants places
 
 	mu sync.Mutex
 	// catalog is nil while the tools are not known, and unknown says why.
@@ -53,7 +60,8 @@ type server struct {
 }
 
 var (
-	_ tools.LiveBundle           = (*server)(nil)
+	_ tools.TenantBundle         = (*server)(nil)
+	_ tools.TenantReferrer       = (*server)(nil)
 	_ interface{ Close() error } = (*server)(nil)
 )
 
@@ -67,10 +75,14 @@ func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.PublicOnly {
-		if err := v.guardAddresses(s.AllowPrivate); err != nil {
-			return nil, err
-		}
+	switch {
+	case s.PublicOnly:
+		err = v.guardAddresses(s.AllowPrivate)
+	case v.isForeign:
+		err = v.guardAddresses(c.AllowPrivate)
+	}
+	if err != nil {
+		return nil, err
 	}
 	v.file, v.fingerprint = c.catalogFile(&s), c.serverFingerprint(&s)
 	known, err := readCatalog(v.file, v.fingerprint)
@@ -94,12 +106,15 @@ func newServer(s *tools.Settings, c *Config) (*server, error) {
 	var list diag.List
 	v.filter, list = c.Filter.compileFilter()
 	v.link = newLink(v.openSession)
+	v.refersToTenant, v.isForeign = c.refersToTenant(), c.hasForeignHost()
+	v.tenants.most = maxTenants
 	return v, list.Err()
 }
 
 func (c *Config) clone() Config {
 	own := *c
 	own.Command = slices.Clone(c.Command)
+	own.AllowPrivate = slices.Clone(c.AllowPrivate)
 	own.Env, own.Headers = maps.Clone(c.Env), maps.Clone(c.Headers)
 	if c.Auth != nil {
 		auth := *c.Auth
@@ -146,6 +161,9 @@ func (s *server) Members() ([]tools.Member, diag.List) {
 	d := diag.New(diag.NoCatalog, "", "the tools of %q are not known: the catalogue %s cannot be used: %v", s.id, s.file, s.unknown)
 	if errors.Is(s.unknown, errNoCatalog) {
 		d = diag.New(diag.NoCatalog, "", "the tools of %q are not known: there is no catalogue %s", s.id, s.file)
+	}
+	if s.refersToTenant {
+		return nil, diag.List{d.WithHint("run runtime validate --online --tenant-variable NAME=VALUE with values of a tenant, which asks the server and writes the catalogue")}
 	}
 	return nil, diag.List{d.WithHint("run runtime validate --online, which asks the server and writes the catalogue")}
 }
@@ -241,6 +259,9 @@ func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 // Refresh asks the server for its tools and keeps the answer, also in the file
 // of the catalogue.
 func (s *server) Refresh(ctx context.Context) error {
+	if s.refersToTenant {
+		return s.RefreshFor(ctx, nil)
+	}
 	session, fresh, err := s.link.openSession(ctx)
 	if err != nil {
 		return err
@@ -259,7 +280,7 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 	defer cancel()
 	c, err := session.listCatalog(ctx, s.fingerprint)
 	if err != nil {
-		return false, &Error{Server: s.id, Err: s.hideSecrets(err)}
+		return false, &Error{Server: s.id, Err: session.target.hideSecrets(err)}
 	}
 	if s.file == "" { // nothing is kept of it
 		return s.setCatalog(c), nil
@@ -300,5 +321,6 @@ func (s *server) notifyChange(ctx context.Context) {
 func (s *server) Close() error {
 	s.link.close()
 	s.places.close()
+	s.tenants.close()
 	return nil
 }

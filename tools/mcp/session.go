@@ -30,6 +30,8 @@ const (
 type session struct {
 	client  *mcp.ClientSession
 	carrier carrier
+	// target is what it is connected to.
+	target *target
 	// listed is what went wrong when the tools were listed at the beginning.
 	listed error
 
@@ -62,7 +64,7 @@ type carrier interface {
 // openSession connects to the server and lists its tools.
 func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*session, error) {
 	began := time.Now()
-	c, err := s.connectSession(ctx, s.config.Dir)
+	c, err := s.connectSession(ctx, s.plainTarget())
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +77,19 @@ func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*ses
 	return c, nil
 }
 
-// connectSession connects to the server. A program runs in dir.
-func (s *server) connectSession(ctx context.Context, dir string) (*session, error) {
-	c := &session{done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
+// connectSession connects to the server.
+func (s *server) connectSession(ctx context.Context, to *target) (*session, error) {
+	c := &session{target: to, done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	if s.config.URL != "" {
-		c.carrier = newRemote(c.ctx, &s.config, s.transport())
+		c.carrier = newRemote(c.ctx, s.config.Auth, to)
 	} else {
-		c.carrier = &program{config: &s.config, dir: dir, writeTime: s.writeTime}
+		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime}
 	}
 	if err := c.initialize(s.config.connectTimeout()); err != nil {
 		c.cancel()
 		c.carrier.stop()
-		return nil, &Error{Server: s.id, Err: s.hideSecrets(c.carrier.explainError(err))}
+		return nil, &Error{Server: s.id, Err: to.hideSecrets(c.carrier.explainError(err))}
 	}
 	return c, nil
 }
@@ -143,7 +145,7 @@ func (c *session) waitForEnd(s *server, began time.Time) {
 	if err == nil {
 		err = errors.New("the server ended the connection")
 	}
-	c.cause = &Error{Server: s.id, Err: s.hideSecrets(c.carrier.explainError(err))}
+	c.cause = &Error{Server: s.id, Err: c.target.hideSecrets(c.carrier.explainError(err))}
 	c.lived = time.Since(began)
 	close(c.done)
 }
@@ -317,7 +319,7 @@ func (c *session) routeProgress(p *mcp.ProgressNotificationParams) {
 	progress := c.progress[token]
 	c.mu.Unlock()
 	if progress != nil {
-		progress(progressText(p))
+		progress(redactTexts(progressText(p), c.target.own))
 	}
 }
 

@@ -31,9 +31,12 @@ func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 // Call calls the tool. A session that turns out to have ended before the call
 // was sent is opened anew; a call that may have arrived is not repeated.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	link, leave, err := t.server.enterPlace(call.Workspace)
-	if err != nil {
+	link, leave, err := t.server.enterPlace(ctx, call)
+	if err != nil && !t.server.refersToTenant {
 		return tools.ErrorResult(err.Error()), nil
+	}
+	if err != nil {
+		return tools.Result{}, err
 	}
 	defer leave()
 	for attempt := 0; ; attempt++ {
@@ -43,7 +46,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		}
 		result, err := session.callTool(ctx, t.name, callArguments(call), call.Host.Progress)
 		if err == nil {
-			return t.convertResult(result).Within(t.server.config.maxOutput()), nil
+			return session.target.hideResult(t.convertResult(result)).Within(t.server.config.maxOutput()), nil
 		}
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
@@ -86,5 +89,5 @@ func (t *tool) failureError(session *session, err error) error {
 	case !ok && session.isEnding():
 		return fmt.Errorf("the call of %s got no answer: %w", t.name, session.cause)
 	}
-	return &Error{Server: t.server.id, Err: t.server.hideSecrets(err)}
+	return &Error{Server: t.server.id, Err: session.target.hideSecrets(err)}
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -70,6 +72,7 @@ func (c *Config) checkProgram() diag.List {
 		}
 	}
 	list = append(list, misplacedField("headers", len(c.Headers) > 0, "url")...)
+	list = append(list, misplacedField("allow_private", len(c.AllowPrivate) > 0, "url")...)
 	return append(list, misplacedField("auth", c.Auth != nil, "url")...)
 }
 
@@ -86,7 +89,7 @@ var ownHeaders = []string{"accept", "content-type", "content-length", "host", "l
 
 // checkAddress checks what is said of a server that is reached over HTTP.
 func (c *Config) checkAddress() diag.List {
-	list := checkURL("url", c.URL)
+	list := c.checkReferences()
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		path := diag.Key("headers", name)
 		switch {
@@ -96,7 +99,9 @@ func (c *Config) checkAddress() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, path, "the protocol sets this header itself"))
 		case strings.EqualFold(name, "authorization") && c.Auth != nil:
 			list = append(list, diag.New(diag.InvalidValue, path, "auth sets this header"))
-		case strings.ContainsFunc(c.Headers[name], func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		case len(spec.Template(c.Headers[name]).References(spec.TurnScope)) > 0:
+			list = append(list, diag.New(diag.InvalidValue, path, "%s", errTurnVariable))
+		case strings.ContainsFunc(c.Headers[name], isControl):
 			list = append(list, diag.New(diag.InvalidValue, path, "the value has a control character"))
 		}
 	}
@@ -106,6 +111,35 @@ func (c *Config) checkAddress() diag.List {
 		for _, d := range c.Auth.checkFields() {
 			d.Path = diag.Join("auth", d.Path)
 			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// checkReferences checks the url, with a value in the place of each variable, and what
+// follows from who decides the host.
+func (c *Config) checkReferences() diag.List {
+	sample, err := c.sampleURL()
+	if err != nil {
+		return diag.List{diag.New(diag.InvalidValue, "url", "%s", err)}
+	}
+	list := checkURL("url", sample)
+	if sample != plainText(c.URL) {
+		if u, err := url.Parse(sample); err == nil && slices.ContainsFunc(strings.Split(u.EscapedPath(), "/"), tools.LeavesPath) {
+			list = append(list, diag.New(diag.InvalidValue, "url", `the path of url must not have a "." or ".." in it`))
+		}
+	}
+	isForeign := c.hasForeignHost()
+	if isForeign && c.Auth != nil {
+		list = append(list, diag.New(diag.InvalidValue, "auth", "a tenant decides the host of url, and must not be shown the credentials of auth").
+			WithHint("set a header with a secret of the tenant, as in Authorization: Bearer ${tenant.NAME}"))
+	}
+	if !isForeign && len(c.AllowPrivate) > 0 {
+		list = append(list, diag.New(diag.InvalidValue, "allow_private", "allow_private goes with ${tenant.NAME} in the host of url only: any other url may be private"))
+	}
+	for i, entry := range c.AllowPrivate {
+		if _, err := hostlist.Parse(entry); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("allow_private", i), "%s", err))
 		}
 	}
 	return list

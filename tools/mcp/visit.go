@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -45,7 +46,11 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 // buildServer returns the server, without a catalogue.
 func (v *Visit) buildServer() (*server, error) {
 	prefix := v.Name + "_"
-	c := &Config{URL: v.URL, Headers: v.Headers, Prefix: &prefix}
+	// Nothing that it says refers to variables.
+	c := &Config{URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
+	for name, value := range v.Headers {
+		c.Headers[name] = string(spec.QuoteTemplate(value))
+	}
 	if len(v.Tools) > 0 {
 		c.Filter = &ToolFilter{Allow: make([]string, len(v.Tools))}
 		for i, name := range v.Tools {

@@ -1,0 +1,364 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// target is a server as it is reached: by the settings alone, or, where variables of tenants
+// stand in them, for one tenant. It is immutable.
+type target struct {
+	// dir is where a program runs.
+	dir string
+	// url and headers are those of a server that is reached over HTTP.
+	url     string
+	headers map[string]string
+	// transport makes what requests go through.
+	transport func() *http.Transport
+	// secrets are the texts that errors do not show, longest first, and own those of them
+	// that are secrets of a tenant, which results do not show either.
+	secrets, own []string
+	// isForeign is set if a tenant decides the host.
+	isForeign bool
+}
+
+// errBlocked is what a tenant learns of an address that is refused.
+var errBlocked = errors.New("it is not a public address, or not one that allow_private lists")
+
+// hideSecrets returns an error whose text has no secrets and is of moderate length.
+func (t *target) hideSecrets(err error) error {
+	text := err.Error()
+	if _, blocked := errors.AsType[*netguard.BlockedError](err); blocked && t.isForeign {
+		text = errBlocked.Error()
+	}
+	return &hiddenError{cleanText(redactTexts(text, t.secrets), maxError), err}
+}
+
+func redactTexts(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, redact.Placeholder)
+	}
+	return text
+}
+
+// hideResult takes the secrets of the tenant out of what the server answered: servers repeat
+// requests, which must carry no secret to the model.
+func (t *target) hideResult(r tools.Result) tools.Result {
+	if len(t.own) == 0 {
+		return r
+	}
+	r.Content = slices.Clone(r.Content)
+	for i := range r.Content {
+		p := &r.Content[i]
+		p.Text = redactTexts(p.Text, t.own)
+		if p.Blob != nil {
+			blob := *p.Blob
+			blob.Name = redactTexts(blob.Name, t.own)
+			for _, secret := range t.own {
+				blob.Data = bytes.ReplaceAll(blob.Data, []byte(secret), []byte(redact.Placeholder))
+			}
+			p.Blob = &blob
+		}
+	}
+	r.Data = json.RawMessage(redactTexts(string(r.Data), t.own))
+	return r
+}
+
+// urlPlace is where in a URL a variable stands.
+type urlPlace int
+
+const (
+	inBeginning urlPlace = iota
+	inHost
+	inPath
+	inQuery
+)
+
+// nextPlace returns where in a URL what follows its beginning stands.
+func nextPlace(begun string) urlPlace {
+	_, rest, hasScheme := strings.Cut(begun, "://")
+	switch {
+	case !hasScheme:
+		return inBeginning
+	case strings.Contains(rest, "?"):
+		return inQuery
+	case strings.Contains(rest, "/"):
+		return inPath
+	default:
+		return inHost
+	}
+}
+
+// refersToTenant reports whether variables of tenants stand in the url or the headers.
+func (c *Config) refersToTenant() bool {
+	refers := func(text string) bool { return len(spec.Template(text).References(spec.TenantScope)) > 0 }
+	return refers(c.URL) || slices.ContainsFunc(slices.Collect(maps.Values(c.Headers)), refers)
+}
+
+var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
+
+// fillURL returns the url with what fill returns in the places of variables.
+func (c *Config) fillURL(fill func(name string, at urlPlace) (string, error)) (string, error) {
+	var out strings.Builder
+	for i, part := range spec.Template(c.URL).Parts() {
+		switch at := nextPlace(out.String()); {
+		case part.Name == "":
+			if i == 1 && part.Text[0] != '/' && part.Text[0] != '?' && strings.HasPrefix(c.URL, "${") {
+				return "", errors.New("after the variable that has the beginning of the url, a path must follow")
+			}
+			out.WriteString(part.Text)
+		case part.Scope != spec.TenantScope:
+			return "", errTurnVariable
+		case at == inBeginning && i > 0 || i == 1 && strings.HasPrefix(c.URL, "${"):
+			return "", errors.New("a variable can stand in place of the beginning of the url, in its host, in its path and in its query")
+		default:
+			value, err := fill(part.Name, at)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(value)
+		}
+	}
+	return out.String(), nil
+}
+
+// sampleURL returns the url with a value in the place of each variable, to be checked.
+func (c *Config) sampleURL() (string, error) {
+	return c.fillURL(func(_ string, at urlPlace) (string, error) {
+		if at == inBeginning {
+			return "https://host.example", nil
+		}
+		return "1", nil
+	})
+}
+
+// TenantReferences returns where the settings refer to variables of tenants.
+func (s *server) TenantReferences() []tools.TenantReference { return s.config.tenantReferences() }
+
+func (c *Config) tenantReferences() []tools.TenantReference {
+	var list []tools.TenantReference
+	_, err := c.fillURL(func(name string, at urlPlace) (string, error) {
+		list = append(list, tools.TenantReference{Path: "url", Name: name, Plain: at == inBeginning || at == inHost})
+		return map[urlPlace]string{inBeginning: "https://host.example"}[at], nil
+	})
+	if err != nil {
+		return nil // Validate has reported it
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		for _, variable := range spec.Template(c.Headers[name]).References(spec.TenantScope) {
+			list = append(list, tools.TenantReference{Path: diag.Key("headers", name), Name: variable})
+		}
+	}
+	return list
+}
+
+// hasForeignHost reports whether a tenant decides the host.
+func (c *Config) hasForeignHost() bool {
+	return slices.ContainsFunc(c.tenantReferences(), func(r tools.TenantReference) bool { return r.Plain })
+}
+
+// plainTarget returns the server as the settings alone have it.
+func (s *server) plainTarget() *target {
+	t := &target{dir: s.config.Dir, headers: make(map[string]string), transport: s.transport, secrets: s.secrets}
+	t.url = plainText(s.config.URL)
+	for name, value := range s.config.Headers {
+		t.headers[name] = plainText(value)
+	}
+	return t
+}
+
+// plainText returns a text that refers to nothing as it is sent.
+func plainText(text string) string {
+	var out strings.Builder
+	for _, part := range spec.Template(text).Parts() {
+		if out.WriteString(part.Text); part.Name != "" {
+			out.WriteString(part.Reference.String())
+		}
+	}
+	return out.String()
+}
+
+// bindTarget returns the server for one tenant. The error is a *tools.TenantVariableError, or
+// says that the address is refused.
+func (s *server) bindTarget(ctx context.Context, tenant *tools.TenantVariables) (*target, error) {
+	b := &binding{ctx: ctx, tenant: tenant, known: make(map[string]string)}
+	t := &target{headers: make(map[string]string), transport: s.transport, isForeign: s.isForeign}
+	var err error
+	if t.url, err = b.bindURL(&s.config); err != nil {
+		return nil, err
+	}
+	shown := slices.Clone(s.secrets)
+	for name, value := range s.config.Headers {
+		if t.headers[name], err = b.bindHeader(value); err != nil {
+			return nil, err
+		}
+		shown = appendSecret(shown, t.headers[name])
+	}
+	if s.isForeign {
+		if shown, err = s.checkForeign(t.url, shown); err != nil {
+			return nil, err
+		}
+	}
+	t.own = longestFirst(b.secrets)
+	t.secrets = longestFirst(append(shown, b.secrets...))
+	return t, nil
+}
+
+// checkForeign refuses an address that a tenant must not have the runtime reach, and returns
+// the texts that are not shown with those of the address.
+func (s *server) checkForeign(address string, hidden []string) ([]string, error) {
+	if checkReach(s.guard, "url", address).HasErrors() {
+		return nil, &Error{Server: s.id, Err: errBlocked}
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, &Error{Server: s.id, Err: errors.New("its address is not a URL")}
+	}
+	return append(hidden, address, u.Scheme+"://"+u.Host, u.Host, u.Hostname()), nil
+}
+
+// state tells the values of one tenant from those that it sets later. It shows none.
+func (t *target) state() string {
+	h := sha256.New()
+	write := func(text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
+	write(t.url)
+	for _, name := range slices.Sorted(maps.Keys(t.headers)) {
+		write(name)
+		write(t.headers[name])
+	}
+	return string(h.Sum(nil))
+}
+
+// binding reads the variables of one tenant for one call.
+type binding struct {
+	ctx     context.Context
+	tenant  *tools.TenantVariables
+	known   map[string]string
+	secrets []string
+}
+
+func (b *binding) read(name string) (string, error) {
+	if text, ok := b.known[name]; ok {
+		return text, nil
+	}
+	value, err := b.tenant.Read(b.ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if value.Secret {
+		encoded, err := json.Marshal(value.Text)
+		if err != nil {
+			return "", &tools.TenantVariableError{Name: name, Problem: "is not a text"}
+		}
+		b.secrets = append(b.secrets, value.Text, url.QueryEscape(value.Text), url.PathEscape(value.Text), string(encoded[1:len(encoded)-1]))
+	}
+	b.known[name] = value.Text
+	return value.Text, nil
+}
+
+func variableProblem(name, problem string) error {
+	return &tools.TenantVariableError{Name: name, Problem: problem}
+}
+
+func (b *binding) bindURL(c *Config) (string, error) {
+	var inURL string
+	address, err := c.fillURL(func(name string, at urlPlace) (string, error) {
+		value, err := b.read(name)
+		if err != nil {
+			return "", err
+		}
+		inURL = name
+		switch at {
+		case inBeginning:
+			if strings.ContainsAny(value, "{}?#$") || checkURL("url", value).HasErrors() {
+				return "", variableProblem(name, "must be the beginning of a url: http or https, a host, and perhaps a path, without a query")
+			}
+			return strings.TrimRight(value, "/"), nil
+		case inHost:
+			if !tools.IsHostPart(value) {
+				return "", variableProblem(name, "must be part of a host's name")
+			}
+			return value, nil
+		case inPath:
+			if value == "" {
+				return "", variableProblem(name, "stands in a path: it must not be empty")
+			}
+			return url.PathEscape(value), nil
+		default:
+			return url.QueryEscape(value), nil
+		}
+	})
+	if err != nil || inURL == "" {
+		return address, err
+	}
+	u, err := url.Parse(address)
+	if err != nil || checkURL("url", address).HasErrors() {
+		return "", variableProblem(inURL, "does not make the url one")
+	}
+	if slices.ContainsFunc(strings.Split(u.EscapedPath(), "/"), tools.LeavesPath) {
+		return "", variableProblem(inURL, `stands in a path: it must not make a segment "." or ".."`)
+	}
+	return address, nil
+}
+
+func (b *binding) bindHeader(text string) (string, error) {
+	var out strings.Builder
+	for _, part := range spec.Template(text).Parts() {
+		out.WriteString(part.Text)
+		if part.Name == "" {
+			continue
+		}
+		value, err := b.read(part.Name)
+		if err != nil {
+			return "", err
+		}
+		if strings.ContainsFunc(value, isControl) {
+			return "", variableProblem(part.Name, "goes into a header: it must not have line breaks or other control characters")
+		}
+		out.WriteString(value)
+	}
+	return out.String(), nil
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// errNoTenant reports that a server was asked for its tools without a tenant.
+var errNoTenant = errors.New("variables of tenants stand in its settings, so that only a tenant can ask for its tools")
+
+// RefreshFor asks the server for its tools with the variables of a tenant, and keeps the
+// answer for all tenants. The connection is closed again.
+func (s *server) RefreshFor(ctx context.Context, tenant *tools.TenantVariables) error {
+	if !s.refersToTenant {
+		return s.Refresh(ctx)
+	}
+	if tenant == nil {
+		return &Error{Server: s.id, Err: errNoTenant}
+	}
+	to, err := s.bindTarget(ctx, tenant)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoTenant, err)
+	}
+	once := newLink(s.openTo(to))
+	defer once.close()
+	session, _, err := once.openSession(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.listTools(ctx, session)
+	return err
+}
