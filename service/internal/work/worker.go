@@ -37,8 +37,9 @@ type worker struct {
 	// losing is set by the heartbeat that found the turn lost: later ones leave it
 	// to that one to stop the work, however slow the store is.
 	losing atomic.Bool
-	// checking keeps check from asking the store more than once at a time, and
-	// more than twice a second.
+	// checking keeps stopIfTaken from asking the store more than once at a time, and
+	// more than twice a second. checked is when the state of the turn was known last: at
+	// first from its claim, so that a short turn does not ask because of its own events.
 	checking sync.Mutex
 	checked  time.Time
 }
@@ -88,7 +89,7 @@ func (p *Pool) workOn(ctx context.Context, claimed *store.Claimed, current *regi
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
-	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, current: current, currentErr: broken, stop: stop}
+	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, current: current, currentErr: broken, stop: stop, checked: time.Now()}
 	w.log = newRecorder(ctx, p, w.turn, w.stopLost)
 	defer p.registerWorker(w)()
 	defer w.log.close()
