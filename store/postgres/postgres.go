@@ -34,6 +34,7 @@ type Store struct {
 	logger      *zap.Logger
 	tenantTurns int
 	commits     *committer
+	starts      starter
 	bell        *Bell
 
 	// failing is set while writes fail, as they do on a full disk.
@@ -86,6 +87,7 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	}
 	st.pool, st.queries = pool, db.New(pool)
 	st.commits = newCommitter(st)
+	st.starts.store = st
 	st.bell = newBell(pool, st.logger)
 	return st, nil
 }

@@ -25,6 +25,14 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 	if err := n.CheckText(); err != nil {
 		return nil, nil, err
 	}
+	if !s.canShare(n, c) {
+		return s.startAlone(ctx, n, c)
+	}
+	return s.starts.startTurn(ctx, n, c)
+}
+
+// startAlone starts a turn in a transaction of its own.
+func (s *Store) startAlone(ctx context.Context, n *store.NewTurn, c *store.Claim) (made *store.Turn, claimed *store.Claimed, err error) {
 	err = s.runJoined(ctx, func(tx joinedTx) error {
 		made, claimed = nil, nil
 		at, err := s.lookAtSession(ctx, tx, n)

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -14,6 +16,7 @@ var startTests = []test{
 	{name: "ATurnWithoutRoomIsNotStarted", run: aTurnWithoutRoomIsNotStarted, settings: store.Settings{TenantTurns: 1}},
 	{name: "ARepeatedStartClaimsNothing", run: aRepeatedStartClaimsNothing},
 	{name: "ARefusedStartLeavesNothing", run: aRefusedStartLeavesNothing},
+	{name: "TurnsThatAreStartedTogetherDoNotMix", run: turnsThatAreStartedTogetherDoNotMix},
 	{name: "AStartedTurnIsTakenWhenItsLeaseEnds", run: aStartedTurnIsTakenWhenItsLeaseEnds},
 }
 
@@ -174,4 +177,54 @@ func aStartedTurnIsTakenWhenItsLeaseEnds(f *fixture) {
 	wantEqual(f, "its strikes", got.Strikes, 1)
 	f.wantFenced(f.finishOf(claimed))
 	wantEqual(f, "its messages", f.claimTurn("t").Messages, f.turnOf("s", "t").Input)
+}
+
+// Two turns for each session, and some for sessions that are not there, all at once.
+func turnsThatAreStartedTogetherDoNotMix(f *fixture) {
+	const sessions, missing = 30, 5
+	s := f.starter()
+	for i := range sessions {
+		f.createSessions(fmt.Sprint("s", i))
+		if i%3 == 0 {
+			f.createSucceeded(fmt.Sprint("s", i), fmt.Sprint("before", i))
+		}
+	}
+	f.queue.Take()
+	made, started := make([]*store.Turn, 2*sessions+missing), make([]*store.Claimed, 2*sessions+missing)
+	f.runTogether(2*sessions+missing, func(i int) error {
+		n := f.turnOf(fmt.Sprint("s", i/2), fmt.Sprint("t", i))
+		var err error
+		made[i], started[i], err = s.StartTurn(f.Context(), n, f.claimOf(n.Turn.ID))
+		if i >= 2*sessions && errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	f.wantJobs()
+	var claimed []*store.Claimed
+	for i := range 2 * sessions {
+		id, session := fmt.Sprint("t", i), fmt.Sprint("s", i/2)
+		got, c := f.getTurn(id), started[i]
+		wantEqual(f, "the turn that is made", made[i], got)
+		wantEqual(f, "the session of "+id, got.SessionID, session)
+		if c == nil {
+			wantEqual(f, "whether "+id+" is admitted", got.Admitted, false)
+			continue
+		}
+		claimed = append(claimed, c)
+		wantEqual(f, "the messages of "+id, c.Messages, f.turnOf(session, id).Input)
+		wantEqual(f, "the turn "+id, *got, c.Turn)
+		wantEqual(f, "the session", &c.Session, f.getSession(session))
+		if i/2%3 == 0 {
+			wantEqual(f, "what it goes on from", c.Snapshot.ID, fmt.Sprint("snapshot-before", i/2))
+		}
+	}
+	wantEqual(f, "how many turns are claimed", len(claimed), sessions)
+	for _, c := range claimed {
+		f.finishTurn(c)
+		jobs := f.queue.Take()
+		if len(jobs) != 1 || f.getTurn(jobs[0].TurnID).SessionID != c.Turn.SessionID {
+			f.Errorf("the end of %s queued %v", c.Turn.ID, jobs)
+		}
+	}
 }

@@ -33,6 +33,9 @@ SELECT * FROM snapshots;
 -- name: GetSnapshot :one
 SELECT * FROM snapshots WHERE id = $1;
 
+-- name: GetSnapshots :many
+SELECT * FROM snapshots WHERE id = ANY($1::text[]);
+
 -- name: ParentSnapshot :one
 SELECT s.* FROM snapshots s JOIN turns t ON s.id = t.parent_snapshot_id WHERE t.id = @turn_id;
 

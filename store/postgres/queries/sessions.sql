@@ -36,6 +36,16 @@ UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip =
 UPDATE sessions SET active_at = greatest(active_at, @at), last_turn_at = greatest(last_turn_at, @at) WHERE id = @id
 RETURNING *;
 
+-- name: LockFreeSessions :many
+-- LockFreeSessions locks those of the sessions that nobody else has locked.
+SELECT * FROM sessions WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: TouchSessions :exec
+-- TouchSessions is TouchSession for sessions that are locked.
+UPDATE sessions s SET active_at = greatest(s.active_at, w.at), last_turn_at = greatest(s.last_turn_at, w.at)
+FROM (SELECT unnest(@ids::text[]) AS id, unnest(@ats::timestamptz[]) AS at) w
+WHERE s.id = w.id;
+
 -- name: EndedInSessions :exec
 -- EndedInSessions notes the end of turns, and the snapshots that they left.
 UPDATE sessions s SET tip = COALESCE(NULLIF(w.tip, ''), s.tip), active_at = greatest(s.active_at, w.at)

@@ -9,6 +9,23 @@ VALUES ($1, $2, $3, $4, $5, CASE $16::text WHEN '' THEN 'pending' ELSE 'running'
     CASE WHEN $16::text <> '' THEN clock_timestamp() + $19::interval END, CASE WHEN $16::text <> '' THEN clock_timestamp() END)
 RETURNING *;
 
+-- name: StartTurns :many
+-- StartTurns stores turns that are claimed by a worker. Leases are in microseconds.
+INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, admitted, messages,
+    worker, fence, revision, started_at, lease_until, heartbeat_at)
+SELECT w.id, w.session_id, w.tenant, w.subject, w.agent_id, 'running', w.request, w.metadata, w.background,
+    w.snapshot_id, w.parent_snapshot_id, w.from_start, w.created_at, w.at, w.at, true, w.messages,
+    w.worker, 1, w.revision, w.at, clock_timestamp() + w.lease * interval '1 microsecond', clock_timestamp()
+FROM (
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS session_id, unnest($3::text[]) AS tenant, unnest($4::text[]) AS subject,
+        unnest($5::text[]) AS agent_id, unnest($6::bytea[]) AS request, unnest($7::bytea[]) AS metadata, unnest($8::boolean[]) AS background,
+        unnest($9::text[]) AS snapshot_id, unnest($10::text[]) AS parent_snapshot_id, unnest($11::boolean[]) AS from_start,
+        unnest($12::timestamptz[]) AS created_at, unnest($13::timestamptz[]) AS at, unnest($14::int[]) AS messages,
+        unnest($15::text[]) AS worker, unnest($16::text[]) AS revision, unnest($17::bigint[]) AS lease
+) w
+RETURNING *;
+
 -- name: SelectTurns :many
 -- SelectTurns is the beginning of the queries whose conditions vary.
 SELECT * FROM turns;

@@ -245,6 +245,42 @@ func (q *Queries) GetSnapshot(ctx context.Context, id string) (Snapshot, error) 
 	return i, err
 }
 
+const GetSnapshots = `-- name: GetSnapshots :many
+SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at FROM snapshots WHERE id = ANY($1::text[])
+`
+
+func (q *Queries) GetSnapshots(ctx context.Context, dollar_1 []string) ([]Snapshot, error) {
+	rows, err := q.db.Query(ctx, GetSnapshots, dollar_1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Snapshot
+	for rows.Next() {
+		var i Snapshot
+		if err := rows.Scan(
+			&i.ID,
+			&i.SessionID,
+			&i.Tenant,
+			&i.Subject,
+			&i.ParentID,
+			&i.TurnID,
+			&i.FinishReason,
+			&i.Custom,
+			&i.State,
+			&i.Artifacts,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const InteractionsOf = `-- name: InteractionsOf :many
 SELECT turn_id, id, n, session_id, tenant, subject, state, action, request, resolution, resolved_by, created_at, expires_at, resolved_at FROM interactions WHERE turn_id = $1 ORDER BY n
 `

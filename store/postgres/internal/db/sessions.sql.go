@@ -220,6 +220,44 @@ func (q *Queries) LiveTurns(ctx context.Context, sessionID string) ([]LiveTurnsR
 	return items, nil
 }
 
+const LockFreeSessions = `-- name: LockFreeSessions :many
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+`
+
+// LockFreeSessions locks those of the sessions that nobody else has locked.
+func (q *Queries) LockFreeSessions(ctx context.Context, dollar_1 []string) ([]Session, error) {
+	rows, err := q.db.Query(ctx, LockFreeSessions, dollar_1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Session
+	for rows.Next() {
+		var i Session
+		if err := rows.Scan(
+			&i.ID,
+			&i.Tenant,
+			&i.Subject,
+			&i.AgentID,
+			&i.State,
+			&i.Labels,
+			&i.Metadata,
+			&i.Tip,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ActiveAt,
+			&i.LastTurnAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LockSession = `-- name: LockSession :one
 SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions WHERE id = $1 FOR NO KEY UPDATE
 `
@@ -397,6 +435,23 @@ func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) (Ses
 		&i.LastTurnAt,
 	)
 	return i, err
+}
+
+const TouchSessions = `-- name: TouchSessions :exec
+UPDATE sessions s SET active_at = greatest(s.active_at, w.at), last_turn_at = greatest(s.last_turn_at, w.at)
+FROM (SELECT unnest($1::text[]) AS id, unnest($2::timestamptz[]) AS at) w
+WHERE s.id = w.id
+`
+
+type TouchSessionsParams struct {
+	Ids []string
+	Ats []instant.Time
+}
+
+// TouchSessions is TouchSession for sessions that are locked.
+func (q *Queries) TouchSessions(ctx context.Context, arg TouchSessionsParams) error {
+	_, err := q.db.Exec(ctx, TouchSessions, arg.Ids, arg.Ats)
+	return err
 }
 
 const TurnExists = `-- name: TurnExists :one

@@ -649,6 +649,115 @@ func (q *Queries) SetBackground(ctx context.Context, arg SetBackgroundParams) (T
 	return i, err
 }
 
+const StartTurns = `-- name: StartTurns :many
+INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, admitted, messages,
+    worker, fence, revision, started_at, lease_until, heartbeat_at)
+SELECT w.id, w.session_id, w.tenant, w.subject, w.agent_id, 'running', w.request, w.metadata, w.background,
+    w.snapshot_id, w.parent_snapshot_id, w.from_start, w.created_at, w.at, w.at, true, w.messages,
+    w.worker, 1, w.revision, w.at, clock_timestamp() + w.lease * interval '1 microsecond', clock_timestamp()
+FROM (
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS session_id, unnest($3::text[]) AS tenant, unnest($4::text[]) AS subject,
+        unnest($5::text[]) AS agent_id, unnest($6::bytea[]) AS request, unnest($7::bytea[]) AS metadata, unnest($8::boolean[]) AS background,
+        unnest($9::text[]) AS snapshot_id, unnest($10::text[]) AS parent_snapshot_id, unnest($11::boolean[]) AS from_start,
+        unnest($12::timestamptz[]) AS created_at, unnest($13::timestamptz[]) AS at, unnest($14::int[]) AS messages,
+        unnest($15::text[]) AS worker, unnest($16::text[]) AS revision, unnest($17::bigint[]) AS lease
+) w
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision
+`
+
+type StartTurnsParams struct {
+	Column1  []string
+	Column2  []string
+	Column3  []string
+	Column4  []string
+	Column5  []string
+	Column6  [][]byte
+	Column7  [][]byte
+	Column8  []bool
+	Column9  []string
+	Column10 []string
+	Column11 []bool
+	Column12 []instant.Time
+	Column13 []instant.Time
+	Column14 []int
+	Column15 []string
+	Column16 []string
+	Column17 []int64
+}
+
+// StartTurns stores turns that are claimed by a worker. Leases are in microseconds.
+func (q *Queries) StartTurns(ctx context.Context, arg StartTurnsParams) ([]Turn, error) {
+	rows, err := q.db.Query(ctx, StartTurns,
+		arg.Column1,
+		arg.Column2,
+		arg.Column3,
+		arg.Column4,
+		arg.Column5,
+		arg.Column6,
+		arg.Column7,
+		arg.Column8,
+		arg.Column9,
+		arg.Column10,
+		arg.Column11,
+		arg.Column12,
+		arg.Column13,
+		arg.Column14,
+		arg.Column15,
+		arg.Column16,
+		arg.Column17,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Turn
+	for rows.Next() {
+		var i Turn
+		if err := rows.Scan(
+			&i.ID,
+			&i.Made,
+			&i.SessionID,
+			&i.Tenant,
+			&i.Subject,
+			&i.AgentID,
+			&i.Status,
+			&i.Request,
+			&i.Result,
+			&i.Metadata,
+			&i.Background,
+			&i.SnapshotID,
+			&i.ParentSnapshotID,
+			&i.FromStart,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.NotBefore,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.Worker,
+			&i.Fence,
+			&i.LeaseUntil,
+			&i.HeartbeatAt,
+			&i.Admitted,
+			&i.Strikes,
+			&i.Seq,
+			&i.Steps,
+			&i.Messages,
+			&i.LastCommit,
+			&i.Pruned,
+			&i.ChangedAt,
+			&i.Revision,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const WakeTurn = `-- name: WakeTurn :exec
 UPDATE turns SET status = 'pending', updated_at = $1, changed_at = $1 WHERE id = $2
 `
