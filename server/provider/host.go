@@ -47,6 +47,9 @@ const (
 	callTime = 5 * time.Minute
 	// listRetry is how soon a host is asked again that cannot be reached.
 	listRetry = 250 * time.Millisecond
+	// hostStart is how long a host may take, from when it has started the provider, to
+	// accept the grants of turns that an earlier process began.
+	hostStart = 15 * time.Second
 )
 
 // hostTools is what is kept of the tools of a turn.
@@ -62,6 +65,8 @@ type hostTools struct {
 type Host struct {
 	target, token string
 	secure        bool
+	// ready is when the host knows the provider for sure.
+	ready time.Time
 
 	mu   sync.Mutex
 	conn *grpc.ClientConn
@@ -75,7 +80,7 @@ var (
 // NewHost returns what calls the host at an address: the path of a socket, unix:PATH,
 // tcp://HOST:PORT or tls://HOST:PORT. token is sent to a relay; empty for none.
 func NewHost(address, token string) (*Host, error) {
-	h := &Host{token: token}
+	h := &Host{token: token, ready: time.Now().Add(hostStart)}
 	switch scheme, rest, found := strings.Cut(address, "://"); {
 	case found && scheme == "unix":
 		h.target = "unix:" + rest
@@ -184,7 +189,7 @@ func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentT
 	seen := map[string]bool{"": true}
 	for {
 		page, err := client.ListTools(ctx, req, grpc.WaitForReady(true))
-		if status.Code(err) == codes.Unavailable && ctx.Err() == nil {
+		if h.mayComeUp(err) && ctx.Err() == nil {
 			if err := pause(ctx, listRetry); err != nil {
 				return nil, err
 			}
@@ -205,6 +210,13 @@ func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentT
 		}
 		seen[req.GetPageToken()] = true
 	}
+}
+
+// mayComeUp reports whether an error of a host may be that it has not started yet: then it
+// denies what it does not know.
+func (h *Host) mayComeUp(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.PermissionDenied && time.Now().Before(h.ready)
 }
 
 // pause waits.

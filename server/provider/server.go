@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // protocolVersion is the version of the protocol that this package speaks.
@@ -119,13 +120,27 @@ func (s *Server) GetProviderIdentity(context.Context, *emptypb.Empty) (*pb.Provi
 	}, nil
 }
 
+// ownConfig returns the configuration of the provider. A host whose entry has none sends the
+// entry itself, as it starts the provider.
+func ownConfig(fields map[string]*structpb.Value) map[string]*structpb.Value {
+	if fields["agent"] != nil {
+		return fields
+	}
+	for _, ofEntry := range []string{"source", "manifestPath", "command"} {
+		if fields[ofEntry] != nil {
+			return fields["config"].GetStructValue().GetFields()
+		}
+	}
+	return fields
+}
+
 // ConfigureProvider begins to work on turns. The host's configuration may name the agent.
 func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProviderRequest) (*pb.ConfigureProviderResponse, error) {
 	if req.GetProtocolVersion() != protocolVersion {
 		return nil, status.Errorf(codes.FailedPrecondition, "protocol version %d is not supported: this provider speaks version %d", req.GetProtocolVersion(), protocolVersion)
 	}
 	agent := s.settings.Agent
-	for name, value := range req.GetConfig().GetFields() {
+	for name, value := range ownConfig(req.GetConfig().GetFields()) {
 		if name != "agent" || value.GetStringValue() == "" {
 			return nil, status.Errorf(codes.InvalidArgument, "config.%s is not supported: config may have agent, the id of an agent", name)
 		}
