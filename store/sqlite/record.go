@@ -25,14 +25,6 @@ func fromMicros(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// toInt returns a condition as queries take it.
-func toInt(holds bool) int64 {
-	if holds {
-		return 1
-	}
-	return 0
-}
-
 // sessionOf returns the record of a row.
 func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlquery.Labels{}) }
 
