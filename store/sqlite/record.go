@@ -17,7 +17,7 @@ func toMicros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// fromMicros is the opposite of micros.
+// fromMicros is the opposite of toMicros.
 func fromMicros(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
