@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -83,11 +84,11 @@ configuration that is invalid or cannot be read.`,
 }
 
 func diff(ctx context.Context, p *program, before, after []string, o *diffOptions) error {
-	old, hideOld, err := p.resolved(ctx, before)
+	old, oldFile, err := p.resolved(ctx, before)
 	if err != nil {
 		return err
 	}
-	fresh, hideNew, err := p.resolved(ctx, after)
+	fresh, newFile, err := p.resolved(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,27 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 	if err != nil {
 		return err
 	}
-	redact := func(text string) string { return hideNew(hideOld(text)) }
-	return p.showDiff(diffReport{resolve.NewDiffReport(diffs)}, o, redact)
+	report := resolve.NewDiffReport(diffs)
+	documents, err := comparedDocuments(oldFile, newFile)
+	if err == nil {
+		err = report.AddEntries(documents[0], documents[1])
+	}
+	if err != nil {
+		return err
+	}
+	redact := func(text string) string { return newFile.Redact(oldFile.Redact(text)) }
+	return p.showDiff(diffReport{report}, o, redact)
+}
+
+func comparedDocuments(files ...*config.File) ([][]byte, error) {
+	documents := make([][]byte, len(files))
+	for i, file := range files {
+		var err error
+		if documents[i], err = file.ComparedDocument(); err != nil {
+			return nil, err
+		}
+	}
+	return documents, nil
 }
 
 // diffWithServer compares files with what a server runs.
@@ -137,15 +157,14 @@ func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string
 	if err != nil {
 		return err
 	}
-	if o.exitCode && !report.Same || o.failOn.value == "widened" && report.Widened {
+	if o.exitCode && report.differs() || o.failOn.value == "widened" && report.Widened {
 		return exit{exitFailed}
 	}
 	return nil
 }
 
-// resolved returns the revision of a configuration that is valid, and what
-// redacts texts that come from it.
-func (p *program) resolved(ctx context.Context, files []string) (*registry.Revision, func(string) string, error) {
+// resolved returns the revision of a configuration that is valid, and what was read.
+func (p *program) resolved(ctx context.Context, files []string) (*registry.Revision, *config.File, error) {
 	l, err := p.load(files, false, zap.NewNop())
 	if err != nil {
 		return nil, nil, err
@@ -161,7 +180,7 @@ func (p *program) resolved(ctx context.Context, files []string) (*registry.Revis
 		}
 		return nil, nil, exit{exitUsage}
 	}
-	return rev, l.file.Redact, nil
+	return rev, l.file, nil
 }
 
 // diffReport is what diff says.
@@ -183,15 +202,44 @@ func (r diffReport) text() string {
 			widened = append(widened, d.Agent)
 		}
 	}
+	entries := r.shownEntries()
+	for _, c := range entries {
+		fmt.Fprintf(&b, "%s %s\n", signs[c.Kind], c.Path)
+	}
 	switch {
 	case r.Same:
 		b.WriteString("no agent differs\n")
+	case len(r.Agents) == 0:
+		fmt.Fprintf(&b, "no agent differs; %s\n", count(len(entries), "other entry does", "other entries do"))
 	case r.Widened:
 		fmt.Fprintf(&b, "%s; access is widened for %s\n", count(len(r.Agents), "agent differs", "agents differ"), strings.Join(widened, ", "))
 	default:
 		fmt.Fprintf(&b, "%s; access is not widened\n", count(len(r.Agents), "agent differs", "agents differ"))
 	}
 	return b.String()
+}
+
+// shownInAgents are the sections whose changes show in the agents that they reach.
+var shownInAgents = []string{"providers", "models", "model_pools", "tools", "plugins", "agents", "remote_agents", "defaults", "patches", "order"}
+
+// differs reports whether it comes to something else: entries that say the same in other
+// words do not count.
+func (r diffReport) differs() bool { return len(r.Agents)+len(r.entriesBesideAgents()) > 0 }
+
+// shownEntries returns the entries that are named: where agents differ, those that do not
+// show in them.
+func (r diffReport) shownEntries() []resolve.EntryChange {
+	if len(r.Agents) == 0 {
+		return r.Entries
+	}
+	return r.entriesBesideAgents()
+}
+
+func (r diffReport) entriesBesideAgents() []resolve.EntryChange {
+	return slices.DeleteFunc(slices.Clone(r.Entries), func(c resolve.EntryChange) bool {
+		section, _, _ := strings.Cut(strings.TrimPrefix(c.Path, "patches."), ".")
+		return slices.Contains(shownInAgents, section)
+	})
 }
 
 func changeText(c *resolve.Change) string {

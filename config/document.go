@@ -121,6 +121,31 @@ func (f *File) Document() ([]byte, error) {
 	if f.isEdited() {
 		return f.edited.text, nil
 	}
+	w, err := f.writeDocument()
+	if err != nil {
+		return nil, err
+	}
+	if len(w.plain) > 0 {
+		slices.Sort(w.plain)
+		return nil, &PlainSecretError{Paths: slices.Compact(w.plain)}
+	}
+	return w.out.Bytes(), nil
+}
+
+// ComparedDocument returns what Document does, also if the files contain secrets: it must be
+// neither kept nor shown.
+func (f *File) ComparedDocument() ([]byte, error) {
+	if f.isEdited() {
+		return f.edited.text, nil
+	}
+	w, err := f.writeDocument()
+	if err != nil {
+		return nil, err
+	}
+	return w.out.Bytes(), nil
+}
+
+func (f *File) writeDocument() (*documentWriter, error) {
 	written := f
 	if bare := f.withoutPatches(); bare != nil {
 		written = bare
@@ -142,11 +167,7 @@ func (f *File) Document() ([]byte, error) {
 		}
 	}
 	w.out.WriteByte('}')
-	if len(w.plain) > 0 {
-		slices.Sort(w.plain)
-		return nil, &PlainSecretError{Paths: slices.Compact(w.plain)}
-	}
-	return w.out.Bytes(), nil
+	return w, nil
 }
 
 // BaseDir returns the directory where the relative paths of Document start: that of the

@@ -56,11 +56,13 @@ func (f *Fleet) Revision(ctx context.Context, hash string) (*Revision, error) {
 func (f *Fleet) Diff(ctx context.Context, from, to string) (report *resolve.DiffReport, err error) {
 	var both [2]*registry.Revision
 	var files []*config.File
+	var documents [2][]byte
 	for i, hash := range []string{from, to} {
 		r, err := f.Revision(ctx, hash)
 		if err != nil {
 			return nil, err
 		}
+		documents[i] = r.Document
 		made, err := f.build(ctx, r.Document)
 		if err != nil {
 			return nil, fmt.Errorf("revision %d cannot be built any more: %w", r.Number, err)
@@ -75,7 +77,8 @@ func (f *Fleet) Diff(ctx context.Context, from, to string) (report *resolve.Diff
 	if err != nil {
 		return nil, err
 	}
-	return redactDiff(resolve.NewDiffReport(diffs), f.redactors(files...)), nil
+	report = redactDiff(resolve.NewDiffReport(diffs), f.redactors(files...))
+	return report, report.AddEntries(documents[0], documents[1])
 }
 
 // Rollback publishes the document of an earlier revision once more.

@@ -259,7 +259,21 @@ func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proo
 		return err
 	}
 	proof.Diff = redactDiff(resolve.NewDiffReport(diffs), f.redactors(file))
-	return nil
+	f.mu.Lock()
+	running := f.file
+	f.mu.Unlock()
+	if running == nil {
+		return nil
+	}
+	before, err := running.ComparedDocument()
+	if err != nil {
+		return err
+	}
+	after, err := file.ComparedDocument()
+	if err != nil {
+		return err
+	}
+	return proof.Diff.AddEntries(before, after)
 }
 
 // redactDiff hides the values of variables in a report.

@@ -185,7 +185,15 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 			return nil, err
 		}
 	}
-	return t.reportDiff(ctx, before, made.rev, ids, made)
+	report, err := t.reportDiff(ctx, before, made.rev, ids, made)
+	if err != nil {
+		return nil, err
+	}
+	var document []byte
+	if current != nil {
+		document = current.Document
+	}
+	return report, report.AddEntries(document, made.overlay.Document)
 }
 
 // concerned returns the agents that an overlay changes, and those that it removes.
@@ -228,7 +236,8 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 	before, after := base.rev, base.rev
 	var shown []*overlaid
 	var ids []string
-	for _, side := range []struct {
+	var documents [2][]byte
+	for i, side := range []struct {
 		hash string
 		rev  **registry.Revision
 	}{{from, &before}, {to, &after}} {
@@ -244,10 +253,14 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 			return nil, fmt.Errorf("revision %d does not resolve over the current base: %w", r.Number, err)
 		}
 		defer func() { _ = made.close() }()
-		*side.rev = made.rev
+		*side.rev, documents[i] = made.rev, r.Document
 		shown, ids = append(shown, made), append(ids, made.concerned()...)
 	}
-	return t.reportDiff(ctx, before, after, ids, shown...)
+	report, err := t.reportDiff(ctx, before, after, ids, shown...)
+	if err != nil {
+		return nil, err
+	}
+	return report, report.AddEntries(documents[0], documents[1])
 }
 
 // Validate proves an overlay without storing anything, as Fleet.Validate does a document.

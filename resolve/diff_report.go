@@ -3,11 +3,13 @@ package resolve
 // DiffReport is what a change does to the agents, in JSON: what "runtime diff --format
 // json" prints.
 type DiffReport struct {
-	// Same is set when no agent differs, and Widened when an agent may call what it
+	// Same is set when nothing differs, and Widened when an agent may call what it
 	// could not call before.
 	Same    bool        `json:"same"`
 	Widened bool        `json:"widened"`
 	Agents  []AgentDiff `json:"agents"`
+	// Entries are what else differs in the configurations, such as workflows.
+	Entries []EntryChange `json:"entries,omitempty"`
 }
 
 // NewDiffReport returns the report of what Diff found.

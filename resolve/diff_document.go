@@ -1,0 +1,112 @@
+package resolve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// EntryChange is an entry of a document that differs, or a section that has no entries.
+type EntryChange struct {
+	Kind ChangeKind `json:"kind"`
+	// Path is its place in the document, as in workflows.digest.
+	Path string `json:"path"`
+}
+
+// orderPath stands for the order of entries, if nothing else differs.
+const orderPath = "order"
+
+// CompareDocuments returns the entries that differ between two documents, in the order of
+// their paths. Documents that are not the same, byte by byte, differ in one entry at least.
+// An empty document has nothing.
+func CompareDocuments(before, after []byte) ([]EntryChange, error) {
+	if bytes.Equal(before, after) {
+		return nil, nil
+	}
+	old, err := documentEntries(before)
+	if err != nil {
+		return nil, fmt.Errorf("before the change: %w", err)
+	}
+	fresh, err := documentEntries(after)
+	if err != nil {
+		return nil, fmt.Errorf("after the change: %w", err)
+	}
+	var list []EntryChange
+	for path, value := range old {
+		switch now, ok := fresh[path]; {
+		case !ok:
+			list = append(list, EntryChange{Removed, path})
+		case !bytes.Equal(value, now):
+			list = append(list, EntryChange{Changed, path})
+		}
+	}
+	for path := range fresh {
+		if _, ok := old[path]; !ok {
+			list = append(list, EntryChange{Added, path})
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, EntryChange{Changed, orderPath})
+	}
+	slices.SortFunc(list, func(a, b EntryChange) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+// documentEntries returns what a document has, by paths: the entries of its sections, and
+// those of its patches. Documents are canonical, so that their texts can be compared.
+func documentEntries(document []byte) (map[string]json.RawMessage, error) {
+	entries := make(map[string]json.RawMessage)
+	if len(document) == 0 {
+		return entries, nil
+	}
+	var sections map[string]json.RawMessage
+	if err := json.Unmarshal(document, &sections); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	for name, section := range sections {
+		switch name {
+		case "version": // of the format
+		case "patches":
+			addEntries(entries, name, section, 2)
+		default:
+			addEntries(entries, name, section, 1)
+		}
+	}
+	return entries, nil
+}
+
+// addEntries adds what a section has, so many levels deep.
+func addEntries(entries map[string]json.RawMessage, path string, value json.RawMessage, depth int) {
+	var below map[string]json.RawMessage
+	if depth == 0 || len(value) == 0 || value[0] != '{' || json.Unmarshal(value, &below) != nil || len(below) == 0 {
+		entries[path] = value
+		return
+	}
+	for name, one := range below {
+		addEntries(entries, diag.Key(path, name), one, depth-1)
+	}
+}
+
+// AddEntries adds the entries of documents that differ to a report, but for those of agents
+// that differ anyway.
+func (r *DiffReport) AddEntries(before, after []byte) error {
+	changes, err := CompareDocuments(before, after)
+	if err != nil {
+		return err
+	}
+	shown := make(map[string]bool)
+	for i := range r.Agents {
+		shown[diag.Key("agents", r.Agents[i].Agent)] = true
+	}
+	for _, c := range changes {
+		if !shown[strings.TrimPrefix(c.Path, "patches.")] {
+			r.Entries = append(r.Entries, c)
+		}
+	}
+	r.Same = len(r.Agents)+len(r.Entries) == 0
+	return nil
+}
