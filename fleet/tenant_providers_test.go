@@ -84,7 +84,9 @@ func TestProcessesOfProvidersEndAlsoForTenants(t *testing.T) {
 		t.Errorf("an overlay that removes the agent changes the processes: %q", found)
 	}
 	publish(text("second"))
-	await("the base has another provider", func(found []string) bool { return len(found) == 0 || !strings.Contains(strings.Join(found, " "), first[0]) })
+	await("the base has another provider", func(found []string) bool {
+		return len(found) == 0 || !strings.Contains(strings.Join(found, " "), first[0])
+	})
 	use("acme")
 	await("a tenant uses it", func(found []string) bool { return len(found) == 1 && found[0] != first[0] })
 	publish("version: 1\nagents: {}\ntenants: {may: {}}\n")

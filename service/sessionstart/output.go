@@ -131,7 +131,7 @@ func Replace(metadata json.RawMessage, kept map[string]json.RawMessage) (json.Ra
 const contextHeading = "# Session start context\n\n"
 
 // Context returns the message that is put before every turn of a session with such
-// metadata; false if there is none.
+// metadata; false if it has no such message.
 func Context(metadata json.RawMessage) (model.Message, bool) {
 	var text string
 	encoded := Member(metadata, contextKey)
