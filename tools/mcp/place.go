@@ -91,7 +91,7 @@ func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*ses
 	}
 }
 
-// enter returns the connection at a place, which open makes if there is none with that
+// enter returns the connection at a place, which open makes unless there is one with that
 // state. leave is called after the call.
 func (p *places) enter(at, state string, open func(context.Context, *sync.WaitGroup) (*session, error)) (l *link, leave func(), err error) {
 	p.mu.Lock()

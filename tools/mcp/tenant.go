@@ -194,7 +194,7 @@ func plainText(text string) string {
 }
 
 // bindTarget returns the server for one tenant. The error is a *tools.TenantVariableError, or
-// says that the address is refused.
+// reports that the address is refused.
 func (s *server) bindTarget(ctx context.Context, tenant *tools.TenantVariables) (*target, error) {
 	b := &binding{ctx: ctx, tenant: tenant, known: make(map[string]string)}
 	t := &target{headers: make(map[string]string), transport: s.transport, isForeign: s.isForeign}

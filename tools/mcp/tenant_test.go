@@ -48,7 +48,7 @@ func (n *tenant) variables() *tools.TenantVariables {
 	}}}
 }
 
-// mirror is a server over HTTP whose tool tells what it was asked with. Requests are counted
+// mirror is a server over HTTP whose tool repeats what it was asked with. Requests are counted
 // by their paths.
 type mirror struct {
 	*httptest.Server
