@@ -97,26 +97,15 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 		return err
 	}
 	report := resolve.NewDiffReport(diffs)
-	documents, err := comparedDocuments(oldFile, newFile)
+	older, newer, err := config.ComparedParts(oldFile, newFile)
 	if err == nil {
-		err = report.AddEntries(documents[0], documents[1])
+		err = report.AddEntries(older, newer)
 	}
 	if err != nil {
 		return err
 	}
 	redact := func(text string) string { return newFile.Redact(oldFile.Redact(text)) }
 	return p.showDiff(diffReport{report}, o, redact)
-}
-
-func comparedDocuments(files ...*config.File) ([][]byte, error) {
-	documents := make([][]byte, len(files))
-	for i, file := range files {
-		var err error
-		if documents[i], err = file.ComparedDocument(); err != nil {
-			return nil, err
-		}
-	}
-	return documents, nil
 }
 
 // diffWithServer compares files with what a server runs.

@@ -132,9 +132,9 @@ func (f *File) Document() ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// ComparedDocument returns what Document does, also if the files contain secrets: it must be
+// comparedDocument returns what Document does, also if the files contain secrets: it must be
 // neither kept nor shown.
-func (f *File) ComparedDocument() ([]byte, error) {
+func (f *File) comparedDocument() ([]byte, error) {
 	if f.isEdited() {
 		return f.edited.text, nil
 	}

@@ -265,11 +265,7 @@ func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proo
 	if running == nil {
 		return nil
 	}
-	before, err := running.ComparedDocument()
-	if err != nil {
-		return err
-	}
-	after, err := file.ComparedDocument()
+	before, after, err := config.ComparedParts(running, file)
 	if err != nil {
 		return err
 	}
