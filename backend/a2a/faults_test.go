@@ -46,10 +46,10 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "the stream has no event", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.StreamOf(), whole}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodStream: 2}},
 		{name: "the first byte never comes", replies: map[string][]peertest.Reply{
-			peertest.MethodStream: {peertest.Hang}}, set: func(p *client.Peer) { p.SetIdleTimeout(20 * time.Millisecond) }, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: 1}},
+			peertest.MethodStream: {peertest.Hang}}, set: func(p *client.Peer) { p.SetIdleTimeout(500 * time.Millisecond) }, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: 1}},
 		{name: "the stream stops", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""), peertest.Words("all "))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "all "), peertest.Words("of it"), peertest.Turned(peertest.Completed, ""))}},
-			set: func(p *client.Peer) { p.SetIdleTimeout(50 * time.Millisecond) }, want: ended, answer: "all of it"},
+			set: func(p *client.Peer) { p.SetIdleTimeout(500 * time.Millisecond) }, want: ended, answer: "all of it"},
 		{name: "the stream is reset", replies: map[string][]peertest.Reply{
 			peertest.MethodStream: {peertest.CutStream(peertest.Task(peertest.Working, ""), peertest.Words("all "))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "all "), peertest.Words("of it"), peertest.Turned(peertest.Completed, ""))}},
 			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: 1}},
