@@ -15,17 +15,16 @@ type eventConns struct {
 
 	mu    sync.Mutex
 	conns map[*eventConn]struct{}
-	// cut is set when the remaining streams are cut short.
-	cut bool
+	// cut is set when the remaining streams are cut short, served once net/http accepts
+	// connections from here, and ended when it accepts no more.
+	cut, served, ended bool
 	// streams counts the open streams.
 	streams requestCount
 
 	// back hands connections to net/http until closed is closed.
-	back      chan net.Conn
-	closed    chan struct{}
-	serveOnce sync.Once
-	closeOnce sync.Once
-	serving   sync.WaitGroup
+	back    chan net.Conn
+	closed  chan struct{}
+	serving sync.WaitGroup
 }
 
 func newEventConns(s *http.Server) *eventConns {
@@ -92,19 +91,30 @@ func (e *eventConns) endStream(c *eventConn, reusable bool) {
 // requests. To net/http it is a new one: the next request must arrive within
 // ReadHeaderTimeout.
 func (e *eventConns) giveBack(c net.Conn) bool {
-	select {
-	case <-e.closed:
+	if !e.beginServing() {
 		return false
-	default:
 	}
-	e.serveOnce.Do(func() { e.serving.Go(func() { _ = e.http.Serve(e) }) }) // it ends with the server
-	_ = c.SetDeadline(time.Time{})                                          // fails if closed; so does the read
+	_ = c.SetDeadline(time.Time{}) // fails if closed; so does the read
 	select {
 	case e.back <- c:
 		return true
 	case <-e.closed:
 		return false
 	}
+}
+
+// beginServing lets net/http accept connections from here, unless it accepts no more.
+func (e *eventConns) beginServing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return false
+	}
+	if !e.served {
+		e.served = true
+		e.serving.Go(func() { _ = e.http.Serve(e) }) // it ends with the server
+	}
+	return true
 }
 
 // cutShort closes the connections of the remaining streams, and of those that still
@@ -137,7 +147,12 @@ func (e *eventConns) Accept() (net.Conn, error) {
 // Close stops giving connections back: from now on they are closed with their
 // stream.
 func (e *eventConns) Close() error {
-	e.closeOnce.Do(func() { close(e.closed) })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.ended {
+		e.ended = true
+		close(e.closed)
+	}
 	return nil
 }
 
