@@ -45,7 +45,7 @@ func TestPatchesOfTheBaseAreKept(t *testing.T) {
 	}
 	// An entry that is changed keeps its patch, and one with a patch is not removed.
 	under := s.want(http.StatusOK, "PUT /agents/clerk\n"+`{"value":{"model_id":"m","system_prompt":"Help more.","excluded_tools":["echo"]}}`, patched)
-	if at(under, "diff", "same") != "true" {
+	if at(under, "diff", "agents") != "[]" || at(under, "diff", "entries") != "[map[kind:changed path:agents.clerk]]" {
 		t.Errorf("below the patch it changes %v", under)
 	}
 	if inUse := s.want(http.StatusConflict, "DELETE /agents/clerk", s.tag); at(inUse, "error", "details", "used_by") != "[patches.agents.clerk]" {
