@@ -27,7 +27,9 @@ import (
 func TestAPeerThatIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
-	r.script.Close()
+	down := r.script.Endpoint("")
+	down.BaseURL = "http://127.0.0.1:1" // a port that is given to nobody
+	r.remote = remoteOf(t, down)
 	res, err := r.run(t.Context())
 	if got := termination(res, err); got.Code != client.CodeUnreachable {
 		t.Errorf("it ends by %+v", got)
