@@ -187,7 +187,7 @@ func plainText(text string) string {
 	var out strings.Builder
 	for _, part := range spec.Template(text).Parts() {
 		if out.WriteString(part.Text); part.Name != "" {
-			out.WriteString(part.Reference.String())
+			out.WriteString(part.String())
 		}
 	}
 	return out.String()
