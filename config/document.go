@@ -118,34 +118,20 @@ var declaredSections = []string{"providers", "models", "model_pools", "tools", "
 // for an entry with the field $dir, at the directory that it names. The error is a
 // *PlainSecretError if the files contain a secret.
 func (f *File) Document() ([]byte, error) {
-	if f.isEdited() {
-		return f.edited.text, nil
+	text, plain, err := f.writeDocument()
+	if len(plain) > 0 {
+		slices.Sort(plain)
+		return nil, &PlainSecretError{Paths: slices.Compact(plain)}
 	}
-	w, err := f.writeDocument()
-	if err != nil {
-		return nil, err
-	}
-	if len(w.plain) > 0 {
-		slices.Sort(w.plain)
-		return nil, &PlainSecretError{Paths: slices.Compact(w.plain)}
-	}
-	return w.out.Bytes(), nil
+	return text, err
 }
 
-// comparedDocument returns what Document does, also if the files contain secrets: it must be
-// neither kept nor shown.
-func (f *File) comparedDocument() ([]byte, error) {
+// writeDocument returns what Document does, and the paths of secrets in plain text. With
+// such paths it must be neither kept nor shown.
+func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	if f.isEdited() {
-		return f.edited.text, nil
+		return f.edited.text, nil, nil
 	}
-	w, err := f.writeDocument()
-	if err != nil {
-		return nil, err
-	}
-	return w.out.Bytes(), nil
-}
-
-func (f *File) writeDocument() (*documentWriter, error) {
 	written := f
 	if bare := f.withoutPatches(); bare != nil {
 		written = bare
@@ -156,18 +142,18 @@ func (f *File) writeDocument() (*documentWriter, error) {
 		if _, section := written.declared.findField(name); section != nil && len(section.children) > 0 {
 			w.writeKey(name)
 			if err := w.writeSection(name, section); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
 	if written != f {
 		w.file = f
 		if err := w.writePatches(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	w.out.WriteByte('}')
-	return w, nil
+	return w.out.Bytes(), w.plain, nil
 }
 
 // BaseDir returns the directory where the relative paths of Document start: that of the

@@ -6,33 +6,21 @@ import "bytes"
 // they differ: two documents without the entries that are the same in both, which takes far
 // less time than reading both. They may contain secrets, and must be neither kept nor shown.
 func ComparedParts(before, after *File) (old, fresh []byte, err error) {
-	was, now := before.knownLayout(), after.knownLayout()
+	was, now := before.asEdited(), after.asEdited()
 	if was != nil && now != nil {
 		if bytes.Equal(was.text, now.text) {
 			return nil, nil, nil
 		}
-		old, fresh = differingParts(was, now)
+		old, fresh = differingParts(was.layout, now.layout)
 		if !bytes.Equal(old, fresh) {
 			return old, fresh, nil
 		}
 	} // the order of entries differs, or the documents have to be written
-	if old, err = before.comparedDocument(); err != nil {
+	if old, _, err = before.writeDocument(); err != nil {
 		return nil, nil, err
 	}
-	fresh, err = after.comparedDocument()
+	fresh, _, err = after.writeDocument()
 	return old, fresh, err
-}
-
-// knownLayout returns the layout of the document, if the file has it.
-func (f *File) knownLayout() *layout {
-	known := f.edited
-	if known == nil && f.readEdited != nil {
-		known = f.readEdited()
-	}
-	if known == nil {
-		return nil
-	}
-	return known.layout
 }
 
 // differingParts returns two documents with the sections that differ, and of registries the

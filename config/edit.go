@@ -48,16 +48,22 @@ type edited struct {
 // isEdited reports whether the file is that of an edit.
 func (f *File) isEdited() bool { return f.edited != nil }
 
+// asEdited returns what the file knows of its document, or nil if that is of no use for
+// others.
+func (f *File) asEdited() *edited {
+	if f.edited == nil && f.readEdited != nil {
+		return f.readEdited()
+	}
+	return f.edited
+}
+
 // Edit reads a document that differs from that of the file in a few entries, as Parse
 // does, in proportion to what differs. It is not ok if the document is better read as a
 // whole: too much differs, something else than models, pools and agents does, something
 // is wrong, or a variable or file has another value than it had. Of the values that must
 // not be shown, the file of the edit knows those that are gone, too.
 func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
-	before := f.edited
-	if before == nil && f.readEdited != nil {
-		before = f.readEdited()
-	}
+	before := f.asEdited()
 	if before == nil || !f.isFresh() {
 		return nil, false
 	}
