@@ -2,7 +2,9 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/url"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/spec"
@@ -102,6 +104,41 @@ func (v *TenantVariables) Read(ctx context.Context, name string) (TenantValue, e
 	}
 	return TenantValue{Text: *declared.Default}, nil
 }
+
+// TenantReader reads variables of a tenant for one request: each once, so that all places
+// of the request have the same value. The zero value reads none; one goroutine uses it.
+type TenantReader struct {
+	// Variables are those that are read.
+	Variables *TenantVariables
+
+	known   map[string]string
+	secrets []string
+}
+
+// Read returns the value of a variable, or its default. The error is a
+// *TenantVariableError.
+func (r *TenantReader) Read(ctx context.Context, name string) (string, error) {
+	if text, ok := r.known[name]; ok {
+		return text, nil
+	}
+	value, err := r.Variables.Read(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if value.Secret {
+		encoded, _ := json.Marshal(value.Text) // a text always encodes
+		r.secrets = append(r.secrets, value.Text, url.QueryEscape(value.Text), url.PathEscape(value.Text), string(encoded[1:len(encoded)-1]))
+	}
+	if r.known == nil {
+		r.known = make(map[string]string)
+	}
+	r.known[name] = value.Text
+	return value.Text, nil
+}
+
+// Secrets returns the secrets that were read, in each way that a request or the answer to
+// it may spell them.
+func (r *TenantReader) Secrets() []string { return r.secrets }
 
 // TenantReference is where a setting of a tool refers to a variable of a tenant.
 type TenantReference struct {

@@ -205,22 +205,8 @@ func (p *program) bindProgram(ctx context.Context, tenant *tools.TenantVariables
 		return p, nil
 	}
 	bound := *p
-	known := make(map[string]string)
-	var secrets []string
-	read := func(name string) (string, error) {
-		if text, ok := known[name]; ok {
-			return text, nil
-		}
-		value, err := tenant.Read(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		if value.Secret {
-			secrets = append(secrets, value.Text, url.QueryEscape(value.Text), url.PathEscape(value.Text))
-		}
-		known[name] = value.Text
-		return value.Text, nil
-	}
+	reader := tools.TenantReader{Variables: tenant}
+	read := func(name string) (string, error) { return reader.Read(ctx, name) }
 	var err error
 	if bound.address, err = p.address.bindAddress(read); err != nil {
 		return nil, err
@@ -231,7 +217,7 @@ func (p *program) bindProgram(ctx context.Context, tenant *tools.TenantVariables
 	if bound.headers, err = bindHeaders(p.headers, read); err != nil {
 		return nil, err
 	}
-	bound.secrets = longestFirst(append(secrets, secretTexts(&bound)...))
+	bound.secrets = longestFirst(append(reader.Secrets(), secretTexts(&bound)...))
 	return &bound, nil
 }
 

@@ -196,7 +196,7 @@ func plainText(text string) string {
 // bindTarget returns the server for one tenant. The error is a *tools.TenantVariableError, or
 // reports that the address is refused.
 func (s *server) bindTarget(ctx context.Context, tenant *tools.TenantVariables) (*target, error) {
-	b := &binding{ctx: ctx, tenant: tenant, known: make(map[string]string)}
+	b := &binding{ctx, tools.TenantReader{Variables: tenant}}
 	t := &target{headers: make(map[string]string), transport: s.transport, isForeign: s.isForeign}
 	var err error
 	if t.url, err = b.bindURL(&s.config); err != nil {
@@ -214,8 +214,8 @@ func (s *server) bindTarget(ctx context.Context, tenant *tools.TenantVariables) 
 			return nil, err
 		}
 	}
-	t.own = longestFirst(b.secrets)
-	t.secrets = longestFirst(append(shown, b.secrets...))
+	t.own = longestFirst(b.reader.Secrets())
+	t.secrets = longestFirst(append(shown, t.own...))
 	return t, nil
 }
 
@@ -244,32 +244,13 @@ func (t *target) state() string {
 	return string(h.Sum(nil))
 }
 
-// binding reads the variables of one tenant for one call.
+// binding fills in the variables of one tenant for one call.
 type binding struct {
-	ctx     context.Context
-	tenant  *tools.TenantVariables
-	known   map[string]string
-	secrets []string
+	ctx    context.Context
+	reader tools.TenantReader
 }
 
-func (b *binding) read(name string) (string, error) {
-	if text, ok := b.known[name]; ok {
-		return text, nil
-	}
-	value, err := b.tenant.Read(b.ctx, name)
-	if err != nil {
-		return "", err
-	}
-	if value.Secret {
-		encoded, err := json.Marshal(value.Text)
-		if err != nil {
-			return "", &tools.TenantVariableError{Name: name, Problem: "is not a text"}
-		}
-		b.secrets = append(b.secrets, value.Text, url.QueryEscape(value.Text), url.PathEscape(value.Text), string(encoded[1:len(encoded)-1]))
-	}
-	b.known[name] = value.Text
-	return value.Text, nil
-}
+func (b *binding) read(name string) (string, error) { return b.reader.Read(b.ctx, name) }
 
 func variableProblem(name, problem string) error {
 	return &tools.TenantVariableError{Name: name, Problem: problem}
