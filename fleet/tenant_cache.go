@@ -149,7 +149,7 @@ func (t *cachedTenant) release() {
 // whose components would stay open as long as such a tenant is not used. Entries that are
 // used find out by themselves.
 func (c *tenantCache) releaseReplaced(current *registry.Revision) {
-	if c.swept.Swap(current.Number()) == current.Number() {
+	if number := current.Number(); c.swept.Load() == number || c.swept.Swap(number) == number {
 		return
 	}
 	c.mu.Lock()
