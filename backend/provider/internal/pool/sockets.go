@@ -15,6 +15,9 @@ const (
 	socketsPrefix = "agentprovider"
 	// socketsLock is the file of a directory that the process holds a lock of which made it.
 	socketsLock = "lock"
+	// socketsUnlocked is the name of that file until it is locked: a file with the name
+	// socketsLock that nobody has locked was left behind.
+	socketsUnlocked = "unlocked"
 	// makingTime is how long a process may take to lock the directory that it has made.
 	makingTime = time.Minute
 )
@@ -34,13 +37,13 @@ func makeSockets() (*sockets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for sockets: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, socketsLock), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(dir, socketsUnlocked), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock a directory for sockets: %w", err), os.RemoveAll(dir))
 	}
 	s := &sockets{dir, lock}
-	if !lockFile(lock) {
-		return nil, errors.Join(errors.New("lock a directory for sockets: locks do not work there"), s.remove())
+	if err := lockAs(lock, filepath.Join(dir, socketsLock)); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock a directory for sockets: %w", err), s.remove())
 	}
 	return s, nil
 }
@@ -68,17 +71,18 @@ func removeAbandoned(parent string) {
 }
 
 // removeIfAbandoned removes a directory that no process holds the lock of. One without a
-// lock is being made, unless it is old, and is removed only if it is empty.
+// lock is being made, unless it is old, and is removed only if nothing else is in it.
 func removeIfAbandoned(dir string, changed time.Time) {
 	lock, err := os.OpenFile(filepath.Join(dir, socketsLock), os.O_RDWR, 0)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) && time.Since(changed) > makingTime {
+			_ = os.Remove(filepath.Join(dir, socketsUnlocked))
 			_ = os.Remove(dir)
 		}
 		return
 	}
 	defer lock.Close() // nothing was written
-	if lockFile(lock) {
+	if lockFile(lock) == nil {
 		_ = os.RemoveAll(dir)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -55,7 +56,8 @@ func TestSocketsOfAKilledProcessAreRemoved(t *testing.T) {
 	}
 	target := mkdir("elsewhere", 0o700, old, socketsLock)
 	mkdir(socketsPrefix+"-empty", 0o700, old)
-	mkdir(socketsPrefix+"-new", 0o700, time.Now())
+	mkdir(socketsPrefix+"-unlocked", 0o700, old, socketsUnlocked)
+	mkdir(socketsPrefix+"-new", 0o700, time.Now(), socketsUnlocked)
 	mkdir(socketsPrefix+"-other", 0o700, old, "a file")
 	mkdir(socketsPrefix+"-shared", 0o755, old, socketsLock)
 	if err := os.Symlink(target, filepath.Join(dir, socketsPrefix+"-link")); err != nil {
@@ -67,7 +69,7 @@ func TestSocketsOfAKilledProcessAreRemoved(t *testing.T) {
 	}
 	got := entries(t, dir)
 	for name, kept := range map[string]bool{
-		"elsewhere": true, socketsPrefix + "-empty": false, socketsPrefix + "-new": true, socketsPrefix + "-other": true, socketsPrefix + "-shared": true, socketsPrefix + "-link": true,
+		"elsewhere": true, socketsPrefix + "-empty": false, socketsPrefix + "-unlocked": false, socketsPrefix + "-new": true, socketsPrefix + "-other": true, socketsPrefix + "-shared": true, socketsPrefix + "-link": true,
 	} {
 		if slices.Contains(got, name) != kept {
 			t.Errorf("%s is there: %v", name, !kept)
@@ -93,6 +95,31 @@ func TestSocketsOfAKilledProcessAreRemoved(t *testing.T) {
 	if got := entries(t, dir); len(got) != 5 {
 		t.Errorf("in the end there are %q", got)
 	}
+}
+
+// TestSocketsThatAreBeingMadeStay has many pools make their directories at once, each of
+// which removes what it takes for abandoned.
+func TestSocketsThatAreBeingMadeStay(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var makers sync.WaitGroup
+	for range 8 {
+		makers.Go(func() {
+			for range 100 {
+				made, err := makeSockets()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(filepath.Join(made.dir, socketsLock)); err != nil {
+					t.Error(err)
+				}
+				if err := made.remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	makers.Wait()
 }
 
 // keepSockets starts a process that keeps a directory for sockets.
