@@ -1,7 +1,9 @@
 package clip_test
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
@@ -20,6 +22,23 @@ func TestWhatIsNotTextIsReplaced(t *testing.T) {
 		got := clip.Clean(text)
 		if got != want || clip.IsClean(text) != (got == text) || !clip.IsClean(got) {
 			t.Errorf("Clean(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestTextsOfEveryLengthAreJudgedAlike has texts around the length up to which they are
+// judged in another way, with each byte at each end.
+func TestTextsOfEveryLengthAreJudgedAlike(t *testing.T) {
+	t.Parallel()
+	for length := range 40 {
+		around := strings.Repeat("a", length)
+		for b := range 256 {
+			for _, text := range []string{string([]byte{byte(b)}) + around, around + string([]byte{byte(b)}), around + string(rune(b))} {
+				want := utf8.ValidString(text) && !strings.Contains(text, "\x00")
+				if clip.IsClean(text) != want || (clip.Clean(text) == text) != want {
+					t.Fatalf("IsClean(%q) = %v", text, !want)
+				}
+			}
 		}
 	}
 }
