@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -27,6 +28,36 @@ func onInteraction(log *turntest.Events, tell func(id string)) event.Sink {
 		log.Emit(ev)
 		if q, ok := ev.Data.(*event.InteractionRequest); ok {
 			tell(q.ID)
+		}
+	})
+}
+
+// TestEventsHaveTheTimeAtWhichTheyCame has a model that streams an answer slowly.
+func TestEventsHaveTheTimeAtWhichTheyCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exec, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
+			{Text: "abc", Chunks: 3, Delay: time.Minute / 2, ChunkDelay: time.Second},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}))
+		var log turntest.Events
+		begun := time.Now()
+		if _, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log); err != nil {
+			t.Fatal(err)
+		}
+		var pieces []time.Duration
+		for _, ev := range log.List {
+			if _, ok := ev.Data.(*event.TextDelta); ok {
+				pieces = append(pieces, ev.Time.Sub(begun))
+			}
+		}
+		if want := []time.Duration{30 * time.Second, 31 * time.Second, 32 * time.Second}; !slices.Equal(pieces, want) {
+			t.Errorf("the pieces came after %v, want %v", pieces, want)
+		}
+		if last := log.List[len(log.List)-1]; last.Time.Sub(begun) != 32*time.Second {
+			t.Errorf("%s came after %v", last.Data.Type(), last.Time.Sub(begun))
 		}
 	})
 }
