@@ -22,10 +22,15 @@ TAGS := grpcnotrace
 COMPILED := -trimpath -tags=$(TAGS) -gcflags=all=-dwarf=false
 ONCE := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) $(COMPILED)"
 
+# A sixth of what the compiler does is collecting garbage. With this it collects less, at
+# 1 GB for the largest package instead of 0.8. Tests and tools run without it: some
+# measure their memory.
+COMPILE := GOGC=400
+
 all: build
 
 build: ## build the runtime command, without symbols
-	CGO_ENABLED=0 go build $(COMPILED) -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
+	CGO_ENABLED=0 $(COMPILE) go build $(COMPILED) -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
 
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
@@ -47,14 +52,14 @@ deps: ## PostgreSQL, Node.js, Python, tmux and git for the tests, from the Debia
 	@./.ci/git
 
 vet:
-	$(ONCE) go vet ./...
+	$(ONCE) $(COMPILE) go vet ./...
 
 lint: $(LINT)
 	$(ONCE) $(LINT) run ./...
 
 $(LINT):
 	mkdir -p $(BIN)
-	$(ONCE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	$(ONCE) $(COMPILE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	mv $(BIN)/golangci-lint $@
 
 unit: ## the tests, without the race detector
@@ -81,6 +86,7 @@ PARALLEL := 6
 # Each process with the detector would sleep for a second before it ends. The code is
 # read by "vet", not by each test once more.
 race: ## the tests, with the race detector where goroutines meet
+	GOFLAGS="$(GOFLAGS) $(WATCHED)" $(COMPILE) go build -race ./...
 	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)" \
 		go test -race -vet=off -timeout 20m -parallel $(PARALLEL) -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
 
@@ -129,15 +135,15 @@ fuzz: ## every fuzz target for ten seconds
 	@./.ci/fuzz
 
 snapshot: $(GORELEASER) ## a release for this machine, in build/dist, published nowhere
-	$(ONCE) SNAPSHOT_NATIVE_ONLY=1 $(GORELEASER) release --snapshot --clean --skip=docker
+	$(ONCE) $(COMPILE) SNAPSHOT_NATIVE_ONLY=1 $(GORELEASER) release --snapshot --clean --skip=docker
 	@./.ci/check-snapshot build/dist
 
 release: $(GORELEASER) ## what a tag publishes: binaries, checksums, bills of materials, the image
-	$(ONCE) $(GORELEASER) release --clean
+	$(ONCE) $(COMPILE) $(GORELEASER) release --clean
 
 $(GORELEASER):
 	mkdir -p $(BIN)
-	$(ONCE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	$(ONCE) $(COMPILE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 	mv $(BIN)/goreleaser $@
 
 clean:
