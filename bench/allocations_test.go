@@ -19,7 +19,7 @@ func TestAllocations(t *testing.T) {
 			benchmarkResolve(b, size{tools: 500, patterns: 20, plugins: 5})
 		}, 22, 2248},
 		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 85, 10 << 10},
-		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 95, 12 << 10},
+		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 89, 12 << 10},
 		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 85, 28 << 10},
 		{"turn, traced", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }, 138, 31 << 10},
 		{"turn, guarded", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, guarded(b)) }, 138, 17 << 10},

@@ -84,10 +84,10 @@ func (a *Answer) Add(ev *Event) error {
 	switch ev.Type {
 	case EventText:
 		p := a.openPart(PartText)
-		p.data = append(p.data, ev.Delta...)
+		p.appendData(ev.Delta)
 	case EventReasoning:
 		p := a.openPart(PartReasoning)
-		p.data = append(p.data, ev.Delta...)
+		p.appendData(ev.Delta)
 	case EventReasoningEncrypted:
 		p := a.openPart(PartReasoning)
 		p.encrypted, p.id, p.done = ev.Delta, ev.ID, true
@@ -110,7 +110,7 @@ func (a *Answer) Add(ev *Event) error {
 		if p.done {
 			return protocolError(fmt.Sprintf("tool call %d goes on after its end", ev.Index))
 		}
-		p.data = append(p.data, ev.Delta...)
+		p.appendData(ev.Delta)
 		p.done = ev.Type == EventToolCallEnd
 	case EventToolCallCancel:
 		p := a.startedCall(ev.Index)
@@ -165,6 +165,18 @@ func (a *Answer) addPart(typ PartType) *partial {
 	}
 	a.parts = append(a.parts, partial{typ: typ, data: data})
 	return &a.parts[len(a.parts)-1]
+}
+
+// secondRoom is the room that a part has from its second piece on: most have only one, or
+// many.
+const secondRoom = 256
+
+// appendData adds a piece.
+func (p *partial) appendData(piece string) {
+	if n := len(p.data); n > 0 && n+len(piece) > cap(p.data) && n+len(piece) <= secondRoom {
+		p.data = slices.Grow(p.data, secondRoom-n)
+	}
+	p.data = append(p.data, piece...)
 }
 
 // callID returns the id of a call that starts: the one from the model, unless it is

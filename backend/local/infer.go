@@ -239,13 +239,13 @@ func (t *turn) showDelta(ev *model.Event) {
 }
 
 // maxDeltaRun is how many text deltas are allocated at once.
-const maxDeltaRun = 16
+const maxDeltaRun = 32
 
 // newTextDelta returns the event of a piece of text. The events of a long answer are
 // allocated several at once, ever more up to maxDeltaRun.
 func (t *turn) newTextDelta(text string) *event.TextDelta {
 	if len(t.deltas) == cap(t.deltas) {
-		t.deltas = make([]event.TextDelta, 0, min(max(1, 2*cap(t.deltas)), maxDeltaRun))
+		t.deltas = make([]event.TextDelta, 0, min(max(1, 4*cap(t.deltas)), maxDeltaRun))
 	}
 	t.deltas = append(t.deltas, event.TextDelta{Delta: text})
 	return &t.deltas[len(t.deltas)-1]
