@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -9,70 +10,87 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// hookLimit is how long the plugins may take for one phase.
-const hookLimit = time.Minute
-
-// watch ends a turn whose plugins take too long. Its one timer runs from the first
-// phase to the end of the turn and looks at the deadline when it fires: moving it for
-// each phase would cost more.
-type watch struct {
-	end   context.CancelCauseFunc
-	begun time.Time
-	timer *time.Timer
-	// deadline is when the plugins will have taken too long, counted from begun, or
-	// one of the marks below.
-	deadline atomic.Int64
-	phase    atomic.Uint32
-}
-
-// What a deadline may be besides a time.
 const (
-	// idle means that no plugin runs.
-	idle = 0
-	// stopped means that the turn is over.
-	stopped = -1
+	// hookLimit is how long the plugins may take for one phase. They are noticed up to a
+	// tick later.
+	hookLimit = time.Minute
+	// hookTicks is how many ticks of the watch that is.
+	hookTicks = 32
 )
 
-// beginPhase gives the plugins their time. They run on the turn's own goroutine, so
-// all that can be done to one that ignores its context is to end the turn.
+// watch ends a turn whose plugins take too long. They run on the turn's own goroutine, so
+// all that can be done to one that ignores its context is to end the turn. A timer looks
+// at each tick whether the same phase still runs, which costs a phase less than to read
+// the clock.
+type watch struct {
+	end context.CancelCauseFunc
+	// begun is how many phases have begun. Only the turn's goroutine uses it.
+	begun uint64
+	// running is the phase that runs, see phaseMark; 0 for none.
+	running atomic.Uint64
+
+	mu sync.Mutex
+	// timer runs from the first phase to the end of the turn.
+	timer   *time.Timer
+	stopped bool
+	// seen is what ran at the latest tick, and ticks for how many it has run since one
+	// saw it.
+	seen  uint64
+	ticks int
+}
+
+// phaseMark returns what tells a phase from all others of the turn.
+func phaseMark(begun uint64, phase plugins.Phase) uint64 { return begun<<8 | uint64(phase) }
+
+// beginPhase gives the plugins their time.
 func (w *watch) beginPhase(phase plugins.Phase) {
-	w.phase.Store(uint32(phase))
-	if w.timer != nil {
-		w.deadline.Store(int64(time.Since(w.begun) + hookLimit))
-		return
+	w.begun++
+	w.running.Store(phaseMark(w.begun, phase))
+	if w.begun == 1 {
+		w.start()
 	}
-	w.begun = time.Now()
-	w.deadline.Store(int64(hookLimit))
-	// The timer is set only once w.timer can be seen by what it calls.
-	w.timer = time.AfterFunc(1<<63-1, w.checkDeadline)
-	w.timer.Reset(hookLimit)
 }
 
 // endPhase ends the time of the plugins.
-func (w *watch) endPhase() { w.deadline.Store(idle) }
+func (w *watch) endPhase() { w.running.Store(0) }
 
-// checkDeadline is called when the timer fires. It ends the turn, or sets the timer
-// anew.
-func (w *watch) checkDeadline() {
-	left := hookLimit
-	switch at := w.deadline.Load(); at {
-	case stopped:
-		return
-	case idle:
-	default:
-		left = time.Duration(at) - time.Since(w.begun)
+// start sets the timer.
+func (w *watch) start() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(hookLimit/hookTicks, w.countTick)
+}
+
+// countTick is called when the timer fires. It ends the turn, or sets the timer anew.
+func (w *watch) countTick() {
+	if running, late := w.isLate(); late {
+		w.end(&backend.HookTimeoutError{Phase: plugins.Phase(running & 0xff), Limit: hookLimit})
 	}
-	if left > 0 {
-		w.timer.Reset(left)
-		return
+}
+
+// isLate reports whether the phase that runs has taken too long. If not, the timer goes
+// on.
+func (w *watch) isLate() (running uint64, late bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return 0, false
 	}
-	phase := plugins.Phase(w.phase.Load()) //nolint:gosec // beginPhase stored one
-	w.end(&backend.HookTimeoutError{Phase: phase, Limit: hookLimit})
+	running = w.running.Load()
+	if running == 0 || running != w.seen {
+		w.seen, w.ticks = running, 0
+	} else if w.ticks++; w.ticks == hookTicks {
+		return running, true
+	}
+	w.timer.Reset(hookLimit / hookTicks)
+	return running, false
 }
 
 // stop ends the watch.
 func (w *watch) stop() {
-	w.deadline.Store(stopped)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
