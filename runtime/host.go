@@ -78,7 +78,7 @@ type emission struct {
 	// gate, which guards the sink: one goroutine at a time may emit, and none after the
 	// sink panicked or the turn was abandoned.
 	state atomic.Uint64
-	// clock is when the latest event was emitted that is no piece of something.
+	// clock is when an event of this moment was emitted.
 	clock time.Time
 }
 
@@ -255,16 +255,19 @@ func (h *host) emit(data event.Data) {
 	if busy == 0 {
 		return
 	}
-	h.sink.Emit(event.Event{Seq: seq, Time: h.readClock(data), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.sink.Emit(event.Event{Seq: seq, Time: h.readClock(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
 	h.state.CompareAndSwap(busy, busy&^gateBusy) // fails if the gate was shut meanwhile
 }
 
-// readClock returns the time of an event. Pieces of an answer come by the thousand: their
-// time is counted from that of the event before them, which costs half as much as to
-// read the time of day.
-func (e *emission) readClock(data event.Data) time.Time {
-	if _, piece := data.(*event.TextDelta); piece && !e.clock.IsZero() {
-		return e.clock.Add(time.Since(e.clock))
+// moment is how long the times of events are counted from that of an earlier one.
+const moment = time.Second
+
+// readClock returns the time of an event. Events come in crowds: within a moment their
+// time is counted from that of the first one, which costs half as much as to read the
+// time of day.
+func (e *emission) readClock() time.Time {
+	if since := time.Since(e.clock); since < moment {
+		return e.clock.Add(since)
 	}
 	e.clock = time.Now()
 	return e.clock
