@@ -8,12 +8,7 @@ import "github.com/agentruntime/agentruntime/internal/clip"
 // dropped, and Answer makes one.
 func cleanEvent(ev *Event) {
 	switch ev.Type {
-	case EventText:
-		ev.Delta = clip.Clean(ev.Delta)
-		if ev.ID == "" && ev.Name == "" && ev.Reason == "" { // as most events are
-			return
-		}
-	case EventReasoning, EventReasoningEncrypted, EventReset, EventToolCallCancel:
+	case EventText, EventReasoning, EventReasoningEncrypted, EventReset, EventToolCallCancel:
 		ev.Delta = clip.Clean(ev.Delta)
 	default:
 	}
