@@ -47,15 +47,15 @@ func (w *watch) beginPhase(phase plugins.Phase) {
 	w.begun++
 	w.running.Store(phaseMark(w.begun, phase))
 	if w.begun == 1 {
-		w.start()
+		w.setTimer()
 	}
 }
 
 // endPhase ends the time of the plugins.
 func (w *watch) endPhase() { w.running.Store(0) }
 
-// start sets the timer.
-func (w *watch) start() {
+// setTimer sets the timer for the first time.
+func (w *watch) setTimer() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(hookLimit/hookTicks, w.countTick)

@@ -250,7 +250,7 @@ type binding struct {
 	reader tools.TenantReader
 }
 
-func (b *binding) read(name string) (string, error) { return b.reader.Read(b.ctx, name) }
+func (b *binding) readVariable(name string) (string, error) { return b.reader.Read(b.ctx, name) }
 
 func variableProblem(name, problem string) error {
 	return &tools.TenantVariableError{Name: name, Problem: problem}
@@ -259,7 +259,7 @@ func variableProblem(name, problem string) error {
 func (b *binding) bindURL(c *Config) (string, error) {
 	var inURL string
 	address, err := c.fillURL(func(name string, at urlPlace) (string, error) {
-		value, err := b.read(name)
+		value, err := b.readVariable(name)
 		if err != nil {
 			return "", err
 		}
@@ -304,7 +304,7 @@ func (b *binding) bindHeader(text string) (string, error) {
 		if part.Name == "" {
 			continue
 		}
-		value, err := b.read(part.Name)
+		value, err := b.readVariable(part.Name)
 		if err != nil {
 			return "", err
 		}
