@@ -16,17 +16,21 @@ import (
 // Table is where the migrations that were made are listed.
 const Table = "agentruntime_migrations"
 
+// pattern matches the files of migrations. Each is a script that only goes up and that
+// runs in a transaction.
+const pattern = "migrations/*.sql"
+
 // SelectVersion selects the version of the tables, or 0 if none.
 const SelectVersion = "SELECT COALESCE(max(version_id), 0) FROM " + Table + " WHERE is_applied"
 
 // Apply makes the migrations that are missing and returns their names. Tables of
 // a newer program give a *store.SchemaError; kind is what holds them.
 func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB, migrations fs.FS) (applied []string, err error) {
-	files, err := fs.Sub(migrations, "migrations")
+	names, declared, err := declareMigrations(migrations)
 	if err != nil {
 		return nil, err
 	}
-	provider, err := goose.NewProvider(dialect, conn, files, goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(dialect, conn, nil, goose.WithGoMigrations(declared...), goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +43,44 @@ func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB
 	}
 	results, err := provider.Up(ctx)
 	for _, r := range results {
-		applied = append(applied, path.Base(r.Source.Path))
+		applied = append(applied, names[r.Source.Version])
 	}
 	return applied, err
+}
+
+// declareMigrations returns the files of migrations with their names by version. Each
+// is given to the database as a whole: the parser of goose, which splits files into
+// statements, takes 4 MB for every line.
+func declareMigrations(migrations fs.FS) (names map[int64]string, declared []*goose.Migration, err error) {
+	files, err := fs.Glob(migrations, pattern)
+	if err != nil {
+		return nil, nil, err
+	}
+	names = make(map[int64]string, len(files))
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		script, err := fs.ReadFile(migrations, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		names[version] = path.Base(file)
+		declared = append(declared, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+				return fmt.Errorf("%s: %w", path.Base(file), err)
+			}
+			return nil
+		}}, nil))
+	}
+	return names, declared, nil
 }
 
 // Check returns a *store.SchemaError for tables whose version is not the one that
 // the migrations lead to.
 func Check(kind string, have int64, migrations fs.FS) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := fs.Glob(migrations, pattern)
 	if err != nil || len(names) == 0 {
 		return fmt.Errorf("there are no migrations: %w", err)
 	}
