@@ -39,6 +39,7 @@ func TestRequestsEndWithTheServerAndTurnsDoNot(t *testing.T) {
 		t.Fatalf("the stream begins with %q, %v", first, err)
 	}
 	waiting := ask("/waitForSnapshot", about("snapshotId", going.SnapshotID))
+	<-w.waits
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {

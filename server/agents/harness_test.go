@@ -120,6 +120,31 @@ type world struct {
 	drain    func() error
 	url      string
 	describe func() ([]byte, error)
+	// waits gets a value when a request begins to wait for a snapshot.
+	waits chan struct{}
+}
+
+// noticing is the surface, which tells when requests wait for snapshots.
+type noticing struct {
+	*Surface
+	waits chan<- struct{}
+}
+
+// Routes returns the routes of the surface.
+func (n noticing) Routes() []server.Route {
+	routes := n.Surface.Routes()
+	for i, route := range routes {
+		if strings.HasSuffix(route.Pattern, "/waitForSnapshot") {
+			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case n.waits <- struct{}{}:
+				default: // the test does not look
+				}
+				route.Handler.ServeHTTP(w, r)
+			})
+		}
+	}
+	return routes
 }
 
 // maxBody is how many bytes the body of a request may have.
@@ -149,7 +174,7 @@ func servingOn(t testing.TB, kept store.Store, work dispatch.Dispatcher) *world 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, service: service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: work})}
+	w := &world{t: t, waits: make(chan struct{}, 1), service: service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: work})}
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +201,7 @@ func (w *world) listen(s Settings) (drain func() error) {
 	}
 	srv, err := server.New(server.Settings{Authenticator: who{}, Address: "127.0.0.1:0", Limits: server.Limits{MaxBodyBytes: maxBody}})
 	if err == nil {
-		err = srv.Mount(ctx, surface)
+		err = srv.Mount(ctx, noticing{surface, w.waits})
 	}
 	if err == nil {
 		err = srv.Listen(ctx)
