@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,10 +17,7 @@ import (
 // BenchmarkValidateProcess measures "runtime validate" as a whole process. The
 // metric peak-MiB is the most memory that a run had resident.
 func BenchmarkValidateProcess(b *testing.B) {
-	command := filepath.Join(b.TempDir(), "runtime")
-	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", command, "../cmd/runtime").CombinedOutput(); err != nil {
-		b.Fatalf("build the command: %v\n%s", err, out)
-	}
+	command := buildCommand(b)
 	b.Run("team", func(b *testing.B) { validateProcess(b, command, "../examples/team/config.yaml") })
 	for _, agents := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("agents=%d/tools=200", agents), func(b *testing.B) {
@@ -30,6 +28,46 @@ func BenchmarkValidateProcess(b *testing.B) {
 			validateProcess(b, command, file)
 		})
 	}
+}
+
+// BenchmarkServeProcess measures how long "runtime serve" takes until it listens, as a
+// whole process.
+func BenchmarkServeProcess(b *testing.B) {
+	command := buildCommand(b)
+	file := filepath.Join(b.TempDir(), "config.yaml")
+	config := append(fleet(1, 1), "server:\n  listen: 127.0.0.1:0\n  keys:\n    - {id: desk, key: a-key-of-32-characters-that-is-for-tests}\n"...)
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), command, "serve", file)
+		log, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		lines := bufio.NewScanner(log)
+		for lines.Scan() && !strings.Contains(lines.Text(), "listening on") {
+		}
+		if lines.Err() != nil || lines.Text() == "" {
+			b.Error("the server does not start", lines.Err())
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/start")
+}
+
+// buildCommand builds the runtime and returns its path.
+func buildCommand(b *testing.B) string {
+	b.Helper()
+	command := filepath.Join(b.TempDir(), "runtime")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", command, "../cmd/runtime").CombinedOutput(); err != nil {
+		b.Fatalf("build the command: %v\n%s", err, out)
+	}
+	return command
 }
 
 func validateProcess(b *testing.B, command, file string) {

@@ -14,7 +14,7 @@ import (
 // descriptions into one document and serves it at /openapi.json.
 type Describer interface {
 	// OpenAPI returns an OpenAPI 3.1 document, in YAML or JSON. It is called once,
-	// when the surface is mounted.
+	// when the surface is mounted, or later for a DeferredDescriber.
 	//
 	// Its operations are exactly the routes of the surface, with the same path
 	// parameters. A pattern without a method matches operations of any method, and
@@ -30,6 +30,17 @@ type Describer interface {
 	OpenAPI() []byte
 }
 
+// DeferredDescriber is implemented by surfaces whose descriptions tests hold against
+// their routes, as those of this module do. The server reads such a description when
+// its document is asked for first: to read all of them takes longer than the rest of
+// its start. A description that is wrong is then an error of Server.OpenAPI, where
+// that of another surface is one of Server.Mount.
+type DeferredDescriber interface {
+	Describer
+	// DeferDescription does nothing.
+	DeferDescription()
+}
+
 // addDescription adds the description of a surface and its routes to that of the
 // server.
 func (s *Server) addDescription(surface Surface, routes []Route) error {
@@ -40,16 +51,30 @@ func (s *Server) addDescription(surface Surface, routes []Route) error {
 	if !ok {
 		return fmt.Errorf("describe %T: %w: the route %s has no description", surface, openapi.ErrDescription, routes[0].Pattern)
 	}
+	describe := func() (*openapi.Description, error) { return describeSurface(describer, routes) }
+	if _, deferred := surface.(DeferredDescriber); deferred {
+		s.document.Defer(describe)
+		return nil
+	}
+	d, err := describe()
+	if err != nil {
+		return err
+	}
+	return s.document.Add(d)
+}
+
+// describeSurface holds the description of a surface against its routes.
+func describeSurface(surface Describer, routes []Route) (*openapi.Description, error) {
 	described := make([]openapi.Route, len(routes))
 	for i := range routes {
 		described[i] = openapi.Route{Pattern: routes[i].Pattern, Public: routes[i].Public, Scope: routes[i].Scope}
 	}
 	_, writes := surface.(ErrorWriter)
-	d, err := openapi.Describe(describer.OpenAPI(), described, writes)
+	d, err := openapi.Describe(surface.OpenAPI(), described, writes)
 	if err != nil {
-		return fmt.Errorf("describe %T: %w", surface, err)
+		return nil, fmt.Errorf("describe %T: %w", surface, err)
 	}
-	return s.document.Add(d)
+	return d, nil
 }
 
 // OpenAPI returns the description of everything that is mounted, as an OpenAPI 3.1
@@ -62,8 +87,8 @@ func (s *Server) OpenAPI() ([]byte, error) {
 // serveDocument answers with the description of the server.
 func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	text, etag, err := s.document.Text()
-	if err != nil { // not reached: the surfaces were checked when they were mounted
-		s.settings.Logger.Error("encoding the OpenAPI document failed", zap.Error(err))
+	if err != nil { // not reached: surfaces were checked by tests, or when they were mounted
+		s.settings.Logger.Error("making the OpenAPI document failed", zap.Error(err))
 		refuseRequest(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "internal error; see the server log"})
 		return
 	}

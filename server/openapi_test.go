@@ -108,6 +108,60 @@ func TestASurfaceThatIsNotDescribedIsNotMounted(t *testing.T) {
 	}
 }
 
+// deferring is a surface whose description is read when it is asked for.
+type deferring struct {
+	described
+	asked *int
+}
+
+// OpenAPI counts its calls.
+func (d deferring) OpenAPI() []byte {
+	*d.asked++
+	return d.described.OpenAPI()
+}
+
+// DeferDescription does nothing.
+func (deferring) DeferDescription() {}
+
+func TestADeferredDescriptionIsReadOnceItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		patterns, text string
+		// want is a part of the error; empty means no error.
+		want string
+	}{
+		"as it is":                  {"GET /b", things("\n  /b: {get: " + answersOK + "}"), ""},
+		"not as it is":              {"GET /b", things("\n  /c: {get: " + answersOK + "}"), "there is no route for GET /c"},
+		"invalid":                   {"GET /b", "hello", "cannot unmarshal"},
+		"with the title of another": {"GET /b", strings.Replace(things("\n  /b: {get: "+answersOK+"}"), "All things", "Other", 1), `the title "Other"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := server.New(server.Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			if err := s.Mount(t.Context(), deferring{described{routes{{Pattern: c.patterns, Handler: echo}}, c.text}, &asked}); err != nil || asked != 0 {
+				t.Fatalf("mounted: %v, asked %d times", err, asked)
+			}
+			other := strings.Replace(things("\n  /a: {get: "+answersOK+"}"), "All things", "Other", 1)
+			if err := s.Mount(t.Context(), described{routes{{Pattern: "GET /a", Handler: echo}}, other}); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				text, err := s.OpenAPI()
+				if asked != 1 || c.want == "" && (err != nil || !strings.Contains(string(text), `"/b"`)) {
+					t.Errorf("asked %d times: %s, %v", asked, text, err)
+				}
+				if c.want != "" && (!errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("asked: %v", err)
+				}
+			}
+		})
+	}
+}
+
 // document is what a test looks at of a description.
 type document struct {
 	Info    struct{ Title, Version string }

@@ -9,7 +9,10 @@ import (
 //go:embed openapi.yaml
 var description []byte
 
-var _ server.Describer = (*Surface)(nil)
+var _ server.DeferredDescriber = (*Surface)(nil)
 
 // OpenAPI describes the routes.
 func (*Surface) OpenAPI() []byte { return description }
+
+// DeferDescription does nothing: tests hold the description against the routes.
+func (*Surface) DeferDescription() {}

@@ -35,10 +35,10 @@ type Settings struct {
 type Surface struct{ settings Settings }
 
 var (
-	_ server.Surface       = (*Surface)(nil)
-	_ server.Describer     = (*Surface)(nil)
-	_ server.ErrorWriter   = (*Surface)(nil)
-	_ server.FailureWriter = (*Surface)(nil)
+	_ server.Surface           = (*Surface)(nil)
+	_ server.DeferredDescriber = (*Surface)(nil)
+	_ server.ErrorWriter       = (*Surface)(nil)
+	_ server.FailureWriter     = (*Surface)(nil)
 )
 
 // New returns the surface. It fails without agents, and without a service that has a
@@ -61,6 +61,9 @@ var description []byte
 
 // OpenAPI describes the protocol.
 func (*Surface) OpenAPI() []byte { return description }
+
+// DeferDescription does nothing: tests hold the description against the routes.
+func (*Surface) DeferDescription() {}
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,14 +30,16 @@ type Document struct {
 	server Server
 
 	mu       sync.Mutex
-	surfaces []*Description
+	surfaces []func() (*Description, error)
+	// added are the titles of the descriptions that are not deferred, as prefixes.
+	added map[string]bool
 	// text and etag are empty until the document is written.
 	text []byte
 	etag string
 }
 
 // NewDocument returns the document of a server without surfaces.
-func NewDocument(s Server) *Document { return &Document{server: s} }
+func NewDocument(s Server) *Document { return &Document{server: s, added: map[string]bool{}} }
 
 // Add adds the description of a surface. It fails if another surface has the same
 // title. The first one is that of the server's own routes: a surface without errors of
@@ -44,36 +47,75 @@ func NewDocument(s Server) *Document { return &Document{server: s} }
 func (d *Document) Add(s *Description) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, other := range d.surfaces {
-		if other.prefix == s.prefix {
-			return fmt.Errorf("%w: another surface has the title %q, too", ErrDescription, s.doc.Info.Title)
-		}
+	if d.added[s.prefix] {
+		return s.titleTaken()
 	}
-	d.surfaces = append(d.surfaces, s)
-	d.text = nil
+	d.added[s.prefix] = true
+	d.addSurface(func() (*Description, error) { return s, nil })
 	return nil
+}
+
+// Defer adds the description of a surface that describe returns, which is called once,
+// when the document is asked for. What it fails with, and a title that another surface
+// has, are then errors of Text.
+func (d *Document) Defer(describe func() (*Description, error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addSurface(sync.OnceValues(describe))
+}
+
+func (d *Document) addSurface(describe func() (*Description, error)) {
+	d.surfaces = append(slices.Clip(d.surfaces), describe)
+	d.text = nil
+}
+
+// titleTaken is the error of a description whose title another one has.
+func (d *Description) titleTaken() error {
+	return fmt.Errorf("%w: another surface has the title %q, too", ErrDescription, d.doc.Info.Title)
 }
 
 // Text returns the document, in JSON, and its ETag.
 func (d *Document) Text() (text []byte, etag string, err error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.text != nil {
-		return d.text, d.etag, nil
+	text, etag, surfaces := d.text, d.etag, d.surfaces
+	d.mu.Unlock()
+	if text != nil {
+		return text, etag, nil
 	}
-	all := newMerged(&d.server)
-	for _, s := range d.surfaces {
-		err = errors.Join(err, all.addDescription(s))
+	if text, err = writeDocument(&d.server, surfaces); err != nil {
+		return nil, "", fmt.Errorf("describe the server: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	etag = `"` + hex.EncodeToString(sum[:16]) + `"`
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.surfaces) == len(surfaces) {
+		d.text, d.etag = text, etag
+	}
+	return text, etag, nil
+}
+
+// writeDocument returns the document of surfaces.
+func writeDocument(server *Server, surfaces []func() (*Description, error)) ([]byte, error) {
+	all, titles := newMerged(server), map[string]bool{}
+	var errs []error
+	for _, describe := range surfaces {
+		s, err := describe()
+		switch {
+		case err != nil:
+		case titles[s.prefix]:
+			err = s.titleTaken()
+		default:
+			titles[s.prefix] = true
+			err = all.addDescription(s)
+		}
+		errs = append(errs, err)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err = errors.Join(err, enc.Encode(all)); err != nil {
-		return nil, "", fmt.Errorf("describe the server: %w", err)
-	}
-	sum := sha256.Sum256(b.Bytes())
-	d.text, d.etag = b.Bytes(), `"`+hex.EncodeToString(sum[:16])+`"`
-	return d.text, d.etag, nil
+	err := errors.Join(append(errs, enc.Encode(all))...)
+	return b.Bytes(), err
 }
 
 // object is a JSON object.

@@ -47,10 +47,10 @@ type Surface struct {
 }
 
 var (
-	_ server.Surface       = (*Surface)(nil)
-	_ server.Describer     = (*Surface)(nil)
-	_ server.ErrorWriter   = (*Surface)(nil)
-	_ server.FailureWriter = (*Surface)(nil)
+	_ server.Surface           = (*Surface)(nil)
+	_ server.DeferredDescriber = (*Surface)(nil)
+	_ server.ErrorWriter       = (*Surface)(nil)
+	_ server.FailureWriter     = (*Surface)(nil)
 )
 
 // New returns the surface. It fails if the settings have no service, or the service no
@@ -81,6 +81,9 @@ var description []byte
 
 // OpenAPI describes the protocol.
 func (*Surface) OpenAPI() []byte { return description }
+
+// DeferDescription does nothing: tests hold the description against the routes.
+func (*Surface) DeferDescription() {}
 
 // call is a request that is answered, and for whom.
 type call struct {
