@@ -9,9 +9,9 @@ import (
 
 // recordsOf returns records from a number on, of a size each.
 func recordsOf(first uint64, n, size int) []event.Record {
-	list := make([]event.Record, n)
+	list, data := make([]event.Record, n), []byte(strings.Repeat("x", size))
 	for i := range list {
-		list[i] = event.Record{Seq: first + uint64(i), Data: []byte(strings.Repeat("x", size))}
+		list[i] = event.Record{Seq: first + uint64(i), Data: data}
 	}
 	return list
 }
