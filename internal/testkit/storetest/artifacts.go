@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -33,7 +34,13 @@ func anArtifactIsReadAsItWasMade(f *fixture) {
 	for _, want := range add.Artifacts {
 		got, err := f.Artifact(f.Context(), store.Of(ann), want.ID)
 		wantOK(f, err)
-		if !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
+		same := got != nil && bytes.Equal(got.Data, want.Data) // cmp takes seconds for it
+		if same {
+			have, wanted := *got, *want
+			have.Data, wanted.Data = nil, nil
+			same = cmp.Equal(have, wanted, cmpopts.EquateEmpty())
+		}
+		if !same {
 			f.Errorf("artifact %s is not what it should be", want.ID)
 		}
 	}
