@@ -73,11 +73,11 @@ WATCHED := $(COMPILED) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false
 
 # The detector has nothing to find in packages and tests that compute in one goroutine,
 # that run the program as its users do, or that ask a server one thing after the other;
-# it makes them five times as slow. Two read and write megabytes of JSON, which takes
-# ten times as long. What goes on at the same time in a server is watched in the
+# it makes them five times as slow. Some read and write megabytes of JSON, which takes
+# ten times as long, or measure the memory that they need. What goes on at the same time in a server is watched in the
 # packages that it consists of, and in the tests of cli that are not named here.
 ALONE := ./docs ./internal/jsonfit ./internal/layering ./internal/pattern
-TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame|TestScripts|FuzzEverySurfaceShowsWhatAModelSends|TestRunsOfWorkflowsAreKilledAtAnyPoint|TestEveryRouteAnswersItsOwnerAlone|TestPropertyPatchesAreJudgedAsDiffDoes|TestNoAnswerNamesAPlaceOfTheMachine)$$
+TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame|TestArtifactsAreSentInChunks|TestALineIsNeverTooLong|TestClientsThatNeverRead|TestAnAnswerThatNoMemoryShouldHold|TestScripts|FuzzEverySurfaceShowsWhatAModelSends|TestRunsOfWorkflowsAreKilledAtAnyPoint|TestEveryRouteAnswersItsOwnerAlone|TestPropertyPatchesAreJudgedAsDiffDoes|TestNoAnswerNamesAPlaceOfTheMachine)$$
 
 # Many tests wait for another process or for time to pass, so more of them run at the
 # same time than there are processors.
@@ -94,7 +94,7 @@ race: ## the tests, with the race detector where goroutines meet
 # streams that are cut at every byte, bounds of time and memory, and what is alone.
 plain: ## the tests that the race detector would make slow or meaningless, without it
 	$(ONCE) go test -vet=off -timeout 20m ./model/openai ./model/anthropic ./model/google $(ALONE)
-	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' -parallel $(PARALLEL) ./cli ./resolve ./server/a2a ./server/agentruns ./server/native
+	$(ONCE) go test -vet=off -run '$(TESTS_ALONE)' -parallel $(PARALLEL) ./cli ./resolve ./server/a2a ./server/agentruns ./server/native ./tools/mcp
 	$(ONCE) go test -vet=off -run '^(TestBombs|TestHostile)$$' ./config ./cli
 
 sqlc: ## generate the code of the queries in store/ anew
