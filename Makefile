@@ -74,8 +74,9 @@ WATCHED := $(COMPILED) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false
 # The detector has nothing to find in packages and tests that compute in one goroutine,
 # that run the program as its users do, or that ask a server one thing after the other;
 # it makes them five times as slow. Some read and write megabytes of JSON, which takes
-# ten times as long, or measure the memory that they need. What goes on at the same time in a server is watched in the
-# packages that it consists of, and in the tests of cli that are not named here.
+# ten times as long, or measure the memory that they need. What goes on at the same time
+# in a server is watched in the packages that it consists of, and in the tests of cli
+# that are not named here.
 ALONE := ./docs ./internal/jsonfit ./internal/layering ./internal/pattern
 TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame|TestArtifactsAreSentInChunks|TestALineIsNeverTooLong|TestClientsThatNeverRead|TestAnAnswerThatNoMemoryShouldHold|TestScripts|FuzzEverySurfaceShowsWhatAModelSends|TestRunsOfWorkflowsAreKilledAtAnyPoint|TestEveryRouteAnswersItsOwnerAlone|TestPropertyPatchesAreJudgedAsDiffDoes|TestNoAnswerNamesAPlaceOfTheMachine)$$
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,13 +32,22 @@ type Document struct {
 	surfaces []func() (*Description, error)
 	// added are the titles of the descriptions that are not deferred, as prefixes.
 	added map[string]bool
-	// text and etag are empty until the document is written.
+	// write writes the document of the surfaces when it is called first.
+	write func() (written, error)
+}
+
+// written is a document in JSON and its ETag.
+type written struct {
 	text []byte
 	etag string
 }
 
 // NewDocument returns the document of a server without surfaces.
-func NewDocument(s Server) *Document { return &Document{server: s, added: map[string]bool{}} }
+func NewDocument(s Server) *Document {
+	d := &Document{server: s, added: map[string]bool{}}
+	d.setSurfaces(nil)
+	return d
+}
 
 // Add adds the description of a surface. It fails if another surface has the same
 // title. The first one is that of the server's own routes: a surface without errors of
@@ -51,7 +59,7 @@ func (d *Document) Add(s *Description) error {
 		return s.titleTaken()
 	}
 	d.added[s.prefix] = true
-	d.addSurface(func() (*Description, error) { return s, nil })
+	d.setSurfaces(append(d.surfaces, func() (*Description, error) { return s, nil }))
 	return nil
 }
 
@@ -61,12 +69,13 @@ func (d *Document) Add(s *Description) error {
 func (d *Document) Defer(describe func() (*Description, error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.addSurface(sync.OnceValues(describe))
+	d.setSurfaces(append(d.surfaces, sync.OnceValues(describe)))
 }
 
-func (d *Document) addSurface(describe func() (*Description, error)) {
-	d.surfaces = append(slices.Clip(d.surfaces), describe)
-	d.text = nil
+// setSurfaces makes the document that of some surfaces.
+func (d *Document) setSurfaces(surfaces []func() (*Description, error)) {
+	d.surfaces = surfaces
+	d.write = sync.OnceValues(func() (written, error) { return writeDocument(&d.server, surfaces) })
 }
 
 // titleTaken is the error of a description whose title another one has.
@@ -77,26 +86,17 @@ func (d *Description) titleTaken() error {
 // Text returns the document, in JSON, and its ETag.
 func (d *Document) Text() (text []byte, etag string, err error) {
 	d.mu.Lock()
-	text, etag, surfaces := d.text, d.etag, d.surfaces
+	write := d.write
 	d.mu.Unlock()
-	if text != nil {
-		return text, etag, nil
-	}
-	if text, err = writeDocument(&d.server, surfaces); err != nil {
+	w, err := write()
+	if err != nil {
 		return nil, "", fmt.Errorf("describe the server: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	etag = `"` + hex.EncodeToString(sum[:16]) + `"`
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.surfaces) == len(surfaces) {
-		d.text, d.etag = text, etag
-	}
-	return text, etag, nil
+	return w.text, w.etag, nil
 }
 
 // writeDocument returns the document of surfaces.
-func writeDocument(server *Server, surfaces []func() (*Description, error)) ([]byte, error) {
+func writeDocument(server *Server, surfaces []func() (*Description, error)) (written, error) {
 	all, titles := newMerged(server), map[string]bool{}
 	var errs []error
 	for _, describe := range surfaces {
@@ -114,8 +114,11 @@ func writeDocument(server *Server, surfaces []func() (*Description, error)) ([]b
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	err := errors.Join(append(errs, enc.Encode(all))...)
-	return b.Bytes(), err
+	if err := errors.Join(append(errs, enc.Encode(all))...); err != nil {
+		return written{}, err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return written{b.Bytes(), `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
 }
 
 // object is a JSON object.
