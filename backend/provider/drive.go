@@ -318,7 +318,7 @@ func (d *drive) createSession(ctx context.Context) error {
 		return &TurnError{Code: CodeWorkspace, Detail: err.Error(), Err: err}
 	}
 	made, err := d.process.current().CreateSession(ctx, request)
-	if status.Code(err) == codes.Unavailable && d.lostBy(ctx, err) { // nothing was begun there
+	if err != nil && ctx.Err() == nil && d.lostBy(ctx, err) { // nothing was begun there
 		d.releaseProcess()
 		if err := d.attach(ctx); err != nil {
 			return err

@@ -115,7 +115,7 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 		d.at.Live = false
 		return d.lostError(err)
 	}
-	if isSilence(err) {
+	if isSilence(err) || err != nil && d.isLost() { // calls end as canceled with their connection
 		pause(ctx, lastPoll)
 		return backend.Ended(ctx)
 	}

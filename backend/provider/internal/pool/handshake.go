@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -19,16 +20,17 @@ import (
 // maxMessage bounds an answer of a provider, in bytes.
 const maxMessage = 64 << 20
 
-// dial returns a connection to a provider, which is made when it is used.
-func dial(address string) (*grpc.ClientConn, error) {
-	return grpc.NewClient(address,
+// dial returns a connection to a provider, which is made when it is used. Its own options
+// come after more.
+func dial(address string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address, append(more,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)), grpc.WithUnaryInterceptor(callInTrace),
 		grpc.WithNoProxy(), grpc.WithIdleTimeout(0), // so that a connection that is not ready is lost
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1.5, Jitter: 0.1, MaxDelay: 500 * time.Millisecond},
 			MinConnectTimeout: time.Second,
-		}))
+		}))...)
 }
 
 // callInTrace makes a call within its time limit and as a part of its trace.
@@ -43,23 +45,39 @@ func callInTrace(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// shakeHands identifies and configures a provider, waits until it is ready, and returns
-// what it can do.
-func (s *Settings) shakeHands(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
-	life := providerproto.NewProviderLifecycleClient(conn)
-	identity, err := life.GetProviderIdentity(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
+// identify asks a provider what it is, and returns once the connection to it is made.
+func (s *Settings) identify(ctx context.Context, conn *grpc.ClientConn) error {
+	identity, err := providerproto.NewProviderLifecycleClient(conn).GetProviderIdentity(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
 	if err != nil {
-		return nil, fmt.Errorf("identify the provider: %w", err)
+		return fmt.Errorf("identify the provider: %w", err)
 	}
 	if identity.GetKind() != providerproto.ProviderKind_PROVIDER_KIND_AGENT {
-		return nil, fmt.Errorf("the provider is of kind %s, not an agent provider", identity.GetKind())
+		return fmt.Errorf("the provider is of kind %s, not an agent provider", identity.GetKind())
 	}
 	if low, high := identity.GetMinProtocolVersion(), identity.GetMaxProtocolVersion(); low > protocolVersion || high < protocolVersion {
-		return nil, fmt.Errorf("the provider speaks versions %d to %d of the protocol; this runtime speaks version %d", low, high, protocolVersion)
+		return fmt.Errorf("the provider speaks versions %d to %d of the protocol; this runtime speaks version %d", low, high, protocolVersion)
 	}
 	for _, w := range identity.GetWarnings() {
 		s.Logger.Warn("provider warning", "text", w)
 	}
+	return awaitConnected(ctx, conn)
+}
+
+// awaitConnected waits until a connection that was used says that it is made: calls can be
+// made, and answered, before it does.
+func awaitConnected(ctx context.Context, conn *grpc.ClientConn) error {
+	conn.Connect() // if it broke meanwhile
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		if !conn.WaitForStateChange(ctx, state) {
+			return fmt.Errorf("connect to the provider: %w", context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// prepare configures a provider, waits until it is ready, and returns what it can do.
+func (s *Settings) prepare(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
+	life := providerproto.NewProviderLifecycleClient(conn)
 	if err := s.configure(ctx, life); err != nil {
 		return nil, err
 	}

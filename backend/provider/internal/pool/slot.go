@@ -107,7 +107,13 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 		return fmt.Errorf("connect to the provider: %w", err)
 	}
 	defer conn.Close() // nothing is written any more
-	can, err := p.settings.shakeHands(starting, conn)
+	err = p.settings.identify(starting, conn)
+	broken, stopWatching := watchConnection(ctx, conn)
+	defer stopWatching()
+	var can *providerproto.AgentProviderCapabilities
+	if err == nil {
+		can, err = p.settings.prepare(starting, conn)
+	}
 	if err != nil {
 		err = explainStart(starting, c, err)
 		p.setSlot(s, func() { s.failure = err })
@@ -120,7 +126,10 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 		p.setSlot(s, func() { s.instance = nil })
 		close(i.lost)
 	}()
-	return p.watchHealth(ctx, i, c, exited)
+	if c != nil {
+		broken = nil // a process that was started here is lost when it ends
+	}
+	return p.watchHealth(ctx, i, c, exited, broken)
 }
 
 // endWith calls cancel when a channel is closed before a context ends.
@@ -180,12 +189,10 @@ func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error)
 
 // watchHealth looks at a provider from time to time, until it ends, is unhealthy or the
 // context ends.
-func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited <-chan struct{}) error {
+func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited, broken <-chan struct{}) error {
 	life := providerproto.NewProviderLifecycleClient(i.conn)
 	ticker := time.NewTicker(p.settings.HealthInterval)
 	defer ticker.Stop()
-	broken, stop := i.watchConnection(ctx)
-	defer stop()
 	failed := 0
 	for {
 		select {
@@ -210,18 +217,15 @@ func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited <-
 	}
 }
 
-// watchConnection returns a channel that is closed when the connection to a provider that
-// was not started here breaks: another process may answer then, which knows nothing of its
-// configuration. stop ends the watch.
-func (i *Instance) watchConnection(ctx context.Context) (broken <-chan struct{}, stop func()) {
-	if !i.Elsewhere {
-		return nil, func() {}
-	}
+// watchConnection returns a channel that is closed when a connection breaks that was made.
+// Where the process was not started here, another one may answer then, which knows nothing
+// of its configuration. stop ends the watch.
+func watchConnection(ctx context.Context, conn *grpc.ClientConn) (broken <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	closed := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if i.conn.WaitForStateChange(ctx, connectivity.Ready) {
+		if conn.WaitForStateChange(ctx, connectivity.Ready) {
 			close(closed)
 		}
 	})
