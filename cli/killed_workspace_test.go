@@ -58,7 +58,10 @@ func newHangingGit(t *testing.T) (*hangingGit, *gittest.Repository) {
 		<-r.Context().Done()
 		g.gone <- struct{}{}
 	}))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // the helper of a git that was killed may wait for long
+		server.Close()
+	})
 	g.url = server.URL
 	return g, app
 }
