@@ -31,24 +31,35 @@ var errMissing = errors.New("PostgreSQL not found: no initdb and pg_ctl in /usr/
 const timeout = time.Minute
 
 // Server is a PostgreSQL of the tests alone, reached by a socket in a directory
-// of its own. It writes to disk as one in production does (fsync on).
+// of its own. For a benchmark it waits for the disk as one in production does (fsync on).
+// A test does without: what it kills are processes, which leave to the operating system
+// what they have written.
 type Server struct {
 	bin string
 	dir string
+	// fsync is set if it waits for the disk.
+	fsync bool
 	// keeper removes the server when the test program is gone, however it went.
 	keeper *exec.Cmd
 	leash  io.Closer
 	made   atomic.Int64
 }
 
-var shared = sync.OnceValues(launchServer)
+var (
+	sharedByTests      = sync.OnceValues(func() (*Server, error) { return launchServer(false) })
+	sharedByBenchmarks = sync.OnceValues(func() (*Server, error) { return launchServer(true) })
+)
 
-// Start returns the server that all tests of the test program share, and starts
-// it for the first of them. It ends with the program. A test that stops or
+// Start returns the server that all tests, or all benchmarks, of the test program share,
+// and starts it for the first of them. It ends with the program. A test that stops or
 // restarts a server takes one of its own, from New. Without PostgreSQL the test is
 // skipped, and fails in CI.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	shared := sharedByTests
+	if measures(t) {
+		shared = sharedByBenchmarks
+	}
 	s, err := shared()
 	return started(t, s, err)
 }
@@ -57,10 +68,16 @@ func Start(t testing.TB) *Server {
 // the test is skipped, and fails in CI.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s, err := launchServer()
+	s, err := launchServer(measures(t))
 	s = started(t, s, err)
 	t.Cleanup(s.endKeeper)
 	return s
+}
+
+// measures reports whether a test is a benchmark.
+func measures(t testing.TB) bool {
+	_, ok := t.(*testing.B)
+	return ok
 }
 
 // started returns a server, or ends the test that has none.
@@ -153,7 +170,7 @@ func (s *Server) dsn(database string) string {
 }
 
 // launchServer makes a directory with a new cluster and starts it.
-func launchServer() (*Server, error) {
+func launchServer(fsync bool) (*Server, error) {
 	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
@@ -162,7 +179,7 @@ func launchServer() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for PostgreSQL: %w", err)
 	}
-	s := &Server{bin: bin, dir: dir}
+	s := &Server{bin: bin, dir: dir, fsync: fsync}
 	if err := errors.Join(giveToAccount(dir), s.startKeeper()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -181,7 +198,7 @@ func (s *Server) dataDir() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) startServer() error {
 	return s.runControl("start", "-l", filepath.Join(s.dir, "log"), "-o",
-		"-c listen_addresses= -c max_connections=300 -c unix_socket_directories="+s.dir+" -p "+port)
+		fmt.Sprintf("-c fsync=%t -c listen_addresses= -c max_connections=300 -c unix_socket_directories=%s -p %s", s.fsync, s.dir, port))
 }
 
 // runControl runs pg_ctl, which waits until the server has done as it was told.

@@ -30,9 +30,21 @@ func TestEveryDatabaseIsEmptyAndItsOwn(t *testing.T) {
 	if n := query[int](t, two, "SELECT count(*) FROM pg_tables WHERE tablename = 'lonely'"); n != 0 {
 		t.Error("a table of one database is seen in another")
 	}
-	if on := query[string](t, one, "SHOW fsync"); on != "on" {
-		t.Errorf("fsync is %s", on)
+}
+
+func TestOnlyBenchmarksWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	if on := query[string](t, connect(t, pgtest.Start(t).Database(t)), "SHOW fsync"); on != "off" {
+		t.Errorf("fsync is %s in a test", on)
 	}
+	testing.Benchmark(func(b *testing.B) {
+		if b.N > 1 {
+			return
+		}
+		if on := query[string](b, connect(b, pgtest.Start(b).Database(b)), "SHOW fsync"); on != "on" {
+			t.Errorf("fsync is %s in a benchmark", on)
+		}
+	})
 }
 
 func TestWhatWasCommittedStandsARestart(t *testing.T) {
@@ -90,7 +102,7 @@ func TestNothingIsLeftOfATestProgramThatWasKilled(t *testing.T) {
 	}
 }
 
-func connect(t *testing.T, dsn string) *pgx.Conn {
+func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -105,7 +117,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-func query[T any](t *testing.T, conn *pgx.Conn, statement string) T {
+func query[T any](t testing.TB, conn *pgx.Conn, statement string) T {
 	t.Helper()
 	results, err := conn.PgConn().Exec(t.Context(), statement).ReadAll()
 	if err != nil {
