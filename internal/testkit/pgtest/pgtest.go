@@ -57,7 +57,7 @@ var (
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared := sharedByTests
-	if measures(t) {
+	if isBenchmark(t) {
 		shared = sharedByBenchmarks
 	}
 	s, err := shared()
@@ -68,14 +68,14 @@ func Start(t testing.TB) *Server {
 // the test is skipped, and fails in CI.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s, err := launchServer(measures(t))
+	s, err := launchServer(isBenchmark(t))
 	s = started(t, s, err)
 	t.Cleanup(s.endKeeper)
 	return s
 }
 
-// measures reports whether a test is a benchmark.
-func measures(t testing.TB) bool {
+// isBenchmark reports whether a test is a benchmark.
+func isBenchmark(t testing.TB) bool {
 	_, ok := t.(*testing.B)
 	return ok
 }

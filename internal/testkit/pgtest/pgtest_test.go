@@ -25,7 +25,7 @@ func TestEveryDatabaseIsEmptyAndItsOwn(t *testing.T) {
 	if pgtest.Start(t) != s {
 		t.Error("a second server was started")
 	}
-	one, two := connect(t, s.Database(t)), connect(t, s.Database(t))
+	one, two := openConnection(t, s.Database(t)), openConnection(t, s.Database(t))
 	query[int](t, one, "CREATE TABLE lonely (n int); SELECT 1")
 	if n := query[int](t, two, "SELECT count(*) FROM pg_tables WHERE tablename = 'lonely'"); n != 0 {
 		t.Error("a table of one database is seen in another")
@@ -34,14 +34,14 @@ func TestEveryDatabaseIsEmptyAndItsOwn(t *testing.T) {
 
 func TestOnlyBenchmarksWaitForTheDisk(t *testing.T) {
 	t.Parallel()
-	if on := query[string](t, connect(t, pgtest.Start(t).Database(t)), "SHOW fsync"); on != "off" {
+	if on := query[string](t, openConnection(t, pgtest.Start(t).Database(t)), "SHOW fsync"); on != "off" {
 		t.Errorf("fsync is %s in a test", on)
 	}
 	testing.Benchmark(func(b *testing.B) {
 		if b.N > 1 {
 			return
 		}
-		if on := query[string](b, connect(b, pgtest.Start(b).Database(b)), "SHOW fsync"); on != "on" {
+		if on := query[string](b, openConnection(b, pgtest.Start(b).Database(b)), "SHOW fsync"); on != "on" {
 			t.Errorf("fsync is %s in a benchmark", on)
 		}
 	})
@@ -51,13 +51,13 @@ func TestWhatWasCommittedStandsARestart(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t)
 	dsn := s.Database(t)
-	before := connect(t, dsn)
+	before := openConnection(t, dsn)
 	query[int](t, before, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (7); SELECT 1")
 	s.Restart(t)
 	if err := before.Ping(t.Context()); err == nil {
 		t.Error("a connection stood the restart")
 	}
-	if n := query[int](t, connect(t, dsn), "SELECT n FROM kept"); n != 7 {
+	if n := query[int](t, openConnection(t, dsn), "SELECT n FROM kept"); n != 7 {
 		t.Errorf("n = %d", n)
 	}
 }
@@ -102,7 +102,7 @@ func TestNothingIsLeftOfATestProgramThatWasKilled(t *testing.T) {
 	}
 }
 
-func connect(t testing.TB, dsn string) *pgx.Conn {
+func openConnection(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {

@@ -42,14 +42,14 @@ func (c holdingConn) UpdateState(s balancer.State) {
 func TestAConnectionThatIsNotMadeYetIsNotTakenForBroken(t *testing.T) {
 	at := (&providertest.Provider{Capabilities: new(providerproto.AgentProviderCapabilities)}).Serve(t)
 	holdReady = make(chan struct{})
-	conn, err := dial(at.Provider, grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"`+holdingName+`": {}}]}`))
+	conn, err := dialProvider(at.Provider, grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"`+holdingName+`": {}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	s := Settings{Logger: slog.New(slog.DiscardHandler)}
 	identified := make(chan error, 1)
-	go func() { identified <- s.identify(t.Context(), conn) }()
+	go func() { identified <- s.identifyProvider(t.Context(), conn) }()
 	select {
 	case err := <-identified:
 		close(holdReady)
@@ -62,7 +62,7 @@ func TestAConnectionThatIsNotMadeYetIsNotTakenForBroken(t *testing.T) {
 	}
 	broken, stop := watchConnection(t.Context(), conn)
 	defer stop()
-	if _, err := s.prepare(t.Context(), conn); err != nil {
+	if _, err := s.prepareProvider(t.Context(), conn); err != nil {
 		t.Fatal(err)
 	}
 	select {

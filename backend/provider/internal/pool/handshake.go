@@ -20,9 +20,9 @@ import (
 // maxMessage bounds an answer of a provider, in bytes.
 const maxMessage = 64 << 20
 
-// dial returns a connection to a provider, which is made when it is used. Its own options
+// dialProvider returns a connection to a provider, which is made when it is used. Its own options
 // come after more.
-func dial(address string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+func dialProvider(address string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, append(more,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)), grpc.WithUnaryInterceptor(callInTrace),
@@ -45,8 +45,8 @@ func callInTrace(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// identify asks a provider what it is, and returns once the connection to it is made.
-func (s *Settings) identify(ctx context.Context, conn *grpc.ClientConn) error {
+// identifyProvider asks a provider what it is, and returns once the connection to it is made.
+func (s *Settings) identifyProvider(ctx context.Context, conn *grpc.ClientConn) error {
 	identity, err := providerproto.NewProviderLifecycleClient(conn).GetProviderIdentity(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
 	if err != nil {
 		return fmt.Errorf("identify the provider: %w", err)
@@ -75,8 +75,8 @@ func awaitConnected(ctx context.Context, conn *grpc.ClientConn) error {
 	return nil
 }
 
-// prepare configures a provider, waits until it is ready, and returns what it can do.
-func (s *Settings) prepare(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
+// prepareProvider configures a provider, waits until it is ready, and returns what it can do.
+func (s *Settings) prepareProvider(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
 	life := providerproto.NewProviderLifecycleClient(conn)
 	if err := s.configure(ctx, life); err != nil {
 		return nil, err

@@ -102,17 +102,21 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	}
 	stopWaiting := endWith(starting, exited, cancel)
 	defer stopWaiting()
-	conn, err := dial(address)
+	conn, err := dialProvider(address)
 	if err != nil {
 		return fmt.Errorf("connect to the provider: %w", err)
 	}
 	defer conn.Close() // nothing is written any more
-	err = p.settings.identify(starting, conn)
-	broken, stopWatching := watchConnection(ctx, conn)
-	defer stopWatching()
+	err = p.settings.identifyProvider(starting, conn)
+	var broken <-chan struct{}
+	if c == nil { // a process that was started here is lost when it ends
+		var stopWatching func()
+		broken, stopWatching = watchConnection(ctx, conn)
+		defer stopWatching()
+	}
 	var can *providerproto.AgentProviderCapabilities
 	if err == nil {
-		can, err = p.settings.prepare(starting, conn)
+		can, err = p.settings.prepareProvider(starting, conn)
 	}
 	if err != nil {
 		err = explainStart(starting, c, err)
@@ -126,9 +130,6 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 		p.setSlot(s, func() { s.instance = nil })
 		close(i.lost)
 	}()
-	if c != nil {
-		broken = nil // a process that was started here is lost when it ends
-	}
 	return p.watchHealth(ctx, i, c, exited, broken)
 }
 
@@ -217,8 +218,8 @@ func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited, b
 	}
 }
 
-// watchConnection returns a channel that is closed when a connection breaks that was made.
-// Where the process was not started here, another one may answer then, which knows nothing
+// watchConnection returns a channel that is closed when a connection breaks that was made to
+// a provider that was not started here: another process may answer then, which knows nothing
 // of its configuration. stop ends the watch.
 func watchConnection(ctx context.Context, conn *grpc.ClientConn) (broken <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
