@@ -81,26 +81,26 @@ ALONE := ./cli ./docs ./internal/faults ./internal/jsonfit ./internal/layering .
 VENDORS := ./model/anthropic ./model/google ./model/openai
 TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame|TestArtifactsAreSentInChunks|TestALineIsNeverTooLong|TestClientsThatNeverRead|TestAnAnswerThatNoMemoryShouldHold|TestAnAnswerOverHTTPThatNoMemoryShouldHold|TestASubscriberThatStallsDelaysNobody|TestAClientOfGRPCThatStallsLosesItsStream|TestTenantsWithoutWorkflowsCostTheClockNothing|TestAPublisherIsKilledAtAnyPoint|TestARunGoesOnWhereverItsProcessDied|TestRevocationsOfOthersAreForgotten|TestTheLimitsOfResults|TestVendor)$$
 
-# Many tests wait for another process or for time to pass, so more of them run at the
-# same time than there are processors, in more packages.
-PARALLEL := 6
-PACKAGES := 3
+# Many tests wait for another process or for time to pass, so more packages, and more of
+# their tests, run at the same time than there are processors. The code is vetted by the
+# linter, not by each test once more.
+TEST := go test -vet=off -timeout 20m -p 3 -parallel 6
 
-# Each process with the detector would sleep for a second before it ends. The code is
-# read by "vet", not by each test once more.
+# Each process with the detector would sleep for a second before it ends.
+WATCH := GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)"
+
 race: ## the tests, with the race detector where goroutines meet
 	GOFLAGS="$(GOFLAGS) $(WATCHED)" $(COMPILE) go build -race ./...
-	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)" \
-		go test -race -vet=off -timeout 20m -p $(PACKAGES) -parallel $(PARALLEL) -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
+	$(WATCH) $(TEST) -race -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
 
 # What "race" leaves out: requests to models, read with the SDKs of the vendors,
 # streams that are cut at every byte, bounds of time and memory, and what is alone.
 plain: ## the tests that the race detector would make slow or meaningless, without it
-	$(ONCE) go test -vet=off -timeout 20m -p $(PACKAGES) -parallel $(PARALLEL) $(ALONE) $(VENDORS)
-	$(ONCE) go test -vet=off -timeout 20m -p $(PACKAGES) -parallel $(PARALLEL) -run '$(TESTS_ALONE)|^TestBombs$$' ./config ./fleet ./resolve ./server/a2a ./server/agentruns ./server/auth ./server/native ./service/workflow ./tools/mcp
+	$(ONCE) $(TEST) $(ALONE) $(VENDORS)
+	$(ONCE) $(TEST) -run '$(TESTS_ALONE)|^TestBombs$$' ./config ./fleet ./resolve ./server/a2a ./server/agentruns ./server/auth ./server/native ./service/workflow ./tools/mcp
 
 race-all: ## all tests, with the race detector
-	GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)" go test -race -vet=off -timeout 60m -parallel $(PARALLEL) ./...
+	$(WATCH) go test -race -vet=off -timeout 60m -parallel 6 ./...
 
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
