@@ -32,8 +32,8 @@ const timeout = time.Minute
 
 // Server is a PostgreSQL of the tests alone, reached by a socket in a directory
 // of its own. For a benchmark it waits for the disk as one in production does (fsync on).
-// A test does without: what it kills are processes, which leave to the operating system
-// what they have written.
+// A test does without, and has it in memory where there is room: what it kills are
+// processes, which leave to the operating system what they have written.
 type Server struct {
 	bin string
 	dir string
@@ -175,7 +175,11 @@ func launchServer(fsync bool) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "pgtest")
+	parent := ""
+	if !fsync {
+		parent = memoryDir()
+	}
+	dir, err := os.MkdirTemp(parent, "pgtest")
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for PostgreSQL: %w", err)
 	}
