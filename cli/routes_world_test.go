@@ -174,7 +174,10 @@ func (w *town) ask(t *testing.T, method, path, body string, headers ...http.Head
 	t.Helper()
 	got := w.answer(t, method, path, body, headers...)
 	refused := got.status >= http.StatusBadRequest || strings.Contains(got.body, `"error":{"code":`)
-	if named := machinePlaces(t, got.body, path+body); refused && len(named) > 0 {
+	if !refused {
+		return got
+	}
+	if named := machinePlaces(t, got.body, path+body); len(named) > 0 {
 		t.Errorf("%s %s %.200s: the answer names %q: %s", method, path, body, named, got.body)
 	}
 	return got
