@@ -71,15 +71,12 @@ unit: ## the tests, without the race detector
 # taken for a race elsewhere.
 WATCHED := $(COMPILED) '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false'
 
-# The detector makes tests five times as slow. It has nothing to find in packages that
-# compute in one goroutine, and little in those that run whole programs, kill them or ask
-# a server one thing after the other: what goes on at the same time in a server is watched
-# in the packages that it consists of. Of the other packages, tests are left out that read
-# and write megabytes, measure memory, kill the processes that they start, or read what
-# is sent to models with the SDKs of the vendors. "race-all" leaves out none of all these.
-ALONE := ./cli ./docs ./internal/faults ./internal/jsonfit ./internal/layering ./internal/pattern ./internal/testkit/runsclient
-VENDORS := ./model/anthropic ./model/google ./model/openai
-TESTS_ALONE := ^(TestLongChainsOfDelegates|TestPropertyACarriedRevisionIsThatOfAScratchBuild|TestPropertyEditsOfEveryKindAreCarriedOver|TestNoEventIsTooLarge|TestNoEventIsLargerThanAFrame|TestArtifactsAreSentInChunks|TestALineIsNeverTooLong|TestClientsThatNeverRead|TestAnAnswerThatNoMemoryShouldHold|TestAnAnswerOverHTTPThatNoMemoryShouldHold|TestASubscriberThatStallsDelaysNobody|TestAClientOfGRPCThatStallsLosesItsStream|TestTenantsWithoutWorkflowsCostTheClockNothing|TestAPublisherIsKilledAtAnyPoint|TestARunGoesOnWhereverItsProcessDied|TestRevocationsOfOthersAreForgotten|TestTheLimitsOfResults|TestVendor)$$
+# What runs without the detector, and why, is listed in .ci/plain-tests: all tests of some
+# packages, and some tests of others, by a pattern for -run and -skip.
+PLAIN_TESTS := .ci/plain-tests
+PLAIN_ALL := $(shell awk '/^[.]/ && $$2 == "*" {print $$1}' $(PLAIN_TESTS))
+PLAIN_SOME := $(shell awk '/^[.]/ && $$2 != "*" {print $$1}' $(PLAIN_TESTS) | uniq)
+PLAIN_PATTERN := $(shell awk '/^[.]/ && $$2 != "*" && !seen[$$2]++ {gsub("/", "$$/^", $$2); printf "%s^%s$$", sep, $$2; sep = "|"}' $(PLAIN_TESTS))
 
 # Many tests wait for another process or for time to pass, so more packages, and more of
 # their tests, run at the same time than there are processors. The code is vetted by the
@@ -91,13 +88,11 @@ WATCH := GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)"
 
 race: ## the tests, with the race detector where goroutines meet
 	GOFLAGS="$(GOFLAGS) $(WATCHED)" $(COMPILE) go build -race ./...
-	$(WATCH) $(TEST) -race -skip '$(TESTS_ALONE)' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
+	$(WATCH) $(TEST) -race -skip '$(PLAIN_PATTERN)' $$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")
 
-# What "race" leaves out: requests to models, read with the SDKs of the vendors,
-# streams that are cut at every byte, bounds of time and memory, and what is alone.
 plain: ## the tests that the race detector would make slow or meaningless, without it
-	$(ONCE) $(TEST) $(ALONE) $(VENDORS)
-	$(ONCE) $(TEST) -run '$(TESTS_ALONE)|^TestBombs$$' ./config ./fleet ./resolve ./server/a2a ./server/agentruns ./server/auth ./server/native ./service/workflow ./tools/mcp
+	$(ONCE) $(TEST) $(PLAIN_ALL)
+	$(ONCE) $(TEST) -run '$(PLAIN_PATTERN)' $(PLAIN_SOME)
 
 race-all: ## all tests, with the race detector
 	$(WATCH) go test -race -vet=off -timeout 60m -parallel 6 ./...

@@ -22,7 +22,7 @@ var machineDirs = []string{"bin", "etc", "home", "opt", "private", "proc", "root
 var machinePlace = regexp.MustCompile(`file:/+|[\w/.-]+\.go\b|(?:^|[^\w/.:-])/(?:` + strings.Join(machineDirs, "|") + `)/[^"\s]*`)
 
 // mayNamePlaces reports whether there is any sense in looking for a machinePlace, which
-// takes long: there is none in most answers.
+// takes long. Most answers name none.
 func mayNamePlaces(answer string) bool {
 	return strings.Contains(answer, "file:/") || strings.Contains(answer, ".go") ||
 		slices.ContainsFunc(machineDirs, func(dir string) bool { return strings.Contains(answer, "/"+dir+"/") })
