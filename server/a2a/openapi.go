@@ -2,7 +2,6 @@ package a2a
 
 import (
 	_ "embed"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/openapi"
@@ -18,7 +17,7 @@ func (s *Server) OpenAPI() []byte {
 	if s.settings.V03 {
 		return description
 	}
-	return openapi.OmitPaths(description, func(path string) bool { return strings.HasPrefix(path, "/a2a/{agent}/v0.3") })
+	return openapi.OmitPaths(description, "/a2a/{agent}/v0.3")
 }
 
 // DeferDescription does nothing: tests hold the description against the routes.

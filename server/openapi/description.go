@@ -38,7 +38,7 @@ func (o operation) String() string { return o.method + " " + o.path }
 
 // Description is what a surface says of itself. It does not change.
 type Description struct {
-	doc *openapi3.T
+	*parsedText
 	// prefix is what the names of components begin with among those of others.
 	prefix string
 	// routes are what answers the operations.
@@ -49,11 +49,11 @@ type Description struct {
 // returns an ErrDescription if the description does not match the routes, or if it
 // lacks the component responses/Error although the surface has errors of its own.
 func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error) {
-	doc, err := parseDescription(text)
+	parsed, err := parseDescription(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDescription, err)
 	}
-	d := &Description{doc: doc, prefix: toCamelCase(doc.Info.Title), routes: map[operation]*Route{}}
+	d := &Description{parsedText: parsed, prefix: toCamelCase(parsed.doc.Info.Title), routes: map[operation]*Route{}}
 	if ownErrors && !d.hasError() {
 		return nil, fmt.Errorf("%w: responses/Error is missing", ErrDescription)
 	}
@@ -63,23 +63,32 @@ func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error)
 	return d, nil
 }
 
+// parsedText is what a text was read as, which nobody changes.
+type parsedText struct {
+	doc *openapi3.T
+	// encode returns the document in JSON, which is made once.
+	encode func() ([]byte, error)
+}
+
 // parsed are the descriptions that were read in this process, by their text: it
 // takes milliseconds, and servers that follow one another have the same surfaces.
 var parsed sync.Map
 
-// parseDescription returns what readDescription does, which nobody changes.
-func parseDescription(text []byte) (*openapi3.T, error) {
+// parseDescription returns what readDescription does.
+func parseDescription(text []byte) (*parsedText, error) {
 	key := sha256.Sum256(text)
-	if doc, ok := parsed.Load(key); ok {
-		if doc, ok := doc.(*openapi3.T); ok {
-			return doc, nil
+	if known, ok := parsed.Load(key); ok {
+		if known, ok := known.(*parsedText); ok {
+			return known, nil
 		}
 	}
 	doc, err := readDescription(text)
-	if err == nil {
-		parsed.Store(key, doc)
+	if err != nil {
+		return nil, err
 	}
-	return doc, err
+	read := &parsedText{doc, sync.OnceValues(func() ([]byte, error) { return json.Marshal(doc) })}
+	parsed.Store(key, read)
+	return read, nil
 }
 
 // readDescription reads a document that is valid and says nothing that is for the
@@ -175,16 +184,36 @@ func parsePattern(pattern string) (method, path string, open bool) {
 	return method, path, false
 }
 
-// OmitPaths returns the description of a surface without some of its paths, for
-// surfaces whose routes depend on settings. An invalid description is returned as it
-// is.
-func OmitPaths(document []byte, omit func(path string) bool) []byte {
+// omitted are the results of OmitPaths, by document and prefix.
+var omitted sync.Map
+
+type omission struct {
+	document [sha256.Size]byte
+	prefix   string
+}
+
+// OmitPaths returns the description of a surface without the paths that begin with a
+// prefix, for surfaces whose routes depend on settings. An invalid description is
+// returned as it is.
+func OmitPaths(document []byte, prefix string) []byte {
+	key := omission{sha256.Sum256(document), prefix}
+	if known, ok := omitted.Load(key); ok {
+		if text, ok := known.([]byte); ok {
+			return text
+		}
+	}
+	text := omitPaths(document, prefix)
+	omitted.Store(key, text)
+	return text
+}
+
+func omitPaths(document []byte, prefix string) []byte {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil || doc.Paths == nil {
 		return document
 	}
 	for path := range doc.Paths.Map() {
-		if omit(path) {
+		if strings.HasPrefix(path, prefix) {
 			doc.Paths.Delete(path)
 		}
 	}

@@ -168,7 +168,7 @@ func newMerged(s *Server) *merged {
 
 // addDescription adds a surface.
 func (m *merged) addDescription(d *Description) error {
-	text, err := json.Marshal(d.doc)
+	text, err := d.encode()
 	if err != nil {
 		return err
 	}
