@@ -34,8 +34,7 @@ func readPlainTests(t *testing.T) []plainTest {
 		if !slices.ContainsFunc(reasons, func(m [][]byte) bool { return string(m[1]) == fields[2] }) {
 			t.Errorf("the reason of the line %q is not explained", line)
 		}
-		test, _, _ := strings.Cut(fields[1], "/")
-		listed = append(listed, plainTest{strings.TrimPrefix(fields[0], "./"), test})
+		listed = append(listed, plainTest{strings.TrimPrefix(fields[0], "./"), fields[1]})
 	}
 	return listed
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-func TestItIsAStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, s store.Settings) store.Store { return open(t, s) })
-}
+func TestItIsAStore(t *testing.T) { storetest.Run(t, openStore) }
+
+func TestItFollowsTheModel(t *testing.T) { storetest.RunModel(t, openStore) }
+
+func openStore(t *testing.T, s store.Settings) store.Store { return open(t, s) }
 
 // open returns a store that is closed with the test.
 func open(t testing.TB, s store.Settings) *memory.Store {

@@ -14,14 +14,23 @@ import (
 
 func TestItIsAStore(t *testing.T) {
 	t.Parallel()
-	// One database is emptied again and again: making one takes much longer.
-	shared := database(t)
-	storetest.Run(t, func(t *testing.T, s store.Settings) store.Store {
+	storetest.Run(t, openEmptied(database(t)))
+}
+
+func TestItFollowsTheModel(t *testing.T) {
+	t.Parallel()
+	storetest.RunModel(t, openEmptied(database(t)))
+}
+
+// openEmptied returns a function that opens stores with one database, one after the
+// other, and empties it before: making a database takes much longer.
+func openEmptied(shared store.Settings) func(*testing.T, store.Settings) store.Store {
+	return func(t *testing.T, s store.Settings) store.Store {
 		s.DSN = shared.DSN
 		opened := open(t, s)
 		emptyTables(t, opened)
 		return opened
-	})
+	}
 }
 
 // emptyTables deletes all rows. TRUNCATE would give each table and index a new file,

@@ -8,9 +8,12 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-func TestItIsAStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, settings store.Settings) store.Store {
-		settings.DSN = filepath.Join(t.TempDir(), "runtime.db")
-		return openWith(t, settings)
-	})
+func TestItIsAStore(t *testing.T) { storetest.Run(t, openNew) }
+
+func TestItFollowsTheModel(t *testing.T) { storetest.RunModel(t, openNew) }
+
+// openNew opens a store in a file of its own.
+func openNew(t *testing.T, settings store.Settings) store.Store {
+	settings.DSN = filepath.Join(t.TempDir(), "runtime.db")
+	return openWith(t, settings)
 }

@@ -68,12 +68,17 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 			}
 		})
 	}
+}
+
+// RunModel does random things to a store, one after another, and to a model of it in a
+// few maps. Open is that of Run.
+func RunModel(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 	for _, room := range []int{0, 2} {
-		t.Run(fmt.Sprintf("Model/Room%d", room), func(t *testing.T) {
+		t.Run(fmt.Sprintf("Room%d", room), func(t *testing.T) {
 			checkModel(t, open(t, store.Settings{TenantTurns: room}), room)
 		})
 	}
-	t.Run("Model/Webhooks", func(t *testing.T) { checkWebhookModel(t, open(t, store.Settings{})) })
+	t.Run("Webhooks", func(t *testing.T) { checkWebhookModel(t, open(t, store.Settings{})) })
 }
 
 // fixture is a store with a queue, for one test.
