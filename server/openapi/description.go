@@ -49,11 +49,11 @@ type Description struct {
 // returns an ErrDescription if the description does not match the routes, or if it
 // lacks the component responses/Error although the surface has errors of its own.
 func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error) {
-	parsed, err := parseDescription(text)
+	read, err := parseDescription(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDescription, err)
 	}
-	d := &Description{parsedText: parsed, prefix: toCamelCase(parsed.doc.Info.Title), routes: map[operation]*Route{}}
+	d := &Description{parsedText: read, prefix: toCamelCase(read.doc.Info.Title), routes: map[operation]*Route{}}
 	if ownErrors && !d.hasError() {
 		return nil, fmt.Errorf("%w: responses/Error is missing", ErrDescription)
 	}
@@ -187,6 +187,7 @@ func parsePattern(pattern string) (method, path string, open bool) {
 // omitted are the results of OmitPaths, by document and prefix.
 var omitted sync.Map
 
+// omission is what OmitPaths is called with.
 type omission struct {
 	document [sha256.Size]byte
 	prefix   string
@@ -194,7 +195,7 @@ type omission struct {
 
 // OmitPaths returns the description of a surface without the paths that begin with a
 // prefix, for surfaces whose routes depend on settings. An invalid description is
-// returned as it is.
+// returned as it is. The result is kept for the next call and must not be changed.
 func OmitPaths(document []byte, prefix string) []byte {
 	key := omission{sha256.Sum256(document), prefix}
 	if known, ok := omitted.Load(key); ok {
