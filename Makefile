@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc proto vet lint unit race plain race-all docs bench bench-all flames gate weigh fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc proto vet lint unit race plain plain-all plain-some race-all docs bench bench-all flames gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -83,18 +83,25 @@ PLAIN_PATTERN := ^($(shell awk '/^[.]/ && $$2 != "*" && !seen[$$2]++ {printf "%s
 # Many tests wait for another process or for time to pass, so more packages, and more of
 # their tests, run at the same time than there are processors. The code is vetted by the
 # linter, not by each test once more.
-TEST := go test -vet=off -timeout 20m -p 3 -parallel 6
+TEST := go test -vet=off -timeout 20m -parallel 6
 
 # Each process with the detector would sleep for a second before it ends.
 WATCH := GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)"
 
 race: ## the tests, with the race detector where goroutines meet
 	GOFLAGS="$(GOFLAGS) $(WATCHED)" $(COMPILE) go build -race ./...
-	$(WATCH) $(TEST) -race -skip '$(PLAIN_PATTERN)' $$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")
+	$(WATCH) $(TEST) -p 3 -race -skip '$(PLAIN_PATTERN)' $$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")
 
 plain: ## the tests that the race detector would make slow or meaningless, without it
-	$(ONCE) $(TEST) $(PLAIN_ALL)
-	$(ONCE) $(TEST) -run '$(PLAIN_PATTERN)' $(PLAIN_SOME)
+	@$(MAKE) --no-print-directory -j 2 plain-all plain-some
+
+# Whole programs are waited for most of the time, so the others run beside them: three
+# packages at the same time here, too.
+plain-all:
+	$(ONCE) $(TEST) -p 2 $(PLAIN_ALL)
+
+plain-some:
+	$(ONCE) $(TEST) -p 1 -run '$(PLAIN_PATTERN)' $(PLAIN_SOME)
 
 race-all: ## all tests, with the race detector
 	$(WATCH) go test -race -vet=off -timeout 60m -parallel 6 ./...
