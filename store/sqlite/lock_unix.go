@@ -63,5 +63,8 @@ func (l *fileLock) release() error {
 	if l == nil {
 		return nil
 	}
-	return l.file.Close()
+	// A process that is being started at this moment has a copy of the file until its
+	// program begins, and with it the lock, unless it is given up in so many words.
+	err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+	return errors.Join(err, l.file.Close())
 }
