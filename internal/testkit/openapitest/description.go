@@ -2,10 +2,10 @@ package openapitest
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"mime"
 	"net/http"
 	"net/url"
@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -49,30 +48,13 @@ func (o *operation) String() string { return o.method + " " + o.path }
 // say: most of them say the same. The values are functions that read them once.
 var loaded sync.Map
 
-// newest is the description that was asked for last: a test asks for the same again and
-// again, and comparing half a megabyte takes a tenth of what hashing it does.
-var newest atomic.Pointer[loadedText]
-
-type loadedText struct {
-	text []byte
-	read *description
-}
+// seed makes keys of loaded: a test asks for its description at each request, so they are
+// to be made fast.
+var seed = maphash.MakeSeed()
 
 // loadDescription reads a description, which must be valid with all of its examples.
 func loadDescription(text []byte) (*description, error) {
-	if last := newest.Load(); last != nil && bytes.Equal(last.text, text) {
-		return last.read, nil
-	}
-	d, err := loadOnce(text)
-	if err == nil {
-		newest.Store(&loadedText{text, d})
-	}
-	return d, err
-}
-
-// loadOnce reads a description unless it is loaded.
-func loadOnce(text []byte) (*description, error) {
-	once, _ := loaded.LoadOrStore(sha256.Sum256(text), sync.OnceValues(func() (*description, error) { return parseDescription(text) }))
+	once, _ := loaded.LoadOrStore(maphash.Bytes(seed, text), sync.OnceValues(func() (*description, error) { return parseDescription(text) }))
 	reading, _ := once.(func() (*description, error))
 	return reading()
 }
