@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server/openapi"
@@ -38,12 +39,15 @@ func (p *probes) Routes() []Route {
 //go:embed openapi_probes.yaml
 var probesDescription []byte
 
+// bareDescription returns the description without metrics.
+var bareDescription = sync.OnceValue(func() []byte { return openapi.OmitPaths(probesDescription, "/metrics") })
+
 // OpenAPI describes the routes.
 func (p *probes) OpenAPI() []byte {
 	if p.server.settings.Metrics != nil {
 		return probesDescription
 	}
-	return openapi.OmitPaths(probesDescription, "/metrics")
+	return bareDescription()
 }
 
 // DeferDescription does nothing: tests hold the description against the routes.

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	_ "embed"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/openapi"
@@ -10,6 +11,9 @@ import (
 //go:embed openapi.yaml
 var description []byte
 
+// latestDescription returns the description without version 0.3 of the protocol.
+var latestDescription = sync.OnceValue(func() []byte { return openapi.OmitPaths(description, "/a2a/{agent}/v0.3") })
+
 var _ server.DeferredDescriber = (*Server)(nil)
 
 // OpenAPI describes the routes.
@@ -17,7 +21,7 @@ func (s *Server) OpenAPI() []byte {
 	if s.settings.V03 {
 		return description
 	}
-	return openapi.OmitPaths(description, "/a2a/{agent}/v0.3")
+	return latestDescription()
 }
 
 // DeferDescription does nothing: tests hold the description against the routes.

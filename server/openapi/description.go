@@ -184,31 +184,10 @@ func parsePattern(pattern string) (method, path string, open bool) {
 	return method, path, false
 }
 
-// omitted are the results of OmitPaths, by document and prefix.
-var omitted sync.Map
-
-// omission is what OmitPaths is called with.
-type omission struct {
-	document [sha256.Size]byte
-	prefix   string
-}
-
 // OmitPaths returns the description of a surface without the paths that begin with a
 // prefix, for surfaces whose routes depend on settings. An invalid description is
-// returned as it is. The result is kept for the next call and must not be changed.
+// returned as it is. It takes milliseconds; callers keep the result.
 func OmitPaths(document []byte, prefix string) []byte {
-	key := omission{sha256.Sum256(document), prefix}
-	if known, ok := omitted.Load(key); ok {
-		if text, ok := known.([]byte); ok {
-			return text
-		}
-	}
-	text := omitPaths(document, prefix)
-	omitted.Store(key, text)
-	return text
-}
-
-func omitPaths(document []byte, prefix string) []byte {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil || doc.Paths == nil {
 		return document

@@ -16,19 +16,17 @@ paths:
   /items/{item}: {get: {responses: {"200": {description: An item.}}}}
   /metrics: {get: {responses: {"200": {description: Metrics.}}}}
 `)
-	for range 2 { // it is read, and then kept
-		for prefix, want := range map[string][]string{
-			"/metrics": {"/items", "/items/{item}"},
-			"/items":   {"/metrics"},
-			"/none":    {"/items", "/items/{item}", "/metrics"},
-		} {
-			var got struct{ Paths map[string]any }
-			if err := json.Unmarshal(OmitPaths(document, prefix), &got); err != nil {
-				t.Fatal(err)
-			}
-			if left := slices.Sorted(maps.Keys(got.Paths)); !slices.Equal(left, want) {
-				t.Errorf("without %s it has %q, want %q", prefix, left, want)
-			}
+	for prefix, want := range map[string][]string{
+		"/metrics": {"/items", "/items/{item}"},
+		"/items":   {"/metrics"},
+		"/none":    {"/items", "/items/{item}", "/metrics"},
+	} {
+		var got struct{ Paths map[string]any }
+		if err := json.Unmarshal(OmitPaths(document, prefix), &got); err != nil {
+			t.Fatal(err)
+		}
+		if left := slices.Sorted(maps.Keys(got.Paths)); !slices.Equal(left, want) {
+			t.Errorf("without %s it has %q, want %q", prefix, left, want)
 		}
 	}
 	if invalid := []byte("openapi: ["); string(OmitPaths(invalid, "/")) != string(invalid) {
