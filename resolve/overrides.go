@@ -86,6 +86,12 @@ func (t *template) newVariant(x *index, o *Overrides) (variant, error) {
 	if o.Empty() {
 		return variant{t.agent, t.loaded, t.form}, nil
 	}
+	return t.overriddenVariant(x, o)
+}
+
+// overriddenVariant is apart from newVariant because it needs much of a stack, and most
+// turns override nothing.
+func (t *template) overriddenVariant(x *index, o *Overrides) (variant, error) {
 	v := variant{agent: o.applyTo(t.agent), form: t.form}
 	e := &Error{Agent: t.agent.ID}
 	for _, d := range v.agent.Validate() {
