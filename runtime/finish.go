@@ -7,8 +7,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // finishTurn emits the one terminal event and returns the result.
@@ -50,16 +52,27 @@ func (h *host) turnResult(res *backend.Result) *Result {
 	return out
 }
 
+// logOutcome logs how the turn ended, if the log takes it.
 func (h *host) logOutcome(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
 	for i := range res.DeadLetters {
-		l := &res.DeadLetters[i]
-		telemetry.Logger(ctx, h.runtime.logger).Warn("plugin action failed",
-			zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
+		h.logDeadLetter(ctx, &res.DeadLetters[i])
 	}
 	level := zap.DebugLevel
 	if status == event.StatusFailed || res.Termination.CutShort() {
 		level = zap.WarnLevel
 	}
+	if h.runtime.logger.Core().Enabled(level) {
+		h.writeOutcome(ctx, level, res, status, err, begun)
+	}
+}
+
+func (h *host) logDeadLetter(ctx context.Context, l *execution.DeadLetter) {
+	telemetry.Logger(ctx, h.runtime.logger).Warn("plugin action failed",
+		zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
+}
+
+// writeOutcome is apart from logOutcome because fields need much of a stack.
+func (h *host) writeOutcome(ctx context.Context, level zapcore.Level, res *backend.Result, status event.Status, err error, begun time.Time) {
 	entry := h.runtime.logger.Check(level, "turn ended")
 	if entry == nil {
 		return
