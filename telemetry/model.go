@@ -44,8 +44,8 @@ type ModelOutcome struct {
 	Err error
 }
 
-// ModelSpan is the span of a model call, its repetitions included. The zero
-// value does nothing. It belongs to one goroutine.
+// ModelSpan is the span of a model call, its repetitions included. One that is nil
+// does nothing. It belongs to one goroutine.
 type ModelSpan struct {
 	turn    *TurnSpan
 	span    trace.Span
@@ -56,21 +56,36 @@ type ModelSpan struct {
 	begun   time.Time
 	first   time.Time
 	retries int
+	// attributes has room for those of the span.
+	attributes []attribute.KeyValue
+}
+
+// newModelSpan returns a ModelSpan, with the room for attributes in the same memory if
+// there is a span. There are seldom more than that.
+func (s *TurnSpan) newModelSpan() *ModelSpan {
+	if s.span == nil {
+		return &ModelSpan{turn: s}
+	}
+	traced := new(struct {
+		ModelSpan
+		room [16]attribute.KeyValue
+	})
+	traced.turn, traced.attributes = s, traced.room[:0]
+	return &traced.ModelSpan
 }
 
 // StartModel begins the span of a model call. The context it returns is the one
 // to make the call with.
-func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Context, ModelSpan) {
+func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Context, *ModelSpan) {
 	if s == nil || call.Request == nil {
-		return ctx, ModelSpan{}
+		return ctx, nil
 	}
 	if call.AgentID == "" {
 		call.AgentID = s.agent
 	}
-	m := ModelSpan{
-		turn: s, request: call.Request, key: modelKey{provider: call.Provider, model: call.Request.Model, tenant: s.tenant},
-		agent: call.AgentID, modelID: call.ModelID, begun: time.Now(),
-	}
+	m := s.newModelSpan()
+	m.request, m.key = call.Request, modelKey{provider: call.Provider, model: call.Request.Model, tenant: s.tenant}
+	m.agent, m.modelID, m.begun = call.AgentID, call.ModelID, time.Now()
 	if s.span != nil {
 		begin := s.telemetry.starts.models.get(modelStart{m.agent, call.Provider, m.key.model}, newModelStart)
 		ctx, m.span = s.telemetry.startSpan(ctx, begin)
@@ -104,7 +119,7 @@ func (t *Telemetry) appendRequest(attributes []attribute.KeyValue, r *model.Requ
 // Observe records an event of the answer: its first content, the model that serves it,
 // and retries. It keeps no reference to the event.
 func (m *ModelSpan) Observe(ev *model.Event) {
-	if m.turn == nil {
+	if m == nil || m.turn == nil {
 		return
 	}
 	switch ev.Type {
@@ -147,7 +162,7 @@ func (m *ModelSpan) countRetry(r *model.Retry) {
 // End ends the span. The cost is counted here, and nowhere else, so that no
 // model call is counted twice.
 func (m *ModelSpan) End(o ModelOutcome) {
-	if m.turn == nil {
+	if m == nil || m.turn == nil {
 		return
 	}
 	m.key.failure = errorType(o.Err)
@@ -169,8 +184,7 @@ func (m *ModelSpan) End(o ModelOutcome) {
 // each time some are set.
 func (m *ModelSpan) setAttributes(o *ModelOutcome) {
 	t := m.turn.telemetry
-	attributes := make([]attribute.KeyValue, 0, 16) // which is seldom more
-	attributes = appendUsage(t.appendRequest(attributes, m.request), &o.Usage)
+	attributes := appendUsage(t.appendRequest(m.attributes, m.request), &o.Usage)
 	if m.key.served != "" {
 		attributes = append(attributes, semconv.GenAIResponseModel(m.key.served))
 	}

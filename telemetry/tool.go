@@ -40,7 +40,7 @@ type ToolOutcome struct {
 	Result []model.Part
 }
 
-// ToolSpan is the span of a tool call, which is ended once. The zero value does
+// ToolSpan is the span of a tool call, which is ended once. One that is nil does
 // nothing.
 type ToolSpan struct {
 	turn      *TurnSpan
@@ -49,14 +49,30 @@ type ToolSpan struct {
 	arguments json.RawMessage
 	key       toolKey
 	begun     time.Time
+	// attributes has room for those of the span.
+	attributes []attribute.KeyValue
+}
+
+// newToolSpan returns a ToolSpan, with the room for attributes in the same memory if there
+// is a span.
+func (s *TurnSpan) newToolSpan() *ToolSpan {
+	if s.span == nil {
+		return &ToolSpan{turn: s}
+	}
+	traced := new(struct {
+		ToolSpan
+		room [6]attribute.KeyValue
+	})
+	traced.turn, traced.attributes = s, traced.room[:0]
+	return &traced.ToolSpan
 }
 
 // StartTool begins the span of a tool call. The context it returns is the one to
 // call the tool with: a delegate's turn, and what the tool asks of others,
 // belongs to the call then. It may be called from several goroutines at once.
-func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Context, ToolSpan) {
+func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Context, *ToolSpan) {
 	if s == nil {
-		return ctx, ToolSpan{}
+		return ctx, nil
 	}
 	if call.AgentID == "" {
 		call.AgentID = s.agent
@@ -64,10 +80,9 @@ func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Contex
 	if call.Type == "" {
 		call.Type = defaultToolType
 	}
-	c := ToolSpan{
-		turn: s, id: call.ID, arguments: call.Arguments,
-		key: toolKey{agent: call.AgentID, name: call.Name, kind: call.Type, tenant: s.tenant}, begun: time.Now(),
-	}
+	c := s.newToolSpan()
+	c.id, c.arguments, c.begun = call.ID, call.Arguments, time.Now()
+	c.key = toolKey{agent: call.AgentID, name: call.Name, kind: call.Type, tenant: s.tenant}
 	if s.span != nil {
 		begin := s.telemetry.starts.tools.get(toolStart{call.AgentID, call.Name, call.Type, call.Effect, call.Source}, newToolStart)
 		ctx, c.span = s.telemetry.startSpan(ctx, begin)
@@ -77,8 +92,8 @@ func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Contex
 
 // End ends the span. A call that failed has the status Error; one that waits for
 // something outside has ended well as far as the span goes.
-func (c ToolSpan) End(o ToolOutcome) {
-	if c.turn == nil {
+func (c *ToolSpan) End(o ToolOutcome) {
+	if c == nil {
 		return
 	}
 	c.key.outcome = string(o.Outcome)
@@ -110,10 +125,9 @@ func (t *Telemetry) SetLegacyToolMetrics(on bool) {
 }
 
 func (c *ToolSpan) setAttributes(t *Telemetry, o *ToolOutcome) {
-	attributes := make([]attribute.KeyValue, 0, 6)
-	attributes = append(attributes, semconv.GenAIToolCallID(c.id), keyToolOutcome.String(string(o.Outcome)))
+	c.attributes = append(c.attributes, semconv.GenAIToolCallID(c.id), keyToolOutcome.String(string(o.Outcome)))
 	if t.content != nil {
-		attributes = t.content.appendResult(t.content.appendArguments(attributes, c.arguments), o.Result)
+		c.attributes = t.content.appendResult(t.content.appendArguments(c.attributes, c.arguments), o.Result)
 	}
-	c.span.SetAttributes(t.setFailure(c.span, attributes, c.key.failure, nil)...)
+	c.span.SetAttributes(t.setFailure(c.span, c.attributes, c.key.failure, nil)...)
 }

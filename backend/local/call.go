@@ -27,8 +27,8 @@ type call struct {
 	begun   time.Time
 	// life is the context of a call that is executed.
 	life *callContext
-	// span observes the call.
-	span telemetry.ToolSpan
+	// span observes the call; nil when nobody does.
+	span *telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
 	journal int
 	// left holds the effects of the call besides its result; nil if it has none.

@@ -78,7 +78,7 @@ func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.Infere
 	// The stream is called with a function made once per turn instead of being
 	// ranged over, which would put the loop's variables on the heap each time.
 	if _, none := t.env.Model.(model.NoModel); none {
-		t.call = telemetry.ModelSpan{}
+		t.call = nil
 	} else {
 		ctx, t.call = t.span.StartModel(ctx, telemetry.Inference{
 			Provider: t.env.Provider, ModelID: t.env.ModelID, AgentID: t.agent.ID, Request: req,

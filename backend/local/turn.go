@@ -71,8 +71,8 @@ type inference struct {
 	over    <-chan struct{}
 	// deltas are the text deltas allocated last; those within its length are in use.
 	deltas []event.TextDelta
-	// call observes the model call.
-	call telemetry.ModelSpan
+	// call observes the model call; nil when nobody does.
+	call *telemetry.ModelSpan
 	// plan is what the plugins made of the step's request.
 	plan plugins.RequestPlan
 }
