@@ -10,7 +10,7 @@ import (
 // buildRequest puts the next request together from the conversation and what the
 // plugins made of it.
 func (t *turn) buildRequest() (*model.Request, error) {
-	t.plan, t.engine.Request = t.engine.Request, plugins.RequestPlan{}
+	t.plan = t.engine.TakeRequest()
 	req := &model.Request{
 		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered,
 		SessionID: t.job.SessionID, TurnID: t.job.TurnID, Cache: t.wantsCaching(),
@@ -22,8 +22,8 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	if t.withoutTools {
 		req.ToolChoice.Mode = model.ToolsNone
 	}
-	if !t.plan.Empty() {
-		t.applyPlan(req, &t.plan)
+	if t.plan != nil {
+		t.applyPlan(req, t.plan)
 	}
 	if limit := t.env.ModelOutput; limit > 0 {
 		req.MaxOutputTokens = min(req.MaxOutputTokens, limit)

@@ -73,8 +73,8 @@ type inference struct {
 	deltas []event.TextDelta
 	// call observes the model call; nil when nobody does.
 	call *telemetry.ModelSpan
-	// plan is what the plugins made of the step's request.
-	plan plugins.RequestPlan
+	// plan is what the plugins made of the step's request; nil for nothing.
+	plan *plugins.RequestPlan
 }
 
 // ending is how a turn ends.

@@ -54,8 +54,8 @@ type DeadLetter struct {
 type Engine struct {
 	// Context is what hooks see; the loop fills it before each phase.
 	Context plugins.PhaseContext
-	// Request collects what the plugins make of the next request; the loop
-	// clears it when the request was sent.
+	// Request collects what the plugins make of the next request; TakeRequest clears
+	// it.
 	Request plugins.RequestPlan
 	// Emit is called with the events of plugins; nil drops them.
 	Emit func(event.Data)
@@ -89,6 +89,11 @@ type staged struct {
 	stop    *event.Termination
 	handOff string
 	err     error
+}
+
+// isEmpty reports whether there is nothing to check.
+func (s *staged) isEmpty() bool {
+	return s.err == nil && len(s.state) == 0 && len(s.actions) == 0 && len(s.effects) == 0
 }
 
 func (s *staged) setError(err error) {
@@ -127,6 +132,18 @@ var ErrActionLoop = errors.New("actions of a phase keep scheduling actions")
 // Idle reports whether Run has nothing to do in a phase.
 func (e *Engine) Idle(phase plugins.Phase) bool {
 	return e.env.phases&(1<<phase) == 0 && len(e.pending) == 0
+}
+
+// TakeRequest returns and clears what the plugins made of the next request; nil for
+// nothing.
+func (e *Engine) TakeRequest() *plugins.RequestPlan {
+	if e.Request.Empty() {
+		e.Request = plugins.RequestPlan{} // which may name tools all the same
+		return nil
+	}
+	plan := e.Request
+	e.Request = plugins.RequestPlan{}
+	return &plan
 }
 
 // StopRequest returns and clears the end of the turn that plugins asked for, or nil.
@@ -184,7 +201,7 @@ func (e *Engine) callHook(ctx context.Context, h *taggedHook) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = &HookError{Plugin: h.owner, Phase: h.phase, Err: p}
 	})
-	if err = h.hook(ctx, &e.Context); err == nil {
+	if err = h.hook(ctx, &e.Context); err == nil && !e.staged.isEmpty() {
 		err = e.checkStaged()
 	}
 	if err != nil {

@@ -76,11 +76,17 @@ func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer
 
 // Value returns what this phase wrote to a key, else what was committed.
 func (t turn) Value(key plugins.StateKey) any {
-	v, ok := t.engine.staged.state[key]
-	if !ok {
-		v = t.engine.state[key]
+	// An empty map would look whether the key can be hashed, which takes longer than to
+	// find it.
+	if len(t.engine.staged.state) > 0 {
+		if v, ok := t.engine.staged.state[key]; ok {
+			return v.value
+		}
 	}
-	return v.value
+	if len(t.engine.state) == 0 {
+		return nil
+	}
+	return t.engine.state[key].value
 }
 
 // SetValue stages the value of a key that a plugin declared.
