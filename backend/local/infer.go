@@ -26,19 +26,10 @@ func (t *turn) inferAnswer(ctx context.Context) (model.Message, error) {
 	}
 	answer := t.answer.Message()
 	t.tellOmitted()
-	for t.answer.Reason == model.FinishMaxTokens {
-		note := t.dropIncompleteCall(&answer)
-		if note == "" || t.continuations >= t.agent.ContinuationRetries() {
-			break
-		}
-		t.continuations++
-		t.host.Emit(complete)
-		if complete, err = t.callModel(ctx, continuationRequest(req, &answer, note)); err != nil {
-			t.response = answer.Text() + t.answer.Text()
+	if t.answer.Reason == model.FinishMaxTokens {
+		if answer, complete, err = t.continueAnswer(ctx, req, answer, complete); err != nil {
 			return model.Message{}, err
 		}
-		answer = joinAnswers(answer, t.answer.Message())
-		t.tellOmitted()
 	}
 	for i := range answer.Parts {
 		if call := answer.Parts[i].ToolCall; answer.Parts[i].Type == model.PartToolCall {
@@ -47,6 +38,27 @@ func (t *turn) inferAnswer(ctx context.Context) (model.Message, error) {
 	}
 	t.host.Emit(complete)
 	return answer, nil
+}
+
+// continueAnswer asks for the rest of an answer that the output limit cut off. It returns
+// the whole, and the event that closes the last call.
+func (t *turn) continueAnswer(ctx context.Context, req *model.Request, answer model.Message, complete *event.InferenceComplete) (model.Message, *event.InferenceComplete, error) {
+	for t.answer.Reason == model.FinishMaxTokens {
+		note := t.dropIncompleteCall(&answer)
+		if note == "" || t.continuations >= t.agent.ContinuationRetries() {
+			break
+		}
+		t.continuations++
+		t.host.Emit(complete)
+		var err error
+		if complete, err = t.callModel(ctx, continuationRequest(req, &answer, note)); err != nil {
+			t.response = answer.Text() + t.answer.Text()
+			return model.Message{}, nil, err
+		}
+		answer = joinAnswers(answer, t.answer.Message())
+		t.tellOmitted()
+	}
+	return answer, complete, nil
 }
 
 // tellOmitted reports the calls that an answer asked for beyond maxCalls: to the
