@@ -12,11 +12,15 @@ func cleanEvent(ev *Event) {
 		ev.Delta = clip.Clean(ev.Delta)
 	default:
 	}
-	if !clip.IsClean(ev.ID) {
+	if ev.ID != "" && !clip.IsClean(ev.ID) {
 		ev.ID = ""
 	}
-	ev.Name = clip.Clean(ev.Name)
-	ev.Reason = FinishReason(clip.Clean(string(ev.Reason)))
+	if ev.Name != "" {
+		ev.Name = clip.Clean(ev.Name)
+	}
+	if ev.Reason != "" {
+		ev.Reason = FinishReason(clip.Clean(string(ev.Reason)))
+	}
 }
 
 // cleanError returns an error whose message is text.
