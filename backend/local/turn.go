@@ -102,7 +102,7 @@ type kept struct {
 
 // room is how many messages a turn's transcript has space for beyond the
 // conversation: enough for most turns, so that it is not copied again.
-const room = 6
+const room = 5
 
 // lifecycle is a method of the engine that runs one of the phases at the ends.
 type lifecycle func(ctx context.Context) error
