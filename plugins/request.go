@@ -47,7 +47,7 @@ type ContextMessage struct {
 	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
 }
 
-// RequestPlan is what plugins make of the next request.
+// RequestPlan is what plugins make of the next request. One that is nil changes nothing.
 type RequestPlan struct {
 	// Context is what is added to the conversation.
 	Context []ContextMessage `json:"context,omitempty"`
@@ -83,11 +83,14 @@ func (p *RequestPlan) RemoveContext(key string) {
 
 // Empty reports whether the plan changes nothing.
 func (p *RequestPlan) Empty() bool {
-	return len(p.Context) == 0 && !p.Restrict && len(p.Exclude) == 0 && !p.WithoutTools && p.Params == (model.Params{}) && p.Model == ""
+	return p == nil || len(p.Context) == 0 && !p.Restrict && len(p.Exclude) == 0 && !p.WithoutTools && p.Params == (model.Params{}) && p.Model == ""
 }
 
 // Offers reports whether a tool is offered.
 func (p *RequestPlan) Offers(toolID string) bool {
+	if p == nil {
+		return true
+	}
 	if p.Restrict && !slices.Contains(p.Include, toolID) {
 		return false
 	}
@@ -97,6 +100,9 @@ func (p *RequestPlan) Offers(toolID string) bool {
 // At returns the context messages of a target, in the order in which they are
 // sent.
 func (p *RequestPlan) At(target Target) []ContextMessage {
+	if p == nil {
+		return nil
+	}
 	var at []ContextMessage
 	for _, m := range p.Context {
 		if m.Target == target || target == TargetSystem && m.Target == "" {

@@ -39,7 +39,7 @@ func (t *turn) refuseExcluded() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
 		case c.phase.hasResult():
-		case t.plan != nil && !t.plan.Offers(c.Name) && !t.isOfBackend(c.Name):
+		case !t.plan.Offers(c.Name) && !t.isOfBackend(c.Name):
 			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", clip.Text(c.Name))), event.CallFailed)
 		}
 	}

@@ -39,13 +39,13 @@ func requests(t *testing.T, steps ...[]execution.Action) []string {
 			t.Errorf("step %d: %v", step+1, l.Err)
 		}
 		var texts []string
+		plan := e.TakeRequest()
 		for _, target := range []plugins.Target{plugins.TargetSystem, plugins.TargetSession, plugins.TargetConversation, plugins.TargetSuffix} {
-			for _, m := range e.Request.At(target) {
+			for _, m := range plan.At(target) {
 				texts = append(texts, m.Text)
 			}
 		}
 		sent = append(sent, strings.Join(texts, " "))
-		e.Request = plugins.RequestPlan{}
 		e = resumed(t, e, agent, acts)
 	}
 	return sent
@@ -131,7 +131,7 @@ func TestAContextMessageThatCannotBeSentIsADeadLetter(t *testing.T) {
 		if err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
 			t.Fatal(err)
 		}
-		if l := e.DeadLetters(); len(l) != 1 || l[0].Err.Error() != tt.want || !e.Request.Empty() {
+		if l := e.DeadLetters(); len(l) != 1 || l[0].Err.Error() != tt.want || e.TakeRequest() != nil {
 			t.Errorf("%+v: the dead letters are %v", tt.message, l)
 		}
 	}
@@ -163,14 +163,15 @@ func TestActionsOutliveAStop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := plugins.RequestPlan{
+	plan := e.TakeRequest()
+	want := &plugins.RequestPlan{
 		Context: []plugins.ContextMessage{{Key: "k", Text: "hello", Target: plugins.TargetSuffix}},
 		Model:   "other", Params: model.Params{MaxOutputTokens: 7}, Exclude: []string{"out"}, Include: []string{"in", "out"}, Restrict: true,
 	}
-	if diff := cmp.Diff(want, e.Request); diff != "" || len(e.DeadLetters()) != 0 {
+	if diff := cmp.Diff(want, plan); diff != "" || len(e.DeadLetters()) != 0 {
 		t.Errorf("%s\nthe dead letters are %v", diff, e.DeadLetters())
 	}
-	if !e.Request.Offers("in") || e.Request.Offers("out") || e.Request.Offers("other") {
+	if !plan.Offers("in") || plan.Offers("out") || plan.Offers("other") {
 		t.Error("the wrong tools are offered")
 	}
 	if to := e.HandoffRequest(); to != "helper" {

@@ -54,9 +54,6 @@ type DeadLetter struct {
 type Engine struct {
 	// Context is what hooks see; the loop fills it before each phase.
 	Context plugins.PhaseContext
-	// Request collects what the plugins make of the next request; TakeRequest clears
-	// it.
-	Request plugins.RequestPlan
 	// Emit is called with the events of plugins; nil drops them.
 	Emit func(event.Data)
 	// Spend is called with what a plugin's model calls used, and of which model; it
@@ -65,6 +62,9 @@ type Engine struct {
 
 	env     *Env
 	ceiling []plugins.CeilingGate
+	// request collects what the plugins make of the next request; nil until one asks
+	// for it.
+	request *plugins.RequestPlan
 	state   map[plugins.StateKey]entry
 	// changed is set if state was committed since the last snapshot.
 	changed bool
@@ -137,12 +137,21 @@ func (e *Engine) Idle(phase plugins.Phase) bool {
 // TakeRequest returns and clears what the plugins made of the next request; nil for
 // nothing.
 func (e *Engine) TakeRequest() *plugins.RequestPlan {
-	if e.Request.Empty() {
-		e.Request = plugins.RequestPlan{} // which may name tools all the same
+	plan := e.request
+	e.request = nil
+	if plan.Empty() {
 		return nil
 	}
-	plan := e.Request
-	e.Request = plugins.RequestPlan{}
+	return plan
+}
+
+// requestCopy returns a copy of what the plugins made of the next request; nil for
+// nothing.
+func (e *Engine) requestCopy() *plugins.RequestPlan {
+	if e.request.Empty() {
+		return nil
+	}
+	plan := *e.request
 	return &plan
 }
 
@@ -300,11 +309,11 @@ func (e *Engine) commitStaged() (*event.Termination, []Action) {
 
 // carryOutAction carries out one action. What a failed handler staged is dropped.
 func (e *Engine) carryOutAction(ctx context.Context, a pendingAction) {
-	before, request := e.staged, e.Request
+	before, request := e.staged, e.requestCopy()
 	e.staged = staged{state: maps.Clone(before.state), stop: before.stop, handOff: before.handOff}
 	h := &e.env.actions[e.env.findAction(a.Key)]
 	if err := e.callHandler(ctx, h, a.Payload); err != nil {
-		e.staged, e.Request = before, request
+		e.staged, e.request = before, request
 		e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a.Action, Err: err})
 		return
 	}

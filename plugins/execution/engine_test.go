@@ -244,8 +244,8 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 			if got := string(e.Snapshot()["test.count"]); got != "2" {
 				t.Errorf("the count is %s, want 2", got)
 			}
-			if !e.Request.Empty() {
-				t.Errorf("the request plan is %+v", e.Request)
+			if plan := e.TakeRequest(); plan != nil {
+				t.Errorf("the request plan is %+v", plan)
 			}
 			letters := e.DeadLetters()
 			if len(letters) != 1 || letters[0].Action != (execution.Action{Key: "bad", Payload: "payload"}) || letters[0].Err == nil {

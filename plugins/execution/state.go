@@ -101,10 +101,7 @@ func (e *Engine) Export() State {
 		s.Actions = append(s.Actions, ScheduledAction{Key: e.pending[i].Key, Payload: e.pending[i].raw})
 	}
 	s.Actions = append(s.Actions, e.unknown.actions...)
-	if !e.Request.Empty() {
-		plan := e.Request
-		s.Request = &plan
-	}
+	s.Request = e.requestCopy()
 	return s
 }
 
@@ -151,8 +148,10 @@ func (e *Engine) Restore(s State) error {
 		}
 		e.pending = append(e.pending, restored)
 	}
+	e.request = nil
 	if s.Request != nil {
-		e.Request = *s.Request
+		plan := *s.Request
+		e.request = &plan
 	}
 	e.handOff, e.answers, e.begun = s.Handoff, slices.Clone(s.Answers), slices.Clip(s.Begun)
 	return nil

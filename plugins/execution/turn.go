@@ -54,7 +54,12 @@ func (t turn) AddUsage(usage model.Usage, modelID string) {
 }
 
 // Request returns the plan of the next request.
-func (t turn) Request() *plugins.RequestPlan { return &t.engine.Request }
+func (t turn) Request() *plugins.RequestPlan {
+	if t.engine.request == nil {
+		t.engine.request = new(plugins.RequestPlan)
+	}
+	return t.engine.request
+}
 
 // Answered returns the latest answer to an interaction with an action.
 func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer) {
