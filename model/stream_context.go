@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // streamContext is the context of a stream that is watched: it ends with that of the
@@ -11,18 +12,18 @@ import (
 // that has ended, too.
 type streamContext struct {
 	context.Context //nolint:containedctx // that of the caller
+	canceled        atomic.Bool
 
 	mu sync.Mutex
 	// own is made when somebody asks for the end of the context, and cancelOwn ends it.
 	own       context.Context //nolint:containedctx // this one, as others see it
 	cancelOwn context.CancelFunc
-	canceled  bool
 }
 
 // cancel ends the context. It may be called more than once.
 func (c *streamContext) cancel() {
+	c.canceled.Store(true)
 	c.mu.Lock()
-	c.canceled = true
 	end := c.cancelOwn
 	c.mu.Unlock()
 	if end != nil {
@@ -33,14 +34,17 @@ func (c *streamContext) cancel() {
 // Done returns a channel that is closed when the context ends.
 func (c *streamContext) Done() <-chan struct{} { return c.ensureOwn().Done() }
 
-// Err returns why the context ended, or nil.
+// Err returns why the context ended, or nil. Many streams ask before each event.
 func (c *streamContext) Err() error {
+	if !c.canceled.Load() {
+		return c.Context.Err()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.own != nil {
 		return c.own.Err()
 	}
-	if err := c.Context.Err(); err != nil || !c.canceled {
+	if err := c.Context.Err(); err != nil {
 		return err
 	}
 	return context.Canceled
@@ -58,7 +62,7 @@ func (c *streamContext) ensureOwn() context.Context {
 	defer c.mu.Unlock()
 	if c.own == nil {
 		c.own, c.cancelOwn = context.WithCancel(c.Context)
-		if c.canceled {
+		if c.canceled.Load() {
 			c.cancelOwn()
 		}
 	}
