@@ -102,19 +102,36 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
 	}
-	if _, ok := config.ConnConfig.RuntimeParams[idleTimeout]; !ok {
+	if parameters := defaultParameters(config.ConnConfig.RuntimeParams); parameters != "" {
 		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, "SET "+idleTimeout+" = '30s'")
+			_, err := conn.Exec(ctx, parameters)
 			return err
 		}
 	}
 	return config, nil
 }
 
-// idleTimeout is the parameter after which the database gives a transaction up
-// whose process says nothing. Without it, one that was cut off from the network
-// keeps its locks for hours, and with them sessions and tenants.
-const idleTimeout = "idle_in_transaction_session_timeout"
+const (
+	// idleTimeout is the parameter after which the database gives a transaction up
+	// whose process says nothing. Without it, one that was cut off from the network
+	// keeps its locks for hours, and with them sessions and tenants.
+	idleTimeout = "idle_in_transaction_session_timeout"
+	// readWhole is the parameter that lets a table be read as a whole. While a table is
+	// small that is faster, but a connection goes on with it when the table has grown.
+	// Each query has its index.
+	readWhole = "enable_seqscan"
+)
+
+// defaultParameters returns the statements that set what a DSN does not set.
+func defaultParameters(given map[string]string) string {
+	var statements strings.Builder
+	for name, value := range map[string]string{idleTimeout: "'30s'", readWhole: "off"} {
+		if _, ok := given[name]; !ok {
+			fmt.Fprintf(&statements, "SET %s = %s;", name, value)
+		}
+	}
+	return statements.String()
+}
 
 var errDSN = errors.New("the DSN of PostgreSQL cannot be read: it is a URL (postgres://user:password@host:5432/database), in which special characters of the password are escaped, or key=value text")
 
