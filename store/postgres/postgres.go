@@ -34,7 +34,7 @@ type Store struct {
 	logger      *zap.Logger
 	tenantTurns int
 	commits     *committer
-	starts      starter
+	starts      gatherer[*start]
 	bell        *Bell
 
 	// failing is set while writes fail, as they do on a full disk.
@@ -87,7 +87,7 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	}
 	st.pool, st.queries = pool, db.New(pool)
 	st.commits = newCommitter(st)
-	st.starts.store = st
+	st.starts.write = st.writeStarts
 	st.bell = newBell(pool, st.logger)
 	return st, nil
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
@@ -11,35 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
-// maxStarts is how many turns are started in one transaction, and maxStartGroups how many
-// such transactions a process has under way.
-const (
-	maxStarts      = 64
-	maxStartGroups = 2
-)
-
 // start is a turn that is to be started, whose caller waits.
 type start struct {
 	turn  *store.NewTurn
 	claim *store.Claim
-	// made and claimed are set if it was started, and err if nobody can say. Otherwise
-	// nothing was changed, and it is to be stored alone.
+	// made and claimed are set if it was started.
 	made    *store.Turn
 	claimed *store.Claimed
-	err     error
-	done    chan struct{}
-}
-
-// starter gathers turns that are started at the same time, so that they share a
-// transaction. A group takes those that nothing stands in the way of; what is special about
-// a turn, or wrong with it, is left to its caller, who stores it alone.
-type starter struct {
-	store *Store
-
-	mu      sync.Mutex
-	waiting []*start
-	// writing is how many transactions are under way.
-	writing int
 }
 
 // canShare reports whether a turn may be started with others.
@@ -47,78 +24,24 @@ func (s *Store) canShare(n *store.NewTurn, c *store.Claim) bool {
 	return c != nil && s.tenantTurns <= 0 && n.Key.Value == "" && !n.Turn.NotBefore.After(n.Turn.CreatedAt)
 }
 
-// startTurn starts a turn, with others that wait if there are any.
-func (s *starter) startTurn(ctx context.Context, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
-	s.mu.Lock()
-	if s.writing < maxStartGroups {
-		s.writing++
-		s.mu.Unlock()
-		defer s.writeNext()
-		return s.store.startAlone(ctx, n, c)
+// startShared starts a turn, with others that wait if there are any.
+func (s *Store) startShared(ctx context.Context, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
+	own := &start{turn: n, claim: c}
+	leave, err := s.starts.enter(ctx, own)
+	defer leave()
+	switch {
+	case err != nil:
+		return nil, nil, wrapError("create turn", n.Turn.ID, err)
+	case own.made != nil:
+		return own.made, own.claimed, nil
+	default:
+		return s.startAlone(ctx, n, c)
 	}
-	own := &start{turn: n, claim: c, done: make(chan struct{})}
-	s.waiting = append(s.waiting, own)
-	s.mu.Unlock()
-	select {
-	case <-own.done:
-	case <-ctx.Done():
-		if s.takeBack(own) {
-			return nil, nil, wrapError("create turn", n.Turn.ID, ctx.Err())
-		}
-		<-own.done
-	}
-	if own.made == nil && own.err == nil {
-		return s.store.startAlone(ctx, n, c)
-	}
-	return own.made, own.claimed, wrapError("create turn", n.Turn.ID, own.err)
 }
 
-// takeBack removes a turn unless a group has it.
-func (s *starter) takeBack(own *start) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.Index(s.waiting, own)
-	if i >= 0 {
-		s.waiting = slices.Delete(s.waiting, i, i+1)
-	}
-	return i >= 0
-}
-
-// writeNext ends a transaction and begins that of those who wait.
-func (s *starter) writeNext() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.waiting) == 0 {
-		s.writing--
-		return
-	}
-	n := min(len(s.waiting), maxStarts)
-	group := slices.Clone(s.waiting[:n])
-	s.waiting = slices.Delete(s.waiting, 0, n)
-	go func() {
-		defer s.writeNext()
-		if err := s.writeGroup(group); err != nil {
-			for _, own := range group {
-				own.made, own.claimed = nil, nil
-				if errorCode(err) == "" {
-					own.err = err // the connection was lost
-				}
-			}
-		}
-		for _, own := range group {
-			close(own.done)
-		}
-	}()
-}
-
-// writeGroup starts the turns of a group that it can.
-func (s *starter) writeGroup(group []*start) error {
-	if len(group) == 1 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return s.store.runJoinedOnce(ctx, func(tx joinedTx) error {
+// writeStarts starts the turns of a group that it can.
+func (s *Store) writeStarts(ctx context.Context, group []*start) error {
+	return s.runJoinedOnce(ctx, func(tx joinedTx) error {
 		free, err := lockFree(ctx, tx, group)
 		if err != nil {
 			return err

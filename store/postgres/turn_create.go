@@ -28,7 +28,7 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 	if !s.canShare(n, c) {
 		return s.startAlone(ctx, n, c)
 	}
-	return s.starts.startTurn(ctx, n, c)
+	return s.startShared(ctx, n, c)
 }
 
 // startAlone starts a turn in a transaction of its own.
