@@ -35,6 +35,7 @@ type Store struct {
 	tenantTurns int
 	commits     *committer
 	starts      gatherer[*start]
+	sessions    gatherer[*creation]
 	bell        *Bell
 
 	// failing is set while writes fail, as they do on a full disk.
@@ -87,7 +88,7 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	}
 	st.pool, st.queries = pool, db.New(pool)
 	st.commits = newCommitter(st)
-	st.starts.write = st.writeStarts
+	st.starts.write, st.sessions.write = st.writeStarts, st.writeSessions
 	st.bell = newBell(pool, st.logger)
 	return st, nil
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -18,9 +19,12 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		return nil, err
 	}
 	id := n.Session.ID
+	if isPlain(n) {
+		made, err = s.createShared(ctx, n)
+		return made, nameExisting(err, id)
+	}
 	if n.Key.Value == "" {
-		// The pool makes one transaction of the pipeline.
-		made, err = insertSession(ctx, s.pool, n)
+		made, err = s.createAlone(ctx, n)
 		return made, nameExisting(err, id)
 	}
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
@@ -40,6 +44,60 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		return err
 	})
 	return made, nameExisting(err, id)
+}
+
+// creation is a session that is to be created, whose caller waits.
+type creation struct {
+	session *store.NewSession
+	// made is set if it was created.
+	made *store.Session
+}
+
+// isPlain reports whether a session may be created with others.
+func isPlain(n *store.NewSession) bool {
+	return n.Key.Value == "" && len(n.Session.Labels) == 0 && len(n.Base) == 0 && len(n.Artifacts) == 0
+}
+
+// createShared creates a session, with others that wait if there are any.
+func (s *Store) createShared(ctx context.Context, n *store.NewSession) (*store.Session, error) {
+	own := &creation{session: n}
+	leave, err := s.sessions.enter(ctx, own)
+	defer leave()
+	if err != nil || own.made != nil {
+		return own.made, err
+	}
+	return s.createAlone(ctx, n)
+}
+
+// createAlone creates a session that has no key.
+func (s *Store) createAlone(ctx context.Context, n *store.NewSession) (*store.Session, error) {
+	return insertSession(ctx, s.pool, n) // the pool makes one transaction of the pipeline
+}
+
+// writeSessions creates the sessions of a group; none if one of them exists.
+func (s *Store) writeSessions(ctx context.Context, group []*creation) error {
+	var l db.InsertSessionsParams
+	for _, own := range group {
+		v := &own.session.Session
+		l.Ids, l.Tenants, l.Subjects = append(l.Ids, v.ID), append(l.Tenants, v.Owner.Tenant), append(l.Subjects, v.Owner.Subject)
+		l.AgentIds, l.States = append(l.AgentIds, v.AgentID), append(l.States, string(v.State))
+		l.Metadatas, l.Tips = append(l.Metadatas, v.Metadata), append(l.Tips, v.Tip)
+		l.CreatedAts, l.UpdatedAts = append(l.CreatedAts, instant.Time(v.CreatedAt)), append(l.UpdatedAts, instant.Time(v.UpdatedAt))
+		l.ActiveAts, l.LastTurnAts = append(l.ActiveAts, instant.Time(v.ActiveAt)), append(l.LastTurnAts, instant.Time(v.LastTurnAt))
+	}
+	rows, err := s.queries.InsertSessions(ctx, l)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		made, err := sessionOf(&rows[i])
+		if err != nil {
+			return err
+		}
+		own := group[slices.IndexFunc(group, func(c *creation) bool { return c.session.Session.ID == made.ID })]
+		own.made = made
+	}
+	return nil
 }
 
 // nameExisting returns the error of a session that is created.

@@ -182,6 +182,74 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (S
 	return i, err
 }
 
+const InsertSessions = `-- name: InsertSessions :many
+INSERT INTO sessions (id, tenant, subject, agent_id, state, metadata, tip, created_at, updated_at, active_at, last_turn_at)
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::bytea[]), unnest($7::text[]), unnest($8::timestamptz[]), unnest($9::timestamptz[]),
+    unnest($10::timestamptz[]), unnest($11::timestamptz[])
+RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
+`
+
+type InsertSessionsParams struct {
+	Ids         []string
+	Tenants     []string
+	Subjects    []string
+	AgentIds    []string
+	States      []string
+	Metadatas   [][]byte
+	Tips        []string
+	CreatedAts  []instant.Time
+	UpdatedAts  []instant.Time
+	ActiveAts   []instant.Time
+	LastTurnAts []instant.Time
+}
+
+// InsertSessions stores sessions without labels.
+func (q *Queries) InsertSessions(ctx context.Context, arg InsertSessionsParams) ([]Session, error) {
+	rows, err := q.db.Query(ctx, InsertSessions,
+		arg.Ids,
+		arg.Tenants,
+		arg.Subjects,
+		arg.AgentIds,
+		arg.States,
+		arg.Metadatas,
+		arg.Tips,
+		arg.CreatedAts,
+		arg.UpdatedAts,
+		arg.ActiveAts,
+		arg.LastTurnAts,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Session
+	for rows.Next() {
+		var i Session
+		if err := rows.Scan(
+			&i.ID,
+			&i.Tenant,
+			&i.Subject,
+			&i.AgentID,
+			&i.State,
+			&i.Labels,
+			&i.Metadata,
+			&i.Tip,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ActiveAt,
+			&i.LastTurnAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LiveTurns = `-- name: LiveTurns :many
 SELECT id, started_at, not_before, admitted FROM turns
 WHERE session_id = $1 AND status IN ('pending', 'running', 'waiting') ORDER BY made
