@@ -30,7 +30,7 @@ type gatherer[T any] struct {
 // gathered is an item whose caller waits.
 type gathered[T any] struct {
 	item T
-	// err is set if nobody can say whether the item is stored.
+	// err is set if it is unknown whether the item is stored.
 	err  error
 	done chan struct{}
 }
