@@ -2,10 +2,12 @@ package postgres_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/jackc/pgx/v5"
 )
 
 // appends is how often appendOften appends.
@@ -73,5 +75,20 @@ func awaitStats(t *testing.T, s *postgres.Store) (stats turnStats) {
 		case <-late:
 			t.Fatalf("the database counted %d updates", stats.updated)
 		}
+	}
+}
+
+// TestPlansAreNotCompiled has a query that cannot but read a whole table, which the
+// database takes for expensive.
+func TestPlansAreNotCompiled(t *testing.T) {
+	t.Parallel()
+	s := open(t, database(t))
+	rows, err := s.Pool().Query(t.Context(), "EXPLAIN SELECT count(*) FROM events WHERE data IS NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(plan) == 0 || strings.Contains(strings.Join(plan, "\n"), "JIT") {
+		t.Errorf("the plan is %q, error %v", plan, err)
 	}
 }
