@@ -35,9 +35,9 @@ type gathered[T any] struct {
 	done chan struct{}
 }
 
-// enter returns when the caller may store an item alone, or when the item was in a group,
+// joinGroup returns when the caller may store an item alone, or when the item was in a group,
 // which may have stored it. The caller calls leave at the end.
-func (g *gatherer[T]) enter(ctx context.Context, item T) (leave func(), err error) {
+func (g *gatherer[T]) joinGroup(ctx context.Context, item T) (leave func(), err error) {
 	g.mu.Lock()
 	if g.writing < maxGatherings {
 		g.writing++

@@ -19,12 +19,8 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		return nil, err
 	}
 	id := n.Session.ID
-	if isPlain(n) {
-		made, err = s.createShared(ctx, n)
-		return made, nameExisting(err, id)
-	}
 	if n.Key.Value == "" {
-		made, err = s.createAlone(ctx, n)
+		made, err = s.createWithoutKey(ctx, n)
 		return made, nameExisting(err, id)
 	}
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
@@ -53,15 +49,14 @@ type creation struct {
 	made *store.Session
 }
 
-// isPlain reports whether a session may be created with others.
-func isPlain(n *store.NewSession) bool {
-	return n.Key.Value == "" && len(n.Session.Labels) == 0 && len(n.Base) == 0 && len(n.Artifacts) == 0
-}
-
-// createShared creates a session, with others that wait if there are any.
-func (s *Store) createShared(ctx context.Context, n *store.NewSession) (*store.Session, error) {
+// createWithoutKey creates a session. One that has neither labels nor a chain is created
+// with others that wait, if there are any.
+func (s *Store) createWithoutKey(ctx context.Context, n *store.NewSession) (*store.Session, error) {
+	if len(n.Session.Labels) > 0 || len(n.Base) > 0 || len(n.Artifacts) > 0 {
+		return s.createAlone(ctx, n)
+	}
 	own := &creation{session: n}
-	leave, err := s.sessions.enter(ctx, own)
+	leave, err := s.sessions.joinGroup(ctx, own)
 	defer leave()
 	if err != nil || own.made != nil {
 		return own.made, err

@@ -27,7 +27,7 @@ func (s *Store) canShare(n *store.NewTurn, c *store.Claim) bool {
 // startShared starts a turn, with others that wait if there are any.
 func (s *Store) startShared(ctx context.Context, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	own := &start{turn: n, claim: c}
-	leave, err := s.starts.enter(ctx, own)
+	leave, err := s.starts.joinGroup(ctx, own)
 	defer leave()
 	switch {
 	case err != nil:
