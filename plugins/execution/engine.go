@@ -145,13 +145,12 @@ func (e *Engine) TakeRequest() *plugins.RequestPlan {
 	return plan
 }
 
-// requestCopy returns a copy of what the plugins made of the next request; nil for
-// nothing.
-func (e *Engine) requestCopy() *plugins.RequestPlan {
-	if e.request.Empty() {
+// clonePlan returns a copy of a plan, which may be nil.
+func clonePlan(p *plugins.RequestPlan) *plugins.RequestPlan {
+	if p == nil {
 		return nil
 	}
-	plan := *e.request
+	plan := *p
 	return &plan
 }
 
@@ -309,7 +308,7 @@ func (e *Engine) commitStaged() (*event.Termination, []Action) {
 
 // carryOutAction carries out one action. What a failed handler staged is dropped.
 func (e *Engine) carryOutAction(ctx context.Context, a pendingAction) {
-	before, request := e.staged, e.requestCopy()
+	before, request := e.staged, clonePlan(e.request)
 	e.staged = staged{state: maps.Clone(before.state), stop: before.stop, handOff: before.handOff}
 	h := &e.env.actions[e.env.findAction(a.Key)]
 	if err := e.callHandler(ctx, h, a.Payload); err != nil {

@@ -101,7 +101,9 @@ func (e *Engine) Export() State {
 		s.Actions = append(s.Actions, ScheduledAction{Key: e.pending[i].Key, Payload: e.pending[i].raw})
 	}
 	s.Actions = append(s.Actions, e.unknown.actions...)
-	s.Request = e.requestCopy()
+	if !e.request.Empty() {
+		s.Request = clonePlan(e.request)
+	}
 	return s
 }
 
@@ -148,11 +150,7 @@ func (e *Engine) Restore(s State) error {
 		}
 		e.pending = append(e.pending, restored)
 	}
-	e.request = nil
-	if s.Request != nil {
-		plan := *s.Request
-		e.request = &plan
-	}
+	e.request = clonePlan(s.Request)
 	e.handOff, e.answers, e.begun = s.Handoff, slices.Clone(s.Answers), slices.Clip(s.Begun)
 	return nil
 }
