@@ -12,11 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 )
 
-// holdSessions keeps all others from writing sessions until the function is called.
-func holdSessions(t *testing.T, s *postgres.Store) (release func()) {
+// occupyGatherer makes those who create sessions wait for each other, because two others
+// do not get on until the function is called.
+func occupyGatherer(t *testing.T, s *postgres.Store) (release func()) {
 	t.Helper()
 	tx, err := s.Pool().Begin(t.Context())
 	if err != nil {
@@ -25,14 +25,22 @@ func holdSessions(t *testing.T, s *postgres.Store) (release func()) {
 	if _, err := tx.Exec(t.Context(), "LOCK TABLE sessions IN EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
-	return func() {
-		if err := tx.Rollback(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+	var first sync.WaitGroup
+	release = sync.OnceFunc(func() {
+		if err := tx.Rollback(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
+		first.Wait()
+	})
+	t.Cleanup(release)
+	for range 2 {
+		first.Go(func() { newSession(t, s) })
 	}
+	awaitBlocked(t, s, 2)
+	return release
 }
 
-// awaitBlocked waits until so many statements wait for the lock of holdSessions.
+// awaitBlocked waits until so many statements wait for a lock.
 func awaitBlocked(t *testing.T, s *postgres.Store, want int) {
 	t.Helper()
 	for late := time.Now().Add(30 * time.Second); ; {
@@ -53,13 +61,8 @@ func awaitBlocked(t *testing.T, s *postgres.Store, want int) {
 // returns the errors by id.
 func createTogether(t *testing.T, s *postgres.Store, sessions []store.Session) map[string]error {
 	t.Helper()
-	release := holdSessions(t, s)
-	defer release()
+	release := occupyGatherer(t, s)
 	var all sync.WaitGroup
-	for range 2 {
-		all.Go(func() { newSession(t, s) })
-	}
-	awaitBlocked(t, s, 2)
 	var mu sync.Mutex
 	failed := make(map[string]error)
 	for _, v := range sessions {
@@ -126,13 +129,7 @@ func TestASessionThatExistsDoesNotSpoilThoseThatAreCreatedWithIt(t *testing.T) {
 func TestASessionWhoseCallerLeavesIsNotCreated(t *testing.T) {
 	t.Parallel()
 	s := open(t, database(t))
-	release := holdSessions(t, s)
-	defer release()
-	var first sync.WaitGroup
-	for range 2 {
-		first.Go(func() { newSession(t, s) })
-	}
-	awaitBlocked(t, s, 2)
+	release := occupyGatherer(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	id := newID("session")
 	left := make(chan error, 1)
@@ -145,7 +142,6 @@ func TestASessionWhoseCallerLeavesIsNotCreated(t *testing.T) {
 		t.Errorf("the caller that left: %v", err)
 	}
 	release()
-	first.Wait()
 	if _, err := s.Session(t.Context(), store.Of(alice), id); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the session: %v", err)
 	}
