@@ -71,16 +71,11 @@ func (s *Store) createAlone(ctx context.Context, n *store.NewSession) (*store.Se
 
 // writeSessions creates the sessions of a group; none if one of them exists.
 func (s *Store) writeSessions(ctx context.Context, group []*creation) error {
-	var l db.InsertSessionsParams
+	var l sessionColumns
 	for _, own := range group {
-		v := &own.session.Session
-		l.Ids, l.Tenants, l.Subjects = append(l.Ids, v.ID), append(l.Tenants, v.Owner.Tenant), append(l.Subjects, v.Owner.Subject)
-		l.AgentIds, l.States = append(l.AgentIds, v.AgentID), append(l.States, string(v.State))
-		l.Metadatas, l.Tips = append(l.Metadatas, v.Metadata), append(l.Tips, v.Tip)
-		l.CreatedAts, l.UpdatedAts = append(l.CreatedAts, instant.Time(v.CreatedAt)), append(l.UpdatedAts, instant.Time(v.UpdatedAt))
-		l.ActiveAts, l.LastTurnAts = append(l.ActiveAts, instant.Time(v.ActiveAt)), append(l.LastTurnAts, instant.Time(v.LastTurnAt))
+		l.addSession(&own.session.Session, nil, own.session.Session.Tip)
 	}
-	rows, err := s.queries.InsertSessions(ctx, l)
+	rows, err := s.queries.InsertSessions(ctx, l.InsertSessionsParams)
 	if err != nil {
 		return err
 	}
@@ -93,6 +88,17 @@ func (s *Store) writeSessions(ctx context.Context, group []*creation) error {
 		own.made = made
 	}
 	return nil
+}
+
+// sessionColumns collects the columns of sessions that are created.
+type sessionColumns struct{ db.InsertSessionsParams }
+
+func (l *sessionColumns) addSession(v *store.Session, labels []byte, tip string) {
+	l.Ids, l.Tenants, l.Subjects = append(l.Ids, v.ID), append(l.Tenants, v.Owner.Tenant), append(l.Subjects, v.Owner.Subject)
+	l.AgentIds, l.States = append(l.AgentIds, v.AgentID), append(l.States, string(v.State))
+	l.Labels, l.Metadatas, l.Tips = append(l.Labels, labels), append(l.Metadatas, v.Metadata), append(l.Tips, tip)
+	l.CreatedAts, l.UpdatedAts = append(l.CreatedAts, instant.Time(v.CreatedAt)), append(l.UpdatedAts, instant.Time(v.UpdatedAt))
+	l.ActiveAts, l.LastTurnAts = append(l.ActiveAts, instant.Time(v.ActiveAt)), append(l.LastTurnAts, instant.Time(v.LastTurnAt))
 }
 
 // nameExisting returns the error of a session that is created.
@@ -138,8 +144,10 @@ func insertSession(ctx context.Context, to sender, n *store.NewSession) (*store.
 	var p pipeline
 	q := p.queuedQueries()
 	var rows []db.Session
-	queueRows(&p, &rows, db.InsertSession, v.ID, v.Owner.Tenant, v.Owner.Subject, v.AgentID, string(v.State), labels, []byte(v.Metadata), tip,
-		instant.Time(v.CreatedAt), instant.Time(v.UpdatedAt), instant.Time(v.ActiveAt), instant.Time(v.LastTurnAt))
+	var l sessionColumns
+	l.addSession(v, labels, tip)
+	queueRows(&p, &rows, db.InsertSessions, l.Ids, l.Tenants, l.Subjects, l.AgentIds, l.States, l.Labels, l.Metadatas, l.Tips,
+		l.CreatedAts, l.UpdatedAts, l.ActiveAts, l.LastTurnAts)
 	if err := errors.Join(insertLabels(ctx, q, v.ID, keys, values), insertBase(ctx, q, n)); err != nil {
 		return nil, err
 	}

@@ -1,13 +1,7 @@
--- name: InsertSession :one
-INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-RETURNING *;
-
 -- name: InsertSessions :many
--- InsertSessions stores sessions without labels.
-INSERT INTO sessions (id, tenant, subject, agent_id, state, metadata, tip, created_at, updated_at, active_at, last_turn_at)
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
 SELECT unnest(@ids::text[]), unnest(@tenants::text[]), unnest(@subjects::text[]), unnest(@agent_ids::text[]), unnest(@states::text[]),
-    unnest(@metadatas::bytea[]), unnest(@tips::text[]), unnest(@created_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]),
+    unnest(@labels::json[]), unnest(@metadatas::bytea[]), unnest(@tips::text[]), unnest(@created_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]),
     unnest(@active_ats::timestamptz[]), unnest(@last_turn_ats::timestamptz[])
 RETURNING *;
 

@@ -128,65 +128,11 @@ func (q *Queries) InsertLabels(ctx context.Context, arg InsertLabelsParams) erro
 	return err
 }
 
-const InsertSession = `-- name: InsertSession :one
-INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
-`
-
-type InsertSessionParams struct {
-	ID         string
-	Tenant     string
-	Subject    string
-	AgentID    string
-	State      string
-	Labels     []byte
-	Metadata   []byte
-	Tip        string
-	CreatedAt  instant.Time
-	UpdatedAt  instant.Time
-	ActiveAt   instant.Time
-	LastTurnAt instant.Time
-}
-
-func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (Session, error) {
-	row := q.db.QueryRow(ctx, InsertSession,
-		arg.ID,
-		arg.Tenant,
-		arg.Subject,
-		arg.AgentID,
-		arg.State,
-		arg.Labels,
-		arg.Metadata,
-		arg.Tip,
-		arg.CreatedAt,
-		arg.UpdatedAt,
-		arg.ActiveAt,
-		arg.LastTurnAt,
-	)
-	var i Session
-	err := row.Scan(
-		&i.ID,
-		&i.Tenant,
-		&i.Subject,
-		&i.AgentID,
-		&i.State,
-		&i.Labels,
-		&i.Metadata,
-		&i.Tip,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.ActiveAt,
-		&i.LastTurnAt,
-	)
-	return i, err
-}
-
 const InsertSessions = `-- name: InsertSessions :many
-INSERT INTO sessions (id, tenant, subject, agent_id, state, metadata, tip, created_at, updated_at, active_at, last_turn_at)
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-    unnest($6::bytea[]), unnest($7::text[]), unnest($8::timestamptz[]), unnest($9::timestamptz[]),
-    unnest($10::timestamptz[]), unnest($11::timestamptz[])
+    unnest($6::json[]), unnest($7::bytea[]), unnest($8::text[]), unnest($9::timestamptz[]), unnest($10::timestamptz[]),
+    unnest($11::timestamptz[]), unnest($12::timestamptz[])
 RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
 `
 
@@ -196,6 +142,7 @@ type InsertSessionsParams struct {
 	Subjects    []string
 	AgentIds    []string
 	States      []string
+	Labels      [][]byte
 	Metadatas   [][]byte
 	Tips        []string
 	CreatedAts  []instant.Time
@@ -204,7 +151,6 @@ type InsertSessionsParams struct {
 	LastTurnAts []instant.Time
 }
 
-// InsertSessions stores sessions without labels.
 func (q *Queries) InsertSessions(ctx context.Context, arg InsertSessionsParams) ([]Session, error) {
 	rows, err := q.db.Query(ctx, InsertSessions,
 		arg.Ids,
@@ -212,6 +158,7 @@ func (q *Queries) InsertSessions(ctx context.Context, arg InsertSessionsParams) 
 		arg.Subjects,
 		arg.AgentIds,
 		arg.States,
+		arg.Labels,
 		arg.Metadatas,
 		arg.Tips,
 		arg.CreatedAts,
