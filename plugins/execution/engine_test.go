@@ -255,6 +255,31 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestAnActionThatFailsLeavesThePlanAsItWas(t *testing.T) {
+	e := engine(t, func(r *plugins.Registrar) {
+		r.Hook(plugins.BeforeInference, func(_ context.Context, p *plugins.PhaseContext) error {
+			p.Request().Include = []string{"named"} // which has no effect yet
+			p.Schedule("bad", nil)
+			p.Schedule("restrict", nil)
+			return nil
+		})
+		r.ActionHandler("bad", plugins.BeforeInference, func(_ context.Context, p *plugins.PhaseContext, _ any) error {
+			p.Request().Include = []string{"other"}
+			return errors.New("it failed")
+		})
+		r.ActionHandler("restrict", plugins.BeforeInference, func(_ context.Context, p *plugins.PhaseContext, _ any) error {
+			p.Request().Restrict = true
+			return nil
+		})
+	})
+	if err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
+		t.Fatal(err)
+	}
+	if plan := e.TakeRequest(); !plan.Offers("named") || plan.Offers("other") || len(e.DeadLetters()) != 1 {
+		t.Errorf("the plan is %+v, the dead letters are %v", plan, e.DeadLetters())
+	}
+}
+
 func TestEffectsFollowTheCommitInOrder(t *testing.T) {
 	var e *execution.Engine
 	var log []string
