@@ -21,7 +21,7 @@ import (
 // service, or what an EventTransform returned.
 func (s *Service) Events(ctx context.Context, caller Caller, turnID string, after uint64) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		turn, err := s.GetTurn(ctx, caller, turnID)
+		turn, err := s.followedTurn(ctx, caller, turnID)
 		if err != nil {
 			yield(event.Record{}, err)
 			return

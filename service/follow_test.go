@@ -2,6 +2,8 @@ package service_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -87,6 +90,76 @@ func TestAQuietTurnIsReadOnceForAll(t *testing.T) {
 		}
 		if _, err := s.CancelTurn(t.Context(), alice, turn.ID, "enough"); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// TestWhoWaitsForATurnOfThisProcessReadsItOnce waits for turns that run here: the store is
+// asked only for what became of them, and at once when there is something to read.
+func TestWhoWaitsForATurnOfThisProcessReadsItOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(t *testing.T, s *service.Service, id string, finish func())
+		want store.Status
+	}{
+		"it succeeds": {func(_ *testing.T, _ *service.Service, _ string, finish func()) { finish() }, store.Succeeded},
+		"it is canceled": {func(t *testing.T, s *service.Service, id string, _ func()) {
+			if _, err := s.CancelTurn(t.Context(), alice, id, "enough"); err != nil {
+				t.Error(err)
+			}
+		}, store.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				halted := make(chan struct{})
+				finish := sync.OnceFunc(func() { close(halted) })
+				kept := &readings{Store: newMemory(t)}
+				s := serve(t, halting(t, func() { <-halted }), on(kept))
+				defer finish()
+				turn := create(t, s, says(session(t, s, "a"), "go"))
+				synctest.Wait()
+				kept.turns.Store(0)
+				waited := make(chan *service.Turn)
+				go func() {
+					end, err := s.WaitTurn(t.Context(), alice, turn.ID)
+					if err != nil {
+						t.Error(err)
+					}
+					waited <- end
+				}()
+				synctest.Wait()
+				if n := kept.turns.Load(); n > 0 {
+					t.Errorf("the turn is read %d times while it runs here", n)
+				}
+				begun := time.Now()
+				c.end(t, s, turn.ID, finish)
+				if end := <-waited; end == nil || end.Status != c.want || end.Outcome == nil || time.Since(begun) > 0 {
+					t.Errorf("after %s: %+v", time.Since(begun), end)
+				}
+				if n := kept.turns.Load(); c.want == store.Succeeded && n != 1 {
+					t.Errorf("the turn is read %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// TestATurnThatRunsIsHiddenFromWhoDoesNotSeeIt waits for a turn of somebody else.
+func TestATurnThatRunsIsHiddenFromWhoDoesNotSeeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		halted := make(chan struct{})
+		s := serve(t, halting(t, func() { <-halted }))
+		defer close(halted)
+		turn := create(t, s, says(session(t, s, "a"), "go"))
+		synctest.Wait()
+		for _, caller := range []service.Caller{bob, mayUse("another")} {
+			if end, err := s.WaitTurn(t.Context(), caller, turn.ID); !errors.Is(err, service.ErrNotFound) {
+				t.Errorf("%+v is given %+v, %v", caller, end, err)
+			}
+			for record, err := range s.Events(t.Context(), caller, turn.ID, 0) {
+				if !errors.Is(err, service.ErrNotFound) {
+					t.Errorf("%+v is shown %s, %v", caller, record.Type, err)
+				}
+			}
 		}
 	})
 }

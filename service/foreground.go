@@ -14,7 +14,7 @@ import (
 func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	var t *Turn
 	err := s.hub.WaitForEnd(ctx, id, func() (_ bool, err error) {
-		t, err = s.GetTurn(ctx, caller, id)
+		t, err = s.followedTurn(ctx, caller, id)
 		return err == nil && !t.Status.Live(), err
 	})
 	if err != nil {

@@ -102,8 +102,8 @@ type Pool struct {
 	// goroutine that sweeps.
 	truce time.Time
 
-	mu      sync.Mutex
-	running map[string]*worker
+	mu   sync.Mutex
+	held map[string]*heldTurn // by the id of the turn
 
 	// ctx ends when the pool is closed; the goroutines in tasks then do.
 	ctx    context.Context
@@ -116,7 +116,7 @@ var errClosed = errors.New("the service is closed")
 
 // NewPool returns a pool. It works on what Work is called for.
 func NewPool(s Settings) *Pool {
-	p := &Pool{settings: s, isolated: make(chan struct{}, 1), running: make(map[string]*worker)}
+	p := &Pool{settings: s, isolated: make(chan struct{}, 1), held: make(map[string]*heldTurn)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	return p
 }
@@ -132,45 +132,6 @@ func (p *Pool) Close() {
 	p.cancel(errClosed)
 	p.tasks.Wait()
 	p.kept.close()
-}
-
-// Heard handles news about a turn, from this or another process. It reports whether
-// this process works on the turn.
-func (p *Pool) Heard(turnID string) bool {
-	w := p.workerOf(turnID)
-	if w != nil {
-		w.stopIfTaken()
-	}
-	return w != nil
-}
-
-// Stop ends the work on a turn that was ended from outside, if it is done here.
-func (p *Pool) Stop(turnID string) {
-	if w := p.workerOf(turnID); w != nil {
-		w.stop(errEnded)
-	}
-}
-
-// registerWorker notes that a worker works on its turn, until the function that is
-// returned is called.
-func (p *Pool) registerWorker(w *worker) (unregister func()) {
-	p.mu.Lock()
-	p.running[w.turn.ID] = w
-	p.mu.Unlock()
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.running[w.turn.ID] == w { // it may have been claimed anew
-			delete(p.running, w.turn.ID)
-		}
-	}
-}
-
-// workerOf returns the one that works on a turn here, or nil.
-func (p *Pool) workerOf(turnID string) *worker {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.running[turnID]
 }
 
 // now returns the time as the store keeps it.

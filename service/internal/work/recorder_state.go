@@ -173,6 +173,7 @@ type ending struct {
 // commitEnd commits the last of the work on a turn. That must not fail because the
 // turn's context has ended.
 func (r *recorder) commitEnd(ctx context.Context, e ending) error {
+	r.pool.noteChange(r.turn.ID)
 	fill, err := r.endingCommit(&e)
 	if err != nil {
 		return err

@@ -29,9 +29,10 @@ func (p *Pool) Start(ctx context.Context, n *store.NewTurn) (made *store.Turn, b
 		place.Release()
 		return made, false, err
 	}
+	held := p.hold(&claimed.Turn)
 	place.Run(made.ID, func(ctx context.Context) {
 		defer current.Release()
-		p.workOn(ctx, claimed, current, nil)
+		p.workOn(ctx, held, claimed, current, nil)
 	})
 	return beforeClaim(made, n), true, nil
 }

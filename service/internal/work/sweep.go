@@ -45,9 +45,9 @@ func (p *Pool) reapTurns(ctx context.Context) (int, error) {
 // that it does not own any more.
 func (p *Pool) sendHeartbeat(ctx context.Context) {
 	p.mu.Lock()
-	held := make([]store.Held, 0, len(p.running))
-	for _, w := range p.running {
-		held = append(held, store.Held{TurnID: w.turn.ID, Fence: w.turn.Fence})
+	held := make([]store.Held, 0, len(p.held))
+	for id, h := range p.held {
+		held = append(held, store.Held{TurnID: id, Fence: h.turn.Fence})
 	}
 	p.mu.Unlock()
 	if len(held) == 0 {

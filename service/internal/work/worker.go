@@ -79,19 +79,20 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	p.workOn(ctx, claimed, current, broken)
+	p.workOn(ctx, p.hold(&claimed.Turn), claimed, current, broken)
 }
 
-// workOn works on a claimed turn. current is the revision in which it begins, unless broken
-// says why it cannot.
-func (p *Pool) workOn(ctx context.Context, claimed *store.Claimed, current *registry.Revision, broken error) {
+// workOn works on a turn that was claimed, and releases it. current is the revision in which
+// it begins, unless broken says why it cannot.
+func (p *Pool) workOn(ctx context.Context, held *heldTurn, claimed *store.Claimed, current *registry.Revision, broken error) {
+	defer p.release(held)
 	stopped := ctx
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
 	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, current: current, currentErr: broken, stop: stop, checked: time.Now()}
 	w.log = newRecorder(ctx, p, w.turn, w.stopLost)
-	defer p.registerWorker(w)()
+	p.setWorker(held, w)
 	defer w.log.close()
 	err := w.runTurn(ctx)
 	if errors.Is(err, store.ErrText) {
