@@ -21,10 +21,12 @@ import (
 // committed is on disk (synchronous). The log is written back into the file every
 // 4000 pages and kept below 64 MiB, unless a reader holds on to it. A new file can
 // shrink (auto_vacuum, which counts before anything is written, so it comes first).
+// The cache of the connection that writes is no larger than it has to be: SQLite goes
+// through all of it at the end of each transaction that balanced a tree.
 var (
 	reading = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8192)", "temp_store(MEMORY)"}
 	writing = []string{
-		"busy_timeout(5000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "cache_size(-32768)", "temp_store(MEMORY)",
+		"busy_timeout(5000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "cache_size(-8192)", "temp_store(MEMORY)",
 		"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
 	}
 )
