@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/pprof"
-	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -26,20 +25,12 @@ type outcome struct {
 	err    error
 }
 
-// jobRun is a job that runs on a goroutine of its own, and what waits for it.
+// jobRun is a job that runs on a goroutine of its own.
 type jobRun struct {
 	host *host
 	ctx  context.Context //nolint:containedctx // that of the job
-
-	mu   sync.Mutex
-	cond sync.Cond
-	outcome
-	// finished is set once the outcome is there, and abandoned when nobody waits for
-	// it any more.
-	finished, abandoned bool
-	// overdue is when the job is abandoned; zero until its context ends.
-	overdue  time.Time
-	patience *time.Timer
+	// done is sent the outcome.
+	done chan outcome
 }
 
 // executeJob runs the job on its own goroutine: a plugin or executor that ignores
@@ -48,66 +39,31 @@ func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	h.job.Abort, h.job.RunAside = end, h.runtime.aside
-	e := &jobRun{host: h, ctx: ctx, outcome: outcome{err: errNoOutcome}}
-	e.cond.L = &e.mu
-	inTime := context.AfterFunc(ctx, e.beginPatience)
+	e := &jobRun{host: h, ctx: ctx, done: make(chan outcome, 1)}
 	h.runtime.workers.runAside(e.run)
-	o, overdue, finished := e.await()
-	inTime()
-	if !overdue.IsZero() {
-		h.overdue = overdue
+	select {
+	case o := <-e.done:
+		return o.result, o.err
+	case <-ctx.Done():
 	}
-	if !finished {
+	h.overdue = time.Now().Add(patience)
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	select {
+	case o := <-e.done:
+		return o.result, o.err
+	case <-over.C:
 		h.shutGate()
 		return nil, &AbandonedError{TurnID: h.turnID, Err: backend.Ended(ctx)}
 	}
-	return o.result, o.err
 }
 
 // run runs the job. A Goexit in it must not block the caller.
 func (e *jobRun) run() {
 	o := outcome{err: errNoOutcome}
-	defer func() {
-		e.mu.Lock()
-		e.outcome, e.finished = o, true
-		e.cond.Signal()
-		e.mu.Unlock()
-	}()
+	defer func() { e.done <- o }()
 	pprof.SetGoroutineLabels(e.ctx) // the goroutine may have those of an earlier turn
 	o = e.host.runJob(e.ctx)
-}
-
-// await waits until the job has finished or is abandoned. The time is when it is, or
-// would have been, overdue; zero if its context did not end.
-func (e *jobRun) await() (outcome, time.Time, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for !e.finished && !e.abandoned {
-		e.cond.Wait()
-	}
-	if e.patience != nil {
-		e.patience.Stop()
-	}
-	return e.outcome, e.overdue, e.finished
-}
-
-// beginPatience gives the job a little time to return after its context has ended.
-func (e *jobRun) beginPatience() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.finished {
-		return
-	}
-	e.overdue = time.Now().Add(patience)
-	e.patience = time.AfterFunc(patience, e.abandon)
-}
-
-// abandon stops waiting for the job.
-func (e *jobRun) abandon() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.abandoned = true
-	e.cond.Signal()
 }
 
 // runJob runs the job and turns a panic of the backend, or of the sink, into an
