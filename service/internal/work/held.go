@@ -49,9 +49,9 @@ func (p *Pool) workerOf(turnID string) *worker {
 	return nil
 }
 
-// RunningTurn returns a turn as this process claimed it, if it runs here: its end is
-// neither committed nor shown to anybody before RunningTurn has returned. Otherwise it
-// returns nil.
+// RunningTurn returns a turn as this process claimed it, if it runs here, or nil. This
+// process neither commits nor shows the end of the turn before RunningTurn has returned.
+// Another one may just have ended it: those who follow the turn hear of that later.
 func (p *Pool) RunningTurn(id string) *store.Turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
