@@ -124,7 +124,6 @@ COMPARED := Turn|TurnGuarded|TurnTraced|ConcurrentTurns|HTTPTurn|Resolve|Resolve
 BENCH := go test -run '^$$' -count $(COUNT) -benchmem -timeout 60m
 
 bench: ## what a turn costs beside a hand-written loop: the tables of the documentation
-	@mkdir -p build
 	@{ $(BENCH) -bench '^Benchmark($(COMPARED))$$' -benchtime 0.3s ./bench ./resolve; \
 		$(BENCH) -bench '^BenchmarkDurableTurn$$' -benchtime 2s ./bench; } | go run ./bench/internal/table
 
