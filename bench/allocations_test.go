@@ -18,11 +18,11 @@ func TestAllocations(t *testing.T) {
 		{"resolve, 500 tools, 20 patterns, 5 plugins", func(b *testing.B) {
 			benchmarkResolve(b, size{tools: 500, patterns: 20, plugins: 5})
 		}, 22, 2248},
-		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 84, 10 << 10},
-		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 88, 11 << 10},
-		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 84, 28 << 10},
-		{"turn, traced", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }, 137, 31 << 10},
-		{"turn, guarded", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, guarded(b)) }, 137, 17 << 10},
+		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 83, 10 << 10},
+		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 87, 11 << 10},
+		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 83, 28 << 10},
+		{"turn, traced", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }, 136, 31 << 10},
+		{"turn, guarded", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, guarded(b)) }, 136, 17 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := testing.Benchmark(tt.run)

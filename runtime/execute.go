@@ -29,8 +29,9 @@ type outcome struct {
 type jobRun struct {
 	host *host
 	ctx  context.Context //nolint:containedctx // that of the job
-	// done is sent the outcome.
-	done chan outcome
+	// done is closed when the outcome is there.
+	done chan struct{}
+	outcome
 }
 
 // executeJob runs the job on its own goroutine: a plugin or executor that ignores
@@ -39,19 +40,19 @@ func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	h.job.Abort, h.job.RunAside = end, h.runtime.aside
-	e := &jobRun{host: h, ctx: ctx, done: make(chan outcome, 1)}
+	e := &jobRun{host: h, ctx: ctx, done: make(chan struct{})}
 	h.runtime.workers.runAside(e.run)
 	select {
-	case o := <-e.done:
-		return o.result, o.err
+	case <-e.done:
+		return e.result, e.err
 	case <-ctx.Done():
 	}
 	h.overdue = time.Now().Add(patience)
 	over := time.NewTimer(patience)
 	defer over.Stop()
 	select {
-	case o := <-e.done:
-		return o.result, o.err
+	case <-e.done:
+		return e.result, e.err
 	case <-over.C:
 		h.shutGate()
 		return nil, &AbandonedError{TurnID: h.turnID, Err: backend.Ended(ctx)}
@@ -60,10 +61,10 @@ func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 
 // run runs the job. A Goexit in it must not block the caller.
 func (e *jobRun) run() {
-	o := outcome{err: errNoOutcome}
-	defer func() { e.done <- o }()
+	defer close(e.done)
+	e.err = errNoOutcome
 	pprof.SetGoroutineLabels(e.ctx) // the goroutine may have those of an earlier turn
-	o = e.host.runJob(e.ctx)
+	e.outcome = e.host.runJob(e.ctx)
 }
 
 // runJob runs the job and turns a panic of the backend, or of the sink, into an
