@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	// maxIdle is how many goroutines wait for work at most, and idleTime how long
-	// one waits at least before it ends; twice as long is the most.
-	maxIdle  = 1024
+	// maxIdle is how many goroutines wait for work at most: those of 1,000 turns with a
+	// tool call each, which are 16 MiB of stacks. idleTime is how long one waits at least
+	// before it ends; twice as long is the most.
+	maxIdle  = 2048
 	idleTime = 100 * time.Millisecond
 )
 
@@ -47,8 +48,11 @@ func (p *workers) runAside(work func()) {
 	go p.serve(w, work)
 }
 
-// serve runs one function after the other.
+// serve runs one function after the other. Its room keeps the stack of an idle goroutine
+// from being shrunk: the collector halves those of which less than a quarter is in use.
 func (p *workers) serve(w *worker, work func()) {
+	var room [1 << 10]byte
+	occupy(&room)
 	for work != nil {
 		work()
 		if !p.addIdle(w) {
@@ -57,6 +61,11 @@ func (p *workers) serve(w *worker, work func()) {
 		work = w.awaitWork()
 	}
 }
+
+// occupy makes the compiler keep room on the stack.
+//
+//go:noinline
+func occupy(*[1 << 10]byte) {}
 
 // assign gives an idle worker a function, or ends it.
 func (w *worker) assign(work func(), over bool) {
