@@ -14,8 +14,8 @@ type heldTurn struct {
 	mayDiffer bool
 }
 
-// hold notes that a turn was claimed, until it is released.
-func (p *Pool) hold(t *store.Turn) *heldTurn {
+// holdTurn notes that a turn was claimed, until it is released.
+func (p *Pool) holdTurn(t *store.Turn) *heldTurn {
 	h := &heldTurn{turn: t}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -23,8 +23,8 @@ func (p *Pool) hold(t *store.Turn) *heldTurn {
 	return h
 }
 
-// release notes that the work on a turn is over.
-func (p *Pool) release(h *heldTurn) {
+// releaseTurn notes that the work on a turn is over.
+func (p *Pool) releaseTurn(h *heldTurn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.held[h.turn.ID] == h { // it may have been claimed anew

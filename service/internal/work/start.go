@@ -29,7 +29,7 @@ func (p *Pool) Start(ctx context.Context, n *store.NewTurn) (made *store.Turn, b
 		place.Release()
 		return made, false, err
 	}
-	held := p.hold(&claimed.Turn)
+	held := p.holdTurn(&claimed.Turn)
 	place.Run(made.ID, func(ctx context.Context) {
 		defer current.Release()
 		p.workOn(ctx, held, claimed, current, nil)

@@ -79,13 +79,13 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	p.workOn(ctx, p.hold(&claimed.Turn), claimed, current, broken)
+	p.workOn(ctx, p.holdTurn(&claimed.Turn), claimed, current, broken)
 }
 
 // workOn works on a turn that was claimed, and releases it. current is the revision in which
 // it begins, unless broken says why it cannot.
 func (p *Pool) workOn(ctx context.Context, held *heldTurn, claimed *store.Claimed, current *registry.Revision, broken error) {
-	defer p.release(held)
+	defer p.releaseTurn(held)
 	stopped := ctx
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
