@@ -37,6 +37,19 @@ func (s *Service) readTurn(ctx context.Context, caller Caller, id string) (*stor
 	return t, nil
 }
 
+// findRunningTurn returns a turn that the caller sees and that runs in this process, as it
+// was claimed and without a look at the store. It is nil for all others.
+func (s *Service) findRunningTurn(caller Caller, id string) *store.Turn {
+	t := s.pool.RunningTurn(id)
+	if t == nil {
+		return nil
+	}
+	if scope, err := caller.toScope(); err != nil || !scope.Sees(t.Owner) || !caller.seesTurnsOf(t.AgentID) {
+		return nil
+	}
+	return t
+}
+
 // turnScope returns the scope in which the caller may read or change a turn and
 // what belongs to it. The agent of a turn never changes, so that what holds now
 // holds when the scope is used. Whether there is such a turn at all is known only

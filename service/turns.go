@@ -19,15 +19,10 @@ func (s *Service) GetTurn(ctx context.Context, caller Caller, id string) (*Turn,
 	return s.turnView(t), nil
 }
 
-// followedTurn is GetTurn for callers that only ask whether the turn is live. One that runs
-// in this process is returned as it was claimed, without a look at the store: a caller that
-// makes a turn and waits for it spares the database a read.
+// followedTurn is GetTurn for callers that only ask whether the turn is live: one that makes
+// a turn in this process and waits for it spares the database a read.
 func (s *Service) followedTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
-	scope, err := caller.toScope()
-	if err != nil {
-		return nil, err
-	}
-	if t := s.pool.RunningTurn(id); t != nil && scope.Sees(t.Owner) && caller.seesTurnsOf(t.AgentID) {
+	if t := s.findRunningTurn(caller, id); t != nil {
 		return &Turn{Turn: *t}, nil
 	}
 	return s.GetTurn(ctx, caller, id)
