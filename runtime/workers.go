@@ -51,8 +51,8 @@ func (p *workers) runAside(work func()) {
 // serve runs one function after the other. Its room keeps the stack of an idle goroutine
 // from being shrunk: the collector halves those of which less than a quarter is in use.
 func (p *workers) serve(w *worker, work func()) {
-	var room [1 << 10]byte
-	occupy(&room)
+	var room stackRoom
+	keepOnStack(&room)
 	for work != nil {
 		work()
 		if !p.addIdle(w) {
@@ -62,10 +62,13 @@ func (p *workers) serve(w *worker, work func()) {
 	}
 }
 
-// occupy makes the compiler keep room on the stack.
+// stackRoom is what an idle goroutine uses of its stack, besides its frames.
+type stackRoom [1 << 10]byte
+
+// keepOnStack makes the compiler give room a place on the stack.
 //
 //go:noinline
-func occupy(*[1 << 10]byte) {}
+func keepOnStack(*stackRoom) {}
 
 // assign gives an idle worker a function, or ends it.
 func (w *worker) assign(work func(), over bool) {
