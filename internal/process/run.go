@@ -10,13 +10,17 @@ func RunTied(cmd *exec.Cmd) error {
 	go func() { // StartTied ties it to its thread
 		err := StartTied(cmd)
 		if err == nil {
-			err = cmd.Wait()
+			err = Wait(cmd)
 		}
 		ended <- err
 	}()
-	err := <-ended
-	if cmd.Process != nil {
-		_ = Kill(cmd) // it reports that there was nothing left
-	}
+	return <-ended
+}
+
+// Wait waits until a program that Separate was called for exits, and then kills what it
+// has left running.
+func Wait(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	_ = Kill(cmd) // the error reports that nothing was left
 	return err
 }

@@ -134,9 +134,10 @@ type run struct {
 }
 
 func (t *tool) newRun(words []string, input []byte, key string) *run {
+	limit := t.config.outputLimit()
 	return &run{
 		config: &t.config, words: words, input: input, key: key, dir: t.config.Dir,
-		stdout: process.Head{Limit: t.config.outputLimit()}, stderr: process.Tail{Limit: errorLimit},
+		stdout: process.Head{Limit: limit}, stderr: process.Tail{Limit: min(errorLimit, limit/2)},
 	}
 }
 
@@ -175,17 +176,12 @@ func (r *run) startProgram(ctx context.Context) error {
 	return process.Refused(r.config.Command[0], r.dir, err)
 }
 
-// waitForEnd waits for the program's end. A context that ended it is the error.
+// waitForEnd waits until the program exits, and kills what it has left running. A
+// context that ended it is the error.
 func (r *run) waitForEnd(ctx context.Context) error {
-	err := r.cmd.Wait()
-	if err == nil {
-		return nil
-	}
-	// A run that failed leaves no processes running. One that succeeded may, but
-	// not with its output held open.
-	_ = process.Kill(r.cmd)
+	err := process.Wait(r.cmd)
 	switch {
-	case errors.Is(err, exec.ErrWaitDelay):
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -202,21 +198,18 @@ func (r *run) successResult() tools.Result {
 	return result
 }
 
-// failureResult describes how the program ended, with its last output.
+// failureResult describes how the program ended, with what it wrote to both outputs.
 func (r *run) failureResult(exit *exec.ExitError) tools.Result {
 	text := fmt.Sprintf("command %s failed with exit code %d", r.config.Command[0], exit.ExitCode())
 	if exit.ExitCode() < 0 {
 		text = fmt.Sprintf("command %s was ended: %s", r.config.Command[0], exit.ProcessState)
 	}
-	said := r.stderr.Text()
-	if said == "" {
-		// Some programs write errors to standard output.
-		last := process.Tail{Limit: errorLimit}
-		_, _ = last.Write(r.stdout.Kept())
-		said = last.Text()
+	said := strings.ReplaceAll(r.stderr.Text(), "\x00", "")
+	if r.stdout.Limit -= len(said); len(r.stdout.Kept()) > 0 { // both within the limit
+		text += "\n" + strings.TrimSpace(r.stdout.Text())
 	}
-	if said = strings.ReplaceAll(said, "\x00", ""); said != "" {
-		text += ": " + said
+	if said != "" {
+		text += "\n" + said
 	}
 	return tools.ErrorResult(text)
 }

@@ -123,14 +123,16 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-func TestFailureTellsExitCodeAndErrorOutput(t *testing.T) {
+func TestAFailureHasTheExitCodeAndBothOutputs(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
-		`echo out; echo ' no such city ' >&2; exit 3`: "command /bin/sh failed with exit code 3: no such city",
-		`echo out; exit 1`:                            "command /bin/sh failed with exit code 1: out",
-		`exit 255`:                                    "command /bin/sh failed with exit code 255",
-		`kill -TERM $$`:                               "command /bin/sh was ended: signal: terminated",
-		`printf 'a\000b\377' >&2; exit 1`:             "command /bin/sh failed with exit code 1: ab\uFFFD",
+		`echo 'FAIL TestFoo'; echo ' old flag ' >&2; exit 3`: "command /bin/sh failed with exit code 3\nFAIL TestFoo\nold flag",
+		`echo ' no such city ' >&2; exit 3`:                  "command /bin/sh failed with exit code 3\nno such city",
+		`echo out; exit 1`:                                   "command /bin/sh failed with exit code 1\nout",
+		`exit 255`:                                           "command /bin/sh failed with exit code 255",
+		`echo out; echo err >&2; kill -TERM $$`:              "command /bin/sh was ended: signal: terminated\nout\nerr",
+		`printf 'a\000b\377' >&2; exit 1`:                    "command /bin/sh failed with exit code 1\nab\uFFFD",
+		`printf 'a\000b'; echo err >&2; exit 1`:              "command /bin/sh failed with exit code 1\n[3 bytes of output: only text is shown]\nerr",
 	} {
 		if got := failure(t, sh(script), `{}`); got != want {
 			t.Errorf("%s: result is %q, want %q", script, got, want)
@@ -139,6 +141,12 @@ func TestFailureTellsExitCodeAndErrorOutput(t *testing.T) {
 	long := failure(t, sh(`i=0; while [ $i -lt 2000 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`), `{}`)
 	if !strings.HasSuffix(long, "line 1999") || !strings.Contains(long, "[…]") || len(long) > errorLimit+100 {
 		t.Errorf("the error has %d bytes and ends %q", len(long), long[len(long)-20:])
+	}
+	c := sh(`head -c 9000 /dev/zero | tr '\0' o; head -c 9000 /dev/zero | tr '\0' e >&2; exit 1`)
+	c.MaxOutput = 256
+	const header = "command /bin/sh failed with exit code 1\n"
+	if got := failure(t, c, `{}`); len(got) > len(header)+256+len("\n[…] ") || !strings.HasPrefix(got, header+"ooo") || !strings.Contains(got, "\n[cut: 9000 bytes in all]\n") || !strings.HasSuffix(got, "eee") {
+		t.Errorf("with max_output 256 the result has %d bytes: %q", len(got), got)
 	}
 }
 
@@ -338,7 +346,7 @@ func TestOutputHeldOpenDoesNotHang(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		`sleep 600 & echo up >&3; echo result`:            "result\n",
-		`sleep 600 & echo up >&3; echo wrong >&2; exit 4`: "command /bin/sh failed with exit code 4: wrong",
+		`sleep 600 & echo up >&3; echo wrong >&2; exit 4`: "command /bin/sh failed with exit code 4\nwrong",
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
@@ -366,28 +374,44 @@ func TestOutputHeldOpenDoesNotHang(t *testing.T) {
 	}
 }
 
-func TestWhatEndedWellMayLeaveSomethingRunning(t *testing.T) {
+// TestNothingOutlivesACall leaves processes running that hold none of the outputs.
+func TestNothingOutlivesACall(t *testing.T) {
 	t.Parallel()
-	path, open := fifo(t)
-	gate, _ := fifo(t)
-	tl := newTool(t, sh(`exec 3>`+path+`; (exec >/dev/null 2>&1; read line <`+gate+`; echo later >&3) & echo up >&3`))
-	done := make(chan error, 1)
-	go func() {
-		_, err := tl.Call(t.Context(), &tools.Call{})
-		done <- err
-	}()
-	r := open()
-	if line, err := r.ReadString('\n'); line != "up\n" {
-		t.Fatalf("the script says %q, %v", line, err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if err := os.WriteFile(gate, []byte("go on\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := r.ReadString('\n'); line != "later\n" {
-		t.Errorf("what the script left running says %q, %v", line, err)
+	for name, code := range map[string]int{"success": 0, "failure": 3} {
+		for left, script := range map[string]string{
+			"child":        `sleep 600 >/dev/null 2>&1 &`,
+			"orphan":       `(sleep 600 >/dev/null 2>&1 &)`,
+			"new session":  `setsid sleep 600 >/dev/null 2>&1 &`,
+			"daemon":       `setsid sh -c '(sleep 600 &)' >/dev/null 2>&1`,
+			"deaf session": `setsid sh -c 'trap "" TERM HUP INT; sleep 600' >/dev/null 2>&1 &`,
+		} {
+			if strings.Contains(script, "setsid") && runtime.GOOS != "linux" {
+				continue
+			}
+			t.Run(name+"/"+left, func(t *testing.T) {
+				t.Parallel()
+				path, open := fifo(t)
+				tl := newTool(t, sh(fmt.Sprintf("exec 3>%s; %s\necho up >&3; exit %d", path, script, code)))
+				done := make(chan error, 1)
+				go func() {
+					result, err := tl.Call(t.Context(), &tools.Call{})
+					if result.IsError != (code != 0) {
+						t.Errorf("result is %q", model.PartsText(result.Content))
+					}
+					done <- err
+				}()
+				r := open()
+				if line, err := r.ReadString('\n'); line != "up\n" {
+					t.Fatalf("the script says %q, %v", line, err)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if rest, err := r.ReadString('\n'); rest != "" || err == nil {
+					t.Errorf("the pipe says %q, %v", rest, err)
+				}
+			})
+		}
 	}
 }
 

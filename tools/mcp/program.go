@@ -105,8 +105,7 @@ func (p *program) startProcess() error {
 // reapProcess waits for the program to exit, which stop ensures, and ends the
 // processes that it left running: they hold the output open.
 func (p *program) reapProcess() {
-	err := p.cmd.Wait()
-	_ = process.Kill(p.cmd)
+	err := process.Wait(p.cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}

@@ -81,8 +81,7 @@ func (c *child) runProcess(started chan<- error, logs *logWriter) {
 		_ = c.stdin.Close()
 		return
 	}
-	c.err = c.cmd.Wait()
-	_ = process.Kill(c.cmd)
+	c.err = process.Wait(c.cmd)
 	logs.flush()
 	close(c.exited)
 }
