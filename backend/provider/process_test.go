@@ -125,6 +125,23 @@ func TestAnUnhealthyProcessIsReplaced(t *testing.T) {
 	log.await(2, "provider ready", "process")
 }
 
+// TestOnlyTheOperatorLearnsWhatAProviderSaysOfItself covers turns and callers of any tenant.
+func TestOnlyTheOperatorLearnsWhatAProviderSaysOfItself(t *testing.T) {
+	r, hosted, log := newProcessRig(t, providertest.Sick, map[string]any{"health_interval": "10ms", "pool": map[string]any{"restart": "never"}})
+	r.StartProviders()
+	log.await(1, "provider ended", "error")
+	_, ofTurn := r.ask(t.Context(), "s", "who")
+	_, ofCaller := hosted.(backend.CapabilityReporter).Capabilities(t.Context())
+	for what, err := range map[string]error{"a turn": ofTurn, "a caller": ofCaller} {
+		if err == nil || strings.Contains(err.Error(), "cold") {
+			t.Errorf("%s is told %v", what, err)
+		}
+	}
+	if err := hosted.Probe(t.Context(), new(spec.Agent)); err == nil || !strings.Contains(err.Error(), "it has a cold") {
+		t.Errorf("the operator is told %v", err)
+	}
+}
+
 func TestAProcessThatKeepsEndingIsStartedEverLater(t *testing.T) {
 	r, hosted, log := newProcessRig(t, providertest.Failing, map[string]any{"startup_timeout": "500ms"})
 	r.StartProviders()

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -82,13 +83,20 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 	return p.checkCapabilities(lease.Capabilities, needs{form: agent.OutputSchema != nil, tools: usesTools(agent)})
 }
 
+// errUnusable does not tell why: a provider may have worded the reason, and any caller may
+// ask for the capabilities.
+var errUnusable = errors.New("the provider cannot be used now; the reason is in the log of the runtime")
+
 // Capabilities returns what the provider can do, as the process that runs has reported it.
 func (p *Provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
 	can := p.host.Capabilities()
 	if can == nil {
 		lease, err := p.acquireFirst(ctx)
-		if err != nil {
-			return nil, err
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return nil, errUnusable
 		}
 		can = lease.Capabilities
 		lease.Release()

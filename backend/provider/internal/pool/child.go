@@ -1,26 +1,19 @@
 package pool
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
-const (
-	// maxLine bounds a line of a provider's output in the log, in bytes.
-	maxLine = 8 << 10
-	// pipeDelay is how long the output is waited for when the program has ended but
-	// something that it started still holds it.
-	pipeDelay = time.Second
-)
+// pipeDelay is how long the output is waited for when the program has ended but
+// something that it started still holds it.
+const pipeDelay = time.Second
 
 // inherited are the variables that a provider gets of the runtime's own, besides those
 // of every program.
@@ -61,7 +54,7 @@ func (s *Settings) startChild(socket, hostSocket string) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the provider: %w", err)
 	}
-	logs := &logWriter{logger: s.Logger}
+	logs := process.NewLineWriter(func(line string) { s.Logger.Info("provider output", "line", line) })
 	cmd.Stdout, cmd.Stderr = logs, logs
 	c := &child{cmd: cmd, stdin: stdin, exited: make(chan struct{})}
 	started := make(chan error, 1)
@@ -74,7 +67,7 @@ func (s *Settings) startChild(socket, hostSocket string) (*child, error) {
 
 // runProcess starts the program and waits for its end. It ends the processes that were
 // left running.
-func (c *child) runProcess(started chan<- error, logs *logWriter) {
+func (c *child) runProcess(started chan<- error, logs *process.LineWriter) {
 	err := process.StartTied(c.cmd)
 	started <- err
 	if err != nil {
@@ -82,7 +75,7 @@ func (c *child) runProcess(started chan<- error, logs *logWriter) {
 		return
 	}
 	c.err = process.Wait(c.cmd)
-	logs.flush()
+	logs.Flush()
 	close(c.exited)
 }
 
@@ -98,45 +91,4 @@ func (c *child) stop() {
 func (c *child) kill() {
 	_ = process.Kill(c.cmd)
 	<-c.exited
-}
-
-// logWriter writes the lines of a provider's output to the log.
-type logWriter struct {
-	logger *slog.Logger
-	mu     sync.Mutex
-	part   []byte
-}
-
-// Write logs the lines that are complete. It never fails.
-func (w *logWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.part = append(w.part, p...)
-	for {
-		advance, line, err := bufio.ScanLines(w.part, false)
-		if err != nil || advance == 0 {
-			break
-		}
-		w.logLine(line)
-		w.part = w.part[advance:]
-	}
-	if len(w.part) > maxLine {
-		w.logLine(w.part)
-		w.part = nil
-	}
-	return len(p), nil
-}
-
-// flush logs what is left.
-func (w *logWriter) flush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.part) > 0 {
-		w.logLine(w.part)
-		w.part = nil
-	}
-}
-
-func (w *logWriter) logLine(line []byte) {
-	w.logger.Info("provider output", "line", string(line[:min(len(line), maxLine)]))
 }

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -168,7 +169,8 @@ func (l *Lease) Release() {
 
 // Acquire returns a process for a turn of a session: the one that earlier turns of the
 // session had, or the one that has the least to do. It waits for a process that is being
-// started.
+// started. The error does not tell why a start failed, which the provider may have worded:
+// the log does.
 func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 	return p.acquire(ctx, session, false)
 }
@@ -197,8 +199,8 @@ func (p *Pool) acquire(ctx context.Context, session string, once bool) (*Lease, 
 			return nil, err
 		}
 		lease, changed, err := p.tryAcquire(session)
-		if err == nil && lease == nil && once {
-			err = p.startFailure()
+		if lease == nil && once {
+			err = cmp.Or(p.startFailure(), err)
 		}
 		if lease != nil || err != nil {
 			return lease, err
@@ -206,17 +208,13 @@ func (p *Pool) acquire(ctx context.Context, session string, once bool) (*Lease, 
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, p.whyNotReady(context.Cause(ctx))
+			err := context.Cause(ctx)
+			if p.startFailure() != nil {
+				err = fmt.Errorf("%w; the reason is in the log of the runtime", err)
+			}
+			return nil, err
 		}
 	}
-}
-
-// whyNotReady adds why the last starts failed.
-func (p *Pool) whyNotReady(err error) error {
-	if failure := p.startFailure(); failure != nil {
-		return fmt.Errorf("%w: %w", err, failure)
-	}
-	return err
 }
 
 // startFailure returns why the last start of a slot failed; nil if none did.
@@ -277,7 +275,6 @@ func (p *Pool) chooseSlot() (best *slot, err error) {
 	for _, s := range p.slots {
 		if s.dead {
 			dead++
-			err = s.failure
 		}
 		if s.instance == nil {
 			continue
@@ -287,7 +284,7 @@ func (p *Pool) chooseSlot() (best *slot, err error) {
 		}
 	}
 	if dead == len(p.slots) && len(p.slots) >= p.settings.MaxReady {
-		return nil, err
+		return nil, errNotRunning
 	}
 	if len(p.slots) < p.settings.MaxReady && (best != nil && best.turns > 0 || dead == len(p.slots)) {
 		if err := p.addSlot(); err != nil {
