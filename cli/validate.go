@@ -42,10 +42,15 @@ that cannot be read.`,
 }
 
 func validate(ctx context.Context, p *program, files []string, o *validateOptions) error {
-	l, err := p.load(files, false, zap.NewNop())
+	logger, log := zap.NewNop(), newLogOutput(p.err, &choice{value: logText})
+	if o.online { // shows what programs write when they fail
+		logger = newLogger(log, false)
+	}
+	l, err := p.load(files, false, logger)
 	if err != nil {
 		return err
 	}
+	log.redact = l.file.Redact
 	if o.online {
 		defer l.close()
 		l.builder.Discover(ctx)

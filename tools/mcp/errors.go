@@ -29,19 +29,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrClosed is the cause when the runtime has closed the connection.
 var ErrClosed = errors.New("the connection is closed")
 
-// pausedError reports that a server which keeps failing is left alone for a while.
-type pausedError struct {
-	pause time.Duration
-	last  error
-}
+// pausedError reports that a server keeps failing and is not tried for a while. It does not
+// tell the last failure, which may have been the failure of another tenant's call.
+type pausedError struct{ pause time.Duration }
 
-// Error says for how long, and what happened last.
+// Error tells the pause.
 func (e *pausedError) Error() string {
-	return fmt.Sprintf("it keeps failing and is not tried again for %s: %v", e.pause.Round(time.Second/10), e.last)
+	return fmt.Sprintf("it keeps failing and is not tried again for %s; the reason is in the log of the runtime", e.pause.Round(time.Second/10))
 }
-
-// Unwrap returns what happened last.
-func (e *pausedError) Unwrap() error { return e.last }
 
 // shortestSecret is the length from which a configured value is looked for in
 // texts. Shorter ones would be found in any.

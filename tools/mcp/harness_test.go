@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +72,6 @@ func newFake() *mcp.Server {
 		return nil, errors.New("refused")
 	})
 	plainTool(s, "die", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		fmt.Fprintln(os.Stderr, "segmentation fault, key s3cr3t-value")
 		os.Exit(3)
 		return nil, nil
 	})
@@ -164,6 +164,9 @@ func readNotes(name string) string {
 // serve is a server on standard input and output. All but "fake" misbehave.
 func serve(behaviour string) error {
 	note("started")
+	if key := os.Getenv("KEY"); key != "" {
+		fmt.Fprintln(os.Stderr, "canary of tenant one, key", key)
+	}
 	switch behaviour {
 	case "fake":
 		return newFake().Run(context.Background(), &mcp.StdioTransport{})
@@ -193,7 +196,7 @@ func serve(behaviour string) error {
 
 // scripted is a server that shakes hands and answers other requests with a
 // fixed result: METHOD RESULT, one a line. A result of "-" sends nothing; after
-// "stop" it stops reading.
+// "stop" it stops reading; "die" ends it.
 func scripted(script string) error {
 	answers := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"scripted","version":"1"}}`,
@@ -218,7 +221,9 @@ func scripted(script string) error {
 		}
 		switch result, ok := answers[request.Method]; {
 		case result == "stop":
-			select {}
+			<-time.After(time.Hour) // without a timer a program without cgo ends by itself
+		case result == "die":
+			os.Exit(3)
 		case !ok:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`+"\n", request.ID)
 		case result != "-":
@@ -248,7 +253,12 @@ func notes(c *Config) []string {
 // start makes the server of a configuration, which is closed when the test ends.
 func start(t *testing.T, c Config) *server {
 	t.Helper()
-	made, err := Kind().Create(tools.Settings{ID: "fake", Dir: t.TempDir(), Logger: zaplog.New(zaptest.NewLogger(t))}, &c)
+	return startWith(t, c, zaplog.New(zaptest.NewLogger(t)))
+}
+
+func startWith(t *testing.T, c Config, logger *slog.Logger) *server {
+	t.Helper()
+	made, err := Kind().Create(tools.Settings{ID: "fake", Dir: t.TempDir(), Logger: logger}, &c)
 	if err != nil {
 		t.Fatal(err)
 	}

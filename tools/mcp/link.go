@@ -23,9 +23,7 @@ type link struct {
 	current *session
 	opening *opening
 	backoff backoff
-	// last is why the latest session ended, or could not be opened.
-	last   error
-	closed bool
+	closed  bool
 }
 
 // opening is an attempt to open a session.
@@ -70,21 +68,16 @@ func (l *link) currentAttempt() (*opening, *session, error) {
 		return l.opening, nil, nil
 	}
 	if l.current != nil {
-		l.noteLost(l.current)
+		l.backoff.noteFailure(time.Now(), l.current.lived)
+		l.current = nil
 	}
 	if pause := l.backoff.remainingPause(time.Now()); pause > 0 {
-		return nil, nil, &pausedError{pause, l.last}
+		return nil, nil, &pausedError{pause}
 	}
 	o := &opening{done: make(chan struct{})}
 	l.opening = o
 	l.running.Go(func() { l.runAttempt(o) })
 	return o, nil, nil
-}
-
-// noteLost counts the end of a session. The lock is held.
-func (l *link) noteLost(s *session) {
-	l.current, l.last = nil, s.cause
-	l.backoff.noteFailure(time.Now(), s.lived)
 }
 
 // runAttempt makes an attempt.
@@ -95,7 +88,6 @@ func (l *link) runAttempt(o *opening) {
 	l.opening, l.current = nil, s
 	o.session, o.err = s, err
 	if err != nil {
-		l.last = err
 		l.backoff.noteFailure(time.Now(), 0)
 	}
 	close(o.done)

@@ -24,8 +24,6 @@ const (
 	// pipeDelay is how long the error output is waited for when the program has
 	// ended but something that it started still holds it.
 	pipeDelay = time.Second
-	// errorLimit is how much of the error output is kept, in bytes.
-	errorLimit = 2 << 10
 )
 
 // errUnread reports that a program does not take what is written to it.
@@ -46,7 +44,9 @@ type program struct {
 	stopped bool
 	input   *os.File
 	output  *os.File
-	stderr  process.Tail
+	// stderr logs the error output. Calls of all tenants share the program, so no caller
+	// may see it.
+	stderr *process.LineWriter
 	// unread is set if the program has left its input unread for too long.
 	unread bool
 	// exited is closed when the program and all that it started are gone; err
@@ -87,8 +87,7 @@ func (p *program) startProcess() error {
 	cmd.Args[0] = p.config.Command[0]
 	cmd.Dir = p.dir
 	cmd.Env = process.Environment(p.config.Env)
-	p.stderr.Limit = errorLimit
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
 	cmd.WaitDelay = pipeDelay
 	process.Separate(cmd)
 	err = cmd.Start()
@@ -106,6 +105,7 @@ func (p *program) startProcess() error {
 // processes that it left running: they hold the output open.
 func (p *program) reapProcess() {
 	err := process.Wait(p.cmd)
+	p.stderr.Flush()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}
@@ -141,7 +141,7 @@ func (p *program) giveUp() {
 	_ = p.output.Close()
 }
 
-// explainError adds how the program ended, and what it said last.
+// explainError adds how the program ended.
 func (p *program) explainError(err error) error {
 	p.mu.Lock()
 	started, unread := p.cmd != nil, p.unread
@@ -152,19 +152,15 @@ func (p *program) explainError(err error) error {
 	if unread {
 		err = errUnread
 	}
-	said := p.stderr.Text()
-	if said != "" {
-		said = "; it said: " + said
-	}
 	select {
 	case <-p.exited:
 	default:
-		return fmt.Errorf("%w%s", err, said)
+		return err
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok && !errors.Is(err, ErrClosed) {
-		return fmt.Errorf("%w; the program ended: %s%s", err, exit.ProcessState, said)
+		return fmt.Errorf("%w; the program ended: %s", err, exit.ProcessState)
 	}
-	return fmt.Errorf("%w%s", err, said)
+	return err
 }
 
 // input is the input of a program. A program that does not read it makes

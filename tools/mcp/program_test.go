@@ -14,9 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 func TestTheToolsOfAServer(t *testing.T) {
@@ -119,22 +122,61 @@ func TestAResultThatDoesNotFitItsSchema(t *testing.T) {
 func TestAServerThatDies(t *testing.T) {
 	t.Parallel()
 	c := local(t, "fake")
-	c.Env["KEY"] = "s3cr3t-value"
 	s := ready(t, c)
 	fails(t, s, "die", "the call of die got no answer: mcp server fake: ")
-	r := call(t.Context(), t, s, "die", `{}`)
-	text := model.PartsText(r.Content)
-	if !strings.Contains(text, "exit status 3") || !strings.Contains(text, "segmentation fault, key ***") {
-		t.Errorf("die says %q", text)
-	}
+	fails(t, s, "die", "exit status 3")
 	// A third start in a row waits.
 	fails(t, s, "echo", "tool_input_invalid")
-	r = call(t.Context(), t, s, "hang", `{}`)
+	r := call(t.Context(), t, s, "hang", `{}`)
 	if text := model.PartsText(r.Content); !r.IsError || !strings.Contains(text, "it keeps failing and is not tried again for") {
 		t.Errorf("hang says %q", text)
 	}
 	if got := notes(&s.config); len(got) != 2 {
 		t.Errorf("the server was started %d times: %q", len(got), got)
+	}
+}
+
+// TestErrorOutputReachesOnlyTheLog makes a program that all tenants share fail in every way.
+// What it writes to its standard error may be about another tenant.
+func TestErrorOutputReachesOnlyTheLog(t *testing.T) {
+	t.Parallel()
+	const list = `tools/list {"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
+	for name, behaviour := range map[string]string{
+		"dies in a call":      list + "\ntools/call die",
+		"dies at the start":   "exit",
+		"writes no JSON":      "garbage",
+		"does not answer":     "mute",
+		"answers an error":    list,
+		"breaks the protocol": list + "\ntools/call 7}{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := local(t, behaviour)
+			c.Env["KEY"] = "s3cr3t-value"
+			c.ConnectTimeout = duration(time.Second)
+			core, logs := observer.New(zap.InfoLevel)
+			s := startWith(t, c, zaplog.New(zap.New(core).Named("tool.fake")))
+			s.setCatalog(&catalog{Tools: []toolInfo{{Name: "x", InputSchema: object}}})
+			paused := false
+			for range 4 {
+				r := call(t.Context(), t, s, "x", `{}`)
+				text := model.PartsText(r.Content)
+				if !r.IsError || strings.Contains(text, "canary") || strings.Contains(text, "s3cr3t") {
+					t.Errorf("the call says %q (error: %t)", text, r.IsError)
+				}
+				paused = paused || strings.Contains(text, "it keeps failing and is not tried again for")
+			}
+			if want := behaviour != list; paused != want {
+				t.Errorf("the server is paused: %t, want %t", paused, want)
+			}
+			written := logs.FilterMessage("MCP server output").All()
+			if len(written) == 0 {
+				t.Fatal("nothing is logged")
+			}
+			if e := written[0]; e.LoggerName != "tool.fake" || e.ContextMap()["line"] != "canary of tenant one, key ***" {
+				t.Errorf("the log has %q of %q", e.ContextMap()["line"], e.LoggerName)
+			}
+		})
 	}
 }
 
@@ -157,7 +199,7 @@ func TestServersThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	for behaviour, want := range map[string]string{
 		"garbage":                               "invalid character 'W'",
-		"exit":                                  "it said: cannot read the licence",
+		"exit":                                  "the program ended: exit status 1",
 		"mute":                                  "connecting took longer than 300ms",
 		"deaf":                                  "connecting took longer than 300ms",
 		"tools/list {\"tools\":[{\"name\":7}]}": "list the tools",

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -84,14 +85,23 @@ func (s *server) connectSession(ctx context.Context, to *target) (*session, erro
 	if s.config.URL != "" {
 		c.carrier = newRemote(c.ctx, s.config.Auth, to)
 	} else {
-		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime}
+		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime, stderr: process.NewLineWriter(s.logOutput)}
 	}
 	if err := c.initialize(s.config.connectTimeout()); err != nil {
 		c.cancel()
 		c.carrier.stop()
-		return nil, &Error{Server: s.id, Err: to.hideSecrets(c.carrier.explainError(err))}
+		err = to.hideSecrets(c.carrier.explainError(err))
+		if !errors.Is(err, ErrClosed) {
+			s.logger.Warn("connecting to the MCP server failed", "error", err)
+		}
+		return nil, &Error{Server: s.id, Err: err}
 	}
 	return c, nil
+}
+
+// logOutput logs a line that the program wrote to its standard error.
+func (s *server) logOutput(line string) {
+	s.logger.Info("MCP server output", "line", redactTexts(line, s.secrets))
 }
 
 // initialize shakes hands. A server that does not answer in time is given up.
@@ -145,7 +155,11 @@ func (c *session) waitForEnd(s *server, began time.Time) {
 	if err == nil {
 		err = errors.New("the server ended the connection")
 	}
-	c.cause = &Error{Server: s.id, Err: c.target.hideSecrets(c.carrier.explainError(err))}
+	err = c.target.hideSecrets(c.carrier.explainError(err))
+	if !errors.Is(err, ErrClosed) {
+		s.logger.Warn("MCP session lost", "error", err)
+	}
+	c.cause = &Error{Server: s.id, Err: err}
 	c.lived = time.Since(began)
 	close(c.done)
 }
