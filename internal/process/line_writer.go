@@ -18,7 +18,7 @@ const (
 )
 
 // LineWriter hands each line of a program's output to a function that logs it. A program
-// that writes too much loses lines, and a note says how many. The zero value is not usable:
+// that writes too much loses lines; a note counts them. The zero value is not usable:
 // call NewLineWriter. It is safe for concurrent use.
 type LineWriter struct {
 	log     func(line string)
@@ -81,7 +81,7 @@ func (w *LineWriter) endLine() {
 	}
 }
 
-// noteDropped says how many lines were dropped. The lock is held.
+// noteDropped hands over a count of the dropped lines. The lock is held.
 func (w *LineWriter) noteDropped() {
 	if w.dropped > 0 {
 		w.log(fmt.Sprintf("[%d lines dropped]", w.dropped))
