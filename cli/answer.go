@@ -141,7 +141,7 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 // first.
 func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interaction.Request) (r interaction.Answer, ok bool) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
-	fmt.Fprintf(a.err, "? %s\n", oneLine(a.redact(question(q))))
+	a.prompt("? " + oneLine(a.redact(question(q))) + "\n")
 	switch {
 	case a.approve == approveYes || a.approve == approveNo:
 		return a.answerAlike(q, asked), true
@@ -155,7 +155,7 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interact
 // ended first.
 func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interaction.Request, form answerForm) (r interaction.Answer, ok bool) {
 	for {
-		fmt.Fprint(a.err, form.ask(a.redact))
+		a.prompt(form.ask(a.redact))
 		line, ok := a.line(ctx, over, form.secret)
 		switch {
 		case !ok:
@@ -194,7 +194,7 @@ func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 		choices = "  [y] once, [s] for the session, [?] explains, anything else refuses: "
 	}
 	for {
-		fmt.Fprint(a.err, choices)
+		a.prompt(choices)
 		line, ok := a.line(ctx, over, false)
 		if !ok {
 			return r, false

@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		shown   string
 	}{
 		"yes":                        {approveYes, permission, "", resume(`{"approved":true,"scope":"once"}`), "? May it? (pay {\"key\":\"***\"})\n  yes\n"},
-		"yes is no answer to others": {approveYes, other, "", cancel("--approve yes was given"), "? tool:Ask (ask {}  [2J)\n  no\n"},
+		"yes is no answer to others": {approveYes, other, "", cancel("--approve yes was given"), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  no\n"},
 		"no":                         {approveNo, permission, "", cancel("--approve no was given"), "? May it? (pay {\"key\":\"***\"})\n  no\n"},
 		"once": {
 			approveAsk, permission, " Yes \n", resume(`{"approved":true,"scope":"once"}`),
@@ -80,12 +80,12 @@ func TestAnswers(t *testing.T) {
 			approveAsk, &onceOnly, "y\n", resume(`{"approved":true,"scope":"once"}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [?] explains, anything else refuses: y\n",
 		},
-		"nobody":                   {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: \n"},
-		"text":                     {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
+		"nobody":                   {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: \n"},
+		"text":                     {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
 		"the default":              {approveAsk, preset, " \n", resume(`"today"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\":  \n"},
 		"another than the default": {approveAsk, preset, "later\n", resume(`"later"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\": later\n"},
 		"nobody, though a default": {approveAsk, preset, "", cancel("nobody answered"), "? When?\n  your answer, as JSON or text, or Enter for \"today\": \n"},
-		"JSON":                     {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
+		"JSON":                     {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

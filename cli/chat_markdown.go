@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -179,14 +178,7 @@ func indentLines(lines []string, first, rest string) []string {
 	return lines
 }
 
-// cleanText returns a text without what steers a terminal: models and tools have a part
-// in what is shown, and must not be able to forge it. Line ends remain.
+// cleanText escapes a text for the full screen, where a tab takes four cells.
 func cleanText(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    ")
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsGraphic(r) || r == '\u200d' { // which joins emoji
-			return r
-		}
-		return ' '
-	}, text)
+	return escapeText(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text))
 }

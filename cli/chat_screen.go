@@ -16,7 +16,6 @@ import (
 	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/term"
 )
 
 // screenFront shows a conversation on the whole of a terminal. The conversation runs as
@@ -45,8 +44,8 @@ type screenFront struct {
 // streams are none.
 func newScreenFront(s streams) *screenFront {
 	in, isFile := s.in.(*os.File)
-	out, alsoFile := s.out.(*os.File)
-	if !isFile || !alsoFile || !terminal(in) || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
+	out, _ := fileOf(s.out)
+	if !isFile || !terminal(in) || !controllable(s.out) {
 		return nil
 	}
 	return &screenFront{in: in, out: out, messages: s.err}

@@ -67,9 +67,20 @@ type exit struct{ code int }
 // Error names the code.
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// run runs a command line and returns its exit code. Whatever is wrong with
-// the command line itself, or with a file that cannot be read, gives exitUsage.
+// run runs a command line and returns its exit code. All that it writes is escaped.
+// Whatever is wrong with the command line itself, or with a file that cannot be read,
+// gives exitUsage.
 func (p *program) run(ctx context.Context, args []string) int {
+	out, errs := &escapingWriter{out: p.out}, &escapingWriter{out: p.err}
+	code := p.with(streams{in: p.in, out: out, err: errs}).execute(ctx, args)
+	if err := errors.Join(out.flush(), errs.flush()); err != nil && code == exitOK {
+		return exitFailed
+	}
+	return code
+}
+
+// execute runs a command line on streams that escape what they write.
+func (p *program) execute(ctx context.Context, args []string) int {
 	root := newRoot(p)
 	if err := addOwnCommands(root, p); err != nil {
 		p.printErrorf("%v", err)
@@ -185,10 +196,7 @@ func colored(w io.Writer) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}
-	if s, ok := w.(*screen); ok {
-		w = s.out
-	}
-	f, ok := w.(*os.File)
+	f, ok := fileOf(w)
 	if !ok {
 		return false
 	}

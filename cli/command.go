@@ -34,8 +34,8 @@ type Invocation struct {
 	// Args are the arguments after the flags.
 	Args []string
 	In   io.Reader
-	Out  io.Writer
-	Err  io.Writer
+	// Out and Err escape what could control a terminal, and replace bytes that are not UTF-8.
+	Out, Err io.Writer
 
 	program *program
 }

@@ -82,7 +82,7 @@ func (x *explanation) text(w io.Writer) error {
 	}
 	report := x.loaded.report(x.Diagnostics, w)
 	report.Agents = 1
-	return report.Render(w, diag.FormatText)
+	return renderReport(report, w, diag.FormatText)
 }
 
 // decided lists where the fields were decided.

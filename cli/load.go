@@ -137,6 +137,19 @@ func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 	return rt
 }
 
+// renderReport writes a report. Its colors reach a terminal; what it says of files is
+// escaped by the report itself.
+func renderReport(r *diag.Report, w io.Writer, format diag.Format) error {
+	if !r.Color || format != diag.FormatText {
+		return r.Render(w, format)
+	}
+	var text strings.Builder
+	if err := r.Render(&text, format); err != nil {
+		return err
+	}
+	return writeUnescaped(w, text.String())
+}
+
 // report returns a report of diagnostics about the configuration.
 func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	return &diag.Report{
@@ -180,7 +193,7 @@ func (l *loaded) source(name string) []byte {
 
 // refuse shows the errors of a configuration that cannot be used.
 func (l *loaded) refuse(list diag.List, w io.Writer) error {
-	return l.report(list.Errors(), w).Render(w, diag.FormatText)
+	return renderReport(l.report(list.Errors(), w), w, diag.FormatText)
 }
 
 // where returns the place of a path in the files, as file:line:column, or

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -27,7 +26,7 @@ func logFormatFlag(cmd *cobra.Command) *choice {
 // else text on a terminal and JSON elsewhere.
 func newLogOutput(out io.Writer, format *choice) *logOutput {
 	o := &logOutput{out: out, format: format.value}
-	if f, ok := out.(*os.File); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := fileOf(out); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
 		o.format = logText
 	}
 	if o.format == "" {

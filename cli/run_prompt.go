@@ -75,7 +75,7 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 // at the end of the input.
 func (q *prompt) ask(ctx context.Context, a *answerer) error {
 	for q.typed && strings.TrimSpace(q.text) == "" {
-		fmt.Fprint(a.err, "prompt: ")
+		a.prompt("prompt: ")
 		line, ok := a.input.next(ctx, nil)
 		if !ok || a.input.ended {
 			fmt.Fprintln(a.err)

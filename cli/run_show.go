@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -295,16 +294,4 @@ func (o *show) clip(text string) string {
 		text = string(runes[:limit]) + "…"
 	}
 	return text
-}
-
-// oneLine returns text with a space for each line end and for all that steers a
-// terminal, invisible characters included: models and tools have a part in what
-// is shown, and must not be able to forge it.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsGraphic(r) {
-			return r
-		}
-		return ' '
-	}, text)
 }

@@ -94,7 +94,7 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 		"! 1 message is not summarised (failed): rate_limited": &event.ContextCompacted{
 			Outcome: event.CompactionFailed, Messages: 1, Reason: "rate_limited",
 		},
-		"→ look {} [2J": &event.ToolCallReady{Name: "look", Arguments: []byte("{}\x1b[2J")},
+		`→ look {}\u001b[2J`: &event.ToolCallReady{Name: "look", Arguments: []byte("{}\x1b[2J")},
 		"← look succeeded (5 ms): one two": &event.ToolCallDone{
 			Name: "look", Outcome: event.CallSucceeded, DurationMS: 5, Result: event.ToolResult{Content: []event.Content{{Text: "one\r\n\u202etwo\x00"}}},
 		},

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -46,7 +45,7 @@ type runningCall struct {
 // newScreen returns what shows tools that run on a standard error.
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out, width: func() int { return 0 }, asked: map[string]runningCall{}}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+	if f, ok := fileOf(out); ok && controllable(out) {
 		s.live = true
 		s.width = func() int {
 			width, _, _ := term.GetSize(int(f.Fd())) // 0 where it is not known
@@ -200,7 +199,7 @@ func (s *screen) draw(c *runningCall, more int) {
 // erase erases the line that is drawn.
 func (s *screen) erase() {
 	if s.drawn {
-		fmt.Fprint(s.out, "\r\x1b[K")
+		_ = writeUnescaped(s.out, "\r\x1b[K") // the next write fails as well
 		s.drawn = false
 	}
 }

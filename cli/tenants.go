@@ -319,9 +319,7 @@ const maxTyped = 64 << 10
 // readValue reads the value of a variable. Somebody at a terminal does not see it.
 func (p *program) readValue(name string) (string, error) {
 	if f, ok := p.in.(*os.File); ok && terminal(p.in) {
-		if _, err := fmt.Fprintf(p.err, "value of %s: ", name); err != nil {
-			return "", err
-		}
+		p.prompt("value of " + name + ": ")
 		typed, err := term.ReadPassword(int(f.Fd()))
 		_, _ = fmt.Fprintln(p.err) // the newline that was typed is not shown either
 		if err != nil {

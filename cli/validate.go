@@ -73,7 +73,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		}
 	}
 	report.Strict = o.strict
-	if err := report.Render(p.out, diag.Format(o.format.value)); err != nil {
+	if err := renderReport(report, p.out, diag.Format(o.format.value)); err != nil {
 		return err
 	}
 	if !report.Valid() {
