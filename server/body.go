@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -61,12 +62,28 @@ func bodyEnded(r *http.Request) bool {
 }
 
 // Read reads on. After an error other than io.EOF the deadline stays, because
-// net/http may try to read the rest.
+// net/http may try to read the rest. The error is a *BodyError unless the body is too
+// large.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		b.ended = true
 		_ = b.control.SetReadDeadline(time.Time{})
+	case err != nil && !errors.As(err, new(*http.MaxBytesError)):
+		err = &BodyError{err}
 	}
 	return n, err
 }
+
+// BodyError reports a body that cannot be read: its chunks are malformed, or it ends
+// early.
+type BodyError struct{ cause error }
+
+// Error describes the problem.
+func (e *BodyError) Error() string {
+	return "the body cannot be read: " + strings.TrimPrefix(e.cause.Error(), "http: ")
+}
+
+// Unwrap returns the error of the connection.
+func (e *BodyError) Unwrap() error { return e.cause }

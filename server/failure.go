@@ -191,6 +191,7 @@ var failures = []func(error) *Failure{
 	matchErrorType(ClassTooLarge, func(e *http.MaxBytesError) Details {
 		return Details{Problem: fmt.Sprintf("the body is larger than %d bytes", e.Limit)}
 	}),
+	matchErrorType(ClassInvalid, func(e *BodyError) Details { return Details{Field: "body", Problem: e.Error()} }),
 	matchErrorType(ClassNotFound, func(e *service.NotFoundError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
 	matchErrorType(ClassNoAgent, func(e *resolve.AgentNotFoundError) Details { return Details{ID: e.ID, Nearest: e.Nearest} }),
 	matchErrorType(ClassInvalid, func(e *service.InvalidError) Details { return Details{Field: e.Field, Problem: e.Problem} }),

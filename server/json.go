@@ -12,8 +12,8 @@ import (
 
 // CheckJSON returns an error if the body of a request is ambiguous or expensive to
 // decode: it is not valid JSON or not UTF-8, is nested more than depth levels deep,
-// or has an object with a duplicate key. Every surface checks bodies with it before
-// decoding.
+// has more than MaxJSONValues values, or has an object with a duplicate key. Every
+// surface checks bodies with it before decoding.
 func CheckJSON(body []byte, depth int) error {
 	if fault := rawjson.Fault(body); fault != "" {
 		return errors.New("it is not valid JSON: " + fault)
@@ -21,8 +21,11 @@ func CheckJSON(body []byte, depth int) error {
 	if !utf8.Valid(body) {
 		return errors.New("it is not UTF-8")
 	}
-	if rawjson.Depth(body) > depth {
+	switch levels, values := rawjson.Measure(body); {
+	case levels > depth:
 		return fmt.Errorf("it is nested more than %d levels deep", depth)
+	case values > MaxJSONValues:
+		return errTooManyValues
 	}
 	return rawjson.DuplicateKeys(body)
 }
@@ -30,6 +33,21 @@ func CheckJSON(body []byte, depth int) error {
 // MaxJSONDepth is the nesting limit of the body of a request, unless its surface
 // allows less.
 const MaxJSONDepth = 1000
+
+// MaxJSONValues is how many values the JSON of a request may have. A decoded value takes
+// up to a hundred times the memory of its text.
+const MaxJSONValues = 500_000
+
+var errTooManyValues = fmt.Errorf("it has more than %d values", MaxJSONValues)
+
+// CheckPayload returns an error for data with too many values. The data may be something
+// else than JSON: it is what other programs send, such as the body of a webhook.
+func CheckPayload(data []byte) error {
+	if _, values := rawjson.Measure(data); values > MaxJSONValues && json.Valid(data) {
+		return badBody(errTooManyValues.Error())
+	}
+	return nil
+}
 
 // WriteJSON answers with a value as JSON that must not be cached. It fails if the
 // value cannot be encoded; then nothing is written.

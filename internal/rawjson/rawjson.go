@@ -78,24 +78,32 @@ func quoteText(text []byte) json.RawMessage {
 	return encoded
 }
 
-// Depth returns how many levels valid JSON has.
-func Depth(raw []byte) (most int) {
-	level, quoted := 0, false
+// Measure returns how many levels valid JSON has, and how many values: the document
+// itself, the members of its objects and the elements of its lists.
+func Measure(raw []byte) (depth, values int) {
+	level, quoted, opened := 0, false, true
 	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
+		c := raw[i]
+		switch {
 		case quoted && c == '\\':
 			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
-			level++
-			most = max(most, level)
+			continue
+		case quoted && c != '"', c == ' ', c == '\t', c == '\r', c == '\n':
+			continue
 		case c == '}', c == ']':
 			level--
+		case opened, c == ',':
+			values++
+		}
+		switch opened = false; c {
+		case '"':
+			quoted = !quoted
+		case '{', '[':
+			level++
+			depth, opened = max(depth, level), true
 		}
 	}
-	return most
+	return depth, values
 }
 
 // Decode returns what Encode was given, with a mark for each byte of it that is

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
@@ -95,4 +96,46 @@ func TestAnObjectHoldsWhatIsNone(t *testing.T) {
 			t.Errorf("Object(%.40q) = %.60s, want %.60s", raw, got, want)
 		}
 	}
+}
+
+// measure counts levels and values with the standard library.
+func measure(t testing.TB, raw []byte) (depth, values int) {
+	t.Helper()
+	var count func(value any, level int)
+	count = func(value any, level int) {
+		values++
+		switch v := value.(type) {
+		case []any:
+			depth = max(depth, level+1)
+			for _, one := range v {
+				count(one, level+1)
+			}
+		case map[string]any:
+			depth = max(depth, level+1)
+			for _, one := range v {
+				count(one, level+1)
+			}
+		}
+	}
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		t.Fatal(err)
+	}
+	count(value, 0)
+	return depth, values
+}
+
+func FuzzMeasureCountsLevelsAndValues(f *testing.F) {
+	for _, seed := range append(odd, ` { "a,b" : [ ] , "c\"," : [ {} , [[1]] , "[,{" , "" ] } `) {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) || rawjson.DuplicateKeys(raw) != nil || !utf8.Valid(raw) {
+			return
+		}
+		depth, values := rawjson.Measure(raw)
+		if wantDepth, wantValues := measure(t, raw); depth != wantDepth || values != wantValues {
+			t.Errorf("%s has %d levels and %d values, want %d and %d", raw, depth, values, wantDepth, wantValues)
+		}
+	})
 }

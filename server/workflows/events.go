@@ -132,7 +132,9 @@ func structuredEvent(raw map[string]json.RawMessage) (ev workflow.Event, err err
 		if err != nil {
 			return ev, &service.InvalidError{Field: "data_base64", Problem: "it is not base64"}
 		}
-		ev.Data = dataOf(plain)
+		if ev.Data, err = dataOf(plain); err != nil {
+			return ev, err
+		}
 	}
 	return ev, nil
 }
@@ -154,25 +156,21 @@ func binaryEvent(r *http.Request) (ev workflow.Event, err error) {
 		return ev, fmt.Errorf("read the body: %w", err)
 	}
 	if len(body) > 0 {
-		ev.Data = dataOf(body)
+		ev.Data, err = dataOf(body)
 	}
-	return ev, nil
+	return ev, err
 }
 
 // dataOf returns data as JSON: what is not JSON becomes a text, or base64.
-func dataOf(plain []byte) json.RawMessage {
+func dataOf(plain []byte) (json.RawMessage, error) {
 	if json.Valid(plain) {
-		return plain
+		return plain, server.CheckPayload(plain)
 	}
 	text := string(plain)
 	if strings.ToValidUTF8(text, "") != text {
 		text = base64.StdEncoding.EncodeToString(plain)
 	}
-	data, err := json.Marshal(text)
-	if err != nil {
-		return nil
-	}
-	return data
+	return json.Marshal(text)
 }
 
 // attributesOf returns an event with the attributes of a CloudEvent.
@@ -215,8 +213,12 @@ func attributesOf(attributes map[string]string) (ev workflow.Event, err error) {
 // receive takes a signed request. Nobody is told whether there is such a webhook.
 func (s *Surface) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = server.CheckPayload(body)
+	}
 	if err != nil {
-		writeStatus(w, http.StatusRequestEntityTooLarge, "the body cannot be read, or is too large")
+		f := server.Classify(r.Context(), err)
+		writeStatus(w, f.Status, f.Message)
 		return
 	}
 	isNew, err := s.engine.Receive(r.Context(), &workflow.Received{Tenant: r.PathValue("tenant"), ID: r.PathValue("id"), Header: r.Header, Body: body})
