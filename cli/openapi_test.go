@@ -70,3 +70,49 @@ func TestTheServerDescribesAllThatItAnswers(t *testing.T) {
 		t.Errorf("it describes\n%s\nnot\n%s (%v)", got, want, err)
 	}
 }
+
+// TestPagesOfOtherSitesReadEveryDocumentedHeader compares the headers of responses in the
+// description of the server with those that CORS exposes.
+func TestPagesOfOtherSitesReadEveryDocumentedHeader(t *testing.T) {
+	w := newTown(t, "  listen: 127.0.0.1:0", "  listen: 127.0.0.1:0\n  cors_origins: [\"https://app.example\"]")
+	// A page may read these of every response.
+	readable := []string{"cache-control", "content-language", "content-length", "content-type", "expires", "last-modified", "pragma"}
+	got := w.answer(t, http.MethodGet, "/openapi.json", "", http.Header{"Origin": {"https://app.example"}})
+	for name := range strings.SplitSeq(got.header.Get("Access-Control-Expose-Headers"), ", ") {
+		readable = append(readable, strings.ToLower(name))
+	}
+	var document any
+	if err := json.Unmarshal([]byte(got.body), &document); err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	var collect func(value any)
+	collect = func(value any) {
+		switch v := value.(type) {
+		case []any:
+			for _, one := range v {
+				collect(one)
+			}
+		case map[string]any:
+			_, response := v["description"]
+			headers, _ := v["headers"].(map[string]any)
+			for name := range headers {
+				if response && !strings.HasPrefix(name, "$") {
+					documented[strings.ToLower(name)] = true
+				}
+			}
+			for _, one := range v {
+				collect(one)
+			}
+		}
+	}
+	collect(document)
+	for name := range documented {
+		if !slices.Contains(readable, name) {
+			t.Errorf("the header %s is documented, but a page of another site cannot read it", name)
+		}
+	}
+	if len(documented) < 5 || !documented["x-next-after"] {
+		t.Errorf("the documented headers are %v", documented)
+	}
+}

@@ -15,6 +15,10 @@ type cors struct {
 // preflightAge is how long browsers may cache a preflight, in seconds.
 const preflightAge = "600"
 
+// exposedHeaders are the headers of responses that pages may read, besides those that
+// every page may.
+const exposedHeaders = "A2A-Extensions, Allow, ETag, Retry-After, Warning, WWW-Authenticate, X-Genkit-Stream-Id, X-Next-After, X-Request-Id"
+
 func newCORS(origins []string) *cors {
 	return &cors{origins: origins, all: slices.Contains(origins, "*")}
 }
@@ -32,7 +36,7 @@ func (c *cors) addHeaders(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, Warning, WWW-Authenticate, X-Request-Id, A2A-Extensions")
+	h.Set("Access-Control-Expose-Headers", exposedHeaders)
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
