@@ -86,6 +86,11 @@ func (d *decoder) checkStore(s *settings.Store) diag.List {
 		return nil
 	}
 	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
+	_, store := d.file.root.findField("store")
+	if _, dsn := store.findField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.kind != nullNode && !d.file.meant["store.dsn"] {
+		list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is empty; it must be the path of a file").
+			WithHint("leave dsn out for runtime.db in data_dir"))
+	}
 	return append(d.kinds.checkDriver(s), list...)
 }
 
@@ -135,7 +140,7 @@ func (d *decoder) storePaths() {
 	if w := &d.file.Workspaces; w.Dir == "" && len(d.file.documents) > 0 {
 		w.Dir = filepath.Join(d.file.documents[0].dir, dataDir, workspacesDir)
 	}
-	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://")
+	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://") && !s.NamesDatabase()
 	_, store := d.file.root.findField("store")
 	_, dsn := store.findField("dsn")
 	switch {

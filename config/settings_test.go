@@ -134,7 +134,9 @@ func TestWrongSettings(t *testing.T) {
 		"a driver not yet said":   {"version: 1\nstore: {driver: \"${DRIVER}\", dsn: \"postgres://h/db\"}\n", `unset-variable 2:17-2:28 store.driver |"${DRIVER}"| set it`},
 		"no mapping":              {"version: 1\nturns: [1]\n", `invalid-value 2:8-2:11 turns |[1]|`},
 		"no database":             {"version: 1\nstore: {driver: postgres}\n", `missing-field 2:1-2:6 store.dsn |store| write dsn: ${DATABASE_URL}, a URL such as postgres://user@host/database`},
-		"the wrong driver":        {"version: 1\nstore:\n  dsn: postgres://h/db\n", `invalid-value 3:8-3:23 store.dsn |postgres://h/db| write driver: postgres`},
+		"the wrong driver":        {"version: 1\nstore:\n  dsn: postgres://h/db\n", `invalid-value 3:8-3:23 store.dsn |postgres://h/db| write driver: postgres and a URL such as postgres://user@host:5432/database`},
+		"a file as a URL":         {"version: 1\nstore: {dsn: \"sqlite:///data/run.db\"}\n", `invalid-value 2:14-2:37 store.dsn |"sqlite:///data/run.db"| write dsn: /data/run.db`},
+		"an empty path":           {"version: 1\nstore: {dsn: \"${EMPTY:-}\"}\n", `invalid-value 2:14-2:26 store.dsn |"${EMPTY:-}"| leave dsn out for runtime.db in data_dir`},
 		"a database not yet said": {"version: 1\nstore: {driver: postgres, dsn: \"${DB}\"}\n", `unset-variable 2:32-2:39 store.dsn |"${DB}"| set it, or write ${DB:-default}`},
 		"a time without a unit":   {"version: 1\nstore: {retention: {keys: 24}}\n", `invalid-value 2:27-2:29 store.retention.keys |24| write 24s for seconds, or 24ms for milliseconds`},
 		"too short a lease":       {"version: 1\nturns: {lease: 10ms}\n", `invalid-value 2:16-2:20 turns.lease |10ms|`},
@@ -242,12 +244,13 @@ func TestHowADatabaseIsReachedIsNeverShown(t *testing.T) {
 		"part of one":        "postgres://agent:${PW}@h/db",
 		"a default":          "${UNSET:-postgres://agent:s3cret-word@h/db}",
 		"the wrong driver":   "postgresql://agent:s3cret-word@h/db",
+		"keys of SQLite":     "host=h password=s3cret-word dbname=db",
 		"no database at all": "s3cret-word",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			driver := "postgres"
-			if name == "the wrong driver" {
+			if name == "the wrong driver" || name == "keys of SQLite" {
 				driver = "sqlite"
 			}
 			text := "version: 1\nstore:\n  driver: " + driver + "\n  dsn: \"" + dsn + "\"\n"

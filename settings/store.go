@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -55,25 +57,11 @@ func (r *Retention) KeyLimit() time.Duration {
 func (s *Store) Validate() diag.List {
 	list := check.OneOf("driver", s.Driver, StoreSQLite, StorePostgres, StoreMemory)
 	list = append(list, check.Within("retention", s.Retention.Validate())...)
-	url := strings.HasPrefix(s.DSN, "postgres://") || strings.HasPrefix(s.DSN, "postgresql://")
 	switch s.Kind() {
 	case StorePostgres:
-		switch {
-		case s.DSN == "":
-			list = append(list, diag.New(diag.MissingField, "dsn", "dsn is missing; the driver postgres needs to know its database").
-				WithHint("write dsn: ${DATABASE_URL}, a URL such as postgres://user@host/database"))
-		case !url && !strings.Contains(s.DSN, "="):
-			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is neither a URL that begins with postgres:// nor a text of key=value pairs"))
-		}
+		list = append(list, s.checkDatabase()...)
 	case StoreSQLite:
-		if url {
-			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is the URL of a PostgreSQL database, but the driver is sqlite").
-				WithHint("write driver: postgres"))
-		}
-		if s.DSN == ":memory:" || strings.HasPrefix(s.DSN, "file:") {
-			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn must be the path of a file").
-				WithHint("to keep nothing, write driver: memory"))
-		}
+		list = append(list, s.checkFile()...)
 	case StoreMemory:
 		if s.DSN != "" {
 			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn says where records are kept, but the driver memory keeps none").
@@ -81,6 +69,71 @@ func (s *Store) Validate() diag.List {
 		}
 	}
 	return append(list, s.warnNoEffect()...)
+}
+
+var (
+	postgresURL = regexp.MustCompile(`^postgres(ql)?://`)
+	// postgresLike matches what is meant as the address of a PostgreSQL database.
+	postgresLike = regexp.MustCompile(`(?i)^(postgres|pgsql|pgx|psql)[a-z0-9+]*:|\b(host|hostaddr|dbname|user|port|sslmode|service)\s*=`)
+	// scheme matches the beginning of a URL, but not the drive of a path on Windows.
+	scheme = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]+:(/|$)|^(file|sqlite3?):`)
+)
+
+// NamesDatabase reports whether the DSN is meant as the address of a PostgreSQL database,
+// which may have a password.
+func (s *Store) NamesDatabase() bool { return postgresLike.MatchString(s.DSN) }
+
+// checkDatabase checks the DSN of a PostgreSQL database.
+func (s *Store) checkDatabase() diag.List {
+	const example = "a URL such as postgres://user@host:5432/database"
+	switch {
+	case strings.TrimSpace(s.DSN) == "":
+		return diag.List{diag.New(diag.MissingField, "dsn", "dsn is missing; the driver postgres needs to know its database").
+			WithHint("write dsn: ${DATABASE_URL}, a URL such as postgres://user@host/database")}
+	case postgresURL.MatchString(s.DSN):
+		return nil
+	case !strings.Contains(s.DSN, "="), scheme.MatchString(s.DSN), strings.Contains(s.DSN, "://"):
+		return diag.List{diag.New(diag.InvalidValue, "dsn", "dsn is neither a URL that begins with postgres:// nor a text of key=value pairs").
+			WithHint("write %s", example)}
+	}
+	return nil
+}
+
+// checkFile checks the path of a SQLite file. SQLite would create files and directories
+// with odd names for what is meant as something else.
+func (s *Store) checkFile() diag.List {
+	wrong := diag.New(diag.InvalidValue, "dsn", "dsn must be the path of a file")
+	switch dsn := s.DSN; {
+	case dsn == "":
+		return nil
+	case s.NamesDatabase():
+		return diag.List{diag.New(diag.InvalidValue, "dsn", "dsn is the address of a PostgreSQL database, but the driver is sqlite").
+			WithHint("write driver: postgres and a URL such as postgres://user@host:5432/database")}
+	case strings.Contains(dsn, ":memory:"):
+		return diag.List{wrong.WithHint("to keep nothing, write driver: memory")}
+	case scheme.MatchString(dsn), strings.Contains(dsn, "://"):
+		return diag.List{diag.New(diag.InvalidValue, "dsn", "dsn is a URL; the driver sqlite takes the path of a file").WithHint("%s", pathHint(dsn))}
+	case strings.TrimSpace(dsn) != dsn, strings.ContainsAny(dsn, "?\x00\n"):
+		return diag.List{wrong.WithHint("it has no parameters, spaces around it or line breaks")}
+	case strings.HasSuffix(dsn, "/"), strings.HasSuffix(dsn, string(filepath.Separator)), dsn == ".", dsn == "..", strings.HasSuffix(dsn, "/."), strings.HasSuffix(dsn, "/.."):
+		return diag.List{diag.New(diag.InvalidValue, "dsn", "dsn is a directory; it must be the path of a file").WithHint("add the name of the file, such as runtime.db")}
+	}
+	return nil
+}
+
+// pathHint returns how to write the path of a URL, which may have a password if it is
+// not that of a file.
+func pathHint(dsn string) string {
+	name, path, _ := strings.Cut(dsn, ":")
+	path, _, _ = strings.Cut(path, "?")
+	if after, ok := strings.CutPrefix(path, "//"); ok {
+		path = strings.TrimPrefix(after, "localhost")
+	}
+	known := strings.EqualFold(name, "file") || strings.HasPrefix(strings.ToLower(name), "sqlite")
+	if !known || path == "" || strings.Contains(path, "@") {
+		return "write the path, such as /data/runtime.db"
+	}
+	return "write dsn: " + path
 }
 
 // Validate checks the record by itself. Paths are relative to the retention.

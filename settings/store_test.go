@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,9 +24,9 @@ func TestStoreValidate(t *testing.T) {
 		"an unknown driver":  {settings.Store{Driver: "mysql"}, []string{`invalid-value driver: "mysql" is not allowed here; choose one of [sqlite postgres memory]`}},
 		"no database":        {settings.Store{Driver: "postgres"}, []string{"missing-field dsn: dsn is missing; the driver postgres needs to know its database"}},
 		"a path as database": {settings.Store{Driver: "postgres", DSN: "secret"}, []string{"invalid-value dsn: dsn is neither a URL that begins with postgres:// nor a text of key=value pairs"}},
-		"a database as path": {settings.Store{DSN: "postgresql://u:secret@h/db"}, []string{"invalid-value dsn: dsn is the URL of a PostgreSQL database, but the driver is sqlite"}},
+		"a database as path": {settings.Store{DSN: "postgresql://u:secret@h/db"}, []string{"invalid-value dsn: dsn is the address of a PostgreSQL database, but the driver is sqlite"}},
 		"no file":            {settings.Store{DSN: ":memory:"}, []string{"invalid-value dsn: dsn must be the path of a file"}},
-		"a file as URL":      {settings.Store{Driver: "sqlite", DSN: "file:x.db?mode=ro"}, []string{"invalid-value dsn: dsn must be the path of a file"}},
+		"a file as URL":      {settings.Store{Driver: "sqlite", DSN: "file:x.db?mode=ro"}, []string{"invalid-value dsn: dsn is a URL; the driver sqlite takes the path of a file"}},
 		"memory somewhere":   {settings.Store{Driver: "memory", DSN: "x"}, []string{"invalid-value dsn: dsn says where records are kept, but the driver memory keeps none"}},
 		"times that are past": {settings.Store{Retention: settings.Retention{Sessions: -1, Events: -1, Keys: new(spec.Duration(-1))}}, []string{
 			"invalid-value retention.sessions: sessions is -1ns; it must be 0 or more",
@@ -37,6 +38,61 @@ func TestStoreValidate(t *testing.T) {
 			t.Parallel()
 			expect(t, tt.store.Validate(), tt.want...)
 		})
+	}
+}
+
+// TestADSNThatWouldCreateAnOddFileIsAnError has what people write by mistake, and what
+// to write instead.
+func TestADSNThatWouldCreateAnOddFileIsAnError(t *testing.T) {
+	t.Parallel()
+	const database, path = "write driver: postgres and a URL such as postgres://user@host:5432/database", "write the path, such as /data/runtime.db"
+	const url, plain, name = "write a URL such as postgres://user@host:5432/database", "it has no parameters, spaces around it or line breaks", "add the name of the file, such as runtime.db"
+	for _, tt := range []struct{ driver, dsn, hint string }{
+		{"sqlite", "sqlite:///data/run.db", "write dsn: /data/run.db"},
+		{"sqlite", "sqlite://data/run.db", "write dsn: data/run.db"},
+		{"sqlite", "SQLite3:/data/run.db?mode=rw", "write dsn: /data/run.db"},
+		{"sqlite", "sqlite:run.db", "write dsn: run.db"},
+		{"sqlite", "sqlite://", path},
+		{"sqlite", "file:///data/run.db", "write dsn: /data/run.db"},
+		{"sqlite", "file://localhost/data/run.db", "write dsn: /data/run.db"},
+		{"sqlite", "file:run.db", "write dsn: run.db"},
+		{"sqlite", "https://u:secret@h/run.db", path},
+		{"sqlite", "mysql://u:secret@h/db", path},
+		{"sqlite", "http:/h/db", path},
+		{"sqlite", "postgresql:u@h/db", database},
+		{"sqlite", "postgres:/host", database},
+		{"sqlite", "postgress://host/db", database},
+		{"sqlite", "Postgres://host/db", database},
+		{"sqlite", "pgsql://host/db", database},
+		{"sqlite", "host=localhost dbname=x", database},
+		{"sqlite", "user = me", database},
+		{"sqlite", ":memory:", "to keep nothing, write driver: memory"},
+		{"sqlite", "file::memory:?cache=shared", "to keep nothing, write driver: memory"},
+		{"sqlite", "run.db?mode=ro", plain},
+		{"sqlite", " run.db", plain},
+		{"sqlite", " ", plain},
+		{"sqlite", "data/", name},
+		{"sqlite", ".", name},
+		{"sqlite", "data/..", name},
+		{"postgres", " ", "write dsn: ${DATABASE_URL}, a URL such as postgres://user@host/database"},
+		{"postgres", "postgres:/host", url},
+		{"postgres", "postgresql:/host/db?sslmode=disable", url},
+		{"postgres", "postgress://host/db?sslmode=disable", url},
+		{"postgres", "mysql://host/db?x=y", url},
+		{"postgres", "/data/run.db", url},
+	} {
+		s := settings.Store{Driver: tt.driver, DSN: tt.dsn}
+		if list := s.Validate(); len(list) != 1 || !list.HasErrors() || list[0].Hint != tt.hint || strings.Contains(list[0].Message, "secret") {
+			t.Errorf("%s %q: %v, want the hint %q", tt.driver, tt.dsn, list, tt.hint)
+		}
+	}
+	for _, s := range []settings.Store{
+		{DSN: "run.db"}, {DSN: "/data/run:1.db"}, {DSN: `C:\data\run.db`}, {DSN: "C:/data/run.db"}, {DSN: "my runs.db"}, {DSN: "a=b.db"}, {DSN: "../postgres.db"},
+		{Driver: "postgres", DSN: "postgres:///db?host=/run/postgresql"}, {Driver: "postgres", DSN: "host=/run/postgresql dbname=db"},
+	} {
+		if list := s.Validate(); list.HasErrors() {
+			t.Errorf("%q: %v", s.DSN, list)
+		}
 	}
 }
 
