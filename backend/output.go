@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -30,7 +31,7 @@ func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 // Check returns the JSON value of an answer, and what is wrong with it, or "". A
 // value inside a fenced block counts: models that were not set to answer in JSON
 // often write one.
-func (f *OutputForm) Check(answer string) (value, problem string) {
+func (f *OutputForm) Check(ctx context.Context, answer string) (value, problem string) {
 	value = stripFence(answer)
 	if !json.Valid([]byte(value)) {
 		return value, "it is not a JSON value"
@@ -38,7 +39,7 @@ func (f *OutputForm) Check(answer string) (value, problem string) {
 	if f.schema == nil {
 		return value, ""
 	}
-	found, err := f.schema.ValidateJSON(json.RawMessage(value))
+	found, err := f.schema.ValidateJSON(ctx, json.RawMessage(value))
 	if err != nil {
 		return value, err.Error()
 	}

@@ -28,7 +28,7 @@ func TestAnAnswerHasItsForm(t *testing.T) {
 		{`{"a":1} and more`, `{"a":1} and more`, "not a JSON value"},
 		{``, ``, "not a JSON value"},
 	} {
-		value, problem := form.Check(tt.answer)
+		value, problem := form.Check(t.Context(), tt.answer)
 		if value != tt.value || (problem == "") != (tt.problem == "") || !strings.Contains(problem, tt.problem) {
 			t.Errorf("%q: value %q, problem %q", tt.answer, value, problem)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 )
 
 // filled returns a text of a bit less than the largest size, repeating part.
@@ -100,11 +101,11 @@ func TestBombs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			start := cpuTime()
+			start := usage.CPUTime()
 			file, list := config.Parse([]config.Source{{Name: "c.yaml", Data: []byte(text)}}, opts)
 			list = file.Complete(list, nil)
 			file.Source("c.yaml")
-			elapsed := cpuTime() - start
+			elapsed := usage.CPUTime() - start
 			runtime.ReadMemStats(&after)
 			if !list.HasErrors() && list.Count(diag.Warning) == 0 {
 				t.Error("nothing was found")

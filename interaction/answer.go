@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -117,7 +118,7 @@ func findProblem(request *Request, answer *Answer) string {
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
-	found, err := form.ValidateJSON(value)
+	found, err := form.ValidateJSON(context.Background(), value)
 	if err != nil {
 		return err.Error()
 	}

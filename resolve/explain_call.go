@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/plugins"
@@ -25,7 +26,7 @@ func (e *Explanation) Call(toolID string, arguments json.RawMessage) CallVerdict
 	}
 	for _, entry := range e.seen {
 		if entry.ID == toolID {
-			v.Problem = entry.CheckArguments(arguments)
+			v.Problem = entry.CheckArguments(context.Background(), arguments)
 		}
 	}
 	return v

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -127,7 +128,7 @@ func (t *template) hasGate(id string) bool {
 // section is not valid.
 func (c *claim) settingsOf(raw []byte) any {
 	if raw != nil && c.schema != nil {
-		if found, err := c.schema.ValidateJSON(raw); err != nil || len(found) > 0 {
+		if found, err := c.schema.ValidateJSON(context.Background(), raw); err != nil || len(found) > 0 {
 			raw = nil
 		}
 	}

@@ -1,12 +1,15 @@
 package resolve
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
 	"github.com/agentruntime/agentruntime/plugins/execution"
@@ -162,11 +165,14 @@ func (t *template) validSection(c claim) bool {
 	if !present || c.schema == nil {
 		return true
 	}
-	found, err := c.schema.ValidateJSON(raw)
+	path := t.pathOf(diag.Key("sections", c.Key))
+	found, err := c.schema.ValidateJSON(context.Background(), raw)
+	if errors.As(err, new(*schema.LimitError)) {
+		found, err = []schema.Violation{{Message: err.Error()}}, nil
+	}
 	if err != nil {
 		return false // the record's own validation reports it
 	}
-	path := t.pathOf(diag.Key("sections", c.Key))
 	for _, violation := range found {
 		d := diag.New(diag.InvalidPluginConfig, pathBelow(path, violation.Path), "section %q: %s", c.Key, violation.Message)
 		if violation.Near != "" {

@@ -91,7 +91,7 @@ func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent 
 	var values map[string]json.RawMessage
 	if t.declares != nil || len(brought.Values) > 0 {
 		var err error
-		if values, err = t.checkVariables(brought); err != nil {
+		if values, err = t.checkVariables(ctx, brought); err != nil {
 			return nil, err
 		}
 	}
@@ -199,7 +199,7 @@ func (c *check) checkReferencesOf(tool tools.Tool, path string) {
 
 // checkVariables returns the variables of a turn by name if they are those that the
 // agent declares.
-func (t *template) checkVariables(brought *Variables) (map[string]json.RawMessage, error) {
+func (t *template) checkVariables(ctx context.Context, brought *Variables) (map[string]json.RawMessage, error) {
 	e := &VariablesError{Agent: t.agent.ID}
 	values := map[string]json.RawMessage{}
 	if len(brought.Values) > 0 {
@@ -227,7 +227,7 @@ func (t *template) checkVariables(brought *Variables) (map[string]json.RawMessag
 		delete(values, name)
 	}
 	if t.declares != nil {
-		e.Problems = append(e.Problems, t.declares.check(values)...)
+		e.Problems = append(e.Problems, t.declares.check(ctx, values)...)
 	}
 	if len(e.Problems) > 0 {
 		return nil, e
@@ -245,7 +245,7 @@ func unknownVariable(name string, names []string) string {
 
 // check returns what is wrong with declared variables. It shows what is declared, never
 // a value.
-func (v *variables) check(values map[string]json.RawMessage) []string {
+func (v *variables) check(ctx context.Context, values map[string]json.RawMessage) []string {
 	var problems []string
 	for _, name := range v.Required {
 		if _, ok := values[name]; !ok {
@@ -259,9 +259,9 @@ func (v *variables) check(values map[string]json.RawMessage) []string {
 	if err != nil {
 		return []string{"they are not JSON"}
 	}
-	found, err := v.schema.ValidateJSON(data)
+	found, err := v.schema.ValidateJSON(ctx, data)
 	if err != nil {
-		return []string{"they are not JSON"}
+		return []string{err.Error()}
 	}
 	seen := map[string]bool{}
 	for _, violation := range found {

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -280,7 +281,7 @@ func checkConstant(property json.RawMessage, constant any) diag.List {
 	if err != nil {
 		return nil
 	}
-	violations, err := compiled.ValidateJSON(data)
+	violations, err := compiled.ValidateJSON(context.Background(), data)
 	if err != nil || len(violations) == 0 {
 		return nil
 	}

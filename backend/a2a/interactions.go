@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"github.com/agentruntime/agentruntime/backend"
@@ -185,7 +186,7 @@ func authorizedPart(parameters json.RawMessage) *a2a.Part {
 	if err != nil {
 		return nil
 	}
-	if wrong, err := form.ValidateJSON(json.RawMessage(`{"authenticated":true}`)); err != nil || len(wrong) > 0 {
+	if wrong, err := form.ValidateJSON(context.Background(), json.RawMessage(`{"authenticated":true}`)); err != nil || len(wrong) > 0 {
 		return nil
 	}
 	return answerTo(q, map[string]any{"authenticated": true})

@@ -153,7 +153,7 @@ func TestAnswersThatAPeerCannotBeGiven(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range answers {
-			if found, err := compiled.ValidateJSON(json.RawMessage(a)); err != nil || len(found) == 0 {
+			if found, err := compiled.ValidateJSON(t.Context(), json.RawMessage(a)); err != nil || len(found) == 0 {
 				t.Errorf("%s is an answer", a)
 			}
 		}

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"context"
+
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
@@ -13,7 +15,7 @@ const maxRepairs = 1
 // concludeTurn ends the turn with its last answer, if that is whole, or need not be,
 // and has the form asked for. One that does not have it is asked for again, once,
 // without tools.
-func (t *turn) concludeTurn() (stepResult, error) {
+func (t *turn) concludeTurn(ctx context.Context) (stepResult, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
 		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
 	}
@@ -21,7 +23,7 @@ func (t *turn) concludeTurn() (stepResult, error) {
 		return endTurn(event.Termination{Type: event.NaturalEnd}), nil
 	}
 	answer := t.lastAnswer()
-	value, problem := t.form.Check(answer.Text())
+	value, problem := t.form.Check(ctx, answer.Text())
 	if answer.HasToolCalls() {
 		problem = "it calls tools, which is not possible any more"
 	}

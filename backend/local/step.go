@@ -86,13 +86,13 @@ func (t *turn) settleAnswer(ctx context.Context, said model.Message) (stepResult
 		return endTurn(*t.stop), nil
 	case len(t.calls) > 0 && t.withoutTools:
 		t.keepResults() // the model was told that it must not call any
-		return t.concludeTurn()
+		return t.concludeTurn(ctx)
 	case len(t.calls) > 0:
 		return t.runCalls(ctx)
 	case t.answer.Reason == model.FinishContentFilter:
 		return stepResult{}, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
 	default:
-		return t.concludeTurn()
+		return t.concludeTurn(ctx)
 	}
 }
 

@@ -69,7 +69,7 @@ var siblings = map[string][]string{
 	"internal/pattern":  {"internal/panics"},
 	"internal/process":  {"internal/clip"},
 	"internal/gitrepo":  {"internal/pattern"},
-	"internal/schema":   {"internal/nearest", "internal/panics"},
+	"internal/schema":   {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern"},
 }
 
 // rule keeps packages from others. Either stands for the package and for all that

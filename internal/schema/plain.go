@@ -219,11 +219,13 @@ func (p *plain) setEnum(value any) bool {
 	if !ok || len(values) == 0 {
 		return false
 	}
+	known := make(map[string]bool, len(values))
 	for _, v := range values {
 		text, ok := v.(string)
-		if !ok || slices.Contains(p.enum, text) {
+		if !ok || known[text] {
 			return false
 		}
+		known[text] = true
 		p.enum = append(p.enum, text)
 	}
 	return true
@@ -288,20 +290,22 @@ func smallInteger(token []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// accepts reports whether the schema certainly accepts a JSON text. It may report
-// false for one that the schema accepts.
-func (p *plain) accepts(raw []byte) bool {
+// accepts reports whether the schema certainly accepts a JSON text, within a number of
+// steps. It may report false for one that the schema accepts.
+func (p *plain) accepts(raw []byte, steps int) bool {
 	if !json.Valid(raw) {
 		return false
 	}
-	s := textScanner{raw: raw}
+	s := textScanner{raw: raw, steps: steps}
 	return s.accept(p)
 }
 
-// textScanner walks over a valid JSON text.
+// textScanner walks over a valid JSON text. steps is how many it has left: a text is read
+// once for each form that it may have.
 type textScanner struct {
-	raw []byte
-	at  int
+	raw   []byte
+	at    int
+	steps int
 }
 
 // next returns the next byte that is not a space.
@@ -320,6 +324,9 @@ func (s *textScanner) next() byte {
 // accept reads one value and reports whether a schema accepts it. After false the
 // position means nothing.
 func (s *textScanner) accept(p *plain) bool {
+	if s.steps--; s.steps < 0 {
+		return false
+	}
 	c := s.next()
 	if len(p.anyOf) > 0 {
 		begun := s.at
@@ -395,6 +402,7 @@ func (s *textScanner) readString() ([]byte, bool) {
 
 func (s *textScanner) acceptString(p *plain) bool {
 	text, literal := s.readString()
+	s.steps -= len(text)/bytesPerStep + len(p.enum)/valuesPerStep
 	if p.enum == nil && p.length.none() {
 		return true
 	}

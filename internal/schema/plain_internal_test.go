@@ -105,7 +105,7 @@ func TestPropertyAPlainSchemaIsValidAndAcceptsWhatTheLibraryDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc, err := decodeValue(raw)
+		doc, size, err := decodeValue(raw)
 		if err != nil {
 			t.Skip(err)
 		}
@@ -113,18 +113,18 @@ func TestPropertyAPlainSchemaIsValidAndAcceptsWhatTheLibraryDoes(t *testing.T) {
 		if p == nil {
 			return
 		}
-		compiled, err := compileDocument(doc)
+		compiled, err := compileDocument(doc, size)
 		if err != nil {
 			t.Fatalf("the schema %s has a plain form: %v", raw, err)
 		}
 		for range 4 {
 			text := drawText(t, 3)
-			if !p.accepts([]byte(text)) {
+			if !p.accepts([]byte(text), baseSteps) {
 				continue
 			}
-			value, err := decodeValue([]byte(text))
+			value, _, err := decodeValue([]byte(text))
 			if err == nil {
-				err = compiled.Validate(value)
+				err = compiled.schema.Validate(value)
 			}
 			if err != nil {
 				t.Fatalf("the schema %s accepts %s: %v", raw, text, err)
@@ -152,7 +152,7 @@ func TestAPlainSchemaAcceptsWhatToolsAreCalledWith(t *testing.T) {
 			t.Fatalf("the schema %s has no plain form: %v", schema, err)
 		}
 		for _, text := range texts {
-			if !s.plain.accepts([]byte(text)) {
+			if !s.plain.accepts([]byte(text), baseSteps) {
 				t.Errorf("the schema %s does not accept %s at once", schema, text)
 			}
 		}
@@ -174,7 +174,7 @@ func TestAPlainSchemaLeavesWhatItIsNotSureOf(t *testing.T) {
 			t.Fatalf("the schema %s has no plain form: %v", schema, err)
 		}
 		for _, text := range texts {
-			if s.plain.accepts([]byte(text)) {
+			if s.plain.accepts([]byte(text), baseSteps) {
 				t.Errorf("the schema %s accepts %s at once", schema, text)
 			}
 		}
@@ -194,7 +194,7 @@ func BenchmarkPlain(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if found, err := s.ValidateJSON([]byte(`{"city":"Paris"}`)); err != nil || found != nil {
+		if found, err := s.ValidateJSON(b.Context(), []byte(`{"city":"Paris"}`)); err != nil || found != nil {
 			b.Fatal(fmt.Sprint(found), err)
 		}
 	}

@@ -2,25 +2,78 @@ package schema
 
 import (
 	"errors"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// compilePattern compiles a regular expression of a schema. Schemas come with those
-// of JavaScript: a look-around is valid there, but cannot be
-// matched here, so that every text is taken to match it.
-func compilePattern(source string) (jsonschema.Regexp, error) {
-	compiled, err := regexp.Compile(source)
+const (
+	// maxPatternBytes bounds the regular expressions of a schema, and maxInstructions what
+	// they compile to.
+	maxPatternBytes = 16 << 10
+	maxInstructions = 20_000
+	// workPerStep is how many instructions times bytes are matched in one step.
+	workPerStep = 64
+)
+
+// patterns compiles the regular expressions of one schema. Matching them counts steps.
+type patterns struct {
+	meter               *meter
+	bySource            map[string]jsonschema.Regexp
+	bytes, instructions int
+}
+
+// compile compiles a regular expression. Schemas have those of JavaScript: a look-around
+// is valid there but cannot be matched here, so every text is taken to match it.
+func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
+	if known, ok := p.bySource[source]; ok {
+		return known, nil
+	}
+	if p.meter.ctx != nil { // a value whose format is a regular expression
+		p.meter.count(len(source))
+		return compilePattern(source, p.meter)
+	}
+	p.bytes += len(source)
+	switch {
+	case p.bytes > maxPatternBytes:
+		return nil, limitError("the regular expressions of the schema have more than %d bytes", maxPatternBytes)
+	case p.instructions > maxInstructions:
+		return nil, limitError("the regular expressions of the schema compile to more than %d instructions", maxInstructions)
+	}
+	compiled, err := compilePattern(source, p.meter)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := compiled.(*metered); ok {
+		p.instructions += m.Size
+	}
+	p.bySource[source] = compiled
+	return compiled, nil
+}
+
+func compilePattern(source string, m *meter) (jsonschema.Regexp, error) {
+	compiled, err := pattern.CompileRegexp(source)
 	if err == nil {
-		return compiled, nil
+		return &metered{compiled, m}, nil
 	}
 	if wrong, ok := errors.AsType[*syntax.Error](err); ok && looksAround(wrong) {
 		return unmatched(source), nil
 	}
 	return nil, err
+}
+
+// metered is a regular expression that counts the steps of matching.
+type metered struct {
+	*pattern.Regexp
+	meter *meter
+}
+
+// MatchString reports whether the expression matches a part of the text.
+func (m *metered) MatchString(text string) bool {
+	m.meter.count(1 + len(text)/workPerStep*m.Size + len(text)%workPerStep*m.Size/workPerStep)
+	return m.Regexp.MatchString(text)
 }
 
 // looksAround reports whether a regular expression is refused because of a

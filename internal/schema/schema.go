@@ -6,6 +6,7 @@ package schema
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,22 +17,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
-	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
-)
-
-// location is the name a schema has inside its compiler. It is never fetched. It is
-// absolute, because the compiler takes a relative name for a file in the working
-// directory and names that in its errors. root is what relative references begin
-// with once they are resolved against it.
-const (
-	root     = "schema:///"
-	location = root + "schema.json"
 )
 
 // DurationPattern matches time spans as Go writes them, those that are not
@@ -41,77 +34,52 @@ const DurationPattern = `^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|m
 
 // Schema is a compiled JSON Schema.
 type Schema struct {
-	doc any
-	// plain accepts most values at once; nil if the schema has no plain form.
+	doc  any
+	size *measure
+	// plain accepts most values at once; nil if the schema has no plain form. A schema with
+	// one is compiled when a value does not fit that.
 	plain *plain
-	// compile returns what the library makes of the schema. A schema with a plain
-	// form is compiled when a value does not fit that.
-	compile func() (*jsonschema.Schema, error)
+	// spare is the compiled schema unless it is in use, and more has others: each validates
+	// one value at a time.
+	spare atomic.Pointer[compiled]
+	more  sync.Pool
 }
 
 // Compile compiles a schema of any published draft, 2020-12 when it names
-// none. References to other documents are refused: a schema stands by itself.
+// none. References to other documents are refused: a schema stands by itself. The
+// error is a *LimitError if the schema is too large or would take too long.
 func Compile(raw json.RawMessage) (*Schema, error) {
-	doc, err := decodeValue(raw)
+	doc, size, err := decodeSchema(raw)
 	if err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+		return nil, err
 	}
-	switch doc.(type) {
-	case map[string]any, bool:
-	default:
-		return nil, errors.New("it must be an object or a boolean")
+	s := &Schema{doc: doc, size: size, plain: newPlain(doc)}
+	if s.plain != nil {
+		return s, nil
 	}
-	s := &Schema{doc: doc, plain: newPlain(doc), compile: sync.OnceValues(func() (*jsonschema.Schema, error) { return compileDocument(doc) })}
-	if s.plain == nil {
-		if _, err := s.compile(); err != nil {
-			return nil, err
-		}
+	c, err := s.acquire()
+	if err != nil {
+		return nil, err
 	}
+	s.release(c)
 	return s, nil
 }
 
-// compileDocument has the library compile a decoded schema.
-func compileDocument(doc any) (compiled *jsonschema.Schema, err error) {
-	defer panics.Handle(func(p *panics.Error) {
-		compiled, err = nil, fmt.Errorf("it cannot be compiled: %v", p.Value)
-	})
-	c := jsonschema.NewCompiler()
-	c.UseLoader(refuse{})
-	c.UseRegexpEngine(compilePattern)
-	if err := c.AddResource(location, doc); err != nil {
-		return nil, plainError(err)
+// acquire returns the compiled schema for one validation, after which it is released.
+func (s *Schema) acquire() (*compiled, error) {
+	if c := s.spare.Swap(nil); c != nil {
+		return c, nil
 	}
-	compiled, err = c.Compile(location)
-	if err != nil {
-		return nil, plainError(err)
+	if c, ok := s.more.Get().(*compiled); ok {
+		return c, nil
 	}
-	return compiled, nil
+	return compileDocument(s.doc, s.size)
 }
 
-// refuse is a loader that loads nothing: a configuration must not make the
-// runtime read files or addresses.
-type refuse struct{}
-
-// Load refuses every address.
-func (refuse) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s: schemas cannot refer to other documents", url)
-}
-
-// plainError turns a compiler's error into words that speak of the schema, not of
-// the library's addresses.
-func plainError(err error) error {
-	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
-		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
-			if found := new(Schema).listViolations(v); len(found) > 0 {
-				return found[0]
-			}
-		}
-		return invalid.Err
+func (s *Schema) release(c *compiled) {
+	if !s.spare.CompareAndSwap(nil, c) {
+		s.more.Put(c)
 	}
-	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
-		err = load.Err
-	}
-	return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), location, ""), root, ""))
 }
 
 // Violation is one way in which a value does not fit a schema.
@@ -136,107 +104,142 @@ func (v Violation) Error() string {
 	return strings.Join(v.Path, ".") + ": " + v.Message
 }
 
-// ValidateJSON validates a JSON text. It fails if the text is not JSON.
-func (s *Schema) ValidateJSON(raw []byte) ([]Violation, error) {
-	if s.plain != nil && s.plain.accepts(raw) {
+// ValidateJSON validates a JSON text. It fails if the text is not JSON, if the context
+// ends, and with a *LimitError if that takes too many steps.
+func (s *Schema) ValidateJSON(ctx context.Context, raw []byte) ([]Violation, error) {
+	steps := baseSteps + stepsPerByte*len(raw)
+	if s.plain != nil && s.plain.accepts(raw, steps) {
 		return nil, nil
 	}
-	v, err := decodeValue(raw)
+	value, size, err := decodeValue(raw)
 	if err != nil {
 		return nil, err
 	}
-	return s.validateValue(v), nil
+	c, err := s.acquire()
+	if err != nil {
+		return []Violation{{Message: err.Error()}}, nil
+	}
+	violation, err := c.validate(ctx, value, size, steps)
+	s.release(c)
+	if violation == nil || err != nil {
+		return nil, err
+	}
+	if v, ok := errors.AsType[*jsonschema.ValidationError](violation); ok {
+		return s.listViolations(v), nil
+	}
+	return []Violation{{Message: violation.Error()}}, nil
 }
 
-func (s *Schema) validateValue(value any) []Violation {
-	compiled, err := s.compile()
-	if err == nil {
-		err = compiled.Validate(value)
-	}
-	if err == nil {
-		return nil
-	}
-	if v, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return s.listViolations(v)
-	}
-	return []Violation{{Message: err.Error()}}
-}
-
-// decodeValue reads exactly one JSON value, keeping numbers as they are written.
-func decodeValue(raw []byte) (any, error) {
+// decodeValue reads exactly one JSON value, keeping numbers as they are written. It
+// fails if a number is out of range.
+func decodeValue(raw []byte) (any, *measure, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return v, checkNumbers(v)
+	size := new(measure)
+	return v, size, size.add(v, 0, 0)
 }
 
-// maxExponent bounds the exponent of a number. Computing with greater ones takes
-// long, and the library panics at some.
-const maxExponent = 1000
-
-// checkNumbers returns an error when a number of the value is out of range.
-func checkNumbers(v any) error {
-	switch v := v.(type) {
-	case json.Number:
-		if i := strings.IndexAny(string(v), "eE"); i >= 0 {
-			if exponent, err := strconv.Atoi(string(v[i+1:])); err != nil || max(exponent, -exponent) > maxExponent {
-				return fmt.Errorf("the number %s is out of range", clipDigits(string(v)))
-			}
-		}
-	case []any:
-		for _, element := range v {
-			if err := checkNumbers(element); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, element := range v {
-			if err := checkNumbers(element); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// listViolations lists the leaves of an error, sorted by their paths: the library
+// listViolations lists the first leaves of an error, sorted by their paths: the library
 // finds them in the order of a map. Where a value must fit one of several
 // schemas the leaves would contradict each other, so the choice is one
 // violation.
 func (s *Schema) listViolations(err *jsonschema.ValidationError) []Violation {
+	e := explainer{schema: s, left: maxDescribed}
+	leaves := sortLeaves(addLeaves(nil, err))
+	out := make([]Violation, 0, min(len(leaves), maxViolations))
+	for _, l := range leaves[:cap(out)] {
+		out = append(out, e.describe(l))
+	}
+	return out
+}
+
+// leaf is one violation that is not described yet.
+type leaf struct {
+	path []string
+	err  *jsonschema.ValidationError
+	// name is the key that is unknown or missing.
+	name string
+}
+
+// addLeaves appends the leaves of an error.
+func addLeaves(list []leaf, err *jsonschema.ValidationError) []leaf {
 	path := err.InstanceLocation
 	switch k := err.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
-		return []Violation{{Path: path, Message: s.oneOf(err)}}
+		return append(list, leaf{path: path, err: err})
 	case *kind.AdditionalProperties:
-		out := make([]Violation, 0, len(k.Properties))
-		known := s.knownKeys(err.SchemaURL)
-		for _, name := range slices.Sorted(slices.Values(k.Properties)) {
-			near, _ := nearest.Of(name, known)
-			out = append(out, Violation{
-				Path: append(path[:len(path):len(path)], name), Message: fmt.Sprintf("%q is not a known key", name), Near: near, Key: true,
-			})
+		for _, name := range k.Properties {
+			list = append(list, leaf{append(path[:len(path):len(path)], name), err, name})
 		}
-		return out
+		return list
 	case *kind.Required:
-		out := make([]Violation, 0, len(k.Missing))
 		for _, name := range k.Missing {
-			out = append(out, Violation{Path: path, Message: fmt.Sprintf("%q is missing", name)})
+			list = append(list, leaf{path, err, name})
 		}
-		return out
-	case *kind.Enum:
-		return []Violation{{Path: path, Message: describeKind(k), Near: nearestOf(k.Got, k.Want)}}
+		return list
 	}
 	if len(err.Causes) == 0 {
-		return []Violation{{Path: path, Message: describeKind(err.ErrorKind)}}
+		return append(list, leaf{path: path, err: err})
 	}
-	var out []Violation
 	for _, cause := range err.Causes {
-		out = append(out, s.listViolations(cause)...)
+		list = addLeaves(list, cause)
 	}
-	slices.SortStableFunc(out, func(a, b Violation) int { return slices.CompareFunc(a.Path, b.Path, compareSegments) })
-	return out
+	return list
+}
+
+func sortLeaves(list []leaf) []leaf {
+	slices.SortStableFunc(list, func(a, b leaf) int { return slices.CompareFunc(a.path, b.path, compareSegments) })
+	return list
+}
+
+// explainer describes violations. left is how many more it describes.
+type explainer struct {
+	schema *Schema
+	left   int
+}
+
+func (e *explainer) describe(l leaf) Violation {
+	e.left--
+	v := Violation{Path: l.path}
+	switch k := l.err.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		v.Message = e.describeForms(l.err)
+	case *kind.AdditionalProperties:
+		v.Key, v.Message = true, fmt.Sprintf("%q is not a known key", l.name)
+		v.Near, _ = nearest.Of(l.name, e.schema.knownKeys(l.err.SchemaURL))
+	case *kind.Required:
+		v.Message = fmt.Sprintf("%q is missing", l.name)
+	case *kind.Enum:
+		v.Message, v.Near = describeKind(k), nearestOf(k.Got, k.Want)
+	default:
+		v.Message = describeKind(k)
+	}
+	v.Message = clip.At(maxMessage, v.Message)
+	return v
+}
+
+// describeForms describes why a value fits none of several schemas, or too many.
+func (e *explainer) describeForms(err *jsonschema.ValidationError) string {
+	if k, ok := err.ErrorKind.(*kind.OneOf); ok && len(k.Subschemas) > 0 {
+		return "it fits more than one of the allowed forms"
+	}
+	var reasons []string
+	for _, cause := range err.Causes {
+		for _, l := range sortLeaves(addLeaves(nil, cause)) {
+			if e.left <= 0 || len(reasons) == maxReasons {
+				reasons = append(reasons, "…")
+				return describeReasons(reasons)
+			}
+			reasons = append(reasons, e.describe(l).Message)
+		}
+	}
+	return describeReasons(reasons)
+}
+
+func describeReasons(reasons []string) string {
+	return "it fits none of the allowed forms: " + strings.Join(reasons, "; or ")
 }
 
 // nearestOf returns the allowed text that a wrong one probably means.
@@ -296,19 +299,6 @@ func (s *Schema) knownKeys(at string) []string {
 // unescape turns a token of a JSON Pointer into the key that it stands for.
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-func (s *Schema) oneOf(err *jsonschema.ValidationError) string {
-	if k, ok := err.ErrorKind.(*kind.OneOf); ok && len(k.Subschemas) > 0 {
-		return "it fits more than one of the allowed forms"
-	}
-	var reasons []string
-	for _, cause := range err.Causes {
-		for _, v := range s.listViolations(cause) {
-			reasons = append(reasons, v.Message)
-		}
-	}
-	return "it fits none of the allowed forms: " + strings.Join(reasons, "; or ")
-}
-
 var english = message.NewPrinter(language.English)
 
 func describeKind(k jsonschema.ErrorKind) string {
@@ -324,6 +314,9 @@ func describeKind(k jsonschema.ErrorKind) string {
 			return "it must be a duration such as 500ms or 2s"
 		}
 		return fmt.Sprintf("it does not match the pattern %s", k.Want)
+	case *kind.Format:
+		got, _ := k.Got.(string)
+		return fmt.Sprintf("%q is not a valid %s: %v", clip.Text(got), k.Want, k.Err)
 	case *kind.MinLength:
 		return fmt.Sprintf("it has %d characters, but must have %d or more", k.Got, k.Want)
 	case *kind.MaxLength:
@@ -380,14 +373,20 @@ func indefiniteArticle(typ string) string {
 	}
 }
 
+// listValues lists values until that is long enough.
 func listValues(values []any) string {
-	texts := make([]string, len(values))
+	var out strings.Builder
 	for i, v := range values {
+		if i > 0 {
+			out.WriteString(", ")
+		}
 		text, err := json.Marshal(v)
 		if err != nil {
 			text = fmt.Append(nil, v)
 		}
-		texts[i] = string(text)
+		if out.Write(text); out.Len() > maxMessage {
+			break
+		}
 	}
-	return strings.Join(texts, ", ")
+	return out.String()
 }

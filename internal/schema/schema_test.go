@@ -41,7 +41,7 @@ func TestValidateNamesThePlaceOfEachViolation(t *testing.T) {
 		{`{"city": "x", "when": true}`, []string{`when: it fits none of the allowed forms: it is a boolean, but must be a string; or it is a boolean, but must be an integer`}},
 		{`[]`, []string{`it is an array, but must be an object`}},
 	} {
-		found, err := s.ValidateJSON([]byte(tt.value))
+		found, err := s.ValidateJSON(t.Context(), []byte(tt.value))
 		if err != nil {
 			t.Fatalf("%s: %v", tt.value, err)
 		}
@@ -72,7 +72,7 @@ func TestViolationsAreInOrder(t *testing.T) {
 		`x: "x" is not a known key`, `y: "y" is not a known key`, `z: it is a number, but must be a string`,
 	}
 	for range 50 {
-		found, err := s.ValidateJSON([]byte(`{"z": 1, "y": 1, "x": 1, "a": 1, "list": [0, 1, "2", 3, 4, 5, 6, 7, 8, 9, "10"]}`))
+		found, err := s.ValidateJSON(t.Context(), []byte(`{"z": 1, "y": 1, "x": 1, "a": 1, "list": [0, 1, "2", 3, 4, 5, 6, 7, 8, 9, "10"]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestUnknownKeysAreOfferedTheNearest(t *testing.T) {
 		`{"zzz": 1}`:                    "",
 		`{"either": {"tol": 1}}`:        "", // a choice is one violation
 	} {
-		found, err := s.ValidateJSON([]byte(value))
+		found, err := s.ValidateJSON(t.Context(), []byte(value))
 		if err != nil || len(found) != 1 || found[0].Near != want {
 			t.Errorf("%s: %+v, %v; want near %q", value, found, err, want)
 		}
@@ -132,7 +132,7 @@ func TestLimitsOfNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := s.ValidateJSON([]byte(tt.value))
+		found, err := s.ValidateJSON(t.Context(), []byte(tt.value))
 		if err != nil || len(found) != 1 || found[0].Error() != tt.want {
 			t.Errorf("%s of %s: %v, %v; want %q", tt.schema, tt.value, found, err, tt.want)
 		}
@@ -146,7 +146,7 @@ func TestValidateJSONRefusesWhatIsNoJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{``, `{`, `{"a":1} x`, `{"a":}`} {
-		if _, err := s.ValidateJSON([]byte(text)); err == nil {
+		if _, err := s.ValidateJSON(t.Context(), []byte(text)); err == nil {
 			t.Errorf("%q was taken for JSON", text)
 		}
 	}
@@ -184,7 +184,7 @@ func TestAPatternThatCannotBeMatchedHoldsForEveryText(t *testing.T) {
 			continue
 		}
 		for text, fits := range texts {
-			if found, err := s.ValidateJSON([]byte(text)); err != nil || (len(found) == 0) != fits {
+			if found, err := s.ValidateJSON(t.Context(), []byte(text)); err != nil || (len(found) == 0) != fits {
 				t.Errorf("%s: %s: %v, %v", pattern, text, found, err)
 			}
 		}
@@ -203,12 +203,12 @@ func TestNumbersOutOfRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, value := range []string{`1e9999999`, `1E+9999999`, `1e-9999999`, `[3, 1e1001]`, `{"a": {"b": -1e999999}}`, `1e99999999999999999999999`} {
-		if found, err := s.ValidateJSON([]byte(value)); err == nil || !strings.Contains(err.Error(), "is out of range") {
+		if found, err := s.ValidateJSON(t.Context(), []byte(value)); err == nil || !strings.Contains(err.Error(), "is out of range") {
 			t.Errorf("%s: %v, %v", value, found, err)
 		}
 	}
 	for _, value := range []string{`1e-300`, `[3e300]`, `"1e9999999"`, `0.1e1`} {
-		if found, err := s.ValidateJSON([]byte(value)); err != nil || len(found) > 0 {
+		if found, err := s.ValidateJSON(t.Context(), []byte(value)); err != nil || len(found) > 0 {
 			t.Errorf("%s: %v, %v", value, found, err)
 		}
 	}
@@ -227,12 +227,12 @@ func FuzzCompile(f *testing.F) {
 	f.Add(`{"maximum": 1, "multipleOf": 3}`, `1e9999999`)
 	f.Add(`{"additionalProperties": false, "properties": {"a": {"minimum": 0.1}}}`, `{"b": 1, "a": 0.05}`)
 	f.Add(`{"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}`, `{}`)
-	f.Fuzz(func(_ *testing.T, raw, value string) {
+	f.Fuzz(func(t *testing.T, raw, value string) {
 		s, err := schema.Compile(json.RawMessage(raw))
 		if err != nil {
 			return
 		}
-		_, _ = s.ValidateJSON([]byte(value))
+		_, _ = s.ValidateJSON(t.Context(), []byte(value))
 	})
 }
 

@@ -129,7 +129,7 @@ func TestAnInteractionSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, answer := range append(tt.good, tt.bad...) {
-			found, err := compiled.ValidateJSON([]byte(answer))
+			found, err := compiled.ValidateJSON(t.Context(), []byte(answer))
 			if err != nil || (found == nil) != (i < len(tt.good)) {
 				t.Errorf("%s: %s comes to %v, %v", tt.tool, answer, found, err)
 			}

@@ -24,7 +24,7 @@ func agentOf(t testing.TB, section string) *execution.Env {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, err := compiled.ValidateJSON(raw); err != nil || found != nil {
+		if found, err := compiled.ValidateJSON(t.Context(), raw); err != nil || found != nil {
 			t.Fatalf("section %s: %v", section, found)
 		}
 	}

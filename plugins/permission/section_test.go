@@ -27,7 +27,7 @@ func TestSchemaIsStrict(t *testing.T) {
 		`{"rules":[{}]}`, `{"rules":[{"tool":""}]}`, `{"rules":[{"tool":"wc","behaviour":"deny"}]}`, `{"rules":[{"tool":"wc","behavior":"block"}]}`,
 		`{"rules":[{"tool":"wc","scope":1}]}`, `{"rules":[{"tool":"wc","scope":"forever"}]}`,
 	} {
-		if found, err := compiled.ValidateJSON([]byte(bad)); err != nil || found == nil {
+		if found, err := compiled.ValidateJSON(t.Context(), []byte(bad)); err != nil || found == nil {
 			t.Errorf("the schema takes %s", bad)
 		}
 	}

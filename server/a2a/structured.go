@@ -35,7 +35,7 @@ func (c *call) dataPart(ctx context.Context, agent, answer string) *a2a.Part {
 	if err != nil {
 		return nil
 	}
-	value, problem := form.Check(answer)
+	value, problem := form.Check(ctx, answer)
 	if problem != "" {
 		return nil
 	}

@@ -90,7 +90,7 @@ func TestALocalTool(t *testing.T) {
 		t.Errorf("it asks %+v", q)
 	}
 	for _, schema := range []string{`{"type":"string"}`, `true`, `[]`, `"x"`, `null`} {
-		if e := entries(t, `{"kind":"local","name":"look","parameters":`+schema+`}`)[0]; e.CheckArguments([]byte(`{"any":1}`)) != "" {
+		if e := entries(t, `{"kind":"local","name":"look","parameters":`+schema+`}`)[0]; e.CheckArguments(t.Context(), []byte(`{"any":1}`)) != "" {
 			t.Errorf("with %s it takes no arguments", schema)
 		}
 	}
@@ -108,7 +108,7 @@ func TestAnAgentThatTheClientCalls(t *testing.T) {
 	if !strings.HasPrefix(d, "Delegate a task to Clerk: Writes.\n\nSkills:\n- skillA: d\n") || !strings.HasSuffix(d, "- skillL: d") {
 		t.Errorf("it is described as %s", d)
 	}
-	if e.CheckArguments([]byte(`{"message":"x"}`)) != "" || e.CheckArguments([]byte(`{}`)) == "" {
+	if e.CheckArguments(t.Context(), []byte(`{"message":"x"}`)) != "" || e.CheckArguments(t.Context(), []byte(`{}`)) == "" {
 		t.Errorf("its parameters are %s", e.Descriptor.Parameters)
 	}
 	if q := echo(t, e); string(q.Parameters) != `{"kind":"a2a_local","agentCard":`+card+`}` {
@@ -128,7 +128,7 @@ func TestToolsOfAServerOfTheClient(t *testing.T) {
 	if !slices.Equal(ids, []string{"read-file", "dir_list"}) {
 		t.Errorf("the model knows them as %v", ids)
 	}
-	if list[0].CheckArguments([]byte(`{}`)) == "" || list[0].CheckArguments([]byte(`{"path":"x","more":1}`)) != "" || list[1].CheckArguments([]byte(`{"any":1}`)) != "" {
+	if list[0].CheckArguments(t.Context(), []byte(`{}`)) == "" || list[0].CheckArguments(t.Context(), []byte(`{"path":"x","more":1}`)) != "" || list[1].CheckArguments(t.Context(), []byte(`{"any":1}`)) != "" {
 		t.Error("the arguments are checked against something else")
 	}
 	q := echo(t, list[1])

@@ -178,7 +178,7 @@ func TestAnAgentElsewhereIsTold(t *testing.T) {
 		if entry.Descriptor.EffectClass() != tools.Once || entry.Descriptor.Limit() != DefaultPeerTimeout {
 			t.Errorf("it is %+v", entry.Descriptor)
 		}
-		if entry.CheckArguments([]byte(`{}`)) == "" {
+		if entry.CheckArguments(t.Context(), []byte(`{}`)) == "" {
 			t.Error("it takes a call without a message")
 		}
 		return entry.Execute(t.Context(), &tools.Call{Arguments: json.RawMessage(`{"message":"hi"}`), IdempotencyKey: "k1"})

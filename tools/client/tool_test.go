@@ -73,7 +73,7 @@ func TestAnAnswerHasExactlyOneOfResultAndError(t *testing.T) {
 		`{"result":""}`: true, `{"error":"x"}`: true,
 		`{}`: false, `{"result":"","error":""}`: false, `{"result":1}`: false, `{"result":null}`: false, `"x"`: false, `{"output":"x"}`: false,
 	} {
-		found, err := compiled.ValidateJSON([]byte(answer))
+		found, err := compiled.ValidateJSON(t.Context(), []byte(answer))
 		if err != nil || (len(found) == 0) != fits {
 			t.Errorf("%s: %v, %v", answer, found, err)
 		}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // convertResult returns what a server answered as a result. An answer that is not
 // what the tool's declaration promises is an error for the model.
-func (t *tool) convertResult(r *mcp.CallToolResult) tools.Result {
+func (t *tool) convertResult(ctx context.Context, r *mcp.CallToolResult) tools.Result {
 	if len(r.InputRequests) > 0 {
 		return tools.ErrorResult(fmt.Sprintf("tool %s asks for input in the middle of a call, which is not supported", t.name))
 	}
@@ -25,7 +26,7 @@ func (t *tool) convertResult(r *mcp.CallToolResult) tools.Result {
 		}
 		result.Data = data
 	}
-	if problem := t.outputMismatch(&result); problem != "" {
+	if problem := t.outputMismatch(ctx, &result); problem != "" {
 		return tools.ErrorResult(fmt.Sprintf("tool %s returned a result that does not fit its output schema: %s", t.name, problem))
 	}
 	if len(result.Content) == 0 && len(result.Data) == 0 {
@@ -36,14 +37,14 @@ func (t *tool) convertResult(r *mcp.CallToolResult) tools.Result {
 
 // outputMismatch returns where a result does not fit the output schema; empty if it fits. An
 // error need not fit it.
-func (t *tool) outputMismatch(r *tools.Result) string {
+func (t *tool) outputMismatch(ctx context.Context, r *tools.Result) string {
 	if t.output == nil || r.IsError {
 		return ""
 	}
 	if r.Data == nil {
 		return "it has no structured content"
 	}
-	found, err := t.output.ValidateJSON(r.Data)
+	found, err := t.output.ValidateJSON(ctx, r.Data)
 	if err != nil {
 		return err.Error()
 	}

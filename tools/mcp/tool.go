@@ -46,7 +46,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		}
 		result, err := session.callTool(ctx, t.name, callArguments(call), call.Host.Progress)
 		if err == nil {
-			return session.target.hideResult(t.convertResult(result)).Within(t.server.config.maxOutput()), nil
+			return session.target.hideResult(t.convertResult(ctx, result)).Within(t.server.config.maxOutput()), nil
 		}
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()

@@ -164,7 +164,7 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 	defer panics.Handle(func(p *panics.Error) {
 		result = tools.ErrorResult(fmt.Sprintf("tool %s panicked: %v", e.ID, p.Value)).Readable()
 	})
-	if problem := e.CheckArguments(call.Arguments); problem != "" {
+	if problem := e.CheckArguments(ctx, call.Arguments); problem != "" {
 		return tools.ErrorResult("tool_input_invalid: " + problem).Readable()
 	}
 	if call.Session == nil {
@@ -180,11 +180,14 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 // CheckArguments returns how arguments violate the tool's schema, or "". No
 // object in them may have two keys that are equal or differ only in case: what
 // was checked, by the schema or by a gate, need not be what the tool would read.
-func (e *Entry) CheckArguments(arguments json.RawMessage) string {
+func (e *Entry) CheckArguments(ctx context.Context, arguments json.RawMessage) string {
 	if !utf8.Valid(arguments) {
 		return "the arguments are not a JSON object: they are no UTF-8"
 	}
-	found, err := e.schema.ValidateJSON(arguments)
+	found, err := e.schema.ValidateJSON(ctx, arguments)
+	if errors.As(err, new(*schema.LimitError)) {
+		return err.Error()
+	}
 	if err != nil {
 		return fmt.Sprintf("the arguments are not a JSON object: %v", err)
 	}

@@ -1,15 +1,14 @@
 //go:build unix
 
-package config_test
+package usage
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime returns the time this process has used, which does not depend on
-// what else the machine does.
-func cpuTime() time.Duration {
+// CPUTime returns the time that the process has used.
+func CPUTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0

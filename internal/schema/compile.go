@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// location is the name a schema has inside its compiler. It is never fetched. It is
+// absolute, because the compiler takes a relative name for a file in the working
+// directory and names that in its errors. root is what relative references begin
+// with once they are resolved against it.
+const (
+	root     = "schema:///"
+	location = root + "schema.json"
+	// inverse is the schema that accepts what the other one rejects.
+	inverse = root + "inverse.json"
+)
+
+// compiled is a schema as the library compiles it. It validates one value at a time.
+type compiled struct {
+	schema *jsonschema.Schema
+	// inverse accepts what the schema rejects: validating with it collects no errors.
+	inverse *jsonschema.Schema
+	meter   *meter
+	digits  int
+}
+
+// compileDocument has the library compile a decoded schema.
+func compileDocument(doc any, size *measure) (c *compiled, err error) {
+	defer panics.Handle(func(p *panics.Error) {
+		c, err = nil, fmt.Errorf("it cannot be compiled: %v", p.Value)
+	})
+	c = &compiled{meter: new(meter), digits: size.digits}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(refuse{})
+	compiler.UseRegexpEngine((&patterns{meter: c.meter, bySource: make(map[string]jsonschema.Regexp)}).compile)
+	if err := compiler.AddResource(location, doc); err != nil {
+		return nil, plainError(err)
+	}
+	if err := compiler.AddResource(inverse, map[string]any{"not": map[string]any{"$ref": location}}); err != nil {
+		return nil, plainError(err)
+	}
+	if c.schema, err = compiler.Compile(location); err != nil {
+		return nil, plainError(err)
+	}
+	if err := c.addMeters(); err != nil {
+		return nil, err
+	}
+	c.inverse, err = compiler.Compile(inverse)
+	return c, err
+}
+
+// addMeters makes the subschemas count steps. It fails if one value may have to be
+// compared with too many of them.
+func (c *compiled) addMeters() error {
+	m := meterer{meter: c.meter, costs: make(map[*jsonschema.Schema]*cost)}
+	m.collect(c.schema)
+	if _, err := m.measure(c.schema); err != nil {
+		return err
+	}
+	for s := range m.costs {
+		if _, err := m.measure(s); err != nil {
+			return err
+		}
+		m.addMeter(s)
+	}
+	return nil
+}
+
+// validate returns the error of the library if a value violates the schema; errSteps, if
+// there are too many violations to list, and fits is false. The error is final otherwise.
+func (c *compiled) validate(ctx context.Context, value any, size *measure, steps int) (violation error, err error) {
+	price := size.price() + (&measure{digits: c.digits}).price() - 1
+	c.meter.begin(ctx, min(steps, explainSteps), price)
+	err = c.meter.run(func() { violation = c.schema.Validate(value) })
+	if !errors.Is(err, errSteps) || steps <= explainSteps {
+		return violation, err
+	}
+	// Listing violations takes memory. Without that there are more steps.
+	c.meter.begin(ctx, steps, price)
+	err = c.meter.run(func() {
+		if c.inverse.Validate(value) == nil {
+			violation = errUnlisted
+		}
+	})
+	return violation, err
+}
+
+// errUnlisted reports violations that are too many to be listed.
+var errUnlisted = errors.New("it does not fit the schema; it is too large to say where")
+
+// refuse is a loader that loads nothing: a configuration must not make the
+// runtime read files or addresses.
+type refuse struct{}
+
+// Load refuses every address.
+func (refuse) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s: schemas cannot refer to other documents", url)
+}
+
+// plainError turns a compiler's error into words that speak of the schema, not of
+// the library's addresses.
+func plainError(err error) error {
+	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
+			if found := new(Schema).listViolations(v); len(found) > 0 {
+				return found[0]
+			}
+		}
+		return invalid.Err
+	}
+	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
+		err = load.Err
+	}
+	return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), location, ""), root, ""))
+}
+
+// addressOf returns the address of a subschema as references in the schema name it.
+func addressOf(s *jsonschema.Schema) string {
+	return clipDigits(strings.TrimPrefix(s.Location, location))
+}
+
+// decodeSchema reads a schema that is not too large.
+func decodeSchema(raw json.RawMessage) (any, *measure, error) {
+	if len(raw) > maxBytes {
+		return nil, nil, limitError("it has %d bytes; at most %d are allowed", len(raw), maxBytes)
+	}
+	doc, size, err := decodeValue(raw)
+	if err != nil {
+		if errors.As(err, new(*LimitError)) {
+			return nil, nil, err
+		}
+		return nil, nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	switch doc.(type) {
+	case map[string]any, bool:
+		return doc, size, size.checkSize()
+	default:
+		return nil, nil, errors.New("it must be an object or a boolean")
+	}
+}

@@ -1,0 +1,146 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The limits of a schema. They bound the time and memory of compiling it.
+const (
+	// maxBytes bounds a schema as JSON.
+	maxBytes = 512 << 10
+	// maxParts bounds its objects and booleans, each of which may be a subschema.
+	maxParts = 5000
+	// maxNesting bounds how deep its values are nested.
+	maxNesting = 128
+	// maxAddresses bounds the sum of the lengths of the JSON Pointers of its parts.
+	maxAddresses = 4 << 20
+	// maxReferences bounds its references and identifiers: each is looked up among the
+	// others.
+	maxReferences = 1000
+	// maxPaths bounds the subschemas that one value may have to be compared with.
+	maxPaths = 10_000
+	// maxChain bounds the subschemas that apply to one value because of each other.
+	maxChain = 128
+)
+
+// The limits of a validation.
+const (
+	// baseSteps and stepsPerByte give the steps that a validation may take, from the
+	// size of the value as JSON.
+	baseSteps    = 250_000
+	stepsPerByte = 2
+	// explainSteps is how many steps may be spent on listing violations.
+	explainSteps = 50_000
+	// maxDepth bounds how deep a value is nested.
+	maxDepth = 512
+	// maxViolations, maxReasons and maxMessage bound the list of violations, the reasons
+	// in one of them and its length in bytes. maxDescribed bounds all of them.
+	maxViolations = 100
+	maxDescribed  = 200
+	maxReasons    = 20
+	maxMessage    = 2000
+)
+
+// LimitError reports that a schema, or validating with it, exceeds a limit.
+type LimitError struct{ Reason string }
+
+// Error returns the reason.
+func (e *LimitError) Error() string { return e.Reason }
+
+func limitError(format string, args ...any) error {
+	return &LimitError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// measure is the size of a decoded JSON value.
+type measure struct {
+	parts, addresses, references int
+	// depth is how deep values are nested, and digits how many digits the longest
+	// number has when it is written without an exponent.
+	depth, digits int
+}
+
+// add measures a value, which is at a depth and has a JSON Pointer of a length.
+func (m *measure) add(v any, depth, pointer int) error {
+	if m.depth = max(m.depth, depth); depth > maxDepth {
+		return limitError("it is nested more than %d levels deep", maxDepth)
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return m.addNumber(string(v))
+	case bool:
+		m.parts++
+	case []any:
+		for i, element := range v {
+			if err := m.add(element, depth+1, pointer+1+len(strconv.Itoa(i))); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		m.parts++
+		m.addresses += pointer
+		for name, element := range v {
+			switch name {
+			case "$ref", "$dynamicRef", "$recursiveRef", "$id", "id", "$anchor", "$dynamicAnchor":
+				if _, ok := element.(string); ok {
+					m.references++
+				}
+			}
+			if err := m.add(element, depth+1, pointer+1+len(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxExponent bounds the exponent of a number, and maxDigits the number itself.
+// Computing with greater ones takes long, and the library panics at some.
+const (
+	maxExponent = 1000
+	maxDigits   = 1100
+)
+
+func (m *measure) addNumber(text string) error {
+	digits, exponent := len(text), 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(text[i+1:]); err != nil {
+			exponent = maxExponent + 1
+		}
+		digits = i
+	}
+	if exponent = max(exponent, -exponent); exponent > maxExponent || digits > maxDigits {
+		return fmt.Errorf("the number %s is out of range", clipDigits(text))
+	}
+	m.digits = max(m.digits, digits+exponent)
+	return nil
+}
+
+// price is how many steps each step with a value counts for: what is done for one
+// grows with the depth of values and with the length of numbers.
+func (m *measure) price() int {
+	const (
+		levels = 8
+		digits = 32
+	)
+	return 1 + m.depth/levels + m.digits/digits
+}
+
+// checkSize rejects a schema that would take long to compile.
+func (m *measure) checkSize() error {
+	switch {
+	case m.parts > maxParts:
+		return limitError("it has %d objects and booleans; at most %d are allowed", m.parts, maxParts)
+	case m.depth > maxNesting:
+		return limitError("it is nested %d levels deep; at most %d are allowed", m.depth, maxNesting)
+	case m.addresses > maxAddresses:
+		return limitError("the JSON Pointers of its parts have %d bytes; at most %d are allowed", m.addresses, maxAddresses)
+	case m.references > maxReferences:
+		return limitError("it has %d references and identifiers; at most %d are allowed", m.references, maxReferences)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,339 @@
+package schema
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// meter counts the steps of one validation at a time, and stops it.
+type meter struct {
+	ctx context.Context
+	// left is how many steps are left, and price how many each one counts for.
+	left, price int
+	// until is how many steps are left when the context is looked at next.
+	until int
+}
+
+// stopped is what a meter panics with, out of the library.
+type stopped struct{ err error }
+
+// contextSteps is how many steps there are between two looks at the context.
+const contextSteps = 4096
+
+// begin starts a validation with a number of steps.
+func (m *meter) begin(ctx context.Context, steps, price int) {
+	*m = meter{ctx: ctx, left: steps, price: price, until: steps}
+}
+
+// count counts steps. It panics with stopped after the last step, or if the context
+// has ended.
+func (m *meter) count(steps int) {
+	if m.ctx == nil {
+		return // the library compares the schema with its metaschema
+	}
+	if steps > math.MaxInt32 || steps*m.price > m.left {
+		m.left = 0
+		panic(stopped{errSteps})
+	}
+	if m.left -= steps * m.price; m.left <= m.until {
+		if err := m.ctx.Err(); err != nil {
+			panic(stopped{context.Cause(m.ctx)})
+		}
+		m.until = m.left - contextSteps
+	}
+}
+
+// errSteps reports that a validation took all of its steps.
+var errSteps = limitError("comparing it with the schema takes too many steps; the schema or the value has to be simpler")
+
+// run calls validate within the steps, and returns why it was stopped.
+func (m *meter) run(validate func()) (err error) {
+	defer func() {
+		m.ctx = nil
+		switch p := recover().(type) {
+		case nil:
+		case stopped:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	validate()
+	return nil
+}
+
+// meterer adds the counting of steps to the subschemas of a compiled schema, and
+// measures how many of them one value is compared with.
+type meterer struct {
+	meter *meter
+	// anchored are the subschemas with a $dynamicAnchor or $recursiveAnchor, to which
+	// references are resolved when a value is validated.
+	anchored []*jsonschema.Schema
+	costs    map[*jsonschema.Schema]*cost
+}
+
+// cost is what comparing one value with a subschema takes.
+type cost struct {
+	// paths is how many subschemas the value is compared with, and chain how many
+	// there are at most from the first to the last one. open is set while they are counted.
+	paths, chain int
+	open         bool
+}
+
+// collect notes a subschema and all that are reached from it.
+func (m *meterer) collect(s *jsonschema.Schema) {
+	todo := []*jsonschema.Schema{s}
+	for len(todo) > 0 {
+		s, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		if s == nil || m.costs[s] != nil {
+			continue
+		}
+		m.costs[s] = new(cost)
+		if s.DynamicAnchor != "" || s.RecursiveAnchor {
+			m.anchored = append(m.anchored, s)
+		}
+		todo = append(append(todo, sameValue(s)...), partsOfValue(s)...)
+	}
+}
+
+// measure returns the cost of a subschema. It fails if that is too much, or if the
+// subschema refers to itself for the same value.
+func (m *meterer) measure(s *jsonschema.Schema) (*cost, error) {
+	c := m.costs[s]
+	switch {
+	case c.open:
+		return nil, limitError("the part at %s refers to itself for the same value", addressOf(s))
+	case c.paths > 0:
+		return c, nil
+	}
+	c.open = true
+	paths, chain := 1, 0
+	next := sameValue(s)
+	if s.DynamicRef != nil || s.RecursiveRef != nil {
+		next = append(next, m.anchored...)
+	}
+	for _, sub := range next {
+		if sub == nil {
+			continue
+		}
+		of, err := m.measure(sub)
+		if err != nil {
+			return nil, err
+		}
+		paths, chain = paths+of.paths, max(chain, of.chain)
+		if paths > maxPaths {
+			return nil, limitError("the part at %s has more than %d alternatives for one value", addressOf(s), maxPaths)
+		}
+		if chain >= maxChain {
+			return nil, limitError("the part at %s leads through more than %d others for one value", addressOf(s), maxChain)
+		}
+	}
+	c.paths, c.chain, c.open = paths, chain+1, false
+	return c, nil
+}
+
+// sameValue returns the subschemas that apply to the same value as a schema. Some may
+// be nil.
+func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+	if s.DynamicRef != nil {
+		list = append(list, s.DynamicRef.Ref)
+	}
+	for _, dependent := range s.DependentSchemas {
+		list = append(list, dependent)
+	}
+	for _, dependency := range s.Dependencies {
+		if dependent, ok := dependency.(*jsonschema.Schema); ok {
+			list = append(list, dependent)
+		}
+	}
+	return list
+}
+
+// partsOfValue returns the subschemas that apply to parts of the value of a schema. Some
+// may be nil.
+func partsOfValue(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := append(perMember(s), perElement(s)...)
+	list = append(append(list, s.PrefixItems...), s.ContentSchema)
+	if items, ok := s.Items.([]*jsonschema.Schema); ok {
+		list = append(list, items...)
+	}
+	for _, property := range s.Properties {
+		list = append(list, property)
+	}
+	return list
+}
+
+// perMember returns the subschemas that may apply to every member of an object.
+func perMember(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties}
+	if others, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+		list = append(list, others)
+	}
+	for _, property := range s.PatternProperties {
+		list = append(list, property)
+	}
+	return list
+}
+
+// perElement returns the subschemas that may apply to every element of a list.
+func perElement(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{s.Contains, s.Items2020, s.UnevaluatedItems}
+	if items, ok := s.Items.(*jsonschema.Schema); ok {
+		list = append(list, items)
+	}
+	if others, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
+		list = append(list, others)
+	}
+	return list
+}
+
+// charge is how many steps comparing a value with a subschema takes, without those that
+// its own subschemas count.
+type charge struct {
+	once, member, element int
+	// properties has the steps of those that are compared with listed values.
+	properties map[string]int
+}
+
+// chargeOf returns the charge of a subschema.
+func chargeOf(s *jsonschema.Schema) *charge {
+	const namesPerStep = 8
+	c := &charge{once: 1 + entrySteps(sameValue(s)...), member: 1 + entrySteps(perMember(s)...), element: 1 + entrySteps(perElement(s)...)}
+	names := len(s.Required)
+	for _, required := range s.DependentRequired {
+		names += 1 + len(required)
+	}
+	for _, dependency := range s.Dependencies {
+		required, _ := dependency.([]string)
+		names += 1 + len(required)
+	}
+	c.once += names / namesPerStep
+	for name, property := range s.Properties {
+		if steps := entrySteps(property); steps > 1 {
+			if c.properties == nil {
+				c.properties = make(map[string]int)
+			}
+			c.properties[name] = steps
+		}
+	}
+	c.once += listedSteps(s.PrefixItems...)
+	if items, ok := s.Items.([]*jsonschema.Schema); ok {
+		c.once += listedSteps(items...)
+	}
+	return c
+}
+
+// of returns the steps for a value; unique is set if its elements are compared with each
+// other.
+func (c *charge) of(v any, unique bool) int {
+	steps := c.once
+	switch v := v.(type) {
+	case string:
+		steps += len(v) / bytesPerStep
+	case map[string]any:
+		steps += c.member * len(v)
+		if len(c.properties) > 0 {
+			for name := range v {
+				steps += c.properties[name]
+			}
+		}
+	case []any:
+		steps += c.element * len(v)
+		if unique {
+			steps += compareSteps(v)
+		}
+	}
+	return steps
+}
+
+// addMeter makes a subschema count its steps before anything else applies to a value of
+// one of its types. The library calls a format first.
+func (m *meterer) addMeter(s *jsonschema.Schema) {
+	if s.Bool != nil {
+		return
+	}
+	c, unique := chargeOf(s), s.UniqueItems
+	format := new(jsonschema.Format)
+	if s.Format != nil {
+		*format = *s.Format
+	}
+	validate := format.Validate
+	format.Validate = func(v any) error {
+		m.meter.count(c.of(v, unique))
+		if validate == nil {
+			return nil
+		}
+		return validate(v)
+	}
+	s.Format = format
+}
+
+const (
+	// bytesPerStep is how much of a text is looked at in one step, and valuesPerStep how
+	// many listed values one is compared with.
+	bytesPerStep  = 64
+	valuesPerStep = 16
+	// shortList is how long lists are at most whose elements are compared with each other,
+	// if they have to be unique: those of longer ones are looked up in a table.
+	shortList = 20
+)
+
+// compareSteps returns the steps of comparing the elements of a list with each other.
+func compareSteps(list []any) int {
+	steps := sizeOf(list) / valuesPerStep
+	if len(list) <= shortList {
+		steps *= len(list)
+	}
+	return steps
+}
+
+// entrySteps returns the steps that are taken for a value before the subschemas count
+// their own.
+func entrySteps(list ...*jsonschema.Schema) int {
+	n := listedSteps(list...)
+	for _, s := range list {
+		if s != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// listedSteps returns the steps of comparing a value with those that are listed.
+func listedSteps(list ...*jsonschema.Schema) int {
+	n := 0
+	for _, s := range list {
+		if s != nil && s.Const != nil {
+			n += sizeOf(*s.Const) / valuesPerStep
+		}
+		if s != nil && s.Enum != nil {
+			n += sizeOf(s.Enum.Values) / valuesPerStep
+		}
+	}
+	return n
+}
+
+// sizeOf returns the size of a value: what comparing it with another takes.
+func sizeOf(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case json.Number:
+		n += valuesPerStep // the library compares numbers as fractions
+	case string:
+		n += len(v) / bytesPerStep
+	case []any:
+		for _, element := range v {
+			n += sizeOf(element)
+		}
+	case map[string]any:
+		for name, element := range v {
+			n += len(name)/bytesPerStep + sizeOf(element)
+		}
+	}
+	return n
+}
