@@ -184,31 +184,11 @@ func passwordsOf(dsn string) []string {
 func (d *decoder) decodeSchedules() {
 	d.eachEntry("schedules", func(id string, n *node, p *place, _ bool) {
 		s, start := decodeRecord[settings.Schedule](d, id, n, p)
-		found := append(s.Validate(), checkTimes(&s)...)
+		found := append(s.Validate(), cron.Check(s.Cron, s.TimeZone)...)
 		found = append(found, d.file.checkAgent("agent", s.Agent)...)
 		d.addValidationFindings(start, p, n, found)
 		d.file.Schedules = append(d.file.Schedules, s)
 	})
-}
-
-// checkTimes checks when a schedule is due. Paths are relative to it.
-func checkTimes(s *settings.Schedule) diag.List {
-	var list diag.List
-	if _, err := cron.Parse("@daily", s.TimeZone); err != nil {
-		list = append(list, diag.New(diag.InvalidValue, "time_zone", "time_zone cannot be %q; it must be the IANA name of a time zone", clip.Text(s.TimeZone)).
-			WithHint("such as Europe/Berlin or UTC"))
-	}
-	if s.Cron == "" {
-		return list
-	}
-	if strings.Contains(s.Cron, "TZ=") { // the parser knows it, but not that it can be wrong
-		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
-	}
-	if _, err := cron.Parse(s.Cron, ""); err != nil {
-		list = append(list, diag.New(diag.InvalidValue, "cron", "%v", err).
-			WithHint("five fields, such as 0 9 * * 1-5 for nine o'clock on workdays, or @hourly, @daily, @every 10m"))
-	}
-	return list
 }
 
 // checkAgent checks a reference to an agent. Of agents that a remote source has

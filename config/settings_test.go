@@ -149,6 +149,9 @@ func TestWrongSettings(t *testing.T) {
 		"an agent of no source":   {oneAgent + "schedules: {s: {agent: cloud/a, prompt: x, cron: \"@daily\"}}\n", `agent-not-found 3:24-3:31 schedules.s.agent |cloud/a|`},
 		"too few fields":          {strings.Replace(schedule, "%", `"0 9 * *"`, 1), `invalid-value 3:44-3:53 schedules.s.cron |"0 9 * *"| five fields, such as`},
 		"an invalid hour":         {strings.Replace(schedule, "%", `"0 25 * * *"`, 1), `invalid-value 3:44-3:56 schedules.s.cron |"0 25 * * *"| five fields, such as`},
+		"every negative time":     {strings.Replace(schedule, "%", `"@every -1h"`, 1), `invalid-value 3:44-3:56 schedules.s.cron |"@every -1h"| five fields, such as`},
+		"every no time":           {strings.Replace(schedule, "%", `"@every 0s"`, 1), `invalid-value 3:44-3:55 schedules.s.cron |"@every 0s"| five fields, such as`},
+		"31 February":             {strings.Replace(schedule, "%", `"0 0 31 2 *"`, 1), `no-effect 3:44-3:56 schedules.s.cron |"0 0 31 2 *"|`},
 		"a zone in cron":          {strings.Replace(schedule, "%", `"TZ=0"`, 1), `invalid-value 3:44-3:50 schedules.s.cron |"TZ=0"| write time_zone`},
 		"an unknown zone":         {strings.Replace(schedule, "%", `"@daily", time_zone: Europe/Berln`, 1), `invalid-value 3:65-3:77 schedules.s.time_zone |Europe/Berln| such as Europe/Berlin or UTC`},
 	} {

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/cron"
@@ -11,11 +10,7 @@ import (
 // Times are the moments at which a schedule is due. They are immutable and safe from many
 // goroutines.
 type Times struct {
-	times *cron.Times
-	zone  *time.Location
-	// repeats is set if the schedule is due in every hour anyway, so that an hour that
-	// clocks repeat is no other than the rest.
-	repeats bool
+	*cron.Times
 	// every is the distance between the times of @every, which has no others to go by: they
 	// are counted from the moment that is asked about. It is 0 for all else.
 	every time.Duration
@@ -27,18 +22,7 @@ func (s *Schedule) Times() (*Times, error) {
 	if err != nil {
 		return nil, err
 	}
-	zone, err := time.LoadLocation(s.TimeZone)
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Fields(s.Cron)
-	repeats := len(fields) < 5 && !isDaily(s.Cron) || len(fields) >= 5 && strings.HasPrefix(fields[1], "*")
-	t := &Times{times: times, zone: zone, repeats: repeats}
-	if strings.HasPrefix(s.Cron, "@every") {
-		var epoch time.Time
-		t.every = times.Next(epoch).Sub(epoch)
-	}
-	return t, nil
+	return &Times{Times: times, every: times.Every()}, nil
 }
 
 // alignTo returns a moment from which the times are those that follow on another one: the
@@ -49,38 +33,6 @@ func (t *Times) alignTo(anchor, at time.Time) time.Time {
 	}
 	anchor = anchor.Truncate(time.Second)
 	return anchor.Add(at.Sub(anchor) / t.every * t.every)
-}
-
-// isDaily reports whether an expression is one of those that are due at midnight.
-func isDaily(expression string) bool {
-	return !strings.HasPrefix(expression, "@every") && expression != "@hourly"
-}
-
-// Next returns the first of the times after a moment; the zero time if there is no later
-// one. Where clocks are put back, what is due at a certain hour is due the first time
-// alone.
-func (t *Times) Next(after time.Time) time.Time {
-	for {
-		next := t.times.Next(after)
-		if next.IsZero() || t.repeats || !t.isSecond(next) {
-			return next
-		}
-		after = next
-	}
-}
-
-// isSecond reports whether clocks show a time for the second time.
-func (t *Times) isSecond(at time.Time) bool {
-	const shift = 3 * time.Hour // no zone puts clocks back by more at once
-	now := at.In(t.zone)
-	_, before := now.Add(-shift).Zone()
-	_, offset := now.Zone()
-	if before <= offset {
-		return false
-	}
-	first := now.Add(-time.Duration(before-offset) * time.Second)
-	_, then := first.Zone()
-	return then == before && first.Hour() == now.Hour() && first.Minute() == now.Minute()
 }
 
 // onTime is how late a run may begin that is not one for a missed time.

@@ -3,7 +3,6 @@ package workflow
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -37,7 +36,7 @@ const DefaultTolerance = 5 * time.Minute
 type Schedule struct {
 	ID       string          `json:"id,omitempty" doc:"The id of the schedule; by default that of the workflow, which can have one without an id."`
 	Cron     string          `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like."`
-	TimeZone string          `json:"time_zone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in. Where clocks are put forward, what is due in the hour left out is skipped that day; where they are put back, what is due in the repeated hour is due once."`
+	TimeZone string          `json:"time_zone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in. Where clocks go back, a daily schedule is due once, the first time; where they go forward over its time, it is due at that moment. An hourly one is due in both repeated hours, and skips the missing one."`
 	Missed   Missed          `json:"missed,omitempty" enum:"skip|latest|all" default:"skip" doc:"What becomes of times that were missed while no process was running: no run, one run for the latest of them, or one run for each, 100 at most."`
 	Paused   bool            `json:"paused,omitempty" doc:"Whether the schedule begins no runs. It can be resumed over HTTP."`
 	Input    json.RawMessage `json:"input,omitempty" doc:"The input of its runs: what ${{ input }} stands for."`
@@ -114,21 +113,7 @@ func (w *Workflow) validateTriggers() diag.List {
 
 // Validate checks the record by itself.
 func (s *Schedule) Validate() diag.List {
-	list := check.Required("cron", s.Cron)
-	if _, err := cron.Parse("@daily", s.TimeZone); err != nil {
-		list = append(list, diag.New(diag.InvalidValue, "time_zone", "time_zone cannot be %q; it must be the IANA name of a time zone", clip.Text(s.TimeZone)).
-			WithHint("such as Europe/Berlin or UTC"))
-	}
-	if s.Cron == "" {
-		return list
-	}
-	if strings.Contains(s.Cron, "TZ=") {
-		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
-	}
-	if _, err := cron.Parse(s.Cron, ""); err != nil {
-		list = append(list, diag.New(diag.InvalidValue, "cron", "%v", err).
-			WithHint("five fields, such as 0 9 * * 1-5 for nine o'clock on workdays, or @hourly, @daily, @every 10m"))
-	}
+	list := append(check.Required("cron", s.Cron), cron.Check(s.Cron, s.TimeZone)...)
 	return append(list, check.OneOf("missed", string(s.Missed), string(MissedSkip), string(MissedLatest), string(MissedAll))...)
 }
 

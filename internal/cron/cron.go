@@ -2,7 +2,10 @@
 package cron
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +17,9 @@ import (
 type Times struct {
 	when cron.Schedule
 	zone *time.Location
+	// daily has the fields of a schedule that names hours of the day; nil for one that is
+	// due every so many minutes or hours.
+	daily *cron.SpecSchedule
 }
 
 // Parse returns the times of an expression in a time zone. The expression has five
@@ -27,13 +33,173 @@ func Parse(expression, timeZone string) (*Times, error) {
 	if strings.HasPrefix(expression, "TZ=") || strings.HasPrefix(expression, "CRON_TZ=") {
 		return nil, fmt.Errorf("cron %q: the time zone is a field of its own", expression)
 	}
-	when, err := cron.ParseStandard(expression)
+	if span, ok := strings.CutPrefix(expression, "@every "); ok {
+		if d, err := time.ParseDuration(span); err == nil && d <= 0 {
+			return nil, fmt.Errorf("cron %q: %w", expression, errNotPositive)
+		}
+	}
+	fields := strings.Fields(expression)
+	when, err := cron.ParseStandard(withSunday(expression, fields))
 	if err != nil {
 		return nil, fmt.Errorf("cron %q: %w", expression, err)
 	}
-	return &Times{when: when, zone: zone}, nil
+	t := &Times{when: when, zone: zone}
+	everyHour := len(fields) == 5 && strings.HasPrefix(fields[1], "*")
+	if spec, ok := when.(*cron.SpecSchedule); ok && !everyHour && hoursOf(spec) != allHours {
+		t.daily = spec
+	}
+	return t, nil
+}
+
+var errNotPositive = errors.New("the duration must be positive")
+
+// withSunday returns an expression with 0 for each 7 of the days of the week, which both
+// stand for Sunday.
+func withSunday(expression string, fields []string) string {
+	if len(fields) != 5 || !strings.Contains(fields[4], "7") {
+		return expression
+	}
+	parts := strings.Split(fields[4], ",")
+	for i, part := range parts {
+		days, step, _ := strings.Cut(part, "/")
+		first, last, isRange := strings.Cut(days, "-")
+		switch {
+		case days == "7":
+			parts[i] = "0"
+		case isRange && last == "7":
+			parts[i] = expandWeekdays(part, first, step)
+		}
+	}
+	return strings.Join(append(fields[:4:4], strings.Join(parts, ",")), " ")
+}
+
+// expandWeekdays lists the days from first to Sunday. A part that it cannot read it
+// returns, for the parser to reject.
+func expandWeekdays(part, first, step string) string {
+	day, err := strconv.Atoi(first)
+	if err != nil {
+		day = strings.Index("sunmontuewedthufrisat", strings.ToLower(first))
+		if len(first) != 3 || day < 0 || day%3 != 0 {
+			return part
+		}
+		day /= 3
+	}
+	by := 1
+	if step != "" {
+		if by, err = strconv.Atoi(step); err != nil {
+			return part
+		}
+	}
+	if day < 0 || day > 7 || by < 1 {
+		return part
+	}
+	var list []string
+	for ; day <= 7; day += by {
+		list = append(list, strconv.Itoa(day%7))
+	}
+	return strings.Join(list, ",")
+}
+
+// Every returns the distance between the times of @every, and 0 for all other expressions.
+func (t *Times) Every() time.Duration {
+	delay, _ := t.when.(cron.ConstantDelaySchedule)
+	return delay.Delay
+}
+
+// Never reports whether the schedule is never due, such as on 31 February.
+func (t *Times) Never() bool {
+	return t.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
 // Next returns the first of the times after a moment; the zero time if there is no
-// later one.
-func (t *Times) Next(after time.Time) time.Time { return t.when.Next(after.In(t.zone)) }
+// later one. A schedule that names hours of the day is due once for each of them, also
+// where clocks change: the first time where they are put back, and when they are put
+// forward if they skip it.
+func (t *Times) Next(after time.Time) time.Time {
+	after = after.In(t.zone)
+	if t.daily == nil {
+		return t.when.Next(after)
+	}
+	year, month, day := after.AddDate(0, 0, -1).Date() // clocks may be put back over midnight
+	for i := range maxDays {
+		date := time.Date(year, month, day+i, 12, 0, 0, 0, time.UTC)
+		if !isDueOn(t.daily, date) {
+			continue
+		}
+		if due := t.nextOn(date, after); !due.IsZero() {
+			return due
+		}
+	}
+	return time.Time{}
+}
+
+// maxDays is how many days are searched. 29 February can be eight years away.
+const maxDays = 8*366 + 2
+
+// nextOn returns the first time on a date after a moment; the zero time if there is none.
+func (t *Times) nextOn(date, after time.Time) time.Time {
+	for hours := hoursOf(t.daily); hours != 0; hours &= hours - 1 {
+		for minutes := t.daily.Minute & (1<<60 - 1); minutes != 0; minutes &= minutes - 1 {
+			if due := t.at(date, bits.TrailingZeros64(hours), bits.TrailingZeros64(minutes)); due.After(after) {
+				return due
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// at returns when clocks show a time of a date first. Where they skip it, it returns when
+// they are put forward, or the last minute of the date before that; the zero time if they
+// skip the date.
+func (t *Times) at(date time.Time, hour, minute int) time.Time {
+	year, month, day := date.Date()
+	due := time.Date(year, month, day, hour, minute, 0, 0, t.zone)
+	change, end := due.ZoneBounds()
+	shown := time.Date(due.Year(), due.Month(), due.Day(), due.Hour(), due.Minute(), 0, 0, time.UTC)
+	switch shown.Compare(time.Date(year, month, day, hour, minute, 0, 0, time.UTC)) {
+	case 0:
+		return firstOf(due, change)
+	case -1: // due is before the change
+		change = end
+	}
+	for _, moment := range []time.Time{change, change.Add(-time.Minute)} {
+		if y, m, d := moment.Date(); y == year && m == month && d == day {
+			return moment
+		}
+	}
+	return time.Time{}
+}
+
+// firstOf returns the earlier of two moments at which clocks show the same, if they do so
+// before and after they change at start; else it returns due.
+func firstOf(due, start time.Time) time.Time {
+	if start.IsZero() {
+		return due
+	}
+	_, now := due.Zone()
+	_, before := start.Add(-time.Second).Zone()
+	if first := due.Add(time.Duration(now-before) * time.Second); first.Before(start) {
+		return first
+	}
+	return due
+}
+
+// starBit is set in a field of cron.SpecSchedule that is a star.
+const starBit = 1 << 63
+
+const allHours = 1<<24 - 1
+
+func hoursOf(s *cron.SpecSchedule) uint64 { return s.Hour & allHours }
+
+// isDueOn reports whether a schedule is due on a date: if the day of the month and the day
+// of the week are both given, on each of them.
+func isDueOn(s *cron.SpecSchedule, date time.Time) bool {
+	if s.Month&(1<<date.Month()) == 0 {
+		return false
+	}
+	ofMonth, ofWeek := s.Dom&(1<<date.Day()) != 0, s.Dow&(1<<date.Weekday()) != 0
+	if s.Dom&starBit != 0 || s.Dow&starBit != 0 {
+		return ofMonth && ofWeek
+	}
+	return ofMonth || ofWeek
+}

@@ -15,6 +15,12 @@ func TestParseRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		{"", "", `cron ""`},
 		{"TZ=0", "", "the time zone is a field of its own"},
 		{"CRON_TZ=UTC 0 9 * * *", "", "the time zone is a field of its own"},
+		{"@every 0s", "", "the duration must be positive"},
+		{"@every -1h", "", "the duration must be positive"},
+		{"0 9 * * 8", "", `cron "0 9 * * 8"`},
+		{"0 9 * * 7-1", "", `cron "0 9 * * 7-1"`},
+		{"0 9 * * x-7", "", `cron "0 9 * * x-7"`},
+		{"0 9 * * 1-7/0", "", `cron "0 9 * * 1-7/0"`},
 		{"0 9 * * *", "Europe/Atlantis", `time zone "Europe/Atlantis"`},
 	} {
 		if _, err := cron.Parse(tt.expression, tt.zone); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -34,4 +40,20 @@ func TestNextIsInTheTimeZone(t *testing.T) {
 	if next, want := times.Next(after), time.Date(2026, time.March, 29, 7, 0, 0, 0, time.UTC); !next.Equal(want) {
 		t.Errorf("the next time is %s, want %s", next, want)
 	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"30 2 * * *", "0 9 * * 5-7/2", "@every -1h", "0 0 31 2 *", "@daily", "*/5 0-23 1,15 jan-mar sun"} {
+		f.Add(seed, "Europe/Berlin")
+	}
+	f.Fuzz(func(t *testing.T, expression, zone string) {
+		times, err := cron.Parse(expression, zone)
+		if err != nil {
+			return
+		}
+		after := time.Date(2026, time.March, 28, 0, 0, 0, 0, time.UTC)
+		if next := times.Next(after); !next.IsZero() && !next.After(after) {
+			t.Fatalf("%q is due at %s, after %s", expression, next, after)
+		}
+	})
 }
