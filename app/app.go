@@ -327,7 +327,7 @@ func schedulesOf(f *config.File) []schedule.Schedule {
 	list := make([]schedule.Schedule, len(f.Schedules))
 	for i := range f.Schedules {
 		s := &f.Schedules[i]
-		tenant, subject := s.Owner()
+		tenant, subject := s.Owner(&f.Server)
 		list[i] = schedule.Schedule{
 			ID: s.ID, Cron: s.Cron, TimeZone: s.TimeZone, AgentID: s.Agent, SessionID: s.Session,
 			Input: []model.Message{model.User(string(s.Prompt))}, Owner: service.Caller{Tenant: tenant, Subject: subject},

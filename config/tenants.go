@@ -26,7 +26,7 @@ func (f *File) Tenants() []string {
 		named[cmp.Or(j.Tenant, settings.DefaultTenant)] = true
 	}
 	for i := range f.Schedules {
-		tenant, _ := f.Schedules[i].Owner()
+		tenant, _ := f.Schedules[i].Owner(&f.Server)
 		named[tenant] = true
 	}
 	return slices.Sorted(maps.Keys(named))

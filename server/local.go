@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // localAuthenticator is the Authenticator of a server without credentials: every
@@ -23,7 +24,7 @@ type localAuthenticator struct {
 // newLocalAuthenticator returns the authenticator of a server without credentials.
 func newLocalAuthenticator(s *Settings) (*localAuthenticator, error) {
 	e := &localAuthenticator{
-		principal: &Principal{Caller: service.Caller{Tenant: "local", Subject: "local"}, AuthSource: "local"},
+		principal: &Principal{Caller: service.Caller{Tenant: settings.LocalOwner, Subject: settings.LocalOwner}, AuthSource: "local"},
 		foreign:   http.NewCrossOriginProtection(),
 	}
 	for _, origin := range s.CORSOrigins {

@@ -139,7 +139,11 @@ func TestWhatIsAbsentHasADefault(t *testing.T) {
 		t.Errorf("%d turns, lease %s, %d strikes, grace %s", turns.Limit(), turns.LeaseTime(), turns.StrikeLimit(), turns.GraceTime())
 	}
 	var schedule settings.Schedule
-	if tenant, subject := schedule.Owner(); tenant != "default" || subject != "schedule" {
+	if tenant, subject := schedule.Owner(new(settings.Server)); tenant != settings.LocalOwner || subject != settings.LocalOwner {
+		t.Errorf("at a server without keys its owner is %s/%s", tenant, subject)
+	}
+	guarded := &settings.Server{Keys: []settings.ServerKey{{ID: "ci"}}}
+	if tenant, subject := schedule.Owner(guarded); tenant != "default" || subject != "schedule" {
 		t.Errorf("a schedule belongs to %s/%s", tenant, subject)
 	}
 	turns = settings.Turns{Concurrency: new(2), Lease: new(spec.Duration(time.Minute)), Strikes: new(1), Grace: new(spec.Duration(0))}
@@ -147,7 +151,7 @@ func TestWhatIsAbsentHasADefault(t *testing.T) {
 		t.Errorf("%d turns, lease %s, %d strikes, grace %s", turns.Limit(), turns.LeaseTime(), turns.StrikeLimit(), turns.GraceTime())
 	}
 	schedule = settings.Schedule{Tenant: "t", Subject: "s"}
-	if tenant, subject := schedule.Owner(); tenant != "t" || subject != "s" {
+	if tenant, subject := schedule.Owner(new(settings.Server)); tenant != "t" || subject != "s" {
 		t.Errorf("a schedule belongs to %s/%s", tenant, subject)
 	}
 }
