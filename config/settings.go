@@ -11,10 +11,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/cron"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // setting is a top-level mapping that is one record.
@@ -184,7 +184,7 @@ func passwordsOf(dsn string) []string {
 func (d *decoder) decodeSchedules() {
 	d.eachEntry("schedules", func(id string, n *node, p *place, _ bool) {
 		s, start := decodeRecord[settings.Schedule](d, id, n, p)
-		found := append(s.Validate(), cron.Check(s.Cron, s.TimeZone)...)
+		found := append(s.Validate(), workflow.CheckTimes(s.Cron, s.TimeZone)...)
 		found = append(found, d.file.checkAgent("agent", s.Agent)...)
 		d.addValidationFindings(start, p, n, found)
 		d.file.Schedules = append(d.file.Schedules, s)

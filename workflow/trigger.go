@@ -8,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/cron"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -113,7 +112,7 @@ func (w *Workflow) validateTriggers() diag.List {
 
 // Validate checks the record by itself.
 func (s *Schedule) Validate() diag.List {
-	list := append(check.Required("cron", s.Cron), cron.Check(s.Cron, s.TimeZone)...)
+	list := append(check.Required("cron", s.Cron), CheckTimes(s.Cron, s.TimeZone)...)
 	return append(list, check.OneOf("missed", string(s.Missed), string(MissedSkip), string(MissedLatest), string(MissedAll))...)
 }
 

@@ -1,17 +1,18 @@
-package cron
+package workflow
 
 import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/cron"
 )
 
-// Check checks the fields cron and time_zone of a record. A schedule that is never due is
+// CheckTimes checks the fields cron and time_zone of a record. A schedule that is never due is
 // a warning.
-func Check(expression, timeZone string) diag.List {
+func CheckTimes(expression, timeZone string) diag.List {
 	var list diag.List
-	if _, err := Parse("@daily", timeZone); err != nil {
+	if _, err := cron.Parse("@daily", timeZone); err != nil {
 		list = append(list, diag.New(diag.InvalidValue, "time_zone", "time_zone cannot be %q; it must be the IANA name of a time zone", clip.Text(timeZone)).
 			WithHint("such as Europe/Berlin or UTC"))
 	}
@@ -21,7 +22,7 @@ func Check(expression, timeZone string) diag.List {
 	if strings.Contains(expression, "TZ=") { // the parser knows it, but not that it can be wrong
 		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
 	}
-	switch times, err := Parse(expression, ""); {
+	switch times, err := cron.Parse(expression, ""); {
 	case err != nil:
 		list = append(list, diag.New(diag.InvalidValue, "cron", "%v", err).
 			WithHint("five fields, such as 0 9 * * 1-5 for nine o'clock on workdays, or @hourly, @daily, @every 10m"))
