@@ -133,7 +133,7 @@ func (a *App) Listen(ctx context.Context) error {
 // an error is closed by Shutdown.
 func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	s := &a.settings
-	engine, err := s.Components.StoreDriver(s.File).Open(ctx, StoreSettings(s.File, s.Logger))
+	engine, err := a.reachStore(ctx)
 	if err != nil {
 		return err
 	}

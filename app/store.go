@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/cenkalti/backoff/v4"
 	"go.uber.org/zap"
 )
 
@@ -57,6 +60,32 @@ type Engine struct {
 	// NewDispatcher makes what brings turns to this process, at most so many at the
 	// same time; nil for a store that is only read.
 	NewDispatcher func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error)
+}
+
+const (
+	// firstStorePause and longestStorePause are how long the start waits before it tries
+	// again to reach the store; pauses double in between.
+	firstStorePause   = 250 * time.Millisecond
+	longestStorePause = 5 * time.Second
+)
+
+// reachStore opens the store. While its database is unreachable it tries again, until ctx
+// ends. Any other error, such as a wrong password, is returned at once.
+func (a *App) reachStore(ctx context.Context) (*Engine, error) {
+	s := &a.settings
+	driver, logger := s.Components.StoreDriver(s.File), s.Logger.Named("store")
+	open := func() (*Engine, error) {
+		engine, err := driver.Open(ctx, StoreSettings(s.File, s.Logger))
+		if err != nil && !errors.Is(err, store.ErrUnavailable) {
+			err = backoff.Permanent(err)
+		}
+		return engine, err
+	}
+	pause := backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstStorePause), backoff.WithMultiplier(2),
+		backoff.WithMaxInterval(longestStorePause), backoff.WithMaxElapsedTime(0))
+	return backoff.RetryNotifyWithData(open, backoff.WithContext(pause, ctx), func(err error, next time.Duration) {
+		logger.Error("store unreachable; retrying", zap.Duration("in", next), zap.Error(err))
+	})
 }
 
 // StoreSettings returns what the store of a configuration is opened with.

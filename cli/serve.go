@@ -33,6 +33,8 @@ dead workers left, and then works on the turns in the store, makes those that
 schedules ask for, and answers HTTP requests. It says when it is ready, on
 standard error. Until then /healthz is 200, and every other request gets 503. A
 server of tools that does not list them within five seconds is asked again later.
+A database that cannot be reached is tried again until it can be, and each attempt
+is logged; one that rejects the user ends the command.
 
 SIGTERM or SIGINT ends it: it takes no more turns, refuses new runs with 503, lets
 the steps under way end, and hands the turns to whoever works on next. After the
@@ -122,6 +124,9 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 		err = k.app.Start(ctx, k.runtime)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			err = nil // it was asked to end while it waited for the store
+		}
 		return errors.Join(err, k.app.Shutdown(ctx))
 	}
 	where := l.file.Store.Driver

@@ -64,6 +64,15 @@ func wrapError(operation, id string, err error) error {
 	return fmt.Errorf("%s %s: %w", operation, id, err)
 }
 
+// wrapUnreachable adds the operation to an error, and store.ErrUnavailable if the
+// database cannot be reached. One that rejects the user is reached.
+func wrapUnreachable(operation string, err error) error {
+	if isConnectionLost(err) {
+		return fmt.Errorf("%s: %w: %w", operation, store.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
 // notWritten reports whether the database takes no writes: its disk is full or
 // failing, or it is read-only, as a standby is. The transaction was rolled back.
 func notWritten(err error) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/migration"
@@ -31,12 +30,12 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 	}
 	lock, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
-		return nil, fmt.Errorf("migrate PostgreSQL: %w", err)
+		return nil, wrapUnreachable("migrate PostgreSQL", err)
 	}
 	// The lock goes with its connection.
 	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
 	if _, err := lock.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
-		return nil, fmt.Errorf("migrate PostgreSQL: wait for others who do: %w", err)
+		return nil, wrapUnreachable("migrate PostgreSQL: wait for others who do", err)
 	}
 	return migrate(ctx, config.ConnConfig)
 }
@@ -46,7 +45,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (applied []string, err
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	applied, err = migration.Apply(ctx, "database", goose.DialectPostgres, conn, migrations)
 	if err != nil {
-		return nil, fmt.Errorf("migrate PostgreSQL: %w", err)
+		return nil, wrapUnreachable("migrate PostgreSQL", err)
 	}
 	return applied, nil
 }
@@ -59,7 +58,7 @@ func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 		err = nil // nobody migrated it
 	}
 	if err != nil {
-		return fmt.Errorf("open PostgreSQL: %w", err)
+		return wrapUnreachable("open PostgreSQL", err)
 	}
 	return migration.Check("database", have, migrations)
 }

@@ -59,7 +59,8 @@ var _ store.Store = (*Store)(nil)
 // or newer.
 //
 // The error is a *store.SchemaError for a database that was made by another version
-// of the program. No error has the password.
+// of the program, and wraps store.ErrUnavailable if the database cannot be reached. No
+// error has the password.
 func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	config, err := poolConfig(s.DSN)
 	if err != nil {
