@@ -24,9 +24,9 @@ const (
 // row open it: calls are refused for 30 s. Then one call is let through to
 // probe; it closes the breaker when it succeeds, and opens it for another 30 s
 // when it fails. Only failures count that say something about the model's
-// health: those of class Provider, RateLimited, Overloaded, Timeout and
-// StreamInterrupted. A call that was canceled, or refused for what it asked,
-// counts neither way.
+// health: those of class Provider, RateLimited, Overloaded, Timeout,
+// StreamInterrupted and EmptyAnswer. A call that was canceled, or refused for what it
+// asked, counts neither way.
 //
 // A breaker belongs to one model and lives as long as the revision; all that
 // call the model share it. It is safe for use from many goroutines.

@@ -22,6 +22,8 @@ const (
 	Timeout ErrorClass = "timeout"
 	// StreamInterrupted is an answer that broke off.
 	StreamInterrupted ErrorClass = "stream_interrupted"
+	// EmptyAnswer is an answer that ended without text, a tool call or a refusal.
+	EmptyAnswer ErrorClass = "empty_answer"
 	// ContextOverflow is a request longer than the model's window.
 	ContextOverflow ErrorClass = "context_overflow"
 	// InvalidRequest is a request the vendor does not understand or allow.
@@ -46,7 +48,7 @@ const (
 // Retryable reports whether the same request may succeed later.
 func (c ErrorClass) Retryable() bool {
 	switch c {
-	case Provider, RateLimited, Overloaded, Timeout, StreamInterrupted:
+	case Provider, RateLimited, Overloaded, Timeout, StreamInterrupted, EmptyAnswer:
 		return true
 	default:
 		return false

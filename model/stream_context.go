@@ -13,6 +13,8 @@ import (
 type streamContext struct {
 	context.Context //nolint:containedctx // that of the caller
 	canceled        atomic.Bool
+	// report is called when the executor reads something; nil if nobody wants to know.
+	report func()
 
 	mu sync.Mutex
 	// own is made when somebody asks for the end of the context, and cancelOwn ends it.
@@ -29,6 +31,25 @@ func (c *streamContext) cancel() {
 	if end != nil {
 		end()
 	}
+}
+
+// activityKey is the key of the function that ActivityReporter returns.
+type activityKey struct{}
+
+// ActivityReporter returns the function that an executor calls whenever it reads bytes of
+// an answer, also if they hold no event: the stream is then not taken for silent. It is
+// nil if nobody watches the stream. The context is the one that Stream is called with.
+func ActivityReporter(ctx context.Context) func() {
+	report, _ := ctx.Value(activityKey{}).(func())
+	return report
+}
+
+// Value returns the value of a key.
+func (c *streamContext) Value(key any) any {
+	if key == (activityKey{}) && c.report != nil {
+		return c.report
+	}
+	return c.Context.Value(key)
 }
 
 // Done returns a channel that is closed when the context ends.

@@ -1,10 +1,12 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,16 +22,18 @@ var errSilent = errors.New("the stream was silent for too long")
 
 // Watched wraps an executor so that each of its streams ends: one that is silent
 // for too long is canceled and fails with class Timeout, and one that stops
-// without an end fails with class StreamInterrupted. Events after the end are
-// dropped. Every vendor stream passes through here, and NULs and invalid UTF-8 are
-// replaced.
+// without an end fails with class StreamInterrupted. An answer that ends without
+// text, a tool call or a refusal fails with class EmptyAnswer. Events after the end
+// are dropped. Every vendor stream passes through here, and NULs and invalid UTF-8
+// are replaced.
 type Watched struct {
 	Executor Executor
-	// Idle is how long a stream may be silent, before its first event or between
-	// two; 0 for ever. Models that think before they answer may be silent for
-	// twice as long. The time that the consumer takes does not count. A silent stream
-	// ends up to a 32nd of Idle later.
-	Idle time.Duration
+	// Idle is how long a stream may be silent after its first event, and FirstToken how
+	// long before it; 0 for ever. Models that think before they answer may be silent for
+	// twice as long. The time that the consumer takes does not count, and any byte that
+	// the executor reports to an ActivityReporter ends the silence. A silent stream ends
+	// up to a 32nd of Idle later.
+	Idle, FirstToken time.Duration
 	// Breaker refuses calls while it is open, and counts them; nil for none.
 	Breaker *Breaker
 
@@ -49,16 +53,20 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 		s := &watch{yield: yield, attempt: attempt}
 		s.ctx.Context = ctx
 		defer s.attempt.countOutcome()
-		if w.Idle == 0 {
+		every := cmp.Or(w.Idle, w.FirstToken) / silenceTicks
+		if every == 0 {
 			w.readStream(ctx, req, s)
 			return
 		}
-		s.list, s.ticks, s.idle = &w.silences, silenceTicks, w.Idle
+		s.list, s.every, s.idle = &w.silences, max(every, time.Microsecond), w.Idle
+		first := w.FirstToken
 		if mayThinkLong(req) {
-			s.ticks, s.idle = 2*s.ticks, 2*s.idle
+			s.idle, first = 2*s.idle, 2*first
 		}
+		s.limitSilence(first)
+		s.ctx.report = s.noteActivity
 		defer s.ctx.cancel()
-		w.silences.add(s, max(w.Idle/silenceTicks, time.Microsecond))
+		w.silences.add(s, s.every)
 		defer w.silences.remove(s)
 		w.readStream(&s.ctx, req, s)
 	}
@@ -94,12 +102,15 @@ type watch struct {
 	attempt attempt
 	// over is set once the consumer had the end or wants no more.
 	over bool
+	// answered is set once the answer has text or a tool call.
+	answered bool
 
-	// list watches the stream; nil if it may be silent for ever. ticks is how many
-	// ticks of the list it may be silent, and idle how long that is.
-	list  *silences
-	ticks int64
-	idle  time.Duration
+	// list watches the stream, with a tick every so often; nil if it may be silent for
+	// ever. ticks is how many ticks the stream may be silent now, and limit how long that
+	// is; idle is how long it may be silent after its first event.
+	list               *silences
+	ticks              atomic.Int64
+	every, limit, idle time.Duration
 	// heard is the tick of the latest event, or one of the marks below.
 	heard atomic.Int64
 	// next and previous are the streams beside it in a list of silences.
@@ -200,7 +211,24 @@ func (l *silences) countTick() {
 // has at least its time.
 func (s *watch) markSilent(now int64) bool {
 	heard := s.heard.Load()
-	return heard >= 0 && now-heard > s.ticks && s.heard.CompareAndSwap(heard, silent)
+	return heard >= 0 && now-heard > s.ticks.Load() && s.heard.CompareAndSwap(heard, silent)
+}
+
+// limitSilence sets how long the stream may be silent from here on; 0 for ever.
+func (s *watch) limitSilence(limit time.Duration) {
+	s.limit = limit
+	if limit == 0 {
+		s.ticks.Store(math.MaxInt64)
+		return
+	}
+	s.ticks.Store(int64((limit + s.every - 1) / s.every))
+}
+
+// noteActivity ends the silence of a stream whose executor waits for an event.
+func (s *watch) noteActivity() {
+	if heard := s.heard.Load(); heard >= 0 {
+		s.heard.CompareAndSwap(heard, s.list.tick.Load())
+	}
 }
 
 // passEvent passes one event on, and reports whether another is wanted.
@@ -213,6 +241,7 @@ func (s *watch) passEvent(ev Event, err error) bool {
 	}
 	if err == nil {
 		cleanEvent(&ev)
+		err = s.noteContent(&ev)
 	} else {
 		err = cleanError(err)
 	}
@@ -222,9 +251,33 @@ func (s *watch) passEvent(ev Event, err error) bool {
 		s.over = true
 	}
 	if s.list != nil {
+		if s.limit != s.idle {
+			s.limitSilence(s.idle)
+		}
 		s.heard.Store(s.list.tick.Load())
 	}
 	return !s.over
+}
+
+// noteContent notes whether the answer has content. It returns an error for an end
+// without any; the vendor may have withheld the content or cut off the reasoning.
+func (s *watch) noteContent(ev *Event) error {
+	switch ev.Type {
+	case EventText:
+		s.answered = s.answered || strings.TrimSpace(ev.Delta) != ""
+	case EventToolCallStart:
+		s.answered = true
+	case EventReset:
+		s.answered = false
+	case EventFinish:
+		if !s.answered && ev.Reason != FinishMaxTokens && ev.Reason != FinishContentFilter {
+			failure := &Error{Class: EmptyAnswer, Message: "the answer has no text, tool call or refusal", Usage: ev.Usage}
+			*ev = Event{}
+			return failure
+		}
+	default:
+	}
+	return nil
 }
 
 // failUnfinished passes on the error of a stream that stopped without an end.
@@ -241,7 +294,7 @@ func (s *watch) failUnfinished() {
 }
 
 func (s *watch) silenceError() error {
-	return &Error{Class: Timeout, Message: fmt.Sprintf("the stream was silent for %gs", s.idle.Seconds()), Err: errSilent}
+	return &Error{Class: Timeout, Message: fmt.Sprintf("the stream was silent for %gs", s.limit.Seconds()), Err: errSilent}
 }
 
 // unfinishedError returns why a stream stopped without an end.

@@ -54,7 +54,7 @@ func TestASilentStreamIsCanceled(t *testing.T) {
 		"told to think so long": {model.Request{Params: model.Params{ReasoningEffort: &spec.Effort{Budget: 9}}}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
 		"told not to think":     {model.Request{Params: level("none")}, paced{time.Hour}, limit, "the stream was silent for 60s"},
 		"never silent for long": {model.Request{}, paced{59 * time.Second, 59 * time.Second, 59 * time.Second}, 177 * time.Second, ""},
-		"an answer at once":     {model.Request{}, paced{0}, 0, ""},
+		"an answer at once":     {model.Request{}, paced{0, 0}, 0, ""},
 		"silent as it may be":   {model.Request{Model: "o1"}, paced{119 * time.Second, 119 * time.Second}, 238 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestASilentStreamIsCanceled(t *testing.T) {
 }
 
 func watched(e model.Executor, idle time.Duration) *model.Watched {
-	return &model.Watched{Executor: e, Idle: idle}
+	return &model.Watched{Executor: e, Idle: idle, FirstToken: idle}
 }
 
 func TestTheTimeOfTheConsumerDoesNotCount(t *testing.T) {
@@ -175,4 +175,95 @@ func TestAStreamThatEndsWithoutAWordWhenItIsCanceled(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	})
+}
+
+// pinging answers after some time, of which the server tells every 10 s that it is alive.
+type pinging time.Duration
+
+func (p pinging) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		report := model.ActivityReporter(ctx)
+		for range time.Duration(p) / (10 * time.Second) {
+			select {
+			case <-time.After(10 * time.Second):
+				report()
+			case <-ctx.Done():
+				yield(model.Event{}, model.AsError(ctx.Err()))
+				return
+			}
+		}
+		_ = yield(model.Event{Type: model.EventText, Delta: "x"}, nil) && yield(finish, nil)
+	}
+}
+
+func TestBytesWithoutAnEventEndASilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := ask(t.Context(), watched(pinging(10*time.Minute), time.Minute), &model.Request{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheFirstTokenHasALimitOfItsOwn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, idle time.Duration
+		waits       paced
+		class       model.ErrorClass
+	}{
+		"a long prompt":         {10 * time.Minute, time.Minute, paced{9 * time.Minute, 0}, ""},
+		"too long a prompt":     {10 * time.Minute, time.Minute, paced{11 * time.Minute, 0}, model.Timeout},
+		"silence in the middle": {10 * time.Minute, time.Minute, paced{time.Second, 2 * time.Minute, 0}, model.Timeout},
+		"for ever":              {0, time.Minute, paced{24 * time.Hour, 0}, ""},
+		"only the first":        {time.Minute, 0, paced{time.Second, 24 * time.Hour}, ""},
+		"only the first, late":  {time.Minute, 0, paced{time.Hour, 0}, model.Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				exec := &model.Watched{Executor: tt.waits, Idle: tt.idle, FirstToken: tt.first}
+				_, err := ask(t.Context(), exec, &model.Request{})
+				if tt.class == "" != (err == nil) || err != nil && model.AsError(err).Class != tt.class {
+					t.Errorf("the error is %v, want the class %q", err, tt.class)
+				}
+			})
+		})
+	}
+}
+
+func TestAnAnswerWithoutContentIsAnError(t *testing.T) {
+	for name, tt := range map[string]struct {
+		events []model.Event
+		empty  bool
+	}{
+		"nothing":            {[]model.Event{finish}, true},
+		"white space":        {[]model.Event{{Type: model.EventText, Delta: " \n"}, finish}, true},
+		"reasoning":          {[]model.Event{{Type: model.EventReasoning, Delta: "hm"}, finish}, true},
+		"text":               {[]model.Event{{Type: model.EventText, Delta: "a"}, finish}, false},
+		"a call":             {[]model.Event{{Type: model.EventToolCallStart, Name: "f"}, {Type: model.EventToolCallEnd}, {Type: model.EventFinish, Reason: model.FinishToolCalls}}, false},
+		"text that was lost": {[]model.Event{{Type: model.EventText, Delta: "a"}, {Type: model.EventReset}, finish}, true},
+		"cut off":            {[]model.Event{{Type: model.EventFinish, Reason: model.FinishMaxTokens}}, false},
+		"withheld":           {[]model.Event{{Type: model.EventFinish, Reason: model.FinishContentFilter}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ask(t.Context(), watched(replies(tt.events), time.Minute), &model.Request{})
+			if tt.empty != (err != nil) || err != nil && model.AsError(err).Class != model.EmptyAnswer {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+	if !model.EmptyAnswer.Retryable() {
+		t.Error("an empty answer is not repeated")
+	}
+}
+
+// replies answers with events.
+type replies []model.Event
+
+func (r replies) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for _, ev := range r {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
 }

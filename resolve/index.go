@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -286,8 +285,8 @@ func (x *index) templateOf(id string) *template {
 // poolKey tells apart the pools of a revision: agents that wait differently long
 // for a silent stream watch the members differently.
 type poolKey struct {
-	id   string
-	idle time.Duration
+	id string
+	silence
 }
 
 // sharedPool returns the one pool of the revision for a key. One that is not kept,

@@ -20,12 +20,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// silent is a model whose answers are empty.
+// silent is a model that says as little as it may.
 type silent struct{ name string }
 
 func (*silent) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop}, nil)
+		_ = yield(model.Event{Type: model.EventText, Delta: "."}, nil) && yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop}, nil)
 	}
 }
 

@@ -272,7 +272,7 @@ func (t *template) modelExecutor(m *spec.Model) model.Executor {
 		return nil
 	}
 	breaker := t.index.breakerOf(m.ID)
-	watched := &model.Watched{Executor: exec, Idle: t.calling.idle}
+	watched := &model.Watched{Executor: exec, Idle: t.calling.idle, FirstToken: t.calling.firstToken}
 	exec = watched
 	if t.usesRetries("provider", m.ProviderID) {
 		exec = &model.Retrying{Executor: watched, Policy: t.calling.retry, Breaker: breaker}
@@ -347,7 +347,7 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 		}
 		models = append(models, m)
 		list = append(list, model.Member{
-			ID: m.ID, Upstream: m.UpstreamModel, Executor: &model.Watched{Executor: exec, Idle: t.calling.idle},
+			ID: m.ID, Upstream: m.UpstreamModel, Executor: &model.Watched{Executor: exec, Idle: t.calling.idle, FirstToken: t.calling.firstToken},
 			Breaker: t.index.breakerOf(m.ID), Input: inputOf(m),
 			Weight: member.Share(), FailoverOnly: !member.Home(),
 		})
@@ -356,8 +356,8 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 		return nil, capabilities{}
 	}
 	known := capabilitiesOf(models...)
-	keep := !t.passing || t.calling.idle == defaultCalling().idle
-	shared := t.index.sharedPool(poolKey{id: pool.ID, idle: t.calling.idle}, keep, func() *model.Pool {
+	keep := !t.passing || t.calling.silence == defaultCalling().silence
+	shared := t.index.sharedPool(poolKey{id: pool.ID, silence: t.calling.silence}, keep, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))
 	})
 	if !t.usesRetries("model pool", pool.ID) {

@@ -120,7 +120,7 @@ func (t *template) warnRetry() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		switch key {
-		case "max_retries", "stream_idle_timeout", "stream_idle_timeout_secs":
+		case "max_retries", "stream_idle_timeout", "stream_idle_timeout_secs", "first_token_timeout":
 		default:
 			t.warnIneffective(diag.Join(diag.Key("sections", RetryKey), key), "%s never applies: max_retries is 0", key)
 		}

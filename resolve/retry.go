@@ -25,7 +25,8 @@ const retrySchema = `{
     "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "overloaded_backoff_base in milliseconds."},
     "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How many of these repetitions may take up an answer that broke off; 0 none."},
     "stream_idle_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "60s", "description": "How long a stream may be silent, counted without retries, too; 0 for ever. Twice as long for models that think."},
-    "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "stream_idle_timeout in seconds."}
+    "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "stream_idle_timeout in seconds."},
+    "first_token_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "description": "How long a stream may be silent before its first token, as a local server is that reads a long prompt; 0 for ever. Default: stream_idle_timeout. Twice as long for models that think."}
   },
   "additionalProperties": false
 }`
@@ -41,6 +42,7 @@ type retrySettings struct {
 	MaxStreamRetries  *int    `json:"max_stream_retries"`
 	StreamIdle        *string `json:"stream_idle_timeout"`
 	StreamIdleSeconds *int64  `json:"stream_idle_timeout_secs"`
+	FirstToken        *string `json:"first_token_timeout"`
 }
 
 // Sections returns the sections that resolving itself reads. They are claimed
@@ -57,11 +59,17 @@ func Sections() []plugins.Section {
 // and how long a stream may be silent.
 type calling struct {
 	retry model.RetryPolicy
-	idle  time.Duration
+	silence
 }
 
+// silence is how long a stream may be silent after its first event and before it; 0 for
+// ever.
+type silence struct{ idle, firstToken time.Duration }
+
 // defaultCalling is that of an agent without a section.
-func defaultCalling() calling { return calling{idle: model.DefaultIdleTimeout} }
+func defaultCalling() calling {
+	return calling{silence: silence{idle: model.DefaultIdleTimeout, firstToken: model.DefaultIdleTimeout}}
+}
 
 // decodeRetry returns what a section says.
 func decodeRetry(raw json.RawMessage) (calling, diag.List) {
@@ -94,8 +102,9 @@ func decodeRetry(raw json.RawMessage) (calling, diag.List) {
 			BackoffBase:    span("backoff_base", s.BackoffBase, s.BackoffBaseMS, time.Millisecond, model.DefaultBackoffBase),
 			OverloadedBase: span("overloaded_backoff_base", s.OverloadedBase, s.OverloadedBaseMS, time.Millisecond, model.DefaultOverloadedBackoff),
 		},
-		idle: span("stream_idle_timeout", s.StreamIdle, s.StreamIdleSeconds, time.Second, model.DefaultIdleTimeout),
 	}
+	c.idle = span("stream_idle_timeout", s.StreamIdle, s.StreamIdleSeconds, time.Second, model.DefaultIdleTimeout)
+	c.firstToken = span("first_token_timeout", s.FirstToken, nil, 0, c.idle)
 	if s.MaxRetries != nil {
 		c.retry.MaxRetries = *s.MaxRetries
 	}

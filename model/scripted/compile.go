@@ -326,7 +326,7 @@ func cutEvents(events []model.Event, n int) []model.Event {
 }
 
 var errorClasses = []model.ErrorClass{
-	model.Provider, model.RateLimited, model.Overloaded, model.Timeout, model.StreamInterrupted,
+	model.Provider, model.RateLimited, model.Overloaded, model.Timeout, model.StreamInterrupted, model.EmptyAnswer,
 	model.ContextOverflow, model.InvalidRequest, model.Unauthorized, model.ModelNotFound,
 	model.ContentFiltered, model.AllModelsUnavailable, model.Canceled,
 }

@@ -15,7 +15,7 @@ const (
 
 // classes are the classes of errors by the code of the termination.
 var classes = map[string]string{
-	"rate_limited": "rate_limit", "overloaded": "overloaded", "provider": "server", "stream_interrupted": "server",
+	"rate_limited": "rate_limit", "overloaded": "overloaded", "provider": "server", "stream_interrupted": "server", "empty_answer": "server",
 	"all_models_unavailable": "server", "context_overflow": "context_window", "truncation": classTruncation,
 	"invalid_request": "invalid_request", "model_not_found": "invalid_request", "invalid_output": "invalid_request",
 	"content_filtered": "invalid_request", "unauthorized": "auth", "timeout": "timeout",

@@ -93,7 +93,7 @@ func TestTheEventsOfAllKinds(t *testing.T) {
 		"thoughts":             {"think so", `,"reasoningLevel":1`, "", "started thinking_delta assistant_delta assistant_message result"},
 		"a tool here":          {"call 1", server, "", "started assistant_message tool_call tool_result assistant_delta assistant_message result"},
 		"a tool of the client": {"call 1", look, `,"result":"x"`, "started assistant_message local_tool_call local_tool_result_in assistant_delta assistant_message result"},
-		"one that fails":       {"call 1", look, `,"error":""`, "started assistant_message local_tool_call local_tool_result_in assistant_message result"},
+		"one that fails":       {"call 1", look, `,"error":"down"`, "started assistant_message local_tool_call local_tool_result_in assistant_delta assistant_message result"},
 		"a loop that is steered, and cut": {
 			"again", look + `,"loopDetection":{"consecutiveThreshold":2,"hardCutoffThreshold":4}`, `,"result":"x"`,
 			"started assistant_message local_tool_call local_tool_result_in assistant_message tool_result loop_detected assistant_message tool_result assistant_message tool_result loop_detected assistant_delta assistant_message result",
