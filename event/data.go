@@ -211,6 +211,9 @@ type ToolCallReady struct {
 	// Arguments is a JSON object, as the model wrote it. Where the model wrote
 	// something that is not JSON, it is encoded as a JSON string of that text.
 	Arguments json.RawMessage `json:"arguments"`
+	// Repair names how the arguments were repaired: decoded, repeated or cumulative;
+	// empty if they are as the model wrote them.
+	Repair string `json:"repair,omitempty"`
 }
 
 // CallOutcome is how a tool call ended.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -66,6 +65,8 @@ type partial struct {
 	// id is that of the call, or of the reasoning item; name is the tool's.
 	id, name  string
 	encrypted string
+	// extra is what the vendor adds to a call.
+	extra json.RawMessage
 	// done is set when the part is complete, and canceled when it was taken back.
 	done, canceled bool
 }
@@ -87,6 +88,9 @@ func (a *Answer) Add(ev *Event) error {
 		p.appendData(ev.Delta)
 	case EventReasoning:
 		p := a.openPart(PartReasoning)
+		if p.name == "" {
+			p.name = ev.Name
+		}
 		p.appendData(ev.Delta)
 	case EventReasoningEncrypted:
 		p := a.openPart(PartReasoning)
@@ -112,6 +116,12 @@ func (a *Answer) Add(ev *Event) error {
 		}
 		p.appendData(ev.Delta)
 		p.done = ev.Type == EventToolCallEnd
+	case EventToolCallExtra:
+		p := a.startedCall(ev.Index)
+		if p == nil || !json.Valid([]byte(ev.Delta)) {
+			return protocolError(fmt.Sprintf("tool call %d has invalid extra content", ev.Index))
+		}
+		p.extra = json.RawMessage(ev.Delta)
 	case EventToolCallCancel:
 		p := a.startedCall(ev.Index)
 		if p == nil {
@@ -252,7 +262,7 @@ func (a *Answer) Message() Message {
 		case PartReasoning:
 			if len(p.data) > 0 || p.encrypted != "" {
 				parts = append(parts, Part{Type: PartReasoning, Reasoning: &Reasoning{
-					Text: string(p.data), Encrypted: p.encrypted, ID: p.id,
+					Text: string(p.data), Encrypted: p.encrypted, ID: p.id, Field: p.name,
 				}})
 			}
 		case PartToolCall:
@@ -260,22 +270,11 @@ func (a *Answer) Message() Message {
 			if number++; p.canceled || omitted {
 				continue
 			}
-			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: copyArguments(p.data)})
+			arguments, repair := repairArguments(p.data)
+			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: arguments, Repair: repair, Extra: p.extra})
 			parts = append(parts, Part{Type: PartToolCall, ToolCall: &calls[len(calls)-1]})
 		default: // an answer has no other parts
 		}
 	}
 	return Message{Role: RoleAssistant, Parts: parts}
-}
-
-var noArguments = json.RawMessage(`{}`)
-
-// copyArguments returns a copy of the arguments, because their buffer is reused.
-func copyArguments(data []byte) json.RawMessage {
-	switch string(bytes.TrimSpace(data)) {
-	case "", "null":
-		return noArguments
-	default:
-		return bytes.Clone(data)
-	}
 }

@@ -9,7 +9,8 @@ type EventType uint8
 const (
 	// EventText adds Delta to the answer's text.
 	EventText EventType = iota + 1
-	// EventReasoning adds Delta to the readable reasoning.
+	// EventReasoning adds Delta to the readable reasoning. Name is the vendor's field that
+	// the reasoning goes back in, empty if it does not.
 	EventReasoning
 	// EventReasoningEncrypted carries in Delta the vendor's opaque form of the
 	// reasoning, whole, and in ID the reasoning item's id, if it has one.
@@ -35,6 +36,9 @@ const (
 	// EventToolCallCancel discards the call Index, which was interrupted; Delta is
 	// the reason. Its number is not reused.
 	EventToolCallCancel
+	// EventToolCallExtra carries in Delta the vendor's opaque JSON that goes back with
+	// the call Index.
+	EventToolCallExtra
 )
 
 // Event is one piece of a model's answer. Type determines which fields are set.

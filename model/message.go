@@ -85,6 +85,9 @@ type Reasoning struct {
 	Encrypted string `json:"encrypted,omitempty"`
 	// ID is the vendor's id of the reasoning item, where it has one.
 	ID string `json:"id,omitempty"`
+	// Field is the vendor's field that Text came in and goes back in; empty if the vendor
+	// does not take it back.
+	Field string `json:"field,omitempty"`
 }
 
 // ToolCall is a call that a model asked for.
@@ -93,6 +96,10 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is a JSON object, as the model wrote it. It may be malformed.
 	Arguments json.RawMessage `json:"arguments"`
+	// Repair names how Arguments were repaired; empty if they are as the model wrote them.
+	Repair Repair `json:"repair,omitempty"`
+	// Extra is opaque JSON of the vendor that goes back with the call.
+	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
 // MarshalJSON writes the call. Arguments that are no JSON are written as the

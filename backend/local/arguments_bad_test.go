@@ -73,7 +73,8 @@ func TestArgumentsThatNobodyShouldWrite(t *testing.T) {
 		runs       bool
 	}{
 		{"a list", `["city"]`, false},
-		{"a string", `"{\"city\":\"x\"}"`, false},
+		{"an object encoded twice", `"{\"city\":\"x\"}"`, true},
+		{"a string", `"x"`, false},
 		{"a number", `7`, false},
 		{"nothing", ``, false},
 		{"null", `null`, false},

@@ -33,7 +33,7 @@ func (t *turn) inferAnswer(ctx context.Context) (model.Message, error) {
 	}
 	for i := range answer.Parts {
 		if call := answer.Parts[i].ToolCall; answer.Parts[i].Type == model.PartToolCall {
-			t.host.Emit(&event.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+			t.host.Emit(&event.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: call.Arguments, Repair: string(call.Repair)})
 		}
 	}
 	t.host.Emit(complete)

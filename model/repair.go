@@ -1,0 +1,96 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Repair names how the arguments of a tool call were repaired.
+type Repair string
+
+// The repairs. Each is made once, and only if the result is a JSON object.
+const (
+	// RepairDecoded is an object that was encoded twice, as the text of a JSON string.
+	RepairDecoded Repair = "decoded"
+	// RepairRepeated is an object that was sent more than once, or after an empty one.
+	RepairRepeated Repair = "repeated"
+	// RepairCumulative is an object of which each piece repeated the ones before it.
+	RepairCumulative Repair = "cumulative"
+)
+
+// repairLimit is the size of the arguments, in bytes, above which only an object that was
+// encoded twice is repaired.
+const repairLimit = 256 << 10
+
+var noArguments = json.RawMessage(`{}`)
+
+// repairArguments returns a copy of the arguments of a call, whose memory is reused, and
+// how they were repaired. Arguments beyond repair stay as they are.
+func repairArguments(data []byte) (json.RawMessage, Repair) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || string(data) == "null" {
+		return noArguments, ""
+	}
+	switch data[0] {
+	case '"':
+		var text string
+		if json.Unmarshal(data, &text) == nil && isObject([]byte(text)) {
+			return json.RawMessage(text), RepairDecoded
+		}
+	case '{':
+		if len(data) <= repairLimit && !json.Valid(data) {
+			if object, repair := lastObject(data); repair != "" {
+				return bytes.Clone(object), repair
+			}
+		}
+	}
+	return bytes.Clone(data), ""
+}
+
+// lastObject returns the object that a text of several ends with, if all before it are
+// the same object, the empty object or its beginnings.
+func lastObject(data []byte) (json.RawMessage, Repair) {
+	for end := bytes.LastIndexByte(data, '{'); end > 0; end = bytes.LastIndexByte(data[:end], '{') {
+		object := data[end:]
+		if !json.Valid(object) {
+			continue
+		}
+		if repair := classifyRepeats(data[:end], object); repair != "" {
+			return object, repair
+		}
+	}
+	return nil, ""
+}
+
+// classifyRepeats returns how the text before an object repeats it, empty if it says
+// something else.
+func classifyRepeats(before, object []byte) Repair {
+	repair := RepairRepeated
+	for len(before) > 0 {
+		n := commonPrefix(before, object)
+		switch {
+		case n == len(object):
+		case bytes.HasPrefix(before, noArguments):
+			n = len(noArguments)
+		case n > 0:
+			repair = RepairCumulative
+		default:
+			return ""
+		}
+		before = bytes.TrimLeft(before[n:], " \t\r\n")
+	}
+	return repair
+}
+
+func commonPrefix(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func isObject(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && data[0] == '{' && json.Valid(data)
+}
