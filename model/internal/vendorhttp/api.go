@@ -84,6 +84,6 @@ func (a *API) send(req *http.Request) (*http.Response, error) {
 	if body, refused := readRefusal(res); refused {
 		return nil, a.refusalError(res, body)
 	}
-	res.Body = limitStream(res.Body)
+	res.Body = limitStream(res.Body, model.ActivityReporter(req.Context()))
 	return res, nil
 }

@@ -124,9 +124,9 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 		var err error
 		out.Events = out.Events[:0]
 		if t.caller.Err() == nil && in.next() {
-			done, err = translator.Translate(&in.event, out)
+			done, err = t.translateEvent(translator, in, out)
 		} else {
-			done, err = t.endStream(translator, in.err, out)
+			done, err = t.endStream(translator, in, out)
 		}
 		for i := range out.Events {
 			if !yield(out.Events[i], nil) {
@@ -148,18 +148,32 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 	drain(t.response.Body, t.cancel)
 }
 
+// translateEvent translates the event that was read. A document may hold an error.
+func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Batch) (bool, error) {
+	if in.isDocument {
+		if refusal := t.api.documentRefusal(t.response, in.event.Data); refusal != nil {
+			return false, refusal
+		}
+	}
+	return translator.Translate(&in.event, out)
+}
+
 // endStream ends the answer, or returns the reason why it has no end.
-func (t *attempt) endStream(translator Translator, cause error, out *Batch) (bool, error) {
+func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) (bool, error) {
 	if err := t.caller.Err(); err != nil {
 		return false, err
 	}
 	if done, err := translator.End(out); done || err != nil {
 		return done, err
 	}
-	if cause == nil {
+	switch {
+	case in.err != nil:
+		return false, t.api.failures.OfStream(t.caller, in.err)
+	case in.documents != nil:
+		return false, errNotAnAnswer()
+	default:
 		return false, EndedEarly()
 	}
-	return false, t.api.failures.OfStream(t.caller, cause)
 }
 
 // EndPatience is how long a server may keep a stream open after each event of an

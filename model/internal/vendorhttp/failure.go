@@ -72,3 +72,9 @@ func Malformed(what string, err error) *model.Error {
 func EndedEarly() *model.Error {
 	return &model.Error{Class: model.StreamInterrupted, Message: "the stream ended before the answer did"}
 }
+
+// errNotAnAnswer returns the error for a document that holds neither an answer nor an
+// error.
+func errNotAnAnswer() *model.Error {
+	return &model.Error{Class: model.Provider, Message: "the server answered with something else than a stream"}
+}

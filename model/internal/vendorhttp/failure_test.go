@@ -53,7 +53,7 @@ func TestReadRefusal(t *testing.T) {
 	}{
 		{200, "text/event-stream; charset=utf-8", false},
 		{200, "", false},
-		{200, "application/json; charset=utf-8", true},
+		{200, "application/json; charset=utf-8", false},
 		{200, "text/html", true},
 		{302, "text/event-stream", true},
 		{400, "", true},

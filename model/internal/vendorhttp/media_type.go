@@ -1,8 +1,11 @@
 package vendorhttp
 
 import (
+	"cmp"
+	"fmt"
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 )
@@ -19,4 +22,14 @@ func MediaType(b *model.Blob) string {
 		return base
 	}
 	return media
+}
+
+// IsImage reports whether a part holds an image.
+func IsImage(p *model.Part) bool {
+	return p.Blob != nil && (p.Type == model.PartImage || strings.HasPrefix(MediaType(p.Blob), "image/"))
+}
+
+// OmittedNote tells a model of a part that its vendor does not read.
+func OmittedNote(p *model.Part) string {
+	return fmt.Sprintf("[%s of type %s, which cannot be shown]", p.Type, cmp.Or(MediaType(p.Blob), "unknown"))
 }

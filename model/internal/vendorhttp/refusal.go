@@ -12,12 +12,11 @@ import (
 // refusalLimit is how much of a refusal is read, in bytes.
 const refusalLimit = 64 << 10
 
-// readRefusal reports whether an answer is something else than a stream: a
-// refusal, a redirect, or a whole document, as gateways send their error pages
-// with a status of success. It then reads and closes the body, of which it
-// returns the first 64 KiB. The body of a stream is left alone.
+// readRefusal reports whether an answer is a refusal, a redirect or a web page, as
+// gateways send their error pages with a status of success. It then reads and closes
+// the body, of which it returns the first 64 KiB. Any other body is left alone.
 func readRefusal(res *http.Response) (body []byte, refused bool) {
-	if res.StatusCode < http.StatusMultipleChoices && !isDocument(res.Header) {
+	if res.StatusCode < http.StatusMultipleChoices && !isWebPage(res.Header) {
 		return nil, false
 	}
 	// What can be read of the body is good enough for a message.
@@ -26,9 +25,18 @@ func readRefusal(res *http.Response) (body []byte, refused bool) {
 	return body, true
 }
 
-func isDocument(h http.Header) bool {
+func isWebPage(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && (media == "application/json" || media == "text/html")
+	return err == nil && media == "text/html"
+}
+
+// documentRefusal returns the error that a JSON document sent with a status of success
+// holds; nil for any other document.
+func (a *API) documentRefusal(res *http.Response, document []byte) *model.Error {
+	if _, known := a.protocol.Refusal(res.StatusCode, document); !known {
+		return nil
+	}
+	return a.refusalError(res, document)
 }
 
 // refusalError returns the error for an answer that is no stream.
@@ -40,8 +48,8 @@ func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
 	}
 	switch {
 	case res.StatusCode < http.StatusMultipleChoices && !known:
-		// A page of a gateway, or an answer that was not streamed.
-		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
+		// A page of a gateway.
+		return a.failures.Named(errNotAnAnswer())
 	case res.StatusCode < http.StatusMultipleChoices:
 		failure.Status = 0
 	case res.StatusCode < http.StatusBadRequest:

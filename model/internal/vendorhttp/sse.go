@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -21,9 +22,25 @@ func (e *ServerEvent) IsEnd() bool { return bytes.HasPrefix(e.Data, []byte("[DON
 // DecodeEvent reads the data of an event.
 func DecodeEvent(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return Malformed("an event cannot be read", err)
+		return Malformed(describeEvent(data, err), err)
 	}
 	return nil
+}
+
+// quoteLimit is how much of an event an error quotes, in bytes.
+const quoteLimit = 120
+
+// describeEvent says what is wrong with an event, and how it begins.
+func describeEvent(data []byte, err error) string {
+	what := "an event is not JSON"
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		what = "an event has a " + mismatch.Value + " in the field " + mismatch.Field
+	}
+	more := ""
+	if len(data) > quoteLimit {
+		data, more = data[:quoteLimit], "…"
+	}
+	return fmt.Sprintf("%s: %q%s", what, data, more)
 }
 
 // Framing is what servers differ in when they end an event or break off a stream.
@@ -50,6 +67,14 @@ type eventReader struct {
 	fields int
 	// err is why the stream broke off, nil when it just ended.
 	err error
+	// begun is set once the first byte was looked at.
+	begun bool
+	// isDocument is set for a JSON document instead of a stream; documents are its
+	// parts that are left, nil for one that is not complete.
+	isDocument bool
+	documents  [][]byte
+	// half is the escaped first half of a character whose second half is to come.
+	half []byte
 }
 
 func newEventReader(r io.Reader, framing Framing) *eventReader {
@@ -58,19 +83,37 @@ func newEventReader(r io.Reader, framing Framing) *eventReader {
 
 // next reads the next event that has data. It reports whether there is one.
 func (r *eventReader) next() bool {
+	if !r.begun {
+		r.begun = true
+		if r.beginStream() {
+			r.readDocument()
+		}
+	}
 	r.clearEvent()
+	if r.isDocument {
+		return r.nextDocument()
+	}
+	if !r.readEvent() {
+		return false
+	}
+	r.joinSurrogates()
+	return true
+}
+
+// readEvent reads the next event of a stream that has data.
+func (r *eventReader) readEvent() bool {
 	for {
 		line, err := r.readLine()
 		switch {
 		case errors.Is(err, io.EOF):
 			r.addField(line)
-			return !r.framing.StrictEnd && r.fields > 0 && (json.Valid(r.event.Data) || r.event.IsEnd())
+			return !r.framing.StrictEnd && len(r.event.Data) > 0 && (json.Valid(r.event.Data) || r.event.IsEnd())
 		case err != nil:
 			r.err = err
 			return false
 		case len(line) > 0:
 			r.addField(line)
-		case r.fields > 0:
+		case len(r.event.Data) > 0:
 			return true
 		default:
 			r.clearEvent() // an event without data does not count

@@ -24,11 +24,15 @@ var (
 
 // limitStream returns the body of a stream of server-sent events so that
 // reading fails when a single event, or the whole, is too large to be an
-// answer. What reads the events gathers the lines of each without limit.
-func limitStream(body io.ReadCloser) io.ReadCloser { return &limitedStream{body: body} }
+// answer. What reads the events gathers the lines of each without limit. report is
+// called whenever bytes are read, unless it is nil.
+func limitStream(body io.ReadCloser, report func()) io.ReadCloser {
+	return &limitedStream{body: body, report: report}
+}
 
 type limitedStream struct {
-	body io.ReadCloser
+	body   io.ReadCloser
+	report func()
 	// event counts the bytes since the last empty line, line those of the line
 	// being read, without its end; total counts all.
 	event, line, total int64
@@ -42,6 +46,9 @@ func (l *limitedStream) Close() error { return l.body.Close() }
 // Read reads the body.
 func (l *limitedStream) Read(p []byte) (int, error) {
 	n, err := l.body.Read(p)
+	if n > 0 && l.report != nil {
+		l.report()
+	}
 	l.total += int64(n)
 	l.countEvent(p[:n])
 	switch {

@@ -29,7 +29,7 @@ func (v *Vendor) CheckRefusal(t *testing.T, status int, body string, class model
 		if failure == nil || len(events) > 0 {
 			t.Fatalf("%d events, no error", len(events))
 		}
-		if status == http.StatusOK && said != NotAStream {
+		if status == http.StatusOK {
 			status = 0
 		}
 		if failure.Class != class || failure.Status != status || !strings.Contains(failure.Message, said) {
