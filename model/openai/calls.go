@@ -3,7 +3,10 @@ package openai
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -15,9 +18,16 @@ import (
 type calls struct {
 	list    []*call
 	started []*call
+	// tools are those that the model may call.
+	tools []model.Tool
 	// seed makes the ids given to calls without one the same for the same
 	// answer, and different for different answers of a conversation.
 	seed string
+}
+
+// newCalls returns the calls of the answer to a request.
+func newCalls(req *model.Request) calls {
+	return calls{seed: strconv.Itoa(len(req.Messages)), tools: req.Tools}
 }
 
 // call is one tool call. It starts, for the consumer, once enough is known.
@@ -33,6 +43,10 @@ type call struct {
 	// the pieces that follow continue or repeat them shows only at the end, so
 	// a call that has any delivers its arguments then.
 	initial string
+	// arguments follows the pieces of the arguments.
+	arguments nesting
+	// extra is opaque content of the vendor's that goes back with the call.
+	extra json.RawMessage
 	// held are pieces that cannot be delivered yet.
 	held []byte
 	// delivered is set once a piece of the arguments went out.
@@ -54,14 +68,32 @@ func (c *calls) describeCall(k *call, id, name string, out *vendorhttp.Batch) {
 	if k.id == "" {
 		k.id, k.vendorID = id, id
 	}
-	if k.name == "" {
+	switch {
+	case k.name == "":
 		k.name = name
+	case name != k.name && c.continuesName(k, name):
+		k.name += name
 	}
 	c.startIfReady(k, out)
 }
 
+// continuesName reports whether a piece continues the name of a call whose arguments
+// have not begun: together they begin the name of a tool.
+func (c *calls) continuesName(k *call, piece string) bool {
+	return piece != "" && !k.started && len(k.held) == 0 && k.initial == "" && c.beginsTool(k.name+piece, 0)
+}
+
+// beginsTool reports whether the name of a tool begins with a text, and is longer by
+// at least so many bytes.
+func (c *calls) beginsTool(text string, more int) bool {
+	return slices.ContainsFunc(c.tools, func(t model.Tool) bool {
+		return strings.HasPrefix(t.Name, text) && len(t.Name) >= len(text)+more
+	})
+}
+
 // addArguments adds a piece of a call's arguments.
 func (c *calls) addArguments(k *call, piece string, out *vendorhttp.Batch) {
+	k.arguments.read(piece)
 	switch {
 	case piece == "" || k.ended:
 	case k.started && k.initial == "":
@@ -72,10 +104,13 @@ func (c *calls) addArguments(k *call, piece string, out *vendorhttp.Batch) {
 	}
 }
 
-// startIfReady starts a call that can be named. A name may come before the
-// id, so a call without one waits until its arguments begin.
+// startIfReady starts a call that can be named. A name may come before the id or in
+// pieces, so a call may have to wait until its arguments begin.
 func (c *calls) startIfReady(k *call, out *vendorhttp.Batch) {
-	if !k.started && k.name != "" && (k.id != "" || len(k.held) > 0) {
+	if k.started || k.name == "" {
+		return
+	}
+	if len(k.held) > 0 || k.id != "" && !c.beginsTool(k.name, 1) {
 		c.startCall(k, out)
 	}
 }
@@ -138,6 +173,9 @@ func (c *calls) endCall(k *call, whole string, out *vendorhttp.Batch) error {
 		}
 	}
 	k.ended, k.held = true, nil
+	if k.extra != nil {
+		out.Add(model.Event{Type: model.EventToolCallExtra, Index: k.index, Delta: string(k.extra)})
+	}
 	out.Add(model.Event{Type: model.EventToolCallEnd, Index: k.index})
 	return nil
 }

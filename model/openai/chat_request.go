@@ -1,9 +1,8 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/base64"
-	"fmt"
+	"encoding/json"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -59,18 +58,29 @@ type chatStreamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
+// The fields of servers that expect the reasoning of an answer back.
+const (
+	reasoningContent = "reasoning_content"
+	reasoningField   = "reasoning"
+)
+
 type chatMessage struct {
 	Role model.Role `json:"role"`
-	// Content is a text, or the parts of a user's message.
-	Content    any        `json:"content,omitempty"`
+	// Content is a text, or the parts of a user's message; null for an answer that only
+	// calls tools. Strict servers require the field.
+	Content          any    `json:"content"`
+	ReasoningContent string `json:"reasoning_content,omitempty"`
+	Reasoning        string `json:"reasoning,omitempty"`
+
 	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
 
 type chatCall struct {
-	Type     string       `json:"type"`
-	ID       string       `json:"id"`
-	Function chatFunction `json:"function"`
+	Type         string          `json:"type"`
+	ID           string          `json:"id"`
+	Function     chatFunction    `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type chatFunction struct {
@@ -123,7 +133,7 @@ func encodeChat(req *model.Request, c concessions) ([]byte, error) {
 }
 
 // appendChat appends a message of ours, as the messages it becomes: the API
-// has one for each result. Reasoning is left out; the API has no place for it.
+// has one for each result. Reasoning goes back in the field it came in.
 func appendChat(list []chatMessage, m *model.Message) ([]chatMessage, error) {
 	switch m.Role {
 	case model.RoleSystem:
@@ -162,9 +172,17 @@ func appendAssistant(list []chatMessage, m *model.Message) []chatMessage {
 	if text != "" {
 		a.Content = text
 	}
+	for i := range m.Parts {
+		if r := m.Parts[i].Reasoning; r != nil && r.Field == reasoningContent {
+			a.ReasoningContent += r.Text
+		} else if r != nil && r.Field == reasoningField {
+			a.Reasoning += r.Text
+		}
+	}
 	for _, c := range calls {
 		a.ToolCalls = append(a.ToolCalls, chatCall{
-			Type: "function", ID: c.ID, Function: chatFunction{Name: c.Name, Arguments: callArguments(c)},
+			Type: "function", ID: c.ID, ExtraContent: c.Extra,
+			Function: chatFunction{Name: c.Name, Arguments: callArguments(c)},
 		})
 	}
 	return append(list, a)
@@ -214,18 +232,19 @@ func audioFormat(media string) string {
 	}
 }
 
-// chatResult returns the result of a call as text. What is no text has no
-// place in the API; the model is told that there was something.
+// chatResult returns the result of a call as text, one paragraph for each part. Images
+// and files have no place in the API: a note takes theirs.
 func chatResult(r *model.ToolResult) string {
 	var b strings.Builder
-	b.WriteString(model.PartsText(r.Content))
 	for i := range r.Content {
-		if blob := r.Content[i].Blob; blob != nil {
-			if b.Len() > 0 {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintf(&b, "[%s of type %s, which cannot be shown]", r.Content[i].Type, cmp.Or(vendorhttp.MediaType(blob), "unknown"))
+		text := r.Content[i].Text
+		if r.Content[i].Blob != nil {
+			text = vendorhttp.OmittedNote(&r.Content[i])
 		}
+		if text != "" && b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
 	}
 	return markError(r, b.String())
 }

@@ -2,7 +2,7 @@ package openai
 
 import (
 	"encoding/json"
-	"strconv"
+	"reflect"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -12,72 +12,91 @@ import (
 // the reason for the end, so the answer is complete only when the stream is.
 type chatStream struct {
 	calls   calls
-	byIndex map[int]*call
+	byIndex map[vendorhttp.Number]*call
 	last    *call
 	begun   bool
-	reason  string
-	usage   *model.Usage
+	// answered is set once a delta carried a piece of the answer.
+	answered bool
+	reason   string
+	usage    *model.Usage
 }
 
 func newChatStream(req *model.Request) *chatStream {
-	return &chatStream{calls: calls{seed: strconv.Itoa(len(req.Messages))}, byIndex: map[int]*call{}}
+	return &chatStream{calls: newCalls(req), byIndex: map[vendorhttp.Number]*call{}}
 }
 
 type chatChunk struct {
-	ID      looseText       `json:"id"`
-	Object  looseText       `json:"object"`
-	Error   json.RawMessage `json:"error"`
-	Choices []chatChoice    `json:"choices"`
-	Usage   *chatUsage      `json:"usage"`
+	ID      looseText                     `json:"id"`
+	Object  looseText                     `json:"object"`
+	Error   json.RawMessage               `json:"error"`
+	Choices []chatChoice                  `json:"choices"`
+	Usage   vendorhttp.Detail[*chatUsage] `json:"usage"`
 }
 
 type chatChoice struct {
-	Index        int       `json:"index"`
-	FinishReason string    `json:"finish_reason"`
-	Delta        chatDelta `json:"delta"`
+	Index        vendorhttp.Number `json:"index"`
+	FinishReason looseText         `json:"finish_reason"`
+	Delta        chatDelta         `json:"delta"`
+	// Message is a whole answer, or what some servers call a delta.
+	Message *chatDelta `json:"message"`
 }
 
 type chatDelta struct {
 	Content looseContent `json:"content"`
-	Refusal string       `json:"refusal"`
+	Refusal looseText    `json:"refusal"`
 	// ReasoningContent and Reasoning are not the vendor's; servers of models
 	// that think aloud have one or the other, or both with the same text.
 	ReasoningContent looseText   `json:"reasoning_content"`
 	Reasoning        looseText   `json:"reasoning"`
 	ToolCalls        []chatPiece `json:"tool_calls"`
+	// FunctionCall is the only call of an answer in the first form of the API.
+	FunctionCall *chatCallPiece `json:"function_call"`
 }
 
 // chatPiece is a piece of a tool call.
 type chatPiece struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string        `json:"name"`
-		Arguments argumentsText `json:"arguments"`
-	} `json:"function"`
+	Index    *vendorhttp.Number `json:"index"`
+	ID       looseText          `json:"id"`
+	Function chatCallPiece      `json:"function"`
+	// ExtraContent is opaque, and belongs to the call when it is sent back.
+	ExtraContent json.RawMessage `json:"extra_content"`
+}
+
+type chatCallPiece struct {
+	Name      string        `json:"name"`
+	Arguments argumentsText `json:"arguments"`
 }
 
 type chatUsage struct {
-	PromptTokens int `json:"prompt_tokens"`
-	// PromptCacheHitTokens is what DeepSeek calls the cached tokens.
-	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"`
-	PromptTokensDetails  struct {
-		CachedTokens     int `json:"cached_tokens"`
-		CacheWriteTokens int `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionTokens        int `json:"completion_tokens"`
-	CompletionTokensDetails struct {
-		ReasoningTokens int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+	PromptTokens vendorhttp.Number `json:"prompt_tokens"`
+	// PromptCacheHitTokens counts the cached tokens at DeepSeek.
+	PromptCacheHitTokens vendorhttp.Number                `json:"prompt_cache_hit_tokens"`
+	PromptTokensDetails  vendorhttp.Detail[promptDetails] `json:"prompt_tokens_details"`
+	CompletionTokens     vendorhttp.Number                `json:"completion_tokens"`
+
+	CompletionTokensDetails vendorhttp.Detail[outputDetails] `json:"completion_tokens_details"`
+}
+
+type promptDetails struct {
+	CachedTokens     vendorhttp.Number `json:"cached_tokens"`
+	CacheWriteTokens vendorhttp.Number `json:"cache_write_tokens"`
+}
+
+type outputDetails struct {
+	ReasoningTokens vendorhttp.Number `json:"reasoning_tokens"`
 }
 
 // looseContent is a text, or a list of parts with one each, as some servers
 // stream the answers of models that think.
 type looseContent string
 
-// UnmarshalJSON reads the text.
+// UnmarshalJSON reads the text. A value that may hold text in an unknown form is an error.
 func (c *looseContent) UnmarshalJSON(data []byte) error {
-	if data[0] != '[' {
+	switch data[0] {
+	case '[':
+	case '{':
+		return &json.UnmarshalTypeError{Value: "object", Field: "content", Type: reflect.TypeFor[string]()}
+	default:
 		return (*looseText)(c).UnmarshalJSON(data)
 	}
 	var parts []struct {
@@ -131,8 +150,8 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 		s.begun = true
 		s.calls.seed = string(chunk.ID) + "\x00" + s.calls.seed
 	}
-	if chunk.Usage != nil {
-		s.usage = chunk.Usage.toUsage()
+	if chunk.Usage.Value != nil {
+		s.usage = chunk.Usage.Value.toUsage()
 	}
 	for i := range chunk.Choices {
 		// Only one choice is ever asked for.
@@ -144,25 +163,41 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 }
 
 func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
-	reasoning := c.Delta.ReasoningContent
-	if reasoning == "" {
-		reasoning = c.Delta.Reasoning
-	}
-	out.AddDelta(model.EventReasoning, string(reasoning))
-	out.AddDelta(model.EventText, string(c.Delta.Content))
-	out.AddDelta(model.EventText, c.Delta.Refusal)
-	for i := range c.Delta.ToolCalls {
-		s.addPiece(&c.Delta.ToolCalls[i], out)
+	s.answered = s.addDelta(&c.Delta, out) || s.answered
+	if c.Message != nil && !s.answered {
+		s.addDelta(c.Message, out)
 	}
 	if c.FinishReason != "" {
-		s.reason = c.FinishReason
+		s.reason = string(c.FinishReason)
 	}
+}
+
+// addDelta adds a piece of the answer, and reports whether it holds anything.
+func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) bool {
+	before := len(out.Events)
+	if d.ReasoningContent != "" {
+		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningContent, Delta: string(d.ReasoningContent)})
+	} else if d.Reasoning != "" {
+		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningField, Delta: string(d.Reasoning)})
+	}
+	out.AddDelta(model.EventText, string(d.Content))
+	out.AddDelta(model.EventText, string(d.Refusal))
+	for i := range d.ToolCalls {
+		s.addPiece(&d.ToolCalls[i], out)
+	}
+	if d.FunctionCall != nil {
+		s.addPiece(&chatPiece{Function: *d.FunctionCall}, out)
+	}
+	return len(out.Events) > before || len(d.ToolCalls) > 0 || d.FunctionCall != nil
 }
 
 func (s *chatStream) addPiece(p *chatPiece, out *vendorhttp.Batch) {
 	k := s.callOf(p)
 	s.last = k
-	s.calls.describeCall(k, p.ID, p.Function.Name, out)
+	if !isNull(p.ExtraContent) {
+		k.extra = p.ExtraContent
+	}
+	s.calls.describeCall(k, string(p.ID), p.Function.Name, out)
 	s.calls.addArguments(k, string(p.Function.Arguments), out)
 }
 
@@ -170,19 +205,25 @@ func (s *chatStream) addPiece(p *chatPiece, out *vendorhttp.Batch) {
 // out the index, some give all calls the same.
 func (s *chatStream) callOf(p *chatPiece) *call {
 	k := s.last
-	if p.Index != nil {
+	if p.Index != nil && (s.byIndex[*p.Index] != nil || !s.isTail(p)) {
 		k = s.byIndex[*p.Index]
 	}
-	if k == nil || p.beginsAfter(k) {
+	if k == nil || p.beginsAfter(k) && !s.calls.continuesName(k, p.Function.Name) {
 		k = s.calls.openCall()
 	}
 	if k.vendorID == "" {
-		k.vendorID = p.ID
+		k.vendorID = string(p.ID)
 	}
 	if p.Index != nil {
 		s.byIndex[*p.Index] = k
 	}
 	return k
+}
+
+// isTail reports whether a piece at an unknown index can only be the tail of the last
+// call's arguments.
+func (s *chatStream) isTail(p *chatPiece) bool {
+	return p.ID == "" && p.Function.Name == "" && s.last != nil && s.last.arguments.isOpen()
 }
 
 // beginsAfter reports whether a piece that seems to belong to the call k
@@ -193,7 +234,7 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 	switch {
 	case name == "" || k.name == "":
 		return false
-	case name != k.name || p.ID != "" && k.vendorID != "" && p.ID != k.vendorID:
+	case name != k.name || p.ID != "" && k.vendorID != "" && string(p.ID) != k.vendorID:
 		return true
 	default:
 		return p.Index == nil && p.ID == ""
@@ -201,12 +242,12 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 }
 
 // end completes the answer when its reason is known. The stream need not have
-// ended in order for that: all that is lost then is the usage. Some servers
-// give no reason for an answer that asks for calls, only the mark of its end.
+// ended in order for that: all that is lost then is the usage. Some servers give no
+// reason, only the mark of the end.
 func (s *chatStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
 	reason, err := s.finishReason()
-	if reason == "" && marked && s.calls.anyStarted() {
-		reason = model.FinishToolCalls
+	if reason == "" && marked {
+		reason = model.FinishStop
 	}
 	if reason == "" || err != nil {
 		return false, err
@@ -244,11 +285,11 @@ func (s *chatStream) finishReason() (model.FinishReason, error) {
 // toUsage returns the usage as the runtime counts.
 func (u *chatUsage) toUsage() *model.Usage {
 	usage := model.Usage{
-		Input:      u.PromptTokens,
-		Output:     u.CompletionTokens,
-		CacheRead:  max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens),
-		CacheWrite: u.PromptTokensDetails.CacheWriteTokens,
-		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
+		Input:      int(u.PromptTokens),
+		Output:     int(u.CompletionTokens),
+		CacheRead:  int(max(u.PromptTokensDetails.Value.CachedTokens, u.PromptCacheHitTokens)),
+		CacheWrite: int(u.PromptTokensDetails.Value.CacheWriteTokens),
+		Reasoning:  int(u.CompletionTokensDetails.Value.ReasoningTokens),
 	}.Reconciled()
 	return &usage
 }

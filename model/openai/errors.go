@@ -60,7 +60,7 @@ func parseRefusal(data []byte) *refusal {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
 		Message looseText       `json:"message"`
-		Detail  looseText       `json:"detail"`
+		Detail  detailText      `json:"detail"`
 		refusalFields
 	}
 	_ = json.Unmarshal(data, &outer) // what is no object leaves all empty
@@ -69,12 +69,33 @@ func parseRefusal(data []byte) *refusal {
 	}
 	message := outer.Message
 	if message == "" {
-		message = outer.Detail
+		message = looseText(outer.Detail)
 	}
 	if message == "" && outer.Code == "" {
 		return nil
 	}
 	return outer.toRefusal(message)
+}
+
+// detailText is a text, or the list of mistakes that FastAPI finds in a request.
+type detailText string
+
+// UnmarshalJSON reads the text.
+func (d *detailText) UnmarshalJSON(data []byte) error {
+	var mistakes []struct {
+		Place []any  `json:"loc"`
+		Text  string `json:"msg"`
+	}
+	if json.Unmarshal(data, &mistakes) != nil {
+		return (*looseText)(d).UnmarshalJSON(data)
+	}
+	lines := make([]string, len(mistakes))
+	for i, m := range mistakes {
+		place := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintln(m.Place...)), " ", ".")
+		lines[i] = strings.TrimPrefix(place+": "+m.Text, ": ")
+	}
+	*d = detailText(strings.Join(lines, "; "))
+	return nil
 }
 
 type refusalFields struct {

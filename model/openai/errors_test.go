@@ -42,7 +42,7 @@ func TestClassify(t *testing.T) {
 		{405, ``, model.InvalidRequest, "Method Not Allowed"},
 		{408, ``, model.Timeout, "Timeout"},
 		{409, ``, model.InvalidRequest, "Conflict"},
-		{422, `{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]}`, model.InvalidRequest, "Unprocessable"},
+		{422, `{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]}`, model.InvalidRequest, "body.x: extra fields not permitted"},
 		{429, body("rate_limit_exceeded", "tokens", "", "Rate limit reached"), model.RateLimited, "Rate limit"},
 		{429, body("insufficient_quota", "insufficient_quota", "", "You exceeded your current quota"), model.RateLimited, "quota"},
 		{429, body("context_length_exceeded", "", "", "x"), model.RateLimited, "x"},

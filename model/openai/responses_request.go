@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // responsesDialect is the Responses API, with the kind of reasoning summary to
@@ -235,24 +236,43 @@ func blobContent(p *model.Part) inputContent {
 	}
 }
 
-// resultItem writes the result of a call: as text, unless it holds images or
-// files.
+// resultItem writes the result of a call: as text, or as a list of its parts if the API
+// reads an image or file among them.
 func resultItem(r *model.ToolResult) inputItem {
 	item := inputItem{Type: "function_call_output", CallID: r.CallID}
-	text := markError(r, model.PartsText(r.Content))
+	if !slices.ContainsFunc(r.Content, isReadableBlob) {
+		item.Output = chatResult(r)
+		return item
+	}
 	var list []inputContent
+	if r.IsError {
+		list = append(list, inputContent{Type: "input_text", Text: markError(r, "")})
+	}
 	for i := range r.Content {
-		if p := &r.Content[i]; p.Blob != nil {
+		switch p := &r.Content[i]; {
+		case isReadableBlob(*p):
 			list = append(list, blobContent(p))
+		case p.Blob != nil:
+			list = append(list, inputContent{Type: "input_text", Text: vendorhttp.OmittedNote(p)})
+		case p.Text != "":
+			list = append(list, inputContent{Type: "input_text", Text: p.Text})
 		}
 	}
-	switch {
-	case len(list) == 0:
-		item.Output = text
-	case text != "":
-		item.Output = append([]inputContent{{Type: "input_text", Text: text}}, list...)
-	default:
-		item.Output = list
-	}
+	item.Output = list
 	return item
+}
+
+// isReadableBlob reports whether a part is an image or file that the API reads.
+func isReadableBlob(p model.Part) bool {
+	if p.Blob == nil || len(p.Blob.Data) == 0 {
+		return p.Blob != nil
+	}
+	switch media := vendorhttp.MediaType(p.Blob); {
+	case vendorhttp.IsImage(&p):
+		return media == "image/png" || media == "image/jpeg" || media == "image/gif" || media == "image/webp"
+	case strings.HasPrefix(media, "text/"), strings.HasPrefix(media, "application/vnd."):
+		return true
+	default:
+		return media == "application/pdf" || media == "application/json" || media == "application/msword" || media == "application/rtf"
+	}
 }

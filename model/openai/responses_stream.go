@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -17,7 +16,7 @@ const paragraph = "\n\n"
 type responsesStream struct {
 	calls calls
 	// byOutput finds the call at a place of the vendor's list of output items.
-	byOutput map[int]*call
+	byOutput map[vendorhttp.Number]*call
 	delta    responsesDelta
 	usage    model.Usage
 
@@ -27,59 +26,72 @@ type responsesStream struct {
 // place is where a piece of text belongs in the vendor's list of output.
 type place struct {
 	seen          bool
-	output, piece int
+	output, piece vendorhttp.Number
 }
 
 func newResponsesStream(req *model.Request) *responsesStream {
-	return &responsesStream{calls: calls{seed: strconv.Itoa(len(req.Messages))}, byOutput: map[int]*call{}}
+	return &responsesStream{calls: newCalls(req), byOutput: map[vendorhttp.Number]*call{}}
 }
 
 type responsesDelta struct {
-	OutputIndex  int    `json:"output_index"`
-	ContentIndex int    `json:"content_index"`
-	SummaryIndex int    `json:"summary_index"`
-	Delta        string `json:"delta"`
+	OutputIndex  vendorhttp.Number `json:"output_index"`
+	ContentIndex vendorhttp.Number `json:"content_index"`
+	SummaryIndex vendorhttp.Number `json:"summary_index"`
+	Delta        string            `json:"delta"`
 }
 
 type responsesArguments struct {
-	OutputIndex int           `json:"output_index"`
-	Name        string        `json:"name"`
-	Arguments   argumentsText `json:"arguments"`
+	OutputIndex vendorhttp.Number `json:"output_index"`
+	Name        string            `json:"name"`
+	Arguments   argumentsText     `json:"arguments"`
 }
 
 type responsesItem struct {
-	OutputIndex int `json:"output_index"`
-	Item        struct {
-		Type             string        `json:"type"`
-		ID               string        `json:"id"`
-		CallID           string        `json:"call_id"`
-		Name             string        `json:"name"`
-		Arguments        argumentsText `json:"arguments"`
-		EncryptedContent string        `json:"encrypted_content"`
-	} `json:"item"`
+	OutputIndex vendorhttp.Number `json:"output_index"`
+	Item        outputItem        `json:"item"`
+}
+
+// outputItem is one item of an answer. Content is that of a message, Summary that of
+// a piece of reasoning; both come only with the end of the item.
+type outputItem struct {
+	Type             string        `json:"type"`
+	ID               looseText     `json:"id"`
+	CallID           looseText     `json:"call_id"`
+	Name             string        `json:"name"`
+	Arguments        argumentsText `json:"arguments"`
+	EncryptedContent looseText     `json:"encrypted_content"`
+	Content          outputTexts   `json:"content"`
+	Summary          outputTexts   `json:"summary"`
+}
+
+// outputTexts are the texts of an item, each a text or a refusal.
+type outputTexts []struct {
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
 }
 
 type responsesResult struct {
-	Response struct {
-		ID                string          `json:"id"`
-		Error             json.RawMessage `json:"error"`
-		IncompleteDetails struct {
-			Reason string `json:"reason"`
-		} `json:"incomplete_details"`
-		Usage *responsesUsage `json:"usage"`
-	} `json:"response"`
+	Response responsesAnswer `json:"response"`
+}
+
+// responsesAnswer is a whole answer, as the last event repeats it.
+type responsesAnswer struct {
+	ID                looseText                            `json:"id"`
+	Error             json.RawMessage                      `json:"error"`
+	Output            []outputItem                         `json:"output"`
+	IncompleteDetails vendorhttp.Detail[incompleteDetails] `json:"incomplete_details"`
+	Usage             vendorhttp.Detail[*responsesUsage]   `json:"usage"`
+}
+
+type incompleteDetails struct {
+	Reason string `json:"reason"`
 }
 
 type responsesUsage struct {
-	InputTokens        int `json:"input_tokens"`
-	InputTokensDetails struct {
-		CachedTokens     int `json:"cached_tokens"`
-		CacheWriteTokens int `json:"cache_write_tokens"`
-	} `json:"input_tokens_details"`
-	OutputTokens        int `json:"output_tokens"`
-	OutputTokensDetails struct {
-		ReasoningTokens int `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
+	InputTokens         vendorhttp.Number                `json:"input_tokens"`
+	InputTokensDetails  vendorhttp.Detail[promptDetails] `json:"input_tokens_details"`
+	OutputTokens        vendorhttp.Number                `json:"output_tokens"`
+	OutputTokensDetails vendorhttp.Detail[outputDetails] `json:"output_tokens_details"`
 }
 
 func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
@@ -109,6 +121,8 @@ func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.
 		return false, failedResponse(ev.Data)
 	case "error":
 		return false, errorEvent(ev.Data)
+	case "response":
+		return s.readWhole(ev.Data, out)
 	case "":
 		// A server that breaks off with an error of its own names no event.
 		if r := parseRefusal(ev.Data); r != nil {
@@ -127,9 +141,13 @@ func nameEvent(ev *vendorhttp.ServerEvent) error {
 		return nil
 	}
 	var typed struct {
-		Type string `json:"type"`
+		Type   string    `json:"type"`
+		Object looseText `json:"object"`
 	}
 	err := vendorhttp.DecodeEvent(ev.Data, &typed)
+	if typed.Type == "" {
+		typed.Type = string(typed.Object) // a whole answer has no type
+	}
 	ev.Name = append(ev.Name[:0], typed.Type...)
 	return err
 }
@@ -158,7 +176,7 @@ func (s *responsesStream) addReasoning(data []byte, out *vendorhttp.Batch) error
 }
 
 // moveTo puts a paragraph's end between texts of different places.
-func (p *place) moveTo(t model.EventType, output, piece int, out *vendorhttp.Batch) {
+func (p *place) moveTo(t model.EventType, output, piece vendorhttp.Number, out *vendorhttp.Batch) {
 	if p.seen && (p.output != output || p.piece != piece) {
 		out.AddDelta(t, paragraph)
 	}
@@ -168,13 +186,13 @@ func (p *place) moveTo(t model.EventType, output, piece int, out *vendorhttp.Bat
 func (s *responsesStream) noteID(data []byte) error {
 	var created struct {
 		Response struct {
-			ID string `json:"id"`
+			ID looseText `json:"id"`
 		} `json:"response"`
 	}
 	if err := vendorhttp.DecodeEvent(data, &created); err != nil {
 		return err
 	}
-	s.calls.seed = created.Response.ID + "\x00" + s.calls.seed
+	s.calls.seed = string(created.Response.ID) + "\x00" + s.calls.seed
 	return nil
 }
 
@@ -189,13 +207,13 @@ func (s *responsesStream) addItem(data []byte, out *vendorhttp.Batch) error {
 		s.byOutput[ev.OutputIndex] = k
 	}
 	k.initial = string(ev.Item.Arguments)
-	s.calls.describeCall(k, ev.Item.CallID, ev.Item.Name, out)
+	s.calls.describeCall(k, string(ev.Item.CallID), ev.Item.Name, out)
 	return nil
 }
 
 // callAt returns the call at a place of the output; a server may have left out
 // its announcement.
-func (s *responsesStream) callAt(output int) *call {
+func (s *responsesStream) callAt(output vendorhttp.Number) *call {
 	k := s.byOutput[output]
 	if k == nil {
 		k = s.calls.openCall()
@@ -237,19 +255,74 @@ func (s *responsesStream) endItem(data []byte, out *vendorhttp.Batch) error {
 	}
 	switch item := &ev.Item; item.Type {
 	case "reasoning":
-		if item.EncryptedContent != "" {
-			out.Add(model.Event{Type: model.EventReasoningEncrypted, ID: item.ID, Delta: item.EncryptedContent})
-		}
+		addEncrypted(item, out)
 	case "function_call":
-		k := s.callAt(ev.OutputIndex)
-		if k.ended && k.vendorID != "" && item.CallID != "" && k.vendorID != item.CallID {
-			// Another call at a place that was taken: a server that does not
-			// count its items.
-			k = s.calls.openCall()
-			s.byOutput[ev.OutputIndex] = k
+		return s.endFunctionCall(ev.OutputIndex, item, out)
+	}
+	return nil
+}
+
+// addEncrypted adds the opaque form of a piece of reasoning, if it has one.
+func addEncrypted(item *outputItem, out *vendorhttp.Batch) {
+	if item.EncryptedContent != "" {
+		out.Add(model.Event{Type: model.EventReasoningEncrypted, ID: string(item.ID), Delta: string(item.EncryptedContent)})
+	}
+}
+
+func (s *responsesStream) endFunctionCall(output vendorhttp.Number, item *outputItem, out *vendorhttp.Batch) error {
+	k := s.callAt(output)
+	if k.ended && k.vendorID != "" && item.CallID != "" && k.vendorID != string(item.CallID) {
+		// Another call at a place that was taken: a server that does not
+		// count its items.
+		k = s.calls.openCall()
+		s.byOutput[output] = k
+	}
+	s.calls.describeCall(k, string(item.CallID), item.Name, out)
+	return s.calls.endCall(k, string(item.Arguments), out)
+}
+
+// readWhole reads an answer that was not streamed.
+func (s *responsesStream) readWhole(data []byte, out *vendorhttp.Batch) (bool, error) {
+	var answer responsesAnswer
+	if err := vendorhttp.DecodeEvent(data, &answer); err != nil {
+		return false, err
+	}
+	if !isNull(answer.Error) {
+		return false, parseErrorValue(answer.Error).modelError()
+	}
+	if answer.IncompleteDetails.Value.Reason != "" {
+		if err := s.addMissing(&answer, out); err != nil {
+			return false, err
 		}
-		s.calls.describeCall(k, item.CallID, item.Name, out)
-		return s.calls.endCall(k, string(item.Arguments), out)
+		return s.cutOff(&answer, out)
+	}
+	return s.finishWhole(&answer, out)
+}
+
+// addMissing adds the items of a whole answer if none of it was streamed.
+func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Batch) error {
+	if s.text.seen || len(s.calls.list) > 0 {
+		return nil
+	}
+	for i := range answer.Output {
+		item, at := &answer.Output[i], vendorhttp.Number(i)
+		switch item.Type {
+		case "message":
+			for _, part := range item.Content {
+				s.text.moveTo(model.EventText, at, 0, out)
+				out.AddDelta(model.EventText, part.Text+part.Refusal)
+			}
+		case "reasoning":
+			for j, part := range item.Summary {
+				s.reasoning.moveTo(model.EventReasoning, at, vendorhttp.Number(j), out)
+				out.AddDelta(model.EventReasoning, part.Text)
+			}
+			addEncrypted(item, out)
+		case "function_call":
+			if err := s.endFunctionCall(at, item, out); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -259,6 +332,14 @@ func (s *responsesStream) completeAnswer(data []byte, out *vendorhttp.Batch) (bo
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return false, err
 	}
+	return s.finishWhole(&ev.Response, out)
+}
+
+// finishWhole ends a complete answer.
+func (s *responsesStream) finishWhole(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
+	if err := s.addMissing(answer, out); err != nil {
+		return false, err
+	}
 	if err := s.calls.endAll(out); err != nil {
 		return false, err
 	}
@@ -266,7 +347,7 @@ func (s *responsesStream) completeAnswer(data []byte, out *vendorhttp.Batch) (bo
 	if s.calls.anyStarted() {
 		reason = model.FinishToolCalls
 	}
-	s.finishAnswer(reason, ev.Response.Usage, out)
+	s.finishAnswer(reason, answer.Usage.Value, out)
 	return true, nil
 }
 
@@ -277,12 +358,17 @@ func (s *responsesStream) endIncomplete(data []byte, out *vendorhttp.Batch) (boo
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return false, err
 	}
-	switch reason := ev.Response.IncompleteDetails.Reason; reason {
+	return s.cutOff(&ev.Response, out)
+}
+
+// cutOff ends an answer for the reason that the vendor gives.
+func (s *responsesStream) cutOff(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
+	switch reason := answer.IncompleteDetails.Value.Reason; reason {
 	case "max_output_tokens":
-		s.finishAnswer(model.FinishMaxTokens, ev.Response.Usage, out)
+		s.finishAnswer(model.FinishMaxTokens, answer.Usage.Value, out)
 		return true, nil
 	case "content_filter":
-		s.finishAnswer(model.FinishContentFilter, ev.Response.Usage, out)
+		s.finishAnswer(model.FinishContentFilter, answer.Usage.Value, out)
 		return true, nil
 	default:
 		return false, &model.Error{Class: model.Provider, Message: "the server ended the answer early: " + reason}
@@ -293,11 +379,11 @@ func (s *responsesStream) finishAnswer(reason model.FinishReason, usage *respons
 	ev := model.Event{Type: model.EventFinish, Reason: reason}
 	if usage != nil {
 		s.usage = model.Usage{
-			Input:      usage.InputTokens,
-			Output:     usage.OutputTokens,
-			CacheRead:  usage.InputTokensDetails.CachedTokens,
-			CacheWrite: usage.InputTokensDetails.CacheWriteTokens,
-			Reasoning:  usage.OutputTokensDetails.ReasoningTokens,
+			Input:      int(usage.InputTokens),
+			Output:     int(usage.OutputTokens),
+			CacheRead:  int(usage.InputTokensDetails.Value.CachedTokens),
+			CacheWrite: int(usage.InputTokensDetails.Value.CacheWriteTokens),
+			Reasoning:  int(usage.OutputTokensDetails.Value.ReasoningTokens),
 		}.Reconciled()
 		ev.Usage = &s.usage
 	}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/json"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -50,6 +51,36 @@ var responsesRecordings = []vendortest.Recording{
 	{Name: "error_flat", Class: model.ContextOverflow, Message: "exceeds the context window"},
 	{Name: "error_nested", Class: model.RateLimited, Message: "Too Many Requests"},
 	{Name: "error_unnamed", Class: model.ContentFiltered, Message: "flagged"},
+	{Name: "completed_only", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 3, Output: 2},
+		Parts: []model.Part{vendortest.Reasoning("Hm.", "gAAA", "rs_1"), model.Text("Looking."), vendortest.ToolCall("c1", "weather", paris)}},
+	{Name: "document", Reason: model.FinishStop, Parts: []model.Part{model.Text("No.")}},
+}
+
+// askWeather returns a request with the tool that the recordings call.
+func askWeather() *model.Request {
+	return &model.Request{
+		Model: "gpt-6-astra", Messages: []model.Message{model.User("Hello")},
+		Tools: []model.Tool{{Name: "weather", Description: "Current weather.", Parameters: json.RawMessage(`{"type":"object"}`)}},
+	}
+}
+
+// repaired returns a call whose arguments were repaired.
+func repaired(call model.Part, repair model.Repair) model.Part {
+	call.ToolCall.Repair = repair
+	return call
+}
+
+// withExtra returns a call with opaque content of the vendor.
+func withExtra(call model.Part, extra string) model.Part {
+	call.ToolCall.Extra = json.RawMessage(extra)
+	return call
+}
+
+// thought returns reasoning that goes back in a field.
+func thought(text, field string) model.Part {
+	part := vendortest.Reasoning(text, "", "")
+	part.Reasoning.Field = field
+	return part
 }
 
 var chatRecordings = []vendortest.Recording{
@@ -59,7 +90,7 @@ var chatRecordings = []vendortest.Recording{
 		Parts: []model.Part{model.Text("I can't help with that.")}},
 	{Name: "reasoning", Reason: model.FinishStop,
 		Usage: &model.Usage{Input: 120, Output: 340, CacheRead: 64, CacheWrite: 32, Reasoning: 320},
-		Parts: []model.Part{vendortest.Reasoning("Hmm, yes. Sure.", "", ""), model.Text("Yes.")}},
+		Parts: []model.Part{thought("Hmm, yes. Sure.", reasoningContent), model.Text("Yes.")}},
 	{Name: "calls", Reason: model.FinishToolCalls,
 		Usage: &model.Usage{Input: 300, Output: 80, CacheRead: 256, Reasoning: 12},
 		Parts: []model.Part{vendortest.ToolCall("call_paris", "weather", paris), vendortest.ToolCall("call_oslo", "weather", oslo), vendortest.ToolCall("call_now", "now", `{}`)}},
@@ -82,13 +113,13 @@ var chatRecordings = []vendortest.Recording{
 	{Name: "no_usage", Reason: model.FinishStop, Parts: []model.Part{model.Text("Hi")}},
 	{Name: "two_choices", Reason: model.FinishStop, Parts: []model.Part{model.Text("Hi")}},
 	{Name: "vllm_calls", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 30, Output: 8},
-		Parts: []model.Part{vendortest.Reasoning("Two cities, two calls.", "", ""), model.Text("\n\n"),
+		Parts: []model.Part{thought("Two cities, two calls.", reasoningContent), model.Text("\n\n"),
 			vendortest.ToolCall("chatcmpl-tool-1a", "weather", paris), vendortest.ToolCall("chatcmpl-tool-2b", "weather", oslo)}},
 	{Name: "vllm_error", Class: model.Provider, Message: "EngineCore", Parts: []model.Part{model.Text("Half")}},
 	{Name: "ollama_calls", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 30, Output: 8},
-		Parts: []model.Part{vendortest.Reasoning("Two cities.", "", ""), vendortest.ToolCall("call_pz3", "weather", paris), vendortest.ToolCall("call_q7k", "weather", oslo)}},
+		Parts: []model.Part{thought("Two cities.", reasoningField), vendortest.ToolCall("call_pz3", "weather", paris), vendortest.ToolCall("call_q7k", "weather", oslo)}},
 	{Name: "llamacpp_calls", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 30, Output: 8},
-		Parts: []model.Part{vendortest.Reasoning("Paris.", "", ""), vendortest.ToolCall("Zk1", "weather", paris)}},
+		Parts: []model.Part{thought("Paris.", reasoningContent), vendortest.ToolCall("Zk1", "weather", paris)}},
 	{Name: "llamacpp_error", Class: model.ContextOverflow, Message: "Context size", Parts: []model.Part{model.Text("Half")}},
 	{Name: "litellm_calls", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 30, Output: 8, CacheRead: 20},
 		Parts: []model.Part{model.Text("Looking."), vendortest.ToolCall("toolu_1", "weather", paris)}},
@@ -103,7 +134,25 @@ var chatRecordings = []vendortest.Recording{
 	{Name: "error_object", Class: model.ContextOverflow, Message: "4096 tokens"},
 	{Name: "error_finish", Class: model.Provider, Message: "aborted", Parts: []model.Part{model.Text("x")}},
 	{Name: "error_event", Class: model.Overloaded, Message: "Overloaded"},
-	{Name: "unfinished", Class: model.StreamInterrupted, Message: "ended before", Parts: []model.Part{model.Text("Half")}},
+	{Name: "unfinished", Reason: model.FinishStop, Parts: []model.Part{model.Text("Half")}},
+	{Name: "empty_data", Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}},
+	{Name: "byte_order_mark", Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}},
+	{Name: "usage_loose", Reason: model.FinishStop, Usage: &model.Usage{Input: 3, Output: 2}, Parts: []model.Part{model.Text("hi")}},
+	{Name: "usage_text", Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}},
+	{Name: "odd_types", Reason: model.FinishToolCalls, Parts: []model.Part{model.Text("hi"), vendortest.ToolCall("12", "weather", `{"city": "Paris"}`)}},
+	{Name: "split_character", Reason: model.FinishStop, Parts: []model.Part{model.Text("a😀b")}},
+	{Name: "message_deltas", Reason: model.FinishStop, Parts: []model.Part{model.Text("hi you")}},
+	{Name: "message_repeats", Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}},
+	{Name: "function_call", Reason: model.FinishToolCalls, Parts: []model.Part{vendortest.ToolCall("call_?", "weather", paris)}},
+	{Name: "calls_name_pieces", Request: askWeather, Reason: model.FinishToolCalls, Parts: []model.Part{vendortest.ToolCall("a1", "weather", paris)}},
+	{Name: "calls_tail", Reason: model.FinishToolCalls, Parts: []model.Part{vendortest.ToolCall("a1", "weather", paris)}},
+	{Name: "calls_encoded_twice", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairDecoded)}},
+	{Name: "calls_repeated", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairRepeated)}},
+	{Name: "calls_cumulative", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairCumulative)}},
+	{Name: "calls_extra", Reason: model.FinishToolCalls, Parts: []model.Part{withExtra(vendortest.ToolCall("a1", "weather", paris), `{"google": {"thought_signature": "U0lH"}}`)}},
+	{Name: "document", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 3, Output: 1}, Parts: []model.Part{model.Text("hi"), vendortest.ToolCall("a1", "weather", paris)}},
+	{Name: "document_error", Class: model.Unauthorized, Message: "bad key"},
+	{Name: "document_detail", Class: model.Provider, Message: "body.messages: field required"},
 	{Name: "nameless", Class: model.Provider, Message: "no name"},
 	{Name: "malformed", Class: model.Provider, Message: "malformed", Parts: []model.Part{model.Text("Half")}},
 }
