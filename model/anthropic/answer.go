@@ -12,7 +12,7 @@ type answer struct {
 	// out takes what the vendor's latest event amounts to.
 	out *vendorhttp.Batch
 	// blocks are the content blocks that are open, by their place in the answer.
-	blocks map[int]*block
+	blocks map[vendorhttp.Number]*block
 	delta  blockDelta
 	calls  int
 	// ending is a call whose arguments stopped, before it is known whether they
@@ -26,7 +26,7 @@ type answer struct {
 }
 
 func newAnswer(r *report) *answer {
-	a := &answer{blocks: map[int]*block{}, ending: -1}
+	a := &answer{blocks: map[vendorhttp.Number]*block{}, ending: -1}
 	if r != nil {
 		a.report = &reporting{report: r}
 	}
@@ -63,6 +63,8 @@ func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err erro
 		return false, a.noteStopReason(ev.Data)
 	case "message_stop":
 		return a.finishAnswer()
+	case "message":
+		return a.readMessage(ev.Data)
 	case "error":
 		return false, parseRefusal(ev.Data).modelError()
 	}
@@ -75,9 +77,6 @@ func eventName(ev *vendorhttp.ServerEvent) (string, error) {
 	if name := string(ev.Name); name != "" && name != "message" {
 		return name, nil
 	}
-	if len(ev.Data) == 0 {
-		return "", nil
-	}
 	var typed struct {
 		Type string `json:"type"`
 	}
@@ -86,7 +85,7 @@ func eventName(ev *vendorhttp.ServerEvent) (string, error) {
 
 type messageStart struct {
 	Message struct {
-		Usage *usage `json:"usage"`
+		Usage vendorhttp.Detail[*usage] `json:"usage"`
 	} `json:"message"`
 }
 
@@ -94,7 +93,7 @@ type messageDelta struct {
 	Delta struct {
 		StopReason string `json:"stop_reason"`
 	} `json:"delta"`
-	Usage *usage `json:"usage"`
+	Usage vendorhttp.Detail[*usage] `json:"usage"`
 }
 
 func (a *answer) beginMessage(data []byte) error {
@@ -102,7 +101,7 @@ func (a *answer) beginMessage(data []byte) error {
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	a.countUsage(ev.Message.Usage)
+	a.countUsage(ev.Message.Usage.Value)
 	return nil
 }
 
@@ -114,20 +113,22 @@ func (a *answer) noteStopReason(data []byte) error {
 	if ev.Delta.StopReason != "" {
 		a.reason = ev.Delta.StopReason
 	}
-	a.countUsage(ev.Usage)
+	a.countUsage(ev.Usage.Value)
 	return nil
 }
 
 // usage is the vendor's count. The input tokens are those that have nothing to
 // do with the cache.
 type usage struct {
-	InputTokens              int `json:"input_tokens"`
-	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
-	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
-	OutputTokens             int `json:"output_tokens"`
-	OutputTokensDetails      struct {
-		ThinkingTokens int `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
+	InputTokens              vendorhttp.Number                `json:"input_tokens"`
+	CacheReadInputTokens     vendorhttp.Number                `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens vendorhttp.Number                `json:"cache_creation_input_tokens"`
+	OutputTokens             vendorhttp.Number                `json:"output_tokens"`
+	OutputTokensDetails      vendorhttp.Detail[outputDetails] `json:"output_tokens_details"`
+}
+
+type outputDetails struct {
+	ThinkingTokens vendorhttp.Number `json:"thinking_tokens"`
 }
 
 // countUsage records a usage report of the vendor. Each repeats parts of the
@@ -136,12 +137,12 @@ func (a *answer) countUsage(u *usage) {
 	if u == nil {
 		return
 	}
-	plain := max(a.usage.Input-a.usage.CacheRead-a.usage.CacheWrite, u.InputTokens)
-	a.usage.CacheRead = max(a.usage.CacheRead, u.CacheReadInputTokens)
-	a.usage.CacheWrite = max(a.usage.CacheWrite, u.CacheCreationInputTokens)
+	plain := max(a.usage.Input-a.usage.CacheRead-a.usage.CacheWrite, int(u.InputTokens))
+	a.usage.CacheRead = max(a.usage.CacheRead, int(u.CacheReadInputTokens))
+	a.usage.CacheWrite = max(a.usage.CacheWrite, int(u.CacheCreationInputTokens))
 	a.usage.Input = plain + a.usage.CacheRead + a.usage.CacheWrite
-	a.usage.Output = max(a.usage.Output, u.OutputTokens)
-	a.usage.Reasoning = min(max(a.usage.Reasoning, u.OutputTokensDetails.ThinkingTokens), a.usage.Output)
+	a.usage.Output = max(a.usage.Output, int(u.OutputTokens))
+	a.usage.Reasoning = min(max(a.usage.Reasoning, int(u.OutputTokensDetails.Value.ThinkingTokens)), a.usage.Output)
 	a.usage = a.usage.Reconciled()
 	a.counted = true
 }

@@ -23,21 +23,24 @@ type block struct {
 }
 
 type blockStart struct {
-	Index        int `json:"index"`
-	ContentBlock struct {
-		Type      string          `json:"type"`
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Input     json.RawMessage `json:"input"`
-		Text      string          `json:"text"`
-		Thinking  string          `json:"thinking"`
-		Signature string          `json:"signature"`
-		Data      string          `json:"data"`
-	} `json:"content_block"`
+	Index        vendorhttp.Number `json:"index"`
+	ContentBlock blockContent      `json:"content_block"`
+}
+
+// blockContent is the beginning of a block in a stream, or a whole block.
+type blockContent struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
 }
 
 type blockDelta struct {
-	Index int `json:"index"`
+	Index vendorhttp.Number `json:"index"`
 	Delta struct {
 		Type        string `json:"type"`
 		Text        string `json:"text"`
@@ -52,13 +55,16 @@ func (a *answer) startBlock(data []byte) error {
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	if a.blocks[ev.Index] != nil {
+	return a.openBlock(ev.Index, &ev.ContentBlock)
+}
+
+func (a *answer) openBlock(index vendorhttp.Number, start *blockContent) error {
+	if a.blocks[index] != nil {
 		return vendorhttp.Malformed("a content block starts twice", nil)
 	}
 	a.endCall()
-	start := &ev.ContentBlock
 	b := &block{kind: start.Type, signature: []byte(start.Signature)}
-	a.blocks[ev.Index] = b
+	a.blocks[index] = b
 	switch b.kind {
 	case "text":
 		a.addText(start.Text)
@@ -117,16 +123,20 @@ func (a *answer) continueBlock(data []byte) error {
 
 func (a *answer) stopBlock(data []byte) error {
 	var ev struct {
-		Index int `json:"index"`
+		Index vendorhttp.Number `json:"index"`
 	}
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	b := a.blocks[ev.Index]
+	return a.closeBlock(ev.Index)
+}
+
+func (a *answer) closeBlock(index vendorhttp.Number) error {
+	b := a.blocks[index]
 	if b == nil {
 		return vendorhttp.Malformed("a content block ends that is not open", nil)
 	}
-	delete(a.blocks, ev.Index)
+	delete(a.blocks, index)
 	switch {
 	case b.kind == "thinking" && len(b.signature) > 0:
 		a.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})

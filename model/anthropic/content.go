@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/base64"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -20,11 +19,7 @@ func userContent(parts []model.Part) ([]contentBlock, error) {
 		case p.Type == model.PartText && !isBlank(p.Text):
 			blocks = append(blocks, newTextBlock(p.Text))
 		case p.Type == model.PartToolResult && p.ToolResult != nil:
-			result, err := toolResult(p.ToolResult)
-			if err != nil {
-				return nil, err
-			}
-			blocks = append(blocks, result)
+			blocks = append(blocks, toolResult(p.ToolResult))
 		case p.Blob != nil:
 			block, err := attachmentBlock(p)
 			if err != nil {
@@ -36,8 +31,9 @@ func userContent(parts []model.Part) ([]contentBlock, error) {
 	return blocks, nil
 }
 
-// toolResult returns the result of a call: text, images and files.
-func toolResult(r *model.ToolResult) (*toolResultBlock, error) {
+// toolResult returns the result of a call: text, images and files. A note takes the place
+// of a file that the API does not read.
+func toolResult(r *model.ToolResult) *toolResultBlock {
 	result := &toolResultBlock{ToolUseID: callID(r.CallID), IsError: r.IsError, Type: typeToolResult}
 	for i := range r.Content {
 		p := &r.Content[i]
@@ -45,24 +41,42 @@ func toolResult(r *model.ToolResult) (*toolResultBlock, error) {
 		case p.Type == model.PartText && !isBlank(p.Text):
 			result.Content = append(result.Content, newTextBlock(p.Text))
 		case p.Blob != nil:
-			block, err := attachmentBlock(p)
-			if err != nil {
-				return nil, err
-			}
-			result.Content = append(result.Content, block)
+			result.Content = append(result.Content, resultAttachment(p))
 		}
 	}
 	if r.IsError && len(result.Content) == 0 { // the API wants to know what went wrong
 		result.Content = append(result.Content, newTextBlock("the call failed"))
 	}
-	return result, nil
+	return result
+}
+
+func resultAttachment(p *model.Part) contentBlock {
+	media := vendorhttp.MediaType(p.Blob)
+	if vendorhttp.IsImage(p) && len(p.Blob.Data) > 0 && !readableImage(media) {
+		return newTextBlock(vendorhttp.OmittedNote(p))
+	}
+	block, err := attachmentBlock(p)
+	if err != nil {
+		return newTextBlock(vendorhttp.OmittedNote(p))
+	}
+	return block
+}
+
+// readableImage reports whether the API reads images of a type.
+func readableImage(media string) bool {
+	switch media {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return true
+	default:
+		return false
+	}
 }
 
 // attachmentBlock returns an image or a file, as one of the two blocks that the API
 // has for them.
 func attachmentBlock(p *model.Part) (*attachment, error) {
 	media := vendorhttp.MediaType(p.Blob)
-	if p.Type == model.PartImage || strings.HasPrefix(media, "image/") {
+	if vendorhttp.IsImage(p) {
 		return imageBlock(p.Blob, media), nil
 	}
 	return documentBlock(p.Blob, media)

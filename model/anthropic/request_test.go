@@ -227,15 +227,34 @@ func TestCacheMarks(t *testing.T) {
 }
 
 func TestFilesTheAPIDoesNotRead(t *testing.T) {
-	for _, parts := range [][]model.Part{
-		{filePart(&model.Blob{MediaType: "audio/wav", Data: []byte{0xff, 0xfe, 0}})},
-		{toolResultPart("a", false, filePart(&model.Blob{Data: []byte{0xff, 0xfe, 0}}))},
+	req := hello()
+	req.Messages[0].Parts = []model.Part{filePart(&model.Blob{MediaType: "audio/wav", Data: []byte{0xff, 0xfe, 0}})}
+	e := offline(t, Config{}, nil)
+	if _, failure := vendortest.Ask(t, e, req); failure == nil || failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "files of type") {
+		t.Errorf("the error is %v", failure)
+	}
+}
+
+// TestContentOfResults checks which types of content a result carries, and that a note
+// takes the place of any other.
+func TestContentOfResults(t *testing.T) {
+	binary := []byte{0xff, 0xfe, 0}
+	for media, want := range map[string]string{
+		"image/png": "image", "image/jpeg": "image", "image/gif": "image", "image/webp": "image",
+		"application/pdf": "document", "text/csv": "note",
+		"image/tiff": "note", "image/svg+xml": "note", "audio/wav": "note", "video/mp4": "note",
+		"application/gzip": "note", "application/octet-stream": "note",
 	} {
-		req := hello()
-		req.Messages[0].Parts = parts
-		e := offline(t, Config{}, nil)
-		if _, failure := vendortest.Ask(t, e, req); failure == nil || failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "files of type") {
-			t.Errorf("the error is %v", failure)
+		part := filePart(&model.Blob{MediaType: media, Data: binary})
+		block := resultAttachment(&part)
+		if text, ok := block.(*textBlock); ok {
+			if want != "note" || !strings.Contains(text.Text, media) {
+				t.Errorf("%s becomes the text %q", media, text.Text)
+			}
+			continue
+		}
+		if got := block.(*attachment).Type; got != want {
+			t.Errorf("%s becomes a %s, want a %s", media, got, want)
 		}
 	}
 }

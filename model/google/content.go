@@ -3,6 +3,7 @@ package google
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
@@ -196,6 +197,10 @@ func (w *contentWriter) addBlobs(r *responseParam, content []model.Part, shown [
 			continue
 		}
 		b := content[i].Blob
+		if len(b.Data) > 0 && !isReadable(vendorhttp.MediaType(b)) {
+			shown = append(shown, &partParam{Text: vendorhttp.OmittedNote(&content[i])})
+			continue
+		}
 		if !w.modern || len(b.Data) == 0 {
 			shown = append(shown, blobPart(b))
 			continue
@@ -205,4 +210,18 @@ func (w *contentWriter) addBlobs(r *responseParam, content []model.Part, shown [
 		})
 	}
 	return shown
+}
+
+// isReadable reports whether the vendor reads files of a type.
+func isReadable(media string) bool {
+	switch kind, _, _ := strings.Cut(media, "/"); kind {
+	case "text", "audio", "video":
+		return true
+	}
+	switch media {
+	case "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf", "application/json":
+		return true
+	default:
+		return false
+	}
 }

@@ -13,8 +13,9 @@ import (
 type chunk struct {
 	Candidates     []candidate     `json:"candidates"`
 	PromptFeedback *promptFeedback `json:"promptFeedback"`
-	UsageMetadata  *usageMetadata  `json:"usageMetadata"`
 	Error          json.RawMessage `json:"error"`
+
+	UsageMetadata vendorhttp.Detail[*usageMetadata] `json:"usageMetadata"`
 }
 
 // promptFeedback is why a prompt was refused.
@@ -27,17 +28,17 @@ const blockUnspecified = "BLOCKED_REASON_UNSPECIFIED"
 
 // usageMetadata counts the tokens of an answer.
 type usageMetadata struct {
-	CachedContentTokenCount int32 `json:"cachedContentTokenCount"`
-	CandidatesTokenCount    int32 `json:"candidatesTokenCount"`
-	PromptTokenCount        int32 `json:"promptTokenCount"`
-	ThoughtsTokenCount      int32 `json:"thoughtsTokenCount"`
-	ToolUsePromptTokenCount int32 `json:"toolUsePromptTokenCount"`
+	CachedContentTokenCount vendorhttp.Number `json:"cachedContentTokenCount"`
+	CandidatesTokenCount    vendorhttp.Number `json:"candidatesTokenCount"`
+	PromptTokenCount        vendorhttp.Number `json:"promptTokenCount"`
+	ThoughtsTokenCount      vendorhttp.Number `json:"thoughtsTokenCount"`
+	ToolUsePromptTokenCount vendorhttp.Number `json:"toolUsePromptTokenCount"`
 }
 
 type candidate struct {
-	Index         int          `json:"index"`
-	FinishReason  vendorReason `json:"finishReason"`
-	FinishMessage string       `json:"finishMessage"`
+	Index         vendorhttp.Number `json:"index"`
+	FinishReason  vendorReason      `json:"finishReason"`
+	FinishMessage string            `json:"finishMessage"`
 	Content       struct {
 		Parts []part `json:"parts"`
 	} `json:"content"`
@@ -103,8 +104,8 @@ func (t *translator) translateChunk(data []byte) error {
 	if len(c.Error) > 0 && string(c.Error) != "null" {
 		return parseErrorValue(c.Error).modelError()
 	}
-	if c.UsageMetadata != nil {
-		t.usage = usageOf(c.UsageMetadata)
+	if c.UsageMetadata.Value != nil {
+		t.usage = usageOf(c.UsageMetadata.Value)
 	}
 	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != blockUnspecified {
 		t.reason = blocked

@@ -1,0 +1,40 @@
+package anthropic
+
+import (
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// wholeMessage is an answer that a server sent at once instead of as a stream.
+type wholeMessage struct {
+	Content    []blockContent            `json:"content"`
+	StopReason string                    `json:"stop_reason"`
+	Usage      vendorhttp.Detail[*usage] `json:"usage"`
+}
+
+// readMessage reads an answer that was not streamed. An answer without a reason for its
+// end is not one.
+func (a *answer) readMessage(data []byte) (done bool, err error) {
+	var m wholeMessage
+	if err := vendorhttp.DecodeEvent(data, &m); err != nil {
+		return false, err
+	}
+	if m.StopReason == "" {
+		return false, nil
+	}
+	a.reason = m.StopReason
+	a.countUsage(m.Usage.Value)
+	for i := range m.Content {
+		index := vendorhttp.Number(i)
+		if err := a.openBlock(index, &m.Content[i]); err != nil {
+			return false, err
+		}
+		if err := a.closeBlock(index); err != nil {
+			return false, err
+		}
+	}
+	if finishReason(a.reason) == model.FinishStop {
+		a.endCall()
+	}
+	return a.finishAnswer()
+}
