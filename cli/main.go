@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -12,6 +14,7 @@ import (
 	_ "time/tzdata" // schedules name time zones, also where the system knows none
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/internal/process"
 )
 
 // sameSignal is how long after a signal another one is taken for the same.
@@ -33,8 +36,12 @@ type Settings struct {
 }
 
 // Main runs the command line of the process and exits with its exit code. SIGINT
-// and SIGTERM cancel the command; a second signal ends the process at once.
+// and SIGTERM cancel the command; a second signal ends the process at once. On Linux
+// other programs cannot read its environment and memory.
 func Main(s Settings) {
+	if err := process.HideMemory(); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "%s: programs that run as this user can read the environment: %v\n", cmp.Or(s.Name, "runtime"), err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Some senders signal both the process and its group: a second signal that
 	// follows the first at once does not count.

@@ -40,6 +40,24 @@ func TestAProgramThatHidesEndsWithTheCall(t *testing.T) {
 	}
 }
 
+// TestAProgramWithoutANetworkSeesItsOwnProcesses lists /proc and reads the environment of
+// processes outside.
+func TestAProgramWithoutANetworkSeesItsOwnProcesses(t *testing.T) {
+	t.Parallel()
+	c := Config{Root: t.TempDir(), Programs: []string{"sh"}, Env: map[string]string{"OWN": "yes"}}
+	script := fmt.Sprintf(`cd /proc; echo [0-9]*; grep -c OWN=yes self/environ; cat %d/environ; cat $PPID/environ; cd /; umount -l /proc; cat /proc/%[1]d/environ; true`, os.Getpid())
+	text, failed := call(t.Context(), t, c, "run_command", `{"program":"sh","args":["-c","`+script+`"]}`)
+	if failed && text == errNetwork.Error() {
+		t.Skip(text)
+	}
+	if processes, rest, _ := strings.Cut(text, "\n"); !strings.HasPrefix(processes, "1") || len(strings.Fields(processes)) > 3 || !strings.HasPrefix(rest, "1\n") {
+		t.Errorf("the program sees %s", text)
+	}
+	if strings.Contains(text, "HOME=") || strings.Contains(text, "GOCACHE") {
+		t.Errorf("the program reads an environment: %s", text)
+	}
+}
+
 // TestWhatIsNoRegularFile reads and writes pipes, also through links, with a reader at the
 // other end.
 func TestWhatIsNoRegularFile(t *testing.T) {
