@@ -1,0 +1,101 @@
+// Package access classifies every field of an agent by how a change of the field
+// affects what the agent may do and use. Diffs, patches and the overlays of tenants
+// are judged by this one table.
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Class is the effect that setting a field has.
+type Class string
+
+// The classes. A change in the other direction has the opposite effect.
+const (
+	// Narrowing fields restrict an agent: setting one, or a stricter value, allows less.
+	Narrowing Class = "narrowing"
+	// Widening fields grant something: setting one, or a greater value, allows more.
+	Widening Class = "widening"
+	// Neutral fields never change what an agent may do or use.
+	Neutral Class = "neutral"
+)
+
+// Right is what the overlay of a tenant may do with a field of an agent.
+type Right string
+
+// The rights of overlays.
+const (
+	// MayChange allows every change.
+	MayChange Right = "any change"
+	// MayNarrow allows changes that do not widen; others need tenants.may.fields.
+	MayNarrow Right = "narrow, or `may.fields`"
+	// MayLowerBudgets allows lower budgets; higher ones need tenants.may.max_budget.
+	MayLowerBudgets Right = "narrow, or `may.max_budget`"
+	// MayChooseModels allows the models of tenants.may.models.
+	MayChooseModels Right = "`may.models`"
+	// MaySetSections allows permission, and the sections of tenants.may.sections.
+	MaySetSections Right = "`permission`, or `may.sections`"
+	// MayNarrowTools allows fewer tools; others need tenants.may.tools.
+	MayNarrowTools Right = "narrow, or `may.tools`"
+	// MayNotChange allows no change.
+	MayNotChange Right = "never"
+)
+
+// Field is a field of an agent, or of a record in one.
+type Field struct {
+	// Path names the field in a configuration. Elements of lists and mappings have no
+	// names in it, as in stop_conditions.rounds.
+	Path  string
+	Class Class
+	// Widens describes the changes that widen access; empty for neutral fields.
+	Widens string
+	// Overlay is the right of overlays.
+	Overlay Right
+
+	// whole is set if the field stands for all fields below it.
+	whole bool
+	// widens reports whether a change widens access. It is nil for neutral fields, and
+	// for those whose effect shows only when the agent is resolved.
+	widens func(before, after *spec.Agent) bool
+}
+
+// Top returns the field of the agent that the field is in.
+func (f *Field) Top() string {
+	top, _, _ := strings.Cut(f.Path, ".")
+	return top
+}
+
+// Compared reports whether Widened compares the field.
+func (f *Field) Compared() bool { return f.widens != nil }
+
+// Fields returns all fields of an agent, in the order of the record.
+func Fields() []Field { return slices.Clone(fields) }
+
+// OverlaysMaySet reports whether overlays of tenants may set a top-level field of an
+// agent. They may not set fields that are not classified.
+func OverlaysMaySet(top string) bool {
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Top() == top })
+	return i >= 0 && fields[i].Overlay != MayNotChange
+}
+
+// Widened returns the fields whose change lets an agent do or use more, by the agents
+// alone: the tools that an agent gains show only when both are resolved.
+func Widened(before, after *spec.Agent) []Field {
+	var found []Field
+	for i := range fields {
+		if f := &fields[i]; f.widens != nil && f.widens(before, after) {
+			found = append(found, *f)
+		}
+	}
+	return found
+}
+
+// Covers reports whether the table classifies a field.
+func Covers(path string) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool {
+		return f.Path == path || f.whole && strings.HasPrefix(path, f.Path+".")
+	})
+}

@@ -1,0 +1,208 @@
+package access
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// positive returns a limit of which 0 is none.
+func positive(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// isAbove reports whether a limit allows more than an earlier one; nil is no limit.
+func isAbove(after, before *int) bool {
+	return before != nil && (after == nil || *after > *before)
+}
+
+func variablesWiden(before, after *spec.Agent) bool {
+	return len(before.Variables) > 0 && !isNarrowerSchema(after.Variables, before.Variables)
+}
+
+func onMaxRoundsWidens(before, after *spec.Agent) bool {
+	return after.OnMaxRounds != spec.MaxRoundsFails && roundsEnd(after) != roundsEnd(before)
+}
+
+// roundsEnd returns what happens to a turn of an agent whose rounds are used up.
+func roundsEnd(a *spec.Agent) spec.OnMaxRounds {
+	if a.OnMaxRounds == "" {
+		return spec.MaxRoundsStops
+	}
+	return a.OnMaxRounds
+}
+
+func onTruncationWidens(before, after *spec.Agent) bool {
+	return before.OnTruncation == spec.TruncationFails && after.OnTruncation != spec.TruncationFails
+}
+
+// stopping returns a field of stop conditions: of those of some kinds, or for all kinds
+// that a condition is there at all.
+func stopping(name, widens string, kinds ...spec.StopType) Field {
+	f := Field{Path: "stop_conditions." + name, Class: Narrowing, Widens: widens, Overlay: MayNarrow}
+	f.widens = func(before, after *spec.Agent) bool {
+		return slices.ContainsFunc(before.StopConditions, func(was spec.StopCondition) bool {
+			if !isEffective(&was) || isHeld(&was, after.StopConditions) {
+				return false
+			}
+			remains := slices.ContainsFunc(after.StopConditions, func(is spec.StopCondition) bool { return is.Type == was.Type })
+			return remains == (len(kinds) > 0) && (len(kinds) == 0 || slices.Contains(kinds, was.Type))
+		})
+	}
+	return f
+}
+
+// isHeld reports whether one of some conditions stops a turn whenever another one does.
+func isHeld(was *spec.StopCondition, list []spec.StopCondition) bool {
+	return slices.ContainsFunc(list, func(is spec.StopCondition) bool {
+		return is.Type == was.Type && is.ToolName == was.ToolName && is.Pattern == was.Pattern && isEffective(&is) && stopsAt(&is) <= stopsAt(was)
+	})
+}
+
+// isEffective reports whether a condition is not switched off.
+func isEffective(c *spec.StopCondition) bool {
+	return stopsAt(c) > 0 || c.Type == spec.StopOnTool && c.ToolName != "" || c.Type == spec.StopContentMatch && c.Pattern != ""
+}
+
+// stopsAt returns the number at which a condition stops a turn; 0 for one without.
+func stopsAt(c *spec.StopCondition) int64 {
+	switch c.Type {
+	case spec.StopMaxRounds:
+		return int64(c.Rounds)
+	case spec.StopTimeout:
+		if c.Timeout != nil {
+			return int64(*c.Timeout)
+		}
+	case spec.StopTokenBudget:
+		return int64(c.MaxTotal)
+	case spec.StopConsecutiveErrors:
+		return int64(c.Max)
+	case spec.StopLoopDetection:
+		return int64(c.Window)
+	case spec.StopOnTool, spec.StopContentMatch:
+	}
+	return 0
+}
+
+// effortWidens compares efforts. The effort of an agent without one is decided by the
+// vendor, and a tenant sets its own variables, so neither has a known share.
+func effortWidens(before, after *spec.Agent) bool {
+	was, is := before.ReasoningEffort, after.ReasoningEffort
+	if reflect.DeepEqual(was, is) {
+		return false
+	}
+	if was != nil && is != nil && was.Budget > 0 && is.Budget > 0 {
+		return is.Budget > was.Budget
+	}
+	const most = 100
+	low, high := most, 0 // the least that it was, and the most that it is
+	if is == nil || is.Variable != "" {
+		high = most
+	} else if share, ok := is.Share(); ok {
+		high = share
+	} else {
+		high = most + 1 // a number of tokens may be any share
+	}
+	if was == nil || was.Variable != "" || was.Budget > 0 {
+		low = 0
+	} else {
+		low, _ = was.Share()
+	}
+	return high > low
+}
+
+// budget returns a field of budgets.
+func budget(name, widens string) Field {
+	return Field{Path: "budgets." + name, Class: Narrowing, Widens: widens, Overlay: MayLowerBudgets, widens: func(before, after *spec.Agent) bool {
+		return slices.Contains(after.Budgets.Exceeds(before.Budgets), name)
+	}}
+}
+
+func loopDetectionStops(before, after *spec.Agent) bool {
+	was, _ := before.LoopDetection.Thresholds()
+	is, _ := after.LoopDetection.Thresholds()
+	return was > 0 && is == 0
+}
+
+// threshold returns a threshold of loop detection.
+func threshold(name string, of func(*spec.LoopDetection) int) Field {
+	return Field{Path: "loop_detection." + name, Class: Narrowing, Widens: "raised", Overlay: MayNarrow, widens: func(before, after *spec.Agent) bool {
+		was, is := of(before.LoopDetection), of(after.LoopDetection)
+		return was > 0 && is > was
+	}}
+}
+
+func toolBudgetsWiden(before, after *spec.Agent) bool {
+	for tool, was := range before.ToolBudgets {
+		if is, ok := after.ToolBudgets[tool]; !ok || is.MaxCalls > was.MaxCalls {
+			return true
+		}
+	}
+	return false
+}
+
+func outputWidens(before, after *spec.Agent) bool {
+	was, is := before.OutputSchema, after.OutputSchema
+	return was != nil && (is == nil || !isNarrowerSchema(is.Schema, was.Schema))
+}
+
+func onMismatchWidens(before, after *spec.Agent) bool {
+	was, is := before.OutputSchema, after.OutputSchema
+	return was != nil && is != nil && was.OnMismatch != spec.MismatchAccepted && is.OnMismatch == spec.MismatchAccepted
+}
+
+// policy returns a limit of the context policy, with its default. Without a policy there
+// is no limit.
+func policy(name string, byDefault int, of func(*spec.ContextPolicy) *int) Field {
+	value := func(a *spec.Agent) *int {
+		if a.ContextPolicy == nil {
+			return nil
+		}
+		if n := of(a.ContextPolicy); n != nil {
+			return n
+		}
+		return &byDefault
+	}
+	return limit("context_policy."+name, raised, value)
+}
+
+// endpoint returns a field of the endpoint.
+func endpoint(name, widens string, of func(*spec.Endpoint) any) Field {
+	return Field{Path: "endpoint." + name, Class: Widening, Widens: widens, Overlay: MayNotChange, widens: endpointDiffers(of)}
+}
+
+// endpointDiffers reports whether turns go elsewhere: what happens there is not known.
+func endpointDiffers(of func(*spec.Endpoint) any) func(before, after *spec.Agent) bool {
+	return func(before, after *spec.Agent) bool {
+		return after.Endpoint != nil && (before.Endpoint == nil || !reflect.DeepEqual(of(before.Endpoint), of(after.Endpoint)))
+	}
+}
+
+func endpointTimeoutWidens(before, after *spec.Agent) bool {
+	return before.Endpoint != nil && after.Endpoint != nil && after.Endpoint.Limit() > before.Endpoint.Limit()
+}
+
+// shownAuth returns a credential without its secrets, which may be renewed.
+func shownAuth(e *spec.Endpoint) any {
+	data, _ := json.Marshal(e.Auth) // texts always encode
+	return string(data)
+}
+
+// backendOptions returns the options of an endpoint without the model of a hosted agent,
+// which is a choice like model_id.
+func backendOptions(e *spec.Endpoint) any {
+	options := maps.Clone(e.Options)
+	if e.Backend == spec.HostedBackend {
+		delete(options, spec.HostedModel)
+	}
+	if len(options) == 0 {
+		return map[string]json.RawMessage(nil)
+	}
+	return options
+}
