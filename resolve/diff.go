@@ -41,9 +41,11 @@ type Change struct {
 	Through []string `json:"through,omitempty"`
 	Old     string   `json:"old,omitempty"`
 	New     string   `json:"new,omitempty"`
-	// Widened is set if the agent may now do what it could not do before.
+	// Widened is set if the agent may now do or use what it could not before.
 	Widened bool `json:"widened,omitempty"`
-	// Reason says by which rule, where rules decide.
+	// Lifted are the fields, such as budgets.max_tokens, by which a limit is lifted.
+	Lifted []string `json:"lifted,omitempty"`
+	// Reason names the rule that decides, or the limit that is lifted.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -55,7 +57,7 @@ type AgentDiff struct {
 	Changes []Change   `json:"changes"`
 }
 
-// Widened reports whether the agent may now do what it could not do before.
+// Widened reports whether the agent may now do or use what it could not before.
 func (d *AgentDiff) Widened() bool {
 	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Widened })
 }
@@ -145,11 +147,15 @@ func explainAll(ctx context.Context, rev *registry.Revision) (map[string]*Explan
 // view is an agent's environment as a diff sees it: fields with one value, and
 // fields with named entries.
 type view struct {
+	agent   *spec.Agent
 	single  []field
 	hooks   []field
 	plugins []field
 	section []field
-	tools   []ToolChoice
+	// guards are the plugins, and the sections, that may limit the agent although no
+	// gate shows it.
+	guards map[string]bool
+	tools  []ToolChoice
 	// env has the gates that decide about calls.
 	env *execution.Env
 	// does tells apart, by id, what tools do that may be called.
@@ -161,9 +167,10 @@ type field struct{ name, value string }
 
 func viewOf(set *registry.Set, e *Explanation) view {
 	a := e.Agent
-	v := view{single: []field{
+	v := view{agent: a, single: []field{
 		{"description", a.Description},
 		{"endpoint", endpointText(a.Endpoint)},
+		{"budgets", jsonText(a.Budgets)},
 		{"model", modelText(e)},
 		{"provider", providerText(set, e)},
 		{"prompt", promptHash(string(a.SystemPrompt))},
@@ -180,7 +187,6 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		field{"reasoning_effort", jsonText(a.ReasoningEffort)},
 		field{"tool_execution", string(a.ToolExecution)},
 		field{"context_policy", jsonText(a.ContextPolicy)},
-		field{"budgets", jsonText(a.Budgets)},
 		field{"loop_detection", jsonText(a.LoopDetection)},
 		field{"tool_budgets", jsonText(a.ToolBudgets)},
 		field{"output_schema", jsonText(a.OutputSchema)},
@@ -189,15 +195,18 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		field{"max_handoffs", strconv.Itoa(a.HandoffLimit())},
 		field{"active_hook_filter", strings.Join(a.ActiveHookFilter, ", ")},
 	)
+	v.tools, v.env = e.Tools, e.env
+	v.guards = make(map[string]bool)
 	for i, p := range e.Plugins {
-		if !p.Core {
-			v.plugins = append(v.plugins, field{p.ID, "position " + strconv.Itoa(i+1)})
+		if p.Core || len(a.ActiveHookFilter) > 0 && !slices.Contains(a.ActiveHookFilter, p.ID) {
+			continue
 		}
+		v.plugins = append(v.plugins, field{p.ID, "position " + strconv.Itoa(i+1)})
+		v.addGuards(&p)
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
 		v.section = append(v.section, field{key, compactJSON(a.Sections[key])})
 	}
-	v.tools, v.env = e.Tools, e.env
 	v.does = make(map[string]string)
 	for i := range e.Tools {
 		if c := &e.Tools[i]; c.Rule.Visible && c.Source.Kind == toolset.SourceGlobal {
@@ -270,7 +279,11 @@ func endpointText(e *spec.Endpoint) string {
 	if e == nil {
 		return ""
 	}
-	return e.Kind() + " " + e.BaseURL + " " + e.Target
+	text := e.Kind() + " " + e.BaseURL + " " + e.Target
+	if e.Auth != nil || e.Timeout != nil || len(e.Options) > 0 {
+		text += " " + shortHash(jsonText(e))
+	}
+	return text
 }
 
 // modelText names the model with all that it stands for.
@@ -335,8 +348,9 @@ func compareViews(before, after view, reached *delegation) []Change {
 		}
 	}
 	changes = append(changes, compareHooks(before.hooks, after.hooks)...)
-	changes = append(changes, compareNamed("plugin", before.plugins, after.plugins)...)
-	sections := compareNamed("section", before.section, after.section)
+	changes = markLimits(changes, before.agent, after.agent)
+	changes = append(changes, markGuards(compareNamed("plugin", before.plugins, after.plugins), &before)...)
+	sections := markGuards(compareNamed("section", before.section, after.section), &before)
 	changes = append(changes, sections...)
 	changes = append(changes, compareTools(&before, &after, len(sections) > 0)...)
 	return append(changes, reached.compareDelegated(&before, &after, len(sections) > 0)...)

@@ -3,8 +3,8 @@ package resolve
 // DiffReport is what a change does to the agents, in JSON: what "runtime diff --format
 // json" prints.
 type DiffReport struct {
-	// Same is set when nothing differs, and Widened when an agent may call what it
-	// could not call before.
+	// Same is set when nothing differs, and Widened when an agent may do or use what it
+	// could not before.
 	Same    bool        `json:"same"`
 	Widened bool        `json:"widened"`
 	Agents  []AgentDiff `json:"agents"`

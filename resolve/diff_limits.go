@@ -1,0 +1,54 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/plugins/execution"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/spec/access"
+)
+
+// markLimits marks the changes that lift a limit of an agent. An agent that is new has
+// none to lift.
+func markLimits(changes []Change, before, after *spec.Agent) []Change {
+	if before == nil {
+		return changes
+	}
+	for _, f := range access.Widened(before, after) {
+		i := slices.IndexFunc(changes, func(c Change) bool { return c.Field == f.Top() })
+		if i < 0 {
+			i, changes = len(changes), append(changes, Change{Kind: Changed, Field: f.Top()})
+		}
+		c := &changes[i]
+		c.Widened, c.Lifted = true, append(c.Lifted, f.Path)
+		c.Reason = strings.TrimPrefix(c.Reason+"; "+f.Path+" "+f.Widens, "; ")
+	}
+	return changes
+}
+
+// addGuards notes what a plugin may limit without a gate. What gates decide is compared
+// tool by tool.
+func (v *view) addGuards(p *execution.Loaded) {
+	if v.env == nil || v.env.Gates(p.ID) {
+		return
+	}
+	v.guards["plugin "+p.ID] = true
+	for _, s := range p.Plugin.Descriptor().Sections {
+		if s.Guards {
+			v.guards["section "+s.Key] = true
+		}
+	}
+}
+
+// markGuards marks the changes by which something that may limit the agent is gone or,
+// for sections, is different.
+func markGuards(changes []Change, before *view) []Change {
+	for i := range changes {
+		c := &changes[i]
+		if before.guards[c.Field+" "+c.Subject] && (c.Kind == Removed || c.Kind == Changed && c.Field == "section") {
+			c.Widened, c.Reason = true, "it may limit the agent"
+		}
+	}
+	return changes
+}
