@@ -33,6 +33,9 @@ func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool)
 	})
 	for _, ceiling := range ceilings {
 		c := newComparison(was.policy, g.policy, toolID, ceiling)
+		if c == nil {
+			return plugins.Widening{Widened: true, Narrowed: true, Reason: "so many rules for one tool cannot be compared"}
+		}
 		wider, stricter := c.findStricter(&c.before, &c.after), c.findStricter(&c.after, &c.before)
 		if wider != nil && !w.Widened {
 			w.Widened, w.Reason = true, c.describeChange(wider.other, wider.way)
@@ -93,6 +96,10 @@ type way struct {
 	need  []states
 }
 
+// maxCompared bounds the work of comparing the rules for one tool, in steps.
+const maxCompared = 4_000_000
+
+// newComparison returns the comparison of two policies; nil if it takes too many steps.
 func newComparison(before, after *policy, tool string, ceiling bool) *comparison {
 	c := &comparison{ceiling: ceiling}
 	known := make(map[string]int)
@@ -116,6 +123,9 @@ func newComparison(before, after *policy, tool string, ceiling bool) *comparison
 			s.entries, s.rule = append(s.entries, e), append(s.rule, number)
 		}
 	}
+	if c.isTooLarge() {
+		return nil
+	}
 	for i, r := range c.rules {
 		for j, other := range c.rules {
 			if i != j && r.impliesRule(other) {
@@ -123,7 +133,38 @@ func newComparison(before, after *policy, tool string, ceiling bool) *comparison
 			}
 		}
 	}
+	if c.isTooLarge() {
+		return nil
+	}
 	return c
+}
+
+// isTooLarge reports whether comparing all ways takes too many steps. Equal policies are
+// compared as if they had no rules.
+func (c *comparison) isTooLarge() bool {
+	steps := len(c.rules) + len(c.implied) + 1
+	for _, s := range []*situation{&c.before, &c.after} {
+		asks := 1
+		for _, e := range s.entries {
+			if e.behavior == Ask && e.Conditional() {
+				asks++
+			}
+		}
+		if steps *= (len(s.entries) + 1) * asks; steps > maxCompared {
+			return !c.dropEqual()
+		}
+	}
+	return false
+}
+
+// dropEqual forgets the rules of both policies if they are the same.
+func (c *comparison) dropEqual() bool {
+	same := func(a, b *entry) bool { return a.text == b.text && a.behavior == b.behavior && a.scope == b.scope }
+	if c.before.policy.fallback != c.after.policy.fallback || !slices.EqualFunc(c.before.entries, c.after.entries, same) {
+		return false
+	}
+	c.before.entries, c.after.entries, c.rules, c.implied = nil, nil, nil, nil
+	return true
 }
 
 // listWays returns all ways in which a policy can decide.
