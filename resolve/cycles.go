@@ -13,12 +13,22 @@ import (
 // otherwise.
 const DefaultDepth = 8
 
-// warnCycles warns of agents that can call each other in a circle, once for each
-// circle, at the delegate that closes it.
+// maxCycles is how many circles of agents are reported one by one.
+const maxCycles = 10
+
+// warnCycles warns of agents that can call each other in a circle, at the delegate that
+// closes it. Beyond maxCycles circles are only counted.
 func (c *check) warnCycles(all *tally) {
 	f := &cycleFinder{set: c.set, callers: all.callers, state: make(map[string]visit)}
 	for _, t := range inOrder(c.set, all.callers) {
 		f.searchFrom(t.agent.ID)
+	}
+	if f.more > 0 {
+		last := &f.found[len(f.found)-1]
+		last.Message += fmt.Sprintf("; and %d more circles are not listed", f.more)
+		if f.more == 1 {
+			last.Message = strings.Replace(last.Message, "1 more circles are", "one more circle is", 1)
+		}
 	}
 	all.cycles = f.found
 }
@@ -41,6 +51,8 @@ type cycleFinder struct {
 	state   map[string]visit
 	path    []frame
 	found   diag.List
+	// more is how many circles are not in found.
+	more int
 }
 
 // frame is one agent on the current path and the delegates still to follow.
@@ -90,6 +102,10 @@ func (f *cycleFinder) pushFrame(id string) {
 }
 
 func (f *cycleFinder) reportCycle(from, to string) {
+	if len(f.found) == maxCycles {
+		f.more++
+		return
+	}
 	start := slices.IndexFunc(f.path, func(fr frame) bool { return fr.id == to })
 	names := make([]string, 0, len(f.path)-start+1)
 	for _, fr := range f.path[start:] {

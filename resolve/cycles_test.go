@@ -17,6 +17,38 @@ func calls(id string, delegates ...string) draft {
 	return agent(id, func(a *spec.Agent) { a.Delegates = delegates })
 }
 
+// Many agents that all call each other get a few warnings, always the same.
+func TestManyDelegateCyclesAreCounted(t *testing.T) {
+	t.Parallel()
+	const agents = 60
+	var ids []string
+	for i := range agents {
+		ids = append(ids, fmt.Sprintf("a%02d", i))
+	}
+	list := func() (texts []string) {
+		var edits []draft
+		for _, id := range ids {
+			edits = append(edits, calls(id, ids...))
+		}
+		for _, d := range check(t, revision(t, edits...)) {
+			if d.Code == diag.DelegateCycle {
+				texts = append(texts, d.Path+": "+d.Message)
+			}
+		}
+		return texts
+	}
+	got := list()
+	if len(got) != 10 || !strings.HasSuffix(got[9], fmt.Sprintf("; and %d more circles are not listed", agents*(agents+1)/2-10)) {
+		t.Errorf("%d warnings: %q", len(got), got)
+	}
+	if size := len(strings.Join(got, "")); size > 10_000 {
+		t.Errorf("they have %d bytes", size)
+	}
+	if diff := cmp.Diff(got, list()); diff != "" {
+		t.Errorf("the second time (-first +second):\n%s", diff)
+	}
+}
+
 func TestDelegateCycles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
