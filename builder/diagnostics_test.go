@@ -545,6 +545,19 @@ func rows() []row {
 				`the rule names tool "rm", which the catalog filtered out`, ""),
 		},
 		{
+			name: "unknown-rule-tool",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithTool("rm", plain{}).WithPlugin("permission", claims("permission", `true`)).
+					WithAgentSpecs(agent(func(a *spec.Agent) {
+						a.PluginIDs = []string{"permission"}
+						a.Sections = spec.Sections{"permission": []byte(`{"default_behavior": "allow", "rules": [{"tool": "rn(*)", "behavior": "deny"}]}`)}
+					}))
+			},
+			want: found(diag.UnknownRuleTool, "a", "agents.a.sections.permission.rules[0].tool",
+				`the rule names tool "rn", which does not exist, so it restricts nothing`, `did you mean "rm"?`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UnknownRuleTool }),
+		},
+		{
 			name: "ignored-field",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithBackend(peers{kind: "a2a"}).WithAgentSpecs(agent(), spec.Agent{ID: "far", Endpoint: at("https://x.example"), PluginIDs: []string{"gone"}})

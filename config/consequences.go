@@ -132,7 +132,7 @@ func (c *consequences) isConsequence(d diag.Diagnostic) bool {
 		return c.lost["plugins"]
 	case diag.AgentNotFound:
 		return c.lost["agents"]
-	case diag.UnmatchedTool, diag.UnmatchedPattern:
+	case diag.UnmatchedTool, diag.UnmatchedPattern, diag.UnknownRuleTool:
 		return c.lost["tools"]
 	case diag.NoTools, diag.OrphanPermissionRule, diag.NoEffect:
 		return c.lost["tools"] && d.Code == diag.OrphanPermissionRule || c.catalogs["defaults"] || at[0].Key == "agents" && len(at) > 1 && c.catalogs[diag.Key("agents", at[1].Key)]

@@ -66,6 +66,9 @@ const (
 	// OrphanPermissionRule warns of a permission rule for a tool that the
 	// agent does not have.
 	OrphanPermissionRule Code = "orphan-permission-rule"
+	// UnknownRuleTool is reported for a permission rule that restricts a tool which
+	// does not exist.
+	UnknownRuleTool Code = "unknown-rule-tool"
 	// InvalidCondition is reported for a condition of a permission rule that does
 	// not fit the arguments of the tool: an argument that the tool does not have,
 	// which is a warning where the tool may take others than those it lists, or a
@@ -152,6 +155,7 @@ var codes = []Info{
 	{UnknownScope, Warning, "A key or client has a scope that nothing needs."},
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
+	{UnknownRuleTool, Error, "A permission rule that asks, denies or terminates names a tool that does not exist."},
 	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section; an error when a plugin that guards would claim it."},
 	{IgnoredField, Error, "A field that guards has no effect where it stands, as with an endpoint; a warning for fields that do not guard."},

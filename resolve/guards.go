@@ -112,16 +112,26 @@ func (t *template) hasGate(id string) bool {
 	if t.env != nil && slices.ContainsFunc(t.loaded, func(l execution.Loaded) bool { return l.ID == id }) {
 		return t.env.Gates(id)
 	}
-	plugin, ok := t.index.set.Plugins.Get(id)
-	if !ok {
+	if _, ok := t.index.set.Plugins.Get(id); !ok {
 		return false
 	}
+	env := t.buildAlone(id)
+	return env == nil || env.Gates(id)
+}
+
+// buildAlone returns what the agent would have with a plugin alone; nil if the plugin does
+// not register.
+func (t *template) buildAlone(id string) *execution.Env {
+	plugin, _ := t.index.set.Plugins.Get(id)
 	sections := make(map[plugins.Claim]any)
 	for _, c := range t.index.claims[id] {
 		sections[plugins.Claim{Plugin: id, Key: c.Key}] = c.settingsOf(t.agent.Sections[c.Key])
 	}
 	env, errs := execution.Build(t.agent, []execution.Loaded{{ID: id, Plugin: plugin, Core: true}}, sections)
-	return len(errs) > 0 || env.Gates(id)
+	if len(errs) > 0 {
+		return nil
+	}
+	return env
 }
 
 // settingsOf returns what a section decodes to, or the plugin's defaults when the

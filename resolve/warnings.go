@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,11 +9,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/plugins/execution"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // permissionKey is the section of permission rules, whichever plugin claims it.
-const permissionKey = "permission"
+const permissionKey = spec.PermissionSection
 
 // warnAll adds the warnings, except those that only follow from an error that was
 // reported.
@@ -25,7 +29,7 @@ func (m *merger) warnAll(catalog *toolset.Filter) {
 	}
 	explained = t.warnPermissionShaped() || explained
 	m.warnNoEffect(ids, catalog)
-	t.warnPermissionRules(ids, catalog)
+	t.checkPermissionRules(ids, catalog)
 	t.warnHookFilter()
 	t.reportUnclaimed()
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
@@ -164,15 +168,18 @@ func permissionShaped(entry string) bool {
 	return open >= 0 && strings.HasSuffix(entry, ")") && len(entry)-1 > open+1
 }
 
-// warnPermissionRules warns of rules that name a tool the agent does not have.
-func (t *template) warnPermissionRules(ids []string, catalog *toolset.Filter) {
+// checkPermissionRules reports rules that name a tool the agent does not have: as errors
+// if nothing provides the tool and the rule was written to restrict it.
+func (t *template) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 	raw, ok := t.agent.Sections[permissionKey]
 	if !ok {
 		return
 	}
 	var section struct {
-		Rules []struct {
-			Tool string `json:"tool"`
+		Default string `json:"default_behavior"`
+		Rules   []struct {
+			Tool     string `json:"tool"`
+			Behavior string `json:"behavior"`
 		} `json:"rules"`
 	}
 	if json.Unmarshal(raw, &section) != nil {
@@ -192,16 +199,56 @@ func (t *template) warnPermissionRules(ids []string, catalog *toolset.Filter) {
 		seen[name] = true
 		t.wanted = append(t.wanted, name)
 		path := t.pathOf(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
-		if registered {
+		switch {
+		case registered:
 			t.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
-			continue
+		case t.isProvidedElsewhere(name):
+			t.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which agent %q does not have", name, t.agent.ID))
+		case restricts(rule.Behavior, section.Default):
+			t.addError(t.hintNearest(diag.New(diag.UnknownRuleTool, path, "the rule names tool %q, which does not exist, so it restricts nothing", name), name, ids).ForAgent(t.agent.ID))
+		default:
+			t.addWarning(t.hintNearest(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which is unknown", name), name, ids))
 		}
-		w := diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which is unknown", name)
-		if near := t.nearestTool(name, ids); near != "" {
-			w = w.WithHint("did you mean %q?", near)
-		}
-		t.addWarning(w)
 	}
+}
+
+// restricts reports whether a rule is stricter than the default, which is ask.
+func restricts(behavior, byDefault string) bool {
+	order := []string{"allow", "ask", "deny", "terminate"}
+	return slices.Index(order, behavior) > slices.Index(order, cmp.Or(byDefault, "ask"))
+}
+
+// hintNearest suggests the tool that is meant, or a pattern for tools that only turns
+// bring.
+func (t *template) hintNearest(d diag.Diagnostic, name string, ids []string) diag.Diagnostic {
+	if near := t.nearestTool(name, ids); near != "" {
+		return d.WithHint("did you mean %q?", near)
+	}
+	if d.Code == diag.UnknownRuleTool {
+		return d.WithHint("for a tool that clients bring write a pattern, such as %q", name+"*")
+	}
+	return d
+}
+
+// isProvidedElsewhere reports whether other agents of the revision have a tool that this
+// one does not have, or may have it once their peers are asked.
+func (t *template) isProvidedElsewhere(name string) bool {
+	leadsToAgent := strings.HasPrefix(name, agenttool.DelegatePrefix) || strings.HasPrefix(name, agenttool.HandoffPrefix)
+	if leadsToAgent {
+		t.anySource = true
+		for _, id := range t.index.set.AgentIDs() {
+			if name == agenttool.DelegateID(id) || name == agenttool.HandoffID(id) {
+				t.dependOn(onAgent, id)
+				return true
+			}
+		}
+		return len(t.index.set.Sources.IDs()) > 0
+	}
+	t.anyPlugin = true
+	return slices.ContainsFunc(t.index.set.Plugins.IDs(), func(id string) bool {
+		env := t.buildAlone(id)
+		return env == nil || slices.ContainsFunc(env.Tools(), func(p execution.PluginTool) bool { return p.ID == name })
+	})
 }
 
 // ruleTool returns the tool that a permission rule names; literal is false for

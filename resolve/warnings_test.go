@@ -1,6 +1,8 @@
 package resolve_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -312,5 +314,50 @@ func TestUnusedDefinitions(t *testing.T) {
 	want = []string{`models.m: model "m" is not used`, `models.n: model "n" is not used`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notes beside misspelt references (-want +got):\n%s", diff)
+	}
+}
+
+// A rule that restricts a tool which nothing provides is an error: what it was written
+// for is not restricted.
+func TestRulesForToolsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	section := func(byDefault, tool, behavior string) func(*spec.Agent) {
+		return func(a *spec.Agent) {
+			a.PluginIDs = []string{"permission"}
+			a.Sections = spec.Sections{"permission": fmt.Appendf(nil, `{"default_behavior":%q,"rules":[{"tool":%q,"behavior":%q}]}`, byDefault, tool, behavior)}
+		}
+	}
+	hidden := plugin("helper", brings("assist"))
+	for name, tt := range map[string]struct {
+		byDefault, tool, behavior string
+		want                      diag.Code
+		hint                      string
+	}{
+		"a typing error that denies": {"allow", "refnd(amount > 5)", "deny", diag.UnknownRuleTool, `did you mean "refund"?`},
+		"one that asks":              {"allow", "refnd(amount > 5)", "ask", diag.UnknownRuleTool, `did you mean "refund"?`},
+		"one that ends the turn":     {"ask", "nothing_like_it", "terminate", diag.UnknownRuleTool, `for a tool that clients bring write a pattern, such as "nothing_like_it*"`},
+		"one that allows":            {"ask", "refnd", "allow", diag.OrphanPermissionRule, `did you mean "refund"?`},
+		"one that is the default":    {"deny", "refnd", "deny", diag.OrphanPermissionRule, `did you mean "refund"?`},
+		"a pattern":                  {"allow", "refnd*", "deny", "", ""},
+		"a tool that is left out":    {"allow", "rm", "deny", diag.OrphanPermissionRule, ""},
+		"another agent's delegate":   {"allow", "agent_run_b", "deny", diag.OrphanPermissionRule, ""},
+		"another agent's handoff":    {"allow", "hand_off_to_b", "deny", diag.OrphanPermissionRule, ""},
+		"an agent that is not there": {"allow", "agent_run_c", "deny", diag.UnknownRuleTool, ""},
+		"another plugin's tool":      {"allow", "assist", "deny", diag.OrphanPermissionRule, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rev := revision(t, tool("refund", "rm"), plugin("permission", claims("permission", `true`)), hidden, agent("b"),
+				agent("a", section(tt.byDefault, tt.tool, tt.behavior), func(a *spec.Agent) { a.ExcludedTools = spec.Names{"rm"} }))
+			var got diag.Diagnostic
+			for _, d := range check(t, rev) {
+				if d.Agent == "a" && strings.Contains(d.Path, "rules") {
+					got = d
+				}
+			}
+			if got.Code != tt.want || tt.hint != "" && got.Hint != tt.hint {
+				t.Errorf("%s %s (%s)", got.Code, got.Message, got.Hint)
+			}
+		})
 	}
 }

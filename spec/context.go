@@ -11,6 +11,9 @@ import (
 // context policy. An agent has one or the other.
 const CompactionSection = "compaction"
 
+// PermissionSection is the key of the section with rules for tool calls.
+const PermissionSection = "permission"
+
 // ContextPolicy keeps a conversation inside the model's context window.
 // Absent fields have the defaults named in their descriptions.
 type ContextPolicy struct {
