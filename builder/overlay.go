@@ -85,6 +85,10 @@ func TenantWorkflows(base *registry.Set, tenant string, o *config.TenantOverlay)
 // tenant brings reaches no private addresses that the base does not allow.
 func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) {
 	path := b.set.Tools.Path(e.ID)
+	if _, taken := b.base.Set().Tools.Get(e.ID); taken && brought {
+		b.addError(diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot replace a tool of the configuration").WithHint("give it another id"))
+		return
+	}
 	settings := tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID)), PublicOnly: brought}
 	if brought && b.set.Tenants.HasOverlays() {
 		settings.AllowPrivate = b.set.Tenants.May.AllowPrivate

@@ -39,8 +39,8 @@ key is in the file of --api-key-file or in the variable RUNTIME_API_KEY, and nee
 scope config:read. With --tenant as well FILE is the overlay of a tenant, and OLD is what
 the tenant has.
 
-Access is widened when an agent may call what it could not call before: a tool
-it gained, one whose rules let through a call that they did not, every tool of
+Access is widened when a limit of an agent is raised or removed, and when an agent
+may call what it could not call before: a tool it gained, one whose rules let through a call that they did not, every tool of
 a new agent. The rules of an agent also hold its delegates: a tool that only
 they have is shown as "through" the agents that lead to it. Each tool's permission rules are compared as a whole, and the rule
 that makes the difference is named. Conditions that cannot be compared count as

@@ -8,6 +8,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/spec/access"
 )
 
 const (
@@ -45,7 +47,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}, base: base}
 	root := d.readOverlay(source)
 	o := &TenantOverlay{Removed: map[string][]string{}}
-	if root != nil {
+	if root != nil && d.checkCounts(root) {
 		d.checkTop(o, root)
 	}
 	if d.found.HasErrors() {
@@ -206,17 +208,6 @@ func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch
 	}
 }
 
-// ownAgentFields are the fields of an agent that an overlay may set. What else an agent
-// has leads out of the process, or decides what is checked.
-var ownAgentFields = []string{
-	"description", "model_id", "system_prompt", "variables", "max_rounds", "on_max_rounds", "max_continuation_retries", "on_truncation",
-	"stop_conditions", "reasoning_effort", "tool_execution", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns",
-	"budgets", "loop_detection", "tool_budgets", "output_schema", "delegates", "handoffs", "max_handoffs", "context_policy", "sections", extendsKey,
-}
-
-// permissionSection is the section whose changes resolving judges.
-const permissionSection = "permission"
-
 func (d *overlayChecker) checkAgent(agent *node, p *place) {
 	for key, value := range agent.pairs {
 		at := p.fieldPlace(key.text, key)
@@ -229,7 +220,7 @@ func (d *overlayChecker) checkAgent(agent *node, p *place) {
 			d.refuse(at, value, "read files").setHint("write the prompt itself")
 		case key.text == "sections":
 			d.checkSections(value, at)
-		case recordOf(agentType).byName[key.text] != nil && !contains(ownAgentFields, key.text):
+		case recordOf(agentType).byName[key.text] != nil && !access.OverlaysMaySet(key.text):
 			d.refuse(at, key, "set %s", key.text).setHint("an agent of the configuration that has it can be extended")
 		}
 	}
@@ -237,7 +228,7 @@ func (d *overlayChecker) checkAgent(agent *node, p *place) {
 
 func (d *overlayChecker) checkSections(sections *node, p *place) {
 	for key := range sections.pairs {
-		if key.text != permissionSection && !d.base.Rights.MaySet(key.text) {
+		if key.text != spec.PermissionSection && !d.base.Rights.MaySet(key.text) {
 			d.refuse(p.fieldPlace(key.text, key), key, "set the section %s", clip.Text(key.text)).setHint("the configuration must allow it under tenants.may.sections")
 		}
 	}

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec/access"
 )
 
 // kinds is what the configuration of the binary may name.
@@ -41,19 +43,24 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestGenerated keeps the generated parts of docs/configuration.md fresh.
+// TestGenerated keeps the generated parts of pages fresh.
 func TestGenerated(t *testing.T) {
-	file := "configuration.md"
+	for file, regions := range map[string]map[string]string{
+		"configuration.md": {"reference": reference(), "sections": sections(), "diagnostics": diagnostics()},
+		"overlays.md":      {"agent-fields": agentFields()},
+	} {
+		checkGenerated(t, file, regions)
+	}
+}
+
+func checkGenerated(t *testing.T, file string, regions map[string]string) {
+	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(data)
-	for name, fresh := range map[string]string{
-		"reference":   reference(),
-		"sections":    sections(),
-		"diagnostics": diagnostics(),
-	} {
+	for name, fresh := range regions {
 		begin, end := fmt.Sprintf("<!-- generated: %s -->\n", name), "<!-- end generated -->"
 		i := strings.Index(text, begin)
 		if i < 0 {
@@ -109,6 +116,16 @@ func sections() string {
 	var out strings.Builder
 	for _, s := range kinds().Sections {
 		fmt.Fprintf(&out, "\n#### Section `%s`\n\n%s\n\n```json\n%s\n```\n", s.Key, s.Summary, bytes.TrimSpace(s.Schema))
+	}
+	return out.String() + "\n"
+}
+
+// agentFields is the table of what changes of an agent's fields do.
+func agentFields() string {
+	var out strings.Builder
+	out.WriteString("\n| Field | Class | Widened if | Overlay of a tenant |\n|---|---|---|---|\n")
+	for _, f := range access.Fields() {
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", f.Path, f.Class, cmp.Or(f.Widens, "–"), f.Overlay)
 	}
 	return out.String() + "\n"
 }

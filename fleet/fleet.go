@@ -78,9 +78,11 @@ type Fleet struct {
 	// bases are how overlays of tenants see bases, by hash.
 	bases map[string]*config.TenantBase
 
-	builds    builds
-	tenants   tenantCache
-	workflows workflowView
+	builds  builds
+	tenants tenantCache
+	// validations admits what proves overlays for callers.
+	validations *validations
+	workflows   workflowView
 }
 
 // Running describes which revision a process runs.
@@ -111,7 +113,7 @@ func New(s Settings) (*Fleet, error) {
 	if s.Changed == nil {
 		s.Changed = func() {}
 	}
-	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
+	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string), bases: make(map[string]*config.TenantBase), validations: newValidations()}
 	f.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))
 	return f, f.measure(s.MeterProvider)
 }

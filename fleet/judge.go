@@ -27,6 +27,7 @@ func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.Lis
 		return nil, err
 	}
 	for i := range diffs {
+		j.judgeClosed(&diffs[i])
 		j.judgeAccess(&diffs[i])
 	}
 	for _, id := range o.overlay.Agents {
@@ -89,17 +90,49 @@ func (j *judge) judgeAccess(d *resolve.AgentDiff) {
 	if n := len(widened) - 1; n > 0 {
 		text += fmt.Sprintf(", and widens access in %d more ways", n)
 	}
-	fields := []string{"sections"}
+	fields, hint := []string{c.Field, "sections", "extends"}, "the configuration must allow it under tenants.may.fields"
+	if c.Field == "tool" {
+		hint = "the configuration must allow it under tenants.may.tools"
+	}
 	if c.Field == "tool" && c.Old == "" {
 		fields = []string{"allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "delegates", "handoffs", "extends"}
 	}
-	j.report(d.Agent, fields, "the configuration must allow it under tenants.may.tools", "%s", text)
+	j.report(d.Agent, fields, hint, "%s", text)
+}
+
+// closedFields are the changes of a diff that no overlay may make, by the fields that
+// they are of.
+var closedFields = map[string]string{"plugin": "plugin_ids", "active_hook_filter": "active_hook_filter", "session_start": "session_start", "a2a": "a2a", "endpoint": "endpoint"}
+
+// judgeClosed reports changes of fields that no overlay may set, as when it writes an
+// agent of the base anew and leaves them out.
+func (j *judge) judgeClosed(d *resolve.AgentDiff) {
+	if d.Kind != resolve.Changed {
+		return
+	}
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		field, closed := closedFields[c.Field]
+		if c.Field == "section" && c.Subject != spec.PermissionSection && !j.rights.MaySet(c.Subject) {
+			field, closed = "sections", true
+		}
+		if closed {
+			j.report(d.Agent, []string{field, "extends"}, "patch the agent, or extend it, and leave the field as it is",
+				"the overlay of a tenant cannot change %s of agent %q", strings.TrimSpace(field+" "+c.Subject), d.Agent)
+			return
+		}
+	}
 }
 
 // mayWiden reports whether the base allows that agents of a tenant do more in some way.
 // Rules about tools that the base has cannot be weakened.
 func (j *judge) mayWiden(c *resolve.Change) bool {
-	if c.Field != "tool" {
+	switch {
+	case len(c.Lifted) > 0:
+		return !slices.ContainsFunc(c.Lifted, func(field string) bool { return !j.mayLift(field) })
+	case c.Field == "section":
+		return c.Subject != spec.PermissionSection && j.rights.MaySet(c.Subject)
+	case c.Field != "tool":
 		return false
 	}
 	if slices.Contains(j.overlay.OwnTools, j.tenant.Tools.Owner(c.Subject)) {
@@ -109,6 +142,12 @@ func (j *judge) mayWiden(c *resolve.Change) bool {
 		return false
 	}
 	return j.leadsToOwn(c.Subject) || j.rights.MayUse(c.Subject)
+}
+
+// mayLift reports whether the base allows a tenant to allow more by a field. Budgets are
+// judged by their numbers.
+func (j *judge) mayLift(field string) bool {
+	return strings.HasPrefix(field, "budgets.") || j.rights.MayWiden(field)
 }
 
 // leadsToOwn reports whether a tool leads to an agent that only the tenant has.

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/cron"
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
@@ -22,7 +21,26 @@ func (j *judge) judgeWorkflows() {
 		}
 		before, _ := j.base.Workflows.Get(id)
 		j.judgeSchedules(w)
+		j.judgeLimits(w, before)
 		j.judgeSteps(w, before)
+	}
+}
+
+// judgeLimits reports limits of a workflow of the configuration that a patch lifts.
+func (j *judge) judgeLimits(w, before *workflow.Workflow) {
+	if before == nil {
+		return
+	}
+	report := func(field string) {
+		path := diag.Join(diag.Key("workflows", w.ID), field)
+		j.found = append(j.found, diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot raise %s of a workflow of the configuration", field).
+			WithHint("keep it or lower it, or bring a workflow under another id"))
+	}
+	if most := before.Limit(); most > 0 && (w.Limit() == 0 || w.Limit() > most) {
+		report("concurrency")
+	}
+	if before.Timeout != nil && (w.Timeout == nil || *w.Timeout > *before.Timeout) {
+		report("timeout")
 	}
 }
 
@@ -30,9 +48,8 @@ func (j *judge) judgeWorkflows() {
 func (j *judge) judgeSchedules(w *workflow.Workflow) {
 	shortest := j.rights.Workflows.ShortestEvery()
 	for i := range w.Schedules {
-		text, isEvery := strings.CutPrefix(w.Schedules[i].Cron, "@every ")
-		every, err := time.ParseDuration(strings.TrimSpace(text))
-		if !isEvery || err != nil || every >= shortest {
+		times, err := cron.Parse(w.Schedules[i].Cron, "")
+		if err != nil || times.ShortestGap() >= shortest { // the error is reported where it is decoded
 			continue
 		}
 		path := diag.Join(diag.Key("workflows", w.ID), diag.Join(diag.Index("schedules", i), "cron"))

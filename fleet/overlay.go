@@ -51,6 +51,11 @@ func (f *Fleet) overlayName(tenant string) string {
 // that none may do more than the base allows. The caller closes what it returns before
 // it releases the base. The error is an *InvalidError.
 func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
+	return f.layWhen(ctx, base, tenant, document, func(context.Context) (func(), error) { return func() {}, nil })
+}
+
+// layWhen is lay for a caller that waits until the processor is free for it.
+func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, document []byte, free func(context.Context) (done func(), err error)) (*overlaid, error) {
 	read, found := config.ParseTenantOverlay(base.seenBy(tenant), config.Source{Name: f.overlayName(tenant), Data: document})
 	if found.HasErrors() {
 		return nil, &InvalidError{Findings: f.nameSources(read.DecidedPaths(found), tenant)}
@@ -64,6 +69,12 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 		o.builder.LearnTools(learning)
 		cancel()
 	}
+	done, err := free(ctx)
+	if err != nil {
+		_ = o.close()
+		return nil, err
+	}
+	defer done()
 	rev, list := o.builder.BuildOverlay(ctx)
 	if err := ctx.Err(); err != nil {
 		_ = o.close()

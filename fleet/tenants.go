@@ -95,6 +95,11 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if !t.fleet.settings.FromStore && !c.DryRun {
 		return nil, ErrFromFiles
 	}
+	leave, err := t.fleet.validations.enter(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	out, err := t.publishOverBase(ctx, c)
 	if !c.DryRun && !out.recorded && ctx.Err() == nil {
 		err = errors.Join(err, t.fleet.addAttempt(ctx, t.name, c, out, err))
@@ -103,6 +108,11 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// lay lays an overlay of the tenant over a base for a caller.
+func (t *Tenant) lay(ctx context.Context, base *overlayBase, document []byte) (*overlaid, error) {
+	return t.fleet.layWhen(ctx, base, t.name, document, t.fleet.validations.prove)
 }
 
 // baseTries is how often an overlay is proven anew because the base has changed.
@@ -128,7 +138,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 		return out, err
 	}
 	defer base.rev.Release()
-	made, err := f.lay(ctx, base, t.name, c.Document)
+	made, err := t.lay(ctx, base, c.Document)
 	if err != nil {
 		return out, err
 	}
@@ -176,7 +186,7 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 		return nil, err
 	}
 	if current != nil {
-		known, err := t.fleet.lay(ctx, base, t.name, current.Document)
+		known, err := t.lay(ctx, base, current.Document)
 		if err == nil {
 			defer func() { _ = known.close() }()
 			before = known.rev
@@ -228,6 +238,11 @@ func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Publish
 // Diff compares what two revisions of the overlay come to over the current base, for the
 // agents that they change. An empty from is the base alone.
 func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error) {
+	leave, err := t.fleet.validations.enter(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	base, err := t.fleet.acquireBase(ctx, "")
 	if err != nil {
 		return nil, err
@@ -248,7 +263,7 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 		if err != nil {
 			return nil, err
 		}
-		made, err := t.fleet.lay(ctx, base, t.name, r.Document)
+		made, err := t.lay(ctx, base, r.Document)
 		if err != nil {
 			return nil, fmt.Errorf("revision %d does not resolve over the current base: %w", r.Number, err)
 		}
@@ -278,6 +293,11 @@ func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *res
 // Diagnostics returns what is known to be wrong or suspicious in what the overlay changes,
 // over the base that the tenant is over. Without an overlay it returns nothing.
 func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
+	leave, err := t.fleet.validations.enter(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	state, err := t.fleet.settings.Store.Overlay(ctx, t.name)
 	if err != nil || state.Hash == "" {
 		return nil, err
@@ -291,7 +311,7 @@ func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 		return nil, err
 	}
 	defer base.rev.Release()
-	made, err := t.fleet.lay(ctx, base, t.name, r.Document)
+	made, err := t.lay(ctx, base, r.Document)
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.Findings, nil
 	}

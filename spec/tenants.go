@@ -34,10 +34,15 @@ type TenantRights struct {
 	Kinds []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may bring. Those of http and mcp reach public addresses alone; an MCP server that is a program needs command, too."`
 	Tools []string `json:"tools,omitempty" doc:"Globs over the ids of tools, those of delegates and handoffs included, that agents of a tenant may use although they may not in the configuration itself."`
 	// Agents lets tenants bring agents that build on none of the configuration.
-	Agents    bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may bring agents that extend none of the configuration, so that no rules hold for them but their own. Otherwise every agent that it brings extends one, and may do what that one may."`
-	Models    []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
-	Sections  []string `json:"sections,omitempty" doc:"Globs over the sections that a tenant may set, besides permission, which cannot widen what an agent may do."`
+	Agents   bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may bring agents that extend none of the configuration, so that no rules hold for them but their own. Otherwise every agent that it brings extends one, and may do what that one may."`
+	Models   []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
+	Sections []string `json:"sections,omitempty" doc:"Globs over the sections that a tenant may set, besides permission, which cannot widen what an agent may do."`
+	// Fields are those by which an overlay may widen what an agent may use.
+	Fields    []string `json:"fields,omitempty" doc:"Globs over fields of agents, such as max_rounds and context_policy.*, by which a tenant may also allow more. Otherwise it may only narrow them. Fields that overlays may not set stay closed."`
 	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"The most that a tenant may set as budgets of its agents. Without it budgets can only be lowered."`
+
+	MaxAgents int `json:"max_agents,omitempty" min:"1" max:"10000" default:"100" doc:"How many agents an overlay may bring and patch."`
+	MaxTools  int `json:"max_tools,omitempty" min:"1" max:"10000" default:"50" doc:"How many tools an overlay may bring and patch."`
 
 	// Workflows lets tenants bring workflows, and change those of the configuration that
 	// are theirs.
@@ -46,20 +51,31 @@ type TenantRights struct {
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that tools of tenants may reach although they are not public. An http tool lists those that it reaches under its own allow_private."`
 }
 
-// DefaultTenantWorkflows is how many workflows an overlay may bring if the configuration
-// does not say, and DefaultMinEvery how often their schedules are due at most.
+// The limits of overlays that apply if the configuration sets none.
 const (
+	DefaultTenantAgents    = 100
+	DefaultTenantTools     = 50
 	DefaultTenantWorkflows = 10
-	DefaultMinEvery        = time.Minute
+	DefaultTenantSchedules = 20
+	// DefaultMinEvery is the shortest time between two runs of a schedule.
+	DefaultMinEvery = time.Minute
 )
+
+// AgentLimit returns how many agents an overlay may bring and patch.
+func (r *TenantRights) AgentLimit() int { return cmp.Or(r.MaxAgents, DefaultTenantAgents) }
+
+// ToolLimit returns how many tools an overlay may bring and patch.
+func (r *TenantRights) ToolLimit() int { return cmp.Or(r.MaxTools, DefaultTenantTools) }
 
 // TenantWorkflows bounds the workflows of tenants.
 type TenantWorkflows struct {
 	Max int `json:"max,omitempty" min:"1" max:"1000" default:"10" doc:"How many workflows a tenant may bring."`
 	// Tools are those that steps may call.
 	Tools []string `json:"tools,omitempty" doc:"Globs over the ids of tools of the configuration that steps may call, besides the tools that the tenant brings. No agent makes such a call, so that no rules hold for it but those of defaults: name only tools that need none."`
-	// MinEvery is the shortest time of @every.
-	MinEvery *Duration `json:"min_every,omitempty" default:"1m" doc:"The shortest time that @every may have in schedules of a tenant. What is due by the five fields of cron is due once a minute at most anyway."`
+	// MaxSchedules bounds the schedules of all workflows of an overlay.
+	MaxSchedules int `json:"max_schedules,omitempty" min:"1" max:"10000" default:"20" doc:"How many schedules the workflows may have that an overlay brings or patches."`
+	// MinEvery is the shortest time between two runs of a schedule.
+	MinEvery *Duration `json:"min_every,omitempty" default:"1m" doc:"The shortest time between two runs of a schedule of a tenant, with @every and with the five fields of cron."`
 }
 
 // Limit returns how many workflows a tenant may bring. It is safe for nil.
@@ -74,7 +90,16 @@ func (w *TenantWorkflows) Limit() int {
 // safe for nil.
 func (w *TenantWorkflows) MayCall(tool string) bool { return w != nil && matchesAny(w.Tools, tool) }
 
-// ShortestEvery returns the shortest time of @every. It is safe for nil.
+// ScheduleLimit returns how many schedules an overlay may have. It is safe for nil.
+func (w *TenantWorkflows) ScheduleLimit() int {
+	if w == nil {
+		return 0
+	}
+	return cmp.Or(w.MaxSchedules, DefaultTenantSchedules)
+}
+
+// ShortestEvery returns the shortest time between two runs of a schedule. It is safe for
+// nil.
 func (w *TenantWorkflows) ShortestEvery() time.Duration {
 	if w == nil || w.MinEvery == nil {
 		return DefaultMinEvery
@@ -91,6 +116,7 @@ func (t *Tenants) Validate() diag.List {
 	list = append(list, checkGlobs("may.tools", t.May.Tools)...)
 	list = append(list, checkGlobs("may.models", t.May.Models)...)
 	list = append(list, checkGlobs("may.sections", t.May.Sections)...)
+	list = append(list, checkGlobs("may.fields", t.May.Fields)...)
 	if w := t.May.Workflows; w != nil {
 		list = append(list, checkGlobs("may.workflows.tools", w.Tools)...)
 		list = append(list, check.PositiveSpan("may.workflows.min_every", w.MinEvery)...)
@@ -134,6 +160,9 @@ func (r *TenantRights) MayChoose(model string) bool { return matchesAny(r.Models
 
 // MaySet reports whether a tenant may set a section.
 func (r *TenantRights) MaySet(section string) bool { return matchesAny(r.Sections, section) }
+
+// MayWiden reports whether a tenant may allow more by a field of an agent.
+func (r *TenantRights) MayWiden(field string) bool { return matchesAny(r.Fields, field) }
 
 // matchesAny reports whether a name matches one of the globs. One that does not compile
 // matches nothing.
