@@ -255,7 +255,7 @@ func (c *check) checkPools() {
 }
 
 func (c *check) failBelow(path string, list diag.List) {
-	for _, d := range list {
+	for _, d := range list.Errors() {
 		d.Path = diag.Join(path, d.Path)
 		c.addError(d)
 	}
