@@ -107,7 +107,7 @@ func addOwnCommands(root *cobra.Command, p *program) error {
 			return fmt.Errorf("the command %q needs a name and a Run function", c.Name)
 		}
 		if taken, _, err := root.Find([]string{c.Name}); err == nil && taken != root {
-			return fmt.Errorf("there are two commands named %q", c.Name)
+			return fmt.Errorf("two commands are named %q", c.Name)
 		}
 		root.AddCommand(newOwnCommand(p, c))
 	}

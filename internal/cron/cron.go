@@ -136,7 +136,7 @@ func (t *Times) Next(after time.Time) time.Time {
 // maxDays is how many days are searched. 29 February can be eight years away.
 const maxDays = 8*366 + 2
 
-// nextOn returns the first time on a date after a moment; the zero time if there is none.
+// nextOn returns the first time on a date after a moment, or the zero time.
 func (t *Times) nextOn(date, after time.Time) time.Time {
 	for hours := hoursOf(t.daily); hours != 0; hours &= hours - 1 {
 		for minutes := t.daily.Minute & (1<<60 - 1); minutes != 0; minutes &= minutes - 1 {
