@@ -313,7 +313,7 @@ func (a *App) Shutdown(ctx context.Context) error {
 func ServiceSettings(f *config.File) service.Settings {
 	t, keep := &f.Turns, &f.Store.Retention
 	settings := service.Settings{
-		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), Indeterminate: backend.Indeterminate(t.Indeterminate),
+		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), MemoryLimit: memoryLimit(t.MemoryLimit), Indeterminate: backend.Indeterminate(t.Indeterminate),
 		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: service.TimeoutPolicy(t.OnInteractionTimeout),
 		Revision: service.RevisionPolicy(t.Revision), OnRevisionGone: service.GonePolicy(t.OnRevisionGone),
 		EncryptionKey: f.Server.EncryptionBytes(),

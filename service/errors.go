@@ -60,4 +60,6 @@ const (
 	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
 	// an artifact with a NUL.
 	CodeInvalidText = work.CodeInvalidText
+	// CodeMemory is a turn that was ended because the process used too much memory.
+	CodeMemory = work.CodeMemory
 )

@@ -63,7 +63,7 @@ func New(s Settings) *Service {
 			return err
 		},
 		Revisions: s.Revisions, Tenants: s.Tenants, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.latestIfGone()},
-		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, Clock: s.Clock, Logger: s.Logger,
+		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, MemoryLimit: s.MemoryLimit, Clock: s.Clock, Logger: s.Logger,
 	})
 	if s.Dispatcher != nil {
 		s.Store.Attach(s.Dispatcher)
@@ -89,6 +89,9 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	s.started.Store(true)
 	s.tasks.Go(s.sweepPeriodically)
+	if s.settings.MemoryLimit > 0 {
+		s.tasks.Go(func() { s.pool.WatchMemory(s.ctx) })
+	}
 	if s.settings.Workspaces != nil {
 		s.tasks.Go(s.sweepWorkspaces)
 	} else {

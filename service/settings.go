@@ -47,6 +47,9 @@ type Settings struct {
 	Lease   time.Duration
 	Strikes int
 	Expiry  time.Duration
+	// MemoryLimit is how many bytes of memory the process may use before turns are failed;
+	// 0 is no limit.
+	MemoryLimit int64
 	// Indeterminate decides what becomes of a call that must not be repeated, if a
 	// worker died while it ran.
 	Indeterminate backend.Indeterminate

@@ -1,12 +1,14 @@
 package faults_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"iter"
 	"os"
+	goruntime "runtime"
 	"syscall"
 	"time"
 
@@ -31,8 +33,9 @@ const (
 	hang = "hang"
 	wait = "wait"
 	die  = "die"
-	// talk shows a lot.
+	// talk shows a lot, and grow takes memory until it is stopped.
 	talk = "talk"
+	grow = "grow"
 )
 
 // plan is what a turn is asked to do, as JSON in its one message.
@@ -226,6 +229,18 @@ func chatter(ctx context.Context, call *tools.Call, _ time.Duration, _ string) e
 	return ctx.Err()
 }
 
+// takeMemory takes memory, up to a gigabyte, until it is stopped.
+func takeMemory(ctx context.Context, _ *tools.Call, _ time.Duration, _ string) error {
+	const piece, most = 8 << 20, 1 << 30
+	var taken [][]byte
+	for len(taken) < most/piece && take(ctx, 10*time.Millisecond, len(taken)) {
+		taken = append(taken, bytes.Repeat([]byte("x"), piece))
+	}
+	<-ctx.Done()
+	goruntime.KeepAlive(taken)
+	return ctx.Err()
+}
+
 // poll asks again until something is so, or ctx ends.
 func poll(ctx context.Context, done func() bool) error {
 	again := time.NewTicker(2 * time.Millisecond)
@@ -257,6 +272,7 @@ func office(w *witness, working func(turnID string)) (*runtime.AgentRuntime, err
 		wait: {effect: tools.Idempotent, do: untilThere},
 		die:  {effect: tools.Idempotent, do: killSelf},
 		talk: {effect: tools.Read, do: chatter},
+		grow: {effect: tools.Idempotent, do: takeMemory},
 	} {
 		a.witness, a.working = w, working
 		b.WithTool(id, &a)

@@ -49,6 +49,39 @@ func TestATurnThatKillsEachOfItsWorkersEndsAsPoison(t *testing.T) {
 	}
 }
 
+func TestATurnThatTakesTooMuchMemoryFailsAndItsProcessLives(t *testing.T) {
+	for _, driver := range []string{onSQLite, onPostgres} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			p := nowhere(t, driver)
+			p.Memory, p.Strikes = 300<<20, plenty
+			workers := newFleet(t, p, 1, nil)
+			load := newWorkload(t, workers.gateway)
+			load.open(t, "session")
+			load.open(t, "beside")
+			load.follow(t, "beside", plan{Turn: "innocent", Steps: [][]string{{look}, {put}}, Pace: 50 * time.Millisecond})
+			load.follow(t, "session", plan{Turn: "greedy", Steps: [][]string{{pay}, {grow}}})
+			load.follow(t, "session", plan{Turn: "next", Steps: [][]string{{put}}})
+			workers.finish(t)
+
+			kept, err := p.store(t.Context(), zap.NewNop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer kept.Close()
+			greedy, outcome := result(t, kept, "greedy")
+			if greedy.Status != store.Failed || outcome.Termination.Code != service.CodeMemory || greedy.Strikes != 0 {
+				t.Errorf("the turn is %s with %d strikes: %+v", greedy.Status, greedy.Strikes, outcome)
+			}
+			for _, id := range []string{"innocent", "next"} {
+				if other, outcome := result(t, kept, id); other.Status != store.Succeeded || other.Strikes != 0 {
+					t.Errorf("turn %s is %s with %d strikes: %+v", id, other.Status, other.Strikes, outcome)
+				}
+			}
+		})
+	}
+}
+
 // result returns a turn and what it came to.
 func result(t *testing.T, kept store.Store, id string) (*store.Turn, event.Outcome) {
 	t.Helper()

@@ -34,6 +34,8 @@ type place struct {
 	Strikes int           `json:"strikes,omitempty"`
 	// Log is the path of the log; empty drops it.
 	Log string `json:"log,omitempty"`
+	// Memory is how much memory a process may use; 0 is no limit.
+	Memory int64 `json:"memory,omitempty"`
 }
 
 // plenty are strikes that no turn reaches whose worker is killed by chance.
@@ -60,7 +62,7 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 	if err != nil {
 		return nil, err
 	}
-	settings := service.Settings{Runtime: rt, Lease: p.Lease, Strikes: p.Strikes, Logger: logger}
+	settings := service.Settings{Runtime: rt, Lease: p.Lease, Strikes: p.Strikes, MemoryLimit: p.Memory, Logger: logger}
 	kept, queue, bell, err := p.open(ctx, logger)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
 package work
 
-import "github.com/agentruntime/agentruntime/store"
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
 
 // heldTurn is a turn that this process has claimed, and on which its work is not over. The
 // pool guards what changes.
@@ -12,11 +16,16 @@ type heldTurn struct {
 	// mayDiffer is set once the turn may not run any more: before its end is committed or
 	// shown, and when something was heard of it.
 	mayDiffer bool
+	// since is when it was claimed, and bytes how large its conversation was then.
+	since time.Time
+	bytes int
+	// failed is set once it was failed because of its memory.
+	failed bool
 }
 
 // holdTurn notes that a turn was claimed, until it is released.
 func (p *Pool) holdTurn(t *store.Turn) *heldTurn {
-	h := &heldTurn{turn: t}
+	h := &heldTurn{turn: t, since: time.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held[t.ID] = h
@@ -29,6 +38,10 @@ func (p *Pool) releaseTurn(h *heldTurn) {
 	defer p.mu.Unlock()
 	if p.held[h.turn.ID] == h { // it may have been claimed anew
 		delete(p.held, h.turn.ID)
+	}
+	if p.quiet != nil && len(p.held) <= 1 {
+		close(p.quiet)
+		p.quiet = nil
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
 	// an artifact with a NUL.
 	CodeInvalidText = "invalid_text"
+	// CodeMemory is a turn that was ended because the process used too much memory.
+	CodeMemory = "out_of_memory"
 )
 
 // feed receives what was committed to turns.
@@ -83,8 +85,10 @@ type Settings struct {
 	Worker  string
 	Lease   time.Duration
 	Strikes int
-	Clock   func() time.Time
-	Logger  *zap.Logger
+	// MemoryLimit is how many bytes of memory the process may use while turns run.
+	MemoryLimit int64
+	Clock       func() time.Time
+	Logger      *zap.Logger
 
 	_ struct{} // keyed literals only
 }
@@ -104,6 +108,9 @@ type Pool struct {
 
 	mu   sync.Mutex
 	held map[string]*heldTurn // by the id of the turn
+	// alone is closed when a suspect turn does not need the process for itself any more;
+	// nil if none does. quiet is closed when there are no others.
+	alone, quiet chan struct{}
 
 	// ctx ends when the pool is closed; the goroutines in tasks then do.
 	ctx    context.Context

@@ -50,7 +50,7 @@ func beforeClaim(t *store.Turn, n *store.NewTurn) *store.Turn {
 // revision in which it begins, if there are both.
 func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place, current *registry.Revision, ok bool) {
 	reserver, ok := p.settings.Queue.(dispatch.Reserver)
-	if !ok || p.draining.Load() || p.settings.Runtime == nil {
+	if !ok || p.draining.Load() || p.settings.Runtime == nil || p.isAlone() {
 		return nil, nil, false
 	}
 	if place, ok = reserver.Reserve(); !ok {

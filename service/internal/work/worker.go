@@ -67,6 +67,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
+	p.waitForAlone(ctx)
 	current, broken, err := p.acquireCurrent(ctx, turnID)
 	var claimed *store.Claimed
 	if err == nil {
@@ -202,13 +203,19 @@ func (w *worker) runTurn(ctx context.Context) error {
 	if strikes >= w.pool.settings.Strikes {
 		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("the turn crashed %d workers without making progress", strikes)})
 	}
-	if strikes > 0 && strikes == w.pool.settings.Strikes-1 {
-		release, ok := w.pool.acquireIsolation()
-		if !ok {
-			return w.log.commitEnd(ctx, ending{yield: true, due: w.pool.now().Add(isolationPause)})
+	if strikes > 0 {
+		last := strikes == w.pool.settings.Strikes-1
+		releaseLast := func() {}
+		if last {
+			var ok bool
+			if releaseLast, ok = w.pool.acquireIsolation(); !ok {
+				return w.log.commitEnd(ctx, ending{yield: true, due: w.pool.now().Add(isolationPause)})
+			}
+			defer releaseLast()
 		}
+		release := w.pool.runAlone(ctx, last)
 		defer release()
-		w.log.onProgress = release
+		w.log.onProgress = func() { release(); releaseLast() }
 	}
 	if err := w.readRequest(ctx); err != nil {
 		return w.endUnstarted(ctx, err)
@@ -270,6 +277,7 @@ func (w *worker) readRequest(ctx context.Context) error {
 			return err
 		}
 	}
+	w.pool.noteBytes(w.turn.ID, conversation, w.claimed.Messages, [][]byte{w.claimed.State})
 	order, err := w.pool.settings.Read(w.claimed, conversation)
 	if err != nil {
 		return &unreadableError{err}
@@ -333,22 +341,6 @@ func (w *worker) endUnstarted(ctx context.Context, err error) error {
 		return w.log.brokenErr()
 	default:
 		return w.log.commitEnd(ctx, ending{yield: true})
-	}
-}
-
-// isolationPause is how long a turn that has one death left waits for another
-// one like it.
-const isolationPause = time.Second
-
-// acquireIsolation lets a process run only one turn at a time of those whose next
-// crash would be the last, until that turn makes progress. Earlier crashes may have
-// been the fault of another turn on the same worker, which must not end both.
-func (p *Pool) acquireIsolation() (release func(), ok bool) {
-	select {
-	case p.isolated <- struct{}{}:
-		return sync.OnceFunc(func() { <-p.isolated }), true
-	default:
-		return nil, false
 	}
 }
 

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+)
+
+// memoryLimit returns how many bytes of memory turns may make the process use: what is
+// configured, or nine tenths of what the process may use before it is killed; 0 if that
+// is not known.
+func memoryLimit(configured *int64) int64 {
+	if configured != nil {
+		return *configured
+	}
+	const tenth = 10
+	limit := debug.SetMemoryLimit(-1) // GOMEMLIMIT
+	if limit == math.MaxInt64 {
+		limit = systemMemory()
+	}
+	if limit == math.MaxInt64 {
+		return 0
+	}
+	return limit - limit/tenth
+}
+
+// systemMemory returns the memory of the control group, or that of the machine if it is
+// less; math.MaxInt64 if neither is known.
+func systemMemory() int64 {
+	limit := int64(math.MaxInt64)
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		if data, err := os.ReadFile(file); err == nil {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(data)), 10, 64); err == nil && n > 0 {
+				limit = min(limit, n)
+			}
+		}
+	}
+	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if fields := bytes.Fields(data); len(fields) > 1 && string(fields[0]) == "MemTotal:" {
+			if kilobytes, err := strconv.ParseInt(string(fields[1]), 10, 64); err == nil {
+				limit = min(limit, kilobytes<<10)
+			}
+		}
+	}
+	return limit
+}
