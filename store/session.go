@@ -22,7 +22,10 @@ type Session struct {
 	ID      string
 	Owner   Owner
 	AgentID string
-	State   SessionState
+	// CurrentAgentID is the agent that has the conversation: the one that ended the turn
+	// of Tip. It is empty if that is not known, and then AgentID has it.
+	CurrentAgentID string
+	State          SessionState
 	// Labels are for finding the session again.
 	Labels map[string]string
 	// Metadata is a JSON object that the owner keeps with the session, or nil if
@@ -54,10 +57,12 @@ type SessionPatch struct {
 	// Labels and Metadata replace all there are.
 	Labels   *map[string]string
 	Metadata *json.RawMessage
-	AgentID  *string
+	// AgentID also takes the conversation back from the current agent.
+	AgentID *string
 	// Tip moves the session to another one of its snapshots; the error is a
 	// *BusyError while a turn of it has started, ErrNotFound for a snapshot that
 	// is not the session's.
+	// The agent that had the conversation then gets it back.
 	Tip *string
 	Now time.Time
 }

@@ -15,6 +15,9 @@ type Snapshot struct {
 	// TurnID is the turn; empty for the beginning of a session that was forked
 	// or imported.
 	TurnID string
+	// AgentID is the agent that the turn was made for, and CurrentAgentID the one that had
+	// the conversation at its end. They are empty if that is not known.
+	AgentID, CurrentAgentID string
 	// FinishReason is why the last answer of the turn ended.
 	FinishReason string
 	// Custom is the application's state, State that of the plugins, and

@@ -31,14 +31,14 @@ func checkLabels(labels map[string]string) error {
 }
 
 func (s *Session) checkText() error {
-	if err := checkTexts(s.ID, s.Owner.Tenant, s.Owner.Subject, s.AgentID, string(s.State), s.Tip); err != nil {
+	if err := checkTexts(s.ID, s.Owner.Tenant, s.Owner.Subject, s.AgentID, s.CurrentAgentID, string(s.State), s.Tip); err != nil {
 		return err
 	}
 	return checkLabels(s.Labels)
 }
 
 func (s *Snapshot) checkText() error {
-	return checkTexts(s.ID, s.SessionID, s.Owner.Tenant, s.Owner.Subject, s.ParentID, s.TurnID, s.FinishReason)
+	return checkTexts(s.ID, s.SessionID, s.Owner.Tenant, s.Owner.Subject, s.ParentID, s.TurnID, s.AgentID, s.CurrentAgentID, s.FinishReason)
 }
 
 func (a *Artifact) checkText() error {

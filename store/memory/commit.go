@@ -113,7 +113,8 @@ func (m *Store) finishTurn(t *turn, f *store.Finish, now time.Time, jobs *jobs) 
 		last := copySnapshot(f.Snapshot)
 		last.SessionID, last.TurnID, last.Owner = t.SessionID, t.ID, t.Owner
 		m.snapshots[last.ID] = last
-		m.sessions[t.SessionID].Tip = last.ID
+		s := m.sessions[t.SessionID]
+		s.Tip, s.CurrentAgentID = last.ID, last.CurrentAgentID
 	}
 	m.endTurn(t, f.Status, f.Result, now, jobs)
 }

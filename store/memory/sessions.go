@@ -72,7 +72,7 @@ func (m *Store) addInitial(s *session, n *store.NewSession) {
 		base := copySnapshot(&n.Base[i].Snapshot)
 		base.SessionID, base.TurnID, base.Owner = s.ID, "", s.Owner
 		m.snapshots[base.ID], m.messages[base.ID] = base, copyList(n.Base[i].Messages)
-		s.Tip = base.ID
+		s.Tip, s.CurrentAgentID = base.ID, base.CurrentAgentID
 	}
 	for _, a := range n.Artifacts {
 		added := copyArtifact(a)
@@ -139,12 +139,13 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		if err != nil {
 			return err
 		}
+		current := ""
 		if p.Tip != nil {
-			if err := m.moveTip(s, *p.Tip); err != nil {
+			if current, err = m.checkTip(s, *p.Tip); err != nil {
 				return err
 			}
 		}
-		rules.PatchSession(&s.Session, &p)
+		rules.PatchSession(&s.Session, &p, current)
 		s.Session = *copySession(&s.Session) // the patch is the caller's
 		changed = copySession(&s.Session)
 		return nil
@@ -152,15 +153,20 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 	return changed, err
 }
 
-func (m *Store) moveTip(s *session, tip string) error {
+// checkTip returns the current agent of a snapshot to which the tip of a session may be
+// moved.
+func (m *Store) checkTip(s *session, tip string) (current string, err error) {
 	if t := s.startedTurn(); t != nil {
-		return &store.BusyError{SessionID: s.ID, TurnID: t.ID}
+		return "", &store.BusyError{SessionID: s.ID, TurnID: t.ID}
 	}
-	if to, ok := m.snapshots[tip]; tip != "" && (!ok || to.SessionID != s.ID) {
-		return store.ErrNotFound
+	if tip == "" {
+		return "", nil
 	}
-	s.Tip = tip
-	return nil
+	to, ok := m.snapshots[tip]
+	if !ok || to.SessionID != s.ID {
+		return "", store.ErrNotFound
+	}
+	return to.CurrentAgentID, nil
 }
 
 // DeleteSession deletes a session with everything that belongs to it.

@@ -154,6 +154,7 @@ func (l *snapshots) addRow(s *store.Snapshot, t *turnChange) {
 	l.ParentIds, l.FinishReasons = append(l.ParentIds, s.ParentID), append(l.FinishReasons, s.FinishReason)
 	l.Customs, l.States, l.Artifacts = append(l.Customs, s.Custom), append(l.States, s.State), append(l.Artifacts, s.Artifacts)
 	l.CreatedAts = append(l.CreatedAts, instant.Time(s.CreatedAt))
+	l.AgentIds, l.CurrentAgentIds = append(l.AgentIds, s.AgentID), append(l.CurrentAgentIds, s.CurrentAgentID)
 }
 
 // queueStatements queues the statements of a group, each for all of its commits.
@@ -217,13 +218,13 @@ func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnCha
 		if t.finish == nil {
 			continue
 		}
-		tip := ""
-		if t.finish.Snapshot != nil {
-			tip = t.finish.Snapshot.ID
+		tip, current := "", ""
+		if s := t.finish.Snapshot; s != nil {
+			tip, current = s.ID, s.CurrentAgentID
 		}
 		ended = append(ended, t.ID)
 		sessions.Ids, sessions.Tips = append(sessions.Ids, t.SessionID), append(sessions.Tips, tip)
-		sessions.Ats = append(sessions.Ats, instant.Time(t.at))
+		sessions.CurrentAgentIds, sessions.Ats = append(sessions.CurrentAgentIds, current), append(sessions.Ats, instant.Time(t.at))
 	}
 	if len(ended) == 0 {
 		return nil

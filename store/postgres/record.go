@@ -54,7 +54,7 @@ func interactionOf(r *db.Interaction) *store.Interaction {
 func snapshotOf(r *db.Snapshot) *store.Snapshot {
 	return &store.Snapshot{
 		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
-		ParentID: r.ParentID, TurnID: r.TurnID, FinishReason: r.FinishReason,
+		ParentID: r.ParentID, TurnID: r.TurnID, AgentID: r.AgentID, CurrentAgentID: r.CurrentAgentID, FinishReason: r.FinishReason,
 		Custom: r.Custom, State: r.State, Artifacts: r.Artifacts, CreatedAt: time.Time(r.CreatedAt),
 	}
 }
@@ -65,6 +65,7 @@ func rowOfSnapshot(s *store.Snapshot, sessionID, turnID string, owner store.Owne
 		ID: s.ID, SessionID: sessionID, Tenant: owner.Tenant, Subject: owner.Subject,
 		ParentID: s.ParentID, TurnID: turnID, FinishReason: s.FinishReason,
 		Custom: s.Custom, State: s.State, Artifacts: s.Artifacts, CreatedAt: instant.Time(s.CreatedAt),
+		AgentID: s.AgentID, CurrentAgentID: s.CurrentAgentID,
 	}
 }
 

@@ -63,23 +63,24 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 
 // patchSession changes a session whose row is locked.
 func patchSession(ctx context.Context, q *db.Queries, row *db.Session, p *store.SessionPatch) error {
-	if p.Tip != nil {
-		if err := mayMove(ctx, q, row.ID, *p.Tip); err != nil {
-			return err
-		}
-	}
 	session, err := sessionOf(row)
 	if err != nil {
 		return err
 	}
-	rules.PatchSession(session, p)
+	current := ""
+	if p.Tip != nil {
+		if current, err = checkTip(ctx, q, row.ID, *p.Tip); err != nil {
+			return err
+		}
+	}
+	rules.PatchSession(session, p, current)
 	text, keys, values, err := labelsOf(session.Labels)
 	if err != nil {
 		return err
 	}
 	err = q.UpdateSession(ctx, db.UpdateSessionParams{
 		ID: session.ID, AgentID: session.AgentID, State: string(session.State), Labels: text, Metadata: session.Metadata, Tip: session.Tip,
-		UpdatedAt: instant.Time(session.UpdatedAt),
+		UpdatedAt: instant.Time(session.UpdatedAt), CurrentAgentID: session.CurrentAgentID,
 	})
 	if err != nil || p.Labels == nil {
 		return err
@@ -87,26 +88,22 @@ func patchSession(ctx context.Context, q *db.Queries, row *db.Session, p *store.
 	return errors.Join(q.DeleteLabels(ctx, row.ID), insertLabels(ctx, q, row.ID, keys, values))
 }
 
-// mayMove returns why the tip of a session, which is locked, cannot be moved to
-// a snapshot.
-func mayMove(ctx context.Context, q *db.Queries, id, tip string) error {
+// checkTip returns the current agent of a snapshot to which the tip of a session, which is
+// locked, may be moved.
+func checkTip(ctx context.Context, q *db.Queries, id, tip string) (current string, err error) {
 	live, err := q.LiveTurns(ctx, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, t := range live {
 		if !t.StartedAt.IsZero() {
-			return &store.BusyError{SessionID: id, TurnID: t.ID}
+			return "", &store.BusyError{SessionID: id, TurnID: t.ID}
 		}
 	}
 	if tip == "" {
-		return nil
+		return "", nil
 	}
-	there, err := q.SnapshotInSession(ctx, db.SnapshotInSessionParams{ID: tip, SessionID: id})
-	if err == nil && !there {
-		err = store.ErrNotFound
-	}
-	return err
+	return q.CurrentAgentOf(ctx, db.CurrentAgentOfParams{ID: tip, SessionID: id})
 }
 
 // DeleteSession deletes a session with everything that belongs to it.

@@ -73,7 +73,7 @@ func (s *Store) createAlone(ctx context.Context, n *store.NewSession) (*store.Se
 func (s *Store) writeSessions(ctx context.Context, group []*creation) error {
 	var l sessionColumns
 	for _, own := range group {
-		l.addSession(&own.session.Session, nil, own.session.Session.Tip)
+		l.addSession(&own.session.Session, nil)
 	}
 	rows, err := s.queries.InsertSessions(ctx, l.InsertSessionsParams)
 	if err != nil {
@@ -93,12 +93,13 @@ func (s *Store) writeSessions(ctx context.Context, group []*creation) error {
 // sessionColumns collects the columns of sessions that are created.
 type sessionColumns struct{ db.InsertSessionsParams }
 
-func (l *sessionColumns) addSession(v *store.Session, labels []byte, tip string) {
+func (l *sessionColumns) addSession(v *store.Session, labels []byte) {
 	l.Ids, l.Tenants, l.Subjects = append(l.Ids, v.ID), append(l.Tenants, v.Owner.Tenant), append(l.Subjects, v.Owner.Subject)
 	l.AgentIds, l.States = append(l.AgentIds, v.AgentID), append(l.States, string(v.State))
-	l.Labels, l.Metadatas, l.Tips = append(l.Labels, labels), append(l.Metadatas, v.Metadata), append(l.Tips, tip)
+	l.Labels, l.Metadatas, l.Tips = append(l.Labels, labels), append(l.Metadatas, v.Metadata), append(l.Tips, v.Tip)
 	l.CreatedAts, l.UpdatedAts = append(l.CreatedAts, instant.Time(v.CreatedAt)), append(l.UpdatedAts, instant.Time(v.UpdatedAt))
 	l.ActiveAts, l.LastTurnAts = append(l.ActiveAts, instant.Time(v.ActiveAt)), append(l.LastTurnAts, instant.Time(v.LastTurnAt))
+	l.CurrentAgentIds = append(l.CurrentAgentIds, v.CurrentAgentID)
 }
 
 // nameExisting returns the error of a session that is created.
@@ -132,22 +133,22 @@ func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known st
 // insertSession stores a session with the chain that it begins with, and returns
 // it as it is stored.
 func insertSession(ctx context.Context, to sender, n *store.NewSession) (*store.Session, error) {
-	v := &n.Session
+	v := n.Session
 	labels, keys, values, err := labelsOf(v.Labels)
 	if err != nil {
 		return nil, err
 	}
-	tip := v.Tip
 	if len(n.Base) > 0 {
-		tip = n.Base[len(n.Base)-1].Snapshot.ID
+		last := &n.Base[len(n.Base)-1].Snapshot
+		v.Tip, v.CurrentAgentID = last.ID, last.CurrentAgentID
 	}
 	var p pipeline
 	q := p.queuedQueries()
 	var rows []db.Session
 	var l sessionColumns
-	l.addSession(v, labels, tip)
+	l.addSession(&v, labels)
 	queueRows(&p, &rows, db.InsertSessions, l.Ids, l.Tenants, l.Subjects, l.AgentIds, l.States, l.Labels, l.Metadatas, l.Tips,
-		l.CreatedAts, l.UpdatedAts, l.ActiveAts, l.LastTurnAts)
+		l.CreatedAts, l.UpdatedAts, l.ActiveAts, l.LastTurnAts, l.CurrentAgentIds)
 	if err := errors.Join(insertLabels(ctx, q, v.ID, keys, values), insertBase(ctx, q, n)); err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func (s *Store) endTurn(ctx context.Context, tx pgx.Tx, row *db.Turn, e *store.E
 		q.InsertEvents(ctx, last.InsertEventsParams),
 		q.CancelInteractions(ctx, ids),
 		q.DeleteStates(ctx, ids),
-		q.EndedInSessions(ctx, db.EndedInSessionsParams{Ids: sessions, Tips: []string{""}, Ats: []instant.Time{now}}),
+		q.EndedInSessions(ctx, db.EndedInSessionsParams{Ids: sessions, Tips: []string{""}, CurrentAgentIds: []string{""}, Ats: []instant.Time{now}}),
 	)
 	if err != nil {
 		return nil, nil, err

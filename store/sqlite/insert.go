@@ -64,6 +64,7 @@ func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, t
 	return tx.InsertSnapshot(ctx, db.InsertSnapshotParams{
 		ID: s.ID, SessionID: sessionID, Tenant: owner.Tenant, Subject: owner.Subject, ParentID: s.ParentID, TurnID: turnID,
 		FinishReason: s.FinishReason, CreatedAt: toMicros(s.CreatedAt), Custom: s.Custom, State: s.State, Artifacts: s.Artifacts,
+		AgentID: s.AgentID, CurrentAgentID: s.CurrentAgentID,
 	})
 }
 

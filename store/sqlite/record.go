@@ -60,7 +60,7 @@ func interactionOf(r *db.Interaction) *store.Interaction {
 func snapshotOf(r *db.Snapshot) *store.Snapshot {
 	return &store.Snapshot{
 		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
-		ParentID: r.ParentID, TurnID: r.TurnID, FinishReason: r.FinishReason, CreatedAt: fromMicros(r.CreatedAt),
+		ParentID: r.ParentID, TurnID: r.TurnID, AgentID: r.AgentID, CurrentAgentID: r.CurrentAgentID, FinishReason: r.FinishReason, CreatedAt: fromMicros(r.CreatedAt),
 		Custom: r.Custom, State: r.State, Artifacts: r.Artifacts,
 	}
 }

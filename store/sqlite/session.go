@@ -39,12 +39,13 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		if err != nil {
 			return err
 		}
+		current := ""
 		if p.Tip != nil {
-			if err := mayMoveTip(ctx, tx, id, *p.Tip); err != nil {
+			if current, err = checkTip(ctx, tx, id, *p.Tip); err != nil {
 				return err
 			}
 		}
-		rules.PatchSession(kept, &p)
+		rules.PatchSession(kept, &p, current)
 		if err := putSession(ctx, tx, kept, p.Labels != nil); err != nil {
 			return err
 		}
@@ -69,16 +70,13 @@ func checkIdle(ctx context.Context, find func(context.Context, string) (string, 
 	}
 }
 
-// mayMoveTip reports whether the tip of a session can be moved to a snapshot.
-func mayMoveTip(ctx context.Context, tx *tx, id, tip string) error {
+// checkTip returns the current agent of a snapshot to which the tip of a session may be
+// moved.
+func checkTip(ctx context.Context, tx *tx, id, tip string) (current string, err error) {
 	if err := checkIdle(ctx, tx.StartedTurn, id); err != nil || tip == "" {
-		return err
+		return "", err
 	}
-	ours, err := tx.SnapshotOfSession(ctx, db.SnapshotOfSessionParams{ID: tip, SessionID: id})
-	if err == nil && !ours {
-		err = store.ErrNotFound
-	}
-	return err
+	return tx.CurrentAgentOf(ctx, db.CurrentAgentOfParams{ID: tip, SessionID: id})
 }
 
 // putSession writes a session that was changed.
@@ -89,6 +87,7 @@ func putSession(ctx context.Context, tx *tx, s *store.Session, labels bool) erro
 	}
 	err = tx.UpdateSession(ctx, db.UpdateSessionParams{
 		AgentID: s.AgentID, State: string(s.State), Labels: text, Metadata: s.Metadata, Tip: s.Tip, UpdatedAt: toMicros(s.UpdatedAt), ID: s.ID,
+		CurrentAgentID: s.CurrentAgentID,
 	})
 	if err != nil || !labels {
 		return err

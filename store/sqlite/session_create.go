@@ -59,12 +59,14 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Sessio
 		return nil, err
 	}
 	if len(n.Base) > 0 {
-		s.Tip = n.Base[len(n.Base)-1].Snapshot.ID
+		last := &n.Base[len(n.Base)-1].Snapshot
+		s.Tip, s.CurrentAgentID = last.ID, last.CurrentAgentID
 	}
 	row := db.Session{
 		ID: s.ID, Tenant: s.Owner.Tenant, Subject: s.Owner.Subject, AgentID: s.AgentID, State: string(s.State),
 		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
 		CreatedAt: toMicros(s.CreatedAt), UpdatedAt: toMicros(s.UpdatedAt), ActiveAt: toMicros(s.ActiveAt), LastTurnAt: toMicros(s.LastTurnAt),
+		CurrentAgentID: s.CurrentAgentID,
 	}
 	switch inserted, err := tx.InsertSession(ctx, db.InsertSessionParams(row)); {
 	case err != nil:

@@ -27,10 +27,10 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 	return out, wrapError("list sessions of", q.Scope.Owner.Subject, err)
 }
 
-const sessionColumns = "SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM "
+const sessionColumns = "SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM "
 
 func sessionFields(r *db.Session) []any {
-	return []any{&r.ID, &r.Tenant, &r.Subject, &r.AgentID, &r.State, &r.Labels, &r.Metadata, &r.Tip, &r.CreatedAt, &r.UpdatedAt, &r.ActiveAt, &r.LastTurnAt}
+	return []any{&r.ID, &r.Tenant, &r.Subject, &r.AgentID, &r.State, &r.Labels, &r.Metadata, &r.Tip, &r.CreatedAt, &r.UpdatedAt, &r.ActiveAt, &r.LastTurnAt, &r.CurrentAgentID}
 }
 
 // sessionFilter returns the filter of a query.

@@ -93,5 +93,5 @@ func moveTip(ctx context.Context, tx *tx, t *endedTurn) error {
 	if err := insertSnapshot(ctx, tx, t.snapshot, t.sessionID, t.id, t.owner); err != nil {
 		return err
 	}
-	return tx.MoveTip(ctx, db.MoveTipParams{Tip: t.snapshot.ID, At: toMicros(t.at), ID: t.sessionID})
+	return tx.MoveTip(ctx, db.MoveTipParams{Tip: t.snapshot.ID, CurrentAgentID: t.snapshot.CurrentAgentID, At: toMicros(t.at), ID: t.sessionID})
 }

@@ -59,8 +59,9 @@ func TouchSession(s *store.Session, at time.Time) {
 	}
 }
 
-// PatchSession changes what a patch names.
-func PatchSession(s *store.Session, p *store.SessionPatch) {
+// PatchSession changes what a patch names. current is the current agent of the snapshot to
+// which the patch moves the tip.
+func PatchSession(s *store.Session, p *store.SessionPatch, current string) {
 	if p.State != nil {
 		s.State = *p.State
 	}
@@ -70,11 +71,11 @@ func PatchSession(s *store.Session, p *store.SessionPatch) {
 	if p.Metadata != nil {
 		s.Metadata = *p.Metadata
 	}
-	if p.AgentID != nil {
-		s.AgentID = *p.AgentID
-	}
 	if p.Tip != nil {
-		s.Tip = *p.Tip
+		s.Tip, s.CurrentAgentID = *p.Tip, current
+	}
+	if p.AgentID != nil {
+		s.AgentID, s.CurrentAgentID = *p.AgentID, ""
 	}
 	s.UpdatedAt = p.Now
 }

@@ -25,6 +25,8 @@ type SessionRow[T any] struct {
 	UpdatedAt  T
 	ActiveAt   T
 	LastTurnAt T
+
+	CurrentAgentID string
 }
 
 // Labels decodes the labels of rows. Most rows of a page have those of the row before,
@@ -52,7 +54,7 @@ func (l *Labels) decode(raw []byte) (map[string]string, error) {
 // Record returns the session of a row. at returns a time of it.
 func (r *SessionRow[T]) Record(at func(T) time.Time, labels *Labels) (s *store.Session, err error) {
 	s = &store.Session{
-		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
+		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID, CurrentAgentID: r.CurrentAgentID,
 		State: store.SessionState(r.State), Metadata: r.Metadata, Tip: r.Tip,
 		CreatedAt: at(r.CreatedAt), UpdatedAt: at(r.UpdatedAt), ActiveAt: at(r.ActiveAt), LastTurnAt: at(r.LastTurnAt),
 	}

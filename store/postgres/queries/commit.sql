@@ -52,14 +52,14 @@ INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_typ
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 
 -- name: InsertSnapshot :exec
-INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
 -- name: InsertSnapshots :exec
-INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id)
 SELECT unnest(@ids::text[]), unnest(@session_ids::text[]), unnest(@tenants::text[]), unnest(@subjects::text[]), unnest(@parent_ids::text[]),
     unnest(@turn_ids::text[]), unnest(@finish_reasons::text[]), unnest(@customs::bytea[]), unnest(@states::bytea[]),
-    unnest(@artifacts::bytea[]), unnest(@created_ats::timestamptz[]);
+    unnest(@artifacts::bytea[]), unnest(@created_ats::timestamptz[]), unnest(@agent_ids::text[]), unnest(@current_agent_ids::text[]);
 
 -- name: InsertInteraction :exec
 INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)

@@ -1,8 +1,8 @@
 -- name: InsertSessions :many
-INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id)
 SELECT unnest(@ids::text[]), unnest(@tenants::text[]), unnest(@subjects::text[]), unnest(@agent_ids::text[]), unnest(@states::text[]),
     unnest(@labels::json[]), unnest(@metadatas::bytea[]), unnest(@tips::text[]), unnest(@created_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]),
-    unnest(@active_ats::timestamptz[]), unnest(@last_turn_ats::timestamptz[])
+    unnest(@active_ats::timestamptz[]), unnest(@last_turn_ats::timestamptz[]), unnest(@current_agent_ids::text[])
 RETURNING *;
 
 -- name: InsertLabels :exec
@@ -31,7 +31,7 @@ SELECT id FROM sessions
 WHERE id IN (SELECT t.session_id FROM turns t WHERE t.id = ANY(@turn_ids::text[])) ORDER BY id FOR NO KEY UPDATE;
 
 -- name: UpdateSession :exec
-UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7 WHERE id = $1;
+UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7, current_agent_id = $8 WHERE id = $1;
 
 -- name: TouchSession :one
 -- TouchSession notes that a session is given a turn, and locks it like LockSession.
@@ -50,8 +50,11 @@ WHERE s.id = w.id;
 
 -- name: EndedInSessions :exec
 -- EndedInSessions notes the end of turns, and the snapshots that they left.
-UPDATE sessions s SET tip = COALESCE(NULLIF(w.tip, ''), s.tip), active_at = greatest(s.active_at, w.at)
-FROM (SELECT unnest(@ids::text[]) AS id, unnest(@tips::text[]) AS tip, unnest(@ats::timestamptz[]) AS at) w
+UPDATE sessions s SET tip = COALESCE(NULLIF(w.tip, ''), s.tip), active_at = greatest(s.active_at, w.at),
+    current_agent_id = CASE w.tip WHEN '' THEN s.current_agent_id ELSE w.current_agent_id END
+FROM (
+    SELECT unnest(@ids::text[]) AS id, unnest(@tips::text[]) AS tip, unnest(@current_agent_ids::text[]) AS current_agent_id, unnest(@ats::timestamptz[]) AS at
+) w
 WHERE s.id = w.id;
 
 -- name: LiveTurns :many
@@ -62,8 +65,9 @@ WHERE session_id = $1 AND status IN ('pending', 'running', 'waiting') ORDER BY m
 -- name: TurnExists :one
 SELECT EXISTS (SELECT 1 FROM turns WHERE id = $1);
 
--- name: SnapshotInSession :one
-SELECT EXISTS (SELECT 1 FROM snapshots WHERE id = $1 AND session_id = $2);
+-- name: CurrentAgentOf :one
+-- CurrentAgentOf returns the current agent of a snapshot of a session.
+SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2;
 
 -- name: InsertKey :execrows
 INSERT INTO idempotency_keys (scope, key, hash, id, session_id, created_at)

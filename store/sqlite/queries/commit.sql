@@ -32,8 +32,8 @@ INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_typ
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: InsertSnapshot :exec
-INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts, agent_id, current_agent_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: InsertInteraction :exec
 INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)

@@ -29,8 +29,9 @@ ORDER BY chain.depth DESC, m.n;
 -- name: GetSnapshot :one
 SELECT * FROM snapshots WHERE id = ?;
 
--- name: SnapshotOfSession :one
-SELECT EXISTS (SELECT 1 FROM snapshots WHERE id = ? AND session_id = ?);
+-- name: CurrentAgentOf :one
+-- CurrentAgentOf returns the current agent of a snapshot of a session.
+SELECT current_agent_id FROM snapshots WHERE id = ? AND session_id = ?;
 
 -- name: SnapshotExists :one
 SELECT EXISTS (SELECT 1 FROM snapshots WHERE id = ?);

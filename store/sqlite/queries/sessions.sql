@@ -1,7 +1,7 @@
 -- name: InsertSession :execrows
 -- InsertSession inserts nothing when there is a session with the id.
-INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
 
 -- name: InsertLabel :exec
 INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?);
@@ -24,7 +24,7 @@ SELECT sqlc.embed(sessions), EXISTS (
 FROM sessions WHERE sessions.id = @id;
 
 -- name: UpdateSession :exec
-UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ? WHERE id = ?;
+UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ?, current_agent_id = ? WHERE id = ?;
 
 -- name: TouchSession :exec
 -- TouchSession notes that a session was given a turn.
@@ -36,7 +36,7 @@ UPDATE sessions SET active_at = max(active_at, CAST(@at AS INTEGER)) WHERE id = 
 
 -- name: MoveTip :exec
 -- MoveTip notes that a turn of a session has ended with a snapshot.
-UPDATE sessions SET tip = @tip, updated_at = CAST(@at AS INTEGER), active_at = max(active_at, CAST(@at AS INTEGER)) WHERE id = @id;
+UPDATE sessions SET tip = @tip, current_agent_id = @current_agent_id, updated_at = CAST(@at AS INTEGER), active_at = max(active_at, CAST(@at AS INTEGER)) WHERE id = @id;
 
 -- name: PutKey :exec
 -- PutKey replaces a key whose record is gone.

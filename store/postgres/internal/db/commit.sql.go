@@ -199,22 +199,24 @@ func (q *Queries) InsertMessages(ctx context.Context, arg InsertMessagesParams) 
 }
 
 const InsertSnapshot = `-- name: InsertSnapshot :exec
-INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 `
 
 type InsertSnapshotParams struct {
-	ID           string
-	SessionID    string
-	Tenant       string
-	Subject      string
-	ParentID     string
-	TurnID       string
-	FinishReason string
-	Custom       []byte
-	State        []byte
-	Artifacts    []byte
-	CreatedAt    instant.Time
+	ID             string
+	SessionID      string
+	Tenant         string
+	Subject        string
+	ParentID       string
+	TurnID         string
+	FinishReason   string
+	Custom         []byte
+	State          []byte
+	Artifacts      []byte
+	CreatedAt      instant.Time
+	AgentID        string
+	CurrentAgentID string
 }
 
 func (q *Queries) InsertSnapshot(ctx context.Context, arg InsertSnapshotParams) error {
@@ -230,29 +232,33 @@ func (q *Queries) InsertSnapshot(ctx context.Context, arg InsertSnapshotParams) 
 		arg.State,
 		arg.Artifacts,
 		arg.CreatedAt,
+		arg.AgentID,
+		arg.CurrentAgentID,
 	)
 	return err
 }
 
 const InsertSnapshots = `-- name: InsertSnapshots :exec
-INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
     unnest($6::text[]), unnest($7::text[]), unnest($8::bytea[]), unnest($9::bytea[]),
-    unnest($10::bytea[]), unnest($11::timestamptz[])
+    unnest($10::bytea[]), unnest($11::timestamptz[]), unnest($12::text[]), unnest($13::text[])
 `
 
 type InsertSnapshotsParams struct {
-	Ids           []string
-	SessionIds    []string
-	Tenants       []string
-	Subjects      []string
-	ParentIds     []string
-	TurnIds       []string
-	FinishReasons []string
-	Customs       [][]byte
-	States        [][]byte
-	Artifacts     [][]byte
-	CreatedAts    []instant.Time
+	Ids             []string
+	SessionIds      []string
+	Tenants         []string
+	Subjects        []string
+	ParentIds       []string
+	TurnIds         []string
+	FinishReasons   []string
+	Customs         [][]byte
+	States          [][]byte
+	Artifacts       [][]byte
+	CreatedAts      []instant.Time
+	AgentIds        []string
+	CurrentAgentIds []string
 }
 
 func (q *Queries) InsertSnapshots(ctx context.Context, arg InsertSnapshotsParams) error {
@@ -268,6 +274,8 @@ func (q *Queries) InsertSnapshots(ctx context.Context, arg InsertSnapshotsParams
 		arg.States,
 		arg.Artifacts,
 		arg.CreatedAts,
+		arg.AgentIds,
+		arg.CurrentAgentIds,
 	)
 	return err
 }

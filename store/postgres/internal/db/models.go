@@ -129,18 +129,19 @@ type RevokedToken struct {
 }
 
 type Session struct {
-	ID         string
-	Tenant     string
-	Subject    string
-	AgentID    string
-	State      string
-	Labels     []byte
-	Metadata   []byte
-	Tip        string
-	CreatedAt  instant.Time
-	UpdatedAt  instant.Time
-	ActiveAt   instant.Time
-	LastTurnAt instant.Time
+	ID             string
+	Tenant         string
+	Subject        string
+	AgentID        string
+	State          string
+	Labels         []byte
+	Metadata       []byte
+	Tip            string
+	CreatedAt      instant.Time
+	UpdatedAt      instant.Time
+	ActiveAt       instant.Time
+	LastTurnAt     instant.Time
+	CurrentAgentID string
 }
 
 type SessionLabel struct {
@@ -150,17 +151,19 @@ type SessionLabel struct {
 }
 
 type Snapshot struct {
-	ID           string
-	SessionID    string
-	Tenant       string
-	Subject      string
-	ParentID     string
-	TurnID       string
-	FinishReason string
-	Custom       []byte
-	State        []byte
-	Artifacts    []byte
-	CreatedAt    instant.Time
+	ID             string
+	SessionID      string
+	Tenant         string
+	Subject        string
+	ParentID       string
+	TurnID         string
+	FinishReason   string
+	Custom         []byte
+	State          []byte
+	Artifacts      []byte
+	CreatedAt      instant.Time
+	AgentID        string
+	CurrentAgentID string
 }
 
 type TenantVariable struct {

@@ -223,7 +223,7 @@ func (q *Queries) GetJournal(ctx context.Context, turnID string) ([]GetJournalRo
 }
 
 const GetSnapshot = `-- name: GetSnapshot :one
-SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at FROM snapshots WHERE id = $1
+SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id FROM snapshots WHERE id = $1
 `
 
 func (q *Queries) GetSnapshot(ctx context.Context, id string) (Snapshot, error) {
@@ -241,12 +241,14 @@ func (q *Queries) GetSnapshot(ctx context.Context, id string) (Snapshot, error) 
 		&i.State,
 		&i.Artifacts,
 		&i.CreatedAt,
+		&i.AgentID,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
 
 const GetSnapshots = `-- name: GetSnapshots :many
-SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at FROM snapshots WHERE id = ANY($1::text[])
+SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id FROM snapshots WHERE id = ANY($1::text[])
 `
 
 func (q *Queries) GetSnapshots(ctx context.Context, dollar_1 []string) ([]Snapshot, error) {
@@ -270,6 +272,8 @@ func (q *Queries) GetSnapshots(ctx context.Context, dollar_1 []string) ([]Snapsh
 			&i.State,
 			&i.Artifacts,
 			&i.CreatedAt,
+			&i.AgentID,
+			&i.CurrentAgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -373,7 +377,7 @@ func (q *Queries) OwnMessages(ctx context.Context, id string) ([][]byte, error) 
 }
 
 const ParentSnapshot = `-- name: ParentSnapshot :one
-SELECT s.id, s.session_id, s.tenant, s.subject, s.parent_id, s.turn_id, s.finish_reason, s.custom, s.state, s.artifacts, s.created_at FROM snapshots s JOIN turns t ON s.id = t.parent_snapshot_id WHERE t.id = $1
+SELECT s.id, s.session_id, s.tenant, s.subject, s.parent_id, s.turn_id, s.finish_reason, s.custom, s.state, s.artifacts, s.created_at, s.agent_id, s.current_agent_id FROM snapshots s JOIN turns t ON s.id = t.parent_snapshot_id WHERE t.id = $1
 `
 
 func (q *Queries) ParentSnapshot(ctx context.Context, turnID string) (Snapshot, error) {
@@ -391,6 +395,8 @@ func (q *Queries) ParentSnapshot(ctx context.Context, turnID string) (Snapshot, 
 		&i.State,
 		&i.Artifacts,
 		&i.CreatedAt,
+		&i.AgentID,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
@@ -478,7 +484,7 @@ func (q *Queries) SelectInteractions(ctx context.Context) ([]Interaction, error)
 }
 
 const SelectSnapshots = `-- name: SelectSnapshots :many
-SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at FROM snapshots
+SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id FROM snapshots
 `
 
 // SelectSnapshots is the beginning of the queries whose conditions vary.
@@ -503,6 +509,8 @@ func (q *Queries) SelectSnapshots(ctx context.Context) ([]Snapshot, error) {
 			&i.State,
 			&i.Artifacts,
 			&i.CreatedAt,
+			&i.AgentID,
+			&i.CurrentAgentID,
 		); err != nil {
 			return nil, err
 		}

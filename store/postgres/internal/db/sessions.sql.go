@@ -11,6 +11,23 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
+const CurrentAgentOf = `-- name: CurrentAgentOf :one
+SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2
+`
+
+type CurrentAgentOfParams struct {
+	ID        string
+	SessionID string
+}
+
+// CurrentAgentOf returns the current agent of a snapshot of a session.
+func (q *Queries) CurrentAgentOf(ctx context.Context, arg CurrentAgentOfParams) (string, error) {
+	row := q.db.QueryRow(ctx, CurrentAgentOf, arg.ID, arg.SessionID)
+	var current_agent_id string
+	err := row.Scan(&current_agent_id)
+	return current_agent_id, err
+}
+
 const DeleteLabels = `-- name: DeleteLabels :exec
 DELETE FROM session_labels WHERE session_id = $1
 `
@@ -21,20 +38,29 @@ func (q *Queries) DeleteLabels(ctx context.Context, sessionID string) error {
 }
 
 const EndedInSessions = `-- name: EndedInSessions :exec
-UPDATE sessions s SET tip = COALESCE(NULLIF(w.tip, ''), s.tip), active_at = greatest(s.active_at, w.at)
-FROM (SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tip, unnest($3::timestamptz[]) AS at) w
+UPDATE sessions s SET tip = COALESCE(NULLIF(w.tip, ''), s.tip), active_at = greatest(s.active_at, w.at),
+    current_agent_id = CASE w.tip WHEN '' THEN s.current_agent_id ELSE w.current_agent_id END
+FROM (
+    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tip, unnest($3::text[]) AS current_agent_id, unnest($4::timestamptz[]) AS at
+) w
 WHERE s.id = w.id
 `
 
 type EndedInSessionsParams struct {
-	Ids  []string
-	Tips []string
-	Ats  []instant.Time
+	Ids             []string
+	Tips            []string
+	CurrentAgentIds []string
+	Ats             []instant.Time
 }
 
 // EndedInSessions notes the end of turns, and the snapshots that they left.
 func (q *Queries) EndedInSessions(ctx context.Context, arg EndedInSessionsParams) error {
-	_, err := q.db.Exec(ctx, EndedInSessions, arg.Ids, arg.Tips, arg.Ats)
+	_, err := q.db.Exec(ctx, EndedInSessions,
+		arg.Ids,
+		arg.Tips,
+		arg.CurrentAgentIds,
+		arg.Ats,
+	)
 	return err
 }
 
@@ -60,7 +86,7 @@ func (q *Queries) GetKey(ctx context.Context, arg GetKeyParams) (GetKeyRow, erro
 }
 
 const GetSession = `-- name: GetSession :one
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions WHERE id = $1
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions WHERE id = $1
 `
 
 func (q *Queries) GetSession(ctx context.Context, id string) (Session, error) {
@@ -79,6 +105,7 @@ func (q *Queries) GetSession(ctx context.Context, id string) (Session, error) {
 		&i.UpdatedAt,
 		&i.ActiveAt,
 		&i.LastTurnAt,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
@@ -129,26 +156,27 @@ func (q *Queries) InsertLabels(ctx context.Context, arg InsertLabelsParams) erro
 }
 
 const InsertSessions = `-- name: InsertSessions :many
-INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
     unnest($6::json[]), unnest($7::bytea[]), unnest($8::text[]), unnest($9::timestamptz[]), unnest($10::timestamptz[]),
-    unnest($11::timestamptz[]), unnest($12::timestamptz[])
-RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
+    unnest($11::timestamptz[]), unnest($12::timestamptz[]), unnest($13::text[])
+RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id
 `
 
 type InsertSessionsParams struct {
-	Ids         []string
-	Tenants     []string
-	Subjects    []string
-	AgentIds    []string
-	States      []string
-	Labels      [][]byte
-	Metadatas   [][]byte
-	Tips        []string
-	CreatedAts  []instant.Time
-	UpdatedAts  []instant.Time
-	ActiveAts   []instant.Time
-	LastTurnAts []instant.Time
+	Ids             []string
+	Tenants         []string
+	Subjects        []string
+	AgentIds        []string
+	States          []string
+	Labels          [][]byte
+	Metadatas       [][]byte
+	Tips            []string
+	CreatedAts      []instant.Time
+	UpdatedAts      []instant.Time
+	ActiveAts       []instant.Time
+	LastTurnAts     []instant.Time
+	CurrentAgentIds []string
 }
 
 func (q *Queries) InsertSessions(ctx context.Context, arg InsertSessionsParams) ([]Session, error) {
@@ -165,6 +193,7 @@ func (q *Queries) InsertSessions(ctx context.Context, arg InsertSessionsParams) 
 		arg.UpdatedAts,
 		arg.ActiveAts,
 		arg.LastTurnAts,
+		arg.CurrentAgentIds,
 	)
 	if err != nil {
 		return nil, err
@@ -186,6 +215,7 @@ func (q *Queries) InsertSessions(ctx context.Context, arg InsertSessionsParams) 
 			&i.UpdatedAt,
 			&i.ActiveAt,
 			&i.LastTurnAt,
+			&i.CurrentAgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -236,7 +266,7 @@ func (q *Queries) LiveTurns(ctx context.Context, sessionID string) ([]LiveTurnsR
 }
 
 const LockFreeSessions = `-- name: LockFreeSessions :many
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 `
 
 // LockFreeSessions locks those of the sessions that nobody else has locked.
@@ -262,6 +292,7 @@ func (q *Queries) LockFreeSessions(ctx context.Context, dollar_1 []string) ([]Se
 			&i.UpdatedAt,
 			&i.ActiveAt,
 			&i.LastTurnAt,
+			&i.CurrentAgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -274,7 +305,7 @@ func (q *Queries) LockFreeSessions(ctx context.Context, dollar_1 []string) ([]Se
 }
 
 const LockSession = `-- name: LockSession :one
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions WHERE id = $1 FOR NO KEY UPDATE
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions WHERE id = $1 FOR NO KEY UPDATE
 `
 
 func (q *Queries) LockSession(ctx context.Context, id string) (Session, error) {
@@ -293,12 +324,13 @@ func (q *Queries) LockSession(ctx context.Context, id string) (Session, error) {
 		&i.UpdatedAt,
 		&i.ActiveAt,
 		&i.LastTurnAt,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
 
 const LockSessionOfTurn = `-- name: LockSessionOfTurn :one
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions
 WHERE id = (SELECT t.session_id FROM turns t WHERE t.id = $1) FOR NO KEY UPDATE
 `
 
@@ -318,6 +350,7 @@ func (q *Queries) LockSessionOfTurn(ctx context.Context, turnID string) (Session
 		&i.UpdatedAt,
 		&i.ActiveAt,
 		&i.LastTurnAt,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
@@ -368,7 +401,7 @@ func (q *Queries) PutKey(ctx context.Context, arg PutKeyParams) error {
 }
 
 const SelectSessions = `-- name: SelectSessions :many
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions
 `
 
 // SelectSessions is the beginning of the queries whose conditions vary.
@@ -394,6 +427,7 @@ func (q *Queries) SelectSessions(ctx context.Context) ([]Session, error) {
 			&i.UpdatedAt,
 			&i.ActiveAt,
 			&i.LastTurnAt,
+			&i.CurrentAgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -405,25 +439,9 @@ func (q *Queries) SelectSessions(ctx context.Context) ([]Session, error) {
 	return items, nil
 }
 
-const SnapshotInSession = `-- name: SnapshotInSession :one
-SELECT EXISTS (SELECT 1 FROM snapshots WHERE id = $1 AND session_id = $2)
-`
-
-type SnapshotInSessionParams struct {
-	ID        string
-	SessionID string
-}
-
-func (q *Queries) SnapshotInSession(ctx context.Context, arg SnapshotInSessionParams) (bool, error) {
-	row := q.db.QueryRow(ctx, SnapshotInSession, arg.ID, arg.SessionID)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
 const TouchSession = `-- name: TouchSession :one
 UPDATE sessions SET active_at = greatest(active_at, $1), last_turn_at = greatest(last_turn_at, $1) WHERE id = $2
-RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at
+RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id
 `
 
 type TouchSessionParams struct {
@@ -448,6 +466,7 @@ func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) (Ses
 		&i.UpdatedAt,
 		&i.ActiveAt,
 		&i.LastTurnAt,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
@@ -530,17 +549,18 @@ func (q *Queries) TurnOfKey(ctx context.Context, arg TurnOfKeyParams) (Turn, err
 }
 
 const UpdateSession = `-- name: UpdateSession :exec
-UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7 WHERE id = $1
+UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7, current_agent_id = $8 WHERE id = $1
 `
 
 type UpdateSessionParams struct {
-	ID        string
-	AgentID   string
-	State     string
-	Labels    []byte
-	Metadata  []byte
-	Tip       string
-	UpdatedAt instant.Time
+	ID             string
+	AgentID        string
+	State          string
+	Labels         []byte
+	Metadata       []byte
+	Tip            string
+	UpdatedAt      instant.Time
+	CurrentAgentID string
 }
 
 func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) error {
@@ -552,6 +572,7 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) er
 		arg.Metadata,
 		arg.Tip,
 		arg.UpdatedAt,
+		arg.CurrentAgentID,
 	)
 	return err
 }

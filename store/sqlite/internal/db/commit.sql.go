@@ -157,22 +157,24 @@ func (q *Queries) InsertInteraction(ctx context.Context, arg InsertInteractionPa
 }
 
 const insertSnapshot = `-- name: InsertSnapshot :exec
-INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts, agent_id, current_agent_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertSnapshotParams struct {
-	ID           string
-	SessionID    string
-	Tenant       string
-	Subject      string
-	ParentID     string
-	TurnID       string
-	FinishReason string
-	CreatedAt    int64
-	Custom       []byte
-	State        []byte
-	Artifacts    []byte
+	ID             string
+	SessionID      string
+	Tenant         string
+	Subject        string
+	ParentID       string
+	TurnID         string
+	FinishReason   string
+	CreatedAt      int64
+	Custom         []byte
+	State          []byte
+	Artifacts      []byte
+	AgentID        string
+	CurrentAgentID string
 }
 
 func (q *Queries) InsertSnapshot(ctx context.Context, arg InsertSnapshotParams) error {
@@ -188,6 +190,8 @@ func (q *Queries) InsertSnapshot(ctx context.Context, arg InsertSnapshotParams) 
 		arg.Custom,
 		arg.State,
 		arg.Artifacts,
+		arg.AgentID,
+		arg.CurrentAgentID,
 	)
 	return err
 }

@@ -123,18 +123,19 @@ type RevokedToken struct {
 }
 
 type Session struct {
-	ID         string
-	Tenant     string
-	Subject    string
-	AgentID    string
-	State      string
-	Labels     []byte
-	Metadata   []byte
-	Tip        string
-	CreatedAt  int64
-	UpdatedAt  int64
-	ActiveAt   int64
-	LastTurnAt int64
+	ID             string
+	Tenant         string
+	Subject        string
+	AgentID        string
+	State          string
+	Labels         []byte
+	Metadata       []byte
+	Tip            string
+	CreatedAt      int64
+	UpdatedAt      int64
+	ActiveAt       int64
+	LastTurnAt     int64
+	CurrentAgentID string
 }
 
 type SessionLabel struct {
@@ -144,17 +145,19 @@ type SessionLabel struct {
 }
 
 type Snapshot struct {
-	ID           string
-	SessionID    string
-	Tenant       string
-	Subject      string
-	ParentID     string
-	TurnID       string
-	FinishReason string
-	CreatedAt    int64
-	Custom       []byte
-	State        []byte
-	Artifacts    []byte
+	ID             string
+	SessionID      string
+	Tenant         string
+	Subject        string
+	ParentID       string
+	TurnID         string
+	FinishReason   string
+	CreatedAt      int64
+	Custom         []byte
+	State          []byte
+	Artifacts      []byte
+	AgentID        string
+	CurrentAgentID string
 }
 
 type TenantVariable struct {

@@ -96,6 +96,23 @@ func (q *Queries) Conversation(ctx context.Context, id string) ([][]byte, error)
 	return items, nil
 }
 
+const currentAgentOf = `-- name: CurrentAgentOf :one
+SELECT current_agent_id FROM snapshots WHERE id = ? AND session_id = ?
+`
+
+type CurrentAgentOfParams struct {
+	ID        string
+	SessionID string
+}
+
+// CurrentAgentOf returns the current agent of a snapshot of a session.
+func (q *Queries) CurrentAgentOf(ctx context.Context, arg CurrentAgentOfParams) (string, error) {
+	row := q.db.QueryRowContext(ctx, currentAgentOf, arg.ID, arg.SessionID)
+	var current_agent_id string
+	err := row.Scan(&current_agent_id)
+	return current_agent_id, err
+}
+
 const eventsAfter = `-- name: EventsAfter :many
 SELECT e.seq, e.at, e.type, e.data, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
 WHERE t.id = ?1 AND e.seq > ?2 ORDER BY e.seq LIMIT CAST(?3 AS INTEGER)
@@ -233,7 +250,7 @@ func (q *Queries) GetJournal(ctx context.Context, turnID string) ([]GetJournalRo
 }
 
 const getSnapshot = `-- name: GetSnapshot :one
-SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts FROM snapshots WHERE id = ?
+SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts, agent_id, current_agent_id FROM snapshots WHERE id = ?
 `
 
 func (q *Queries) GetSnapshot(ctx context.Context, id string) (Snapshot, error) {
@@ -251,6 +268,8 @@ func (q *Queries) GetSnapshot(ctx context.Context, id string) (Snapshot, error) 
 		&i.Custom,
 		&i.State,
 		&i.Artifacts,
+		&i.AgentID,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
@@ -361,22 +380,6 @@ SELECT EXISTS (SELECT 1 FROM snapshots WHERE id = ?)
 
 func (q *Queries) SnapshotExists(ctx context.Context, id string) (bool, error) {
 	row := q.db.QueryRowContext(ctx, snapshotExists, id)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
-const snapshotOfSession = `-- name: SnapshotOfSession :one
-SELECT EXISTS (SELECT 1 FROM snapshots WHERE id = ? AND session_id = ?)
-`
-
-type SnapshotOfSessionParams struct {
-	ID        string
-	SessionID string
-}
-
-func (q *Queries) SnapshotOfSession(ctx context.Context, arg SnapshotOfSessionParams) (bool, error) {
-	row := q.db.QueryRowContext(ctx, snapshotOfSession, arg.ID, arg.SessionID)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err

@@ -58,7 +58,7 @@ func (q *Queries) GetKey(ctx context.Context, arg GetKeyParams) (GetKeyRow, erro
 }
 
 const getSession = `-- name: GetSession :one
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM sessions WHERE id = ?
+SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions WHERE id = ?
 `
 
 func (q *Queries) GetSession(ctx context.Context, id string) (Session, error) {
@@ -77,6 +77,7 @@ func (q *Queries) GetSession(ctx context.Context, id string) (Session, error) {
 		&i.UpdatedAt,
 		&i.ActiveAt,
 		&i.LastTurnAt,
+		&i.CurrentAgentID,
 	)
 	return i, err
 }
@@ -97,23 +98,24 @@ func (q *Queries) InsertLabel(ctx context.Context, arg InsertLabelParams) error 
 }
 
 const insertSession = `-- name: InsertSession :execrows
-INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
 `
 
 type InsertSessionParams struct {
-	ID         string
-	Tenant     string
-	Subject    string
-	AgentID    string
-	State      string
-	Labels     []byte
-	Metadata   []byte
-	Tip        string
-	CreatedAt  int64
-	UpdatedAt  int64
-	ActiveAt   int64
-	LastTurnAt int64
+	ID             string
+	Tenant         string
+	Subject        string
+	AgentID        string
+	State          string
+	Labels         []byte
+	Metadata       []byte
+	Tip            string
+	CreatedAt      int64
+	UpdatedAt      int64
+	ActiveAt       int64
+	LastTurnAt     int64
+	CurrentAgentID string
 }
 
 // InsertSession inserts nothing when there is a session with the id.
@@ -131,6 +133,7 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (i
 		arg.UpdatedAt,
 		arg.ActiveAt,
 		arg.LastTurnAt,
+		arg.CurrentAgentID,
 	)
 	if err != nil {
 		return 0, err
@@ -139,18 +142,24 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) (i
 }
 
 const moveTip = `-- name: MoveTip :exec
-UPDATE sessions SET tip = ?1, updated_at = CAST(?2 AS INTEGER), active_at = max(active_at, CAST(?2 AS INTEGER)) WHERE id = ?3
+UPDATE sessions SET tip = ?1, current_agent_id = ?2, updated_at = CAST(?3 AS INTEGER), active_at = max(active_at, CAST(?3 AS INTEGER)) WHERE id = ?4
 `
 
 type MoveTipParams struct {
-	Tip string
-	At  int64
-	ID  string
+	Tip            string
+	CurrentAgentID string
+	At             int64
+	ID             string
 }
 
 // MoveTip notes that a turn of a session has ended with a snapshot.
 func (q *Queries) MoveTip(ctx context.Context, arg MoveTipParams) error {
-	_, err := q.db.ExecContext(ctx, moveTip, arg.Tip, arg.At, arg.ID)
+	_, err := q.db.ExecContext(ctx, moveTip,
+		arg.Tip,
+		arg.CurrentAgentID,
+		arg.At,
+		arg.ID,
+	)
 	return err
 }
 
@@ -196,7 +205,7 @@ func (q *Queries) RestSession(ctx context.Context, arg RestSessionParams) error 
 }
 
 const sessionForTurn = `-- name: SessionForTurn :one
-SELECT sessions.id, sessions.tenant, sessions.subject, sessions.agent_id, sessions.state, sessions.labels, sessions.metadata, sessions.tip, sessions.created_at, sessions.updated_at, sessions.active_at, sessions.last_turn_at, EXISTS (
+SELECT sessions.id, sessions.tenant, sessions.subject, sessions.agent_id, sessions.state, sessions.labels, sessions.metadata, sessions.tip, sessions.created_at, sessions.updated_at, sessions.active_at, sessions.last_turn_at, sessions.current_agent_id, EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
 ) AS occupied
 FROM sessions WHERE sessions.id = ?2
@@ -229,6 +238,7 @@ func (q *Queries) SessionForTurn(ctx context.Context, arg SessionForTurnParams) 
 		&i.Session.UpdatedAt,
 		&i.Session.ActiveAt,
 		&i.Session.LastTurnAt,
+		&i.Session.CurrentAgentID,
 		&i.Occupied,
 	)
 	return i, err
@@ -250,17 +260,18 @@ func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) erro
 }
 
 const updateSession = `-- name: UpdateSession :exec
-UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ? WHERE id = ?
+UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ?, current_agent_id = ? WHERE id = ?
 `
 
 type UpdateSessionParams struct {
-	AgentID   string
-	State     string
-	Labels    []byte
-	Metadata  []byte
-	Tip       string
-	UpdatedAt int64
-	ID        string
+	AgentID        string
+	State          string
+	Labels         []byte
+	Metadata       []byte
+	Tip            string
+	UpdatedAt      int64
+	CurrentAgentID string
+	ID             string
 }
 
 func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) error {
@@ -271,6 +282,7 @@ func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) er
 		arg.Metadata,
 		arg.Tip,
 		arg.UpdatedAt,
+		arg.CurrentAgentID,
 		arg.ID,
 	)
 	return err

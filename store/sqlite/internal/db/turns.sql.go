@@ -381,7 +381,7 @@ func (q *Queries) TurnExists(ctx context.Context, id string) (bool, error) {
 }
 
 const turnToClaim = `-- name: TurnToClaim :one
-SELECT turns.made, turns.id, turns.session_id, turns.tenant, turns.subject, turns.agent_id, turns.status, turns.background, turns.snapshot_id, turns.parent_snapshot_id, turns.from_start, turns.created_at, turns.updated_at, turns.not_before, turns.started_at, turns.finished_at, turns.worker, turns.fence, turns.lease_until, turns.heartbeat_at, turns.admitted, turns.strikes, turns.seq, turns.steps, turns.messages, turns.pruned, turns.request, turns.result, turns.metadata, turns.changed_at, turns.revision, sessions.id, sessions.tenant, sessions.subject, sessions.agent_id, sessions.state, sessions.labels, sessions.metadata, sessions.tip, sessions.created_at, sessions.updated_at, sessions.active_at, sessions.last_turn_at, EXISTS (
+SELECT turns.made, turns.id, turns.session_id, turns.tenant, turns.subject, turns.agent_id, turns.status, turns.background, turns.snapshot_id, turns.parent_snapshot_id, turns.from_start, turns.created_at, turns.updated_at, turns.not_before, turns.started_at, turns.finished_at, turns.worker, turns.fence, turns.lease_until, turns.heartbeat_at, turns.admitted, turns.strikes, turns.seq, turns.steps, turns.messages, turns.pruned, turns.request, turns.result, turns.metadata, turns.changed_at, turns.revision, sessions.id, sessions.tenant, sessions.subject, sessions.agent_id, sessions.state, sessions.labels, sessions.metadata, sessions.tip, sessions.created_at, sessions.updated_at, sessions.active_at, sessions.last_turn_at, sessions.current_agent_id, EXISTS (
     SELECT 1 FROM turns b WHERE b.session_id = turns.session_id AND b.started_at <> 0 AND b.finished_at = 0
 ) AS begun
 FROM turns JOIN sessions ON sessions.id = turns.session_id WHERE turns.id = ?
@@ -442,6 +442,7 @@ func (q *Queries) TurnToClaim(ctx context.Context, id string) (TurnToClaimRow, e
 		&i.Session.UpdatedAt,
 		&i.Session.ActiveAt,
 		&i.Session.LastTurnAt,
+		&i.Session.CurrentAgentID,
 		&i.Begun,
 	)
 	return i, err
