@@ -170,11 +170,19 @@ func (a *stored) ensureSession(ctx context.Context, talk *conversation) (err err
 	if err != nil {
 		return err
 	}
-	talk.session, err = a.service.CreateSession(ctx, a.caller, service.CreateSession{ID: talk.keptID, AgentID: a.name, Metadata: metadata})
-	if _, exists := errors.AsType[*service.ExistsError](err); exists { // by a request at the same time
-		talk.session, err = a.service.GetSession(ctx, a.caller, talk.keptID)
+	for {
+		talk.session, err = a.service.CreateSession(ctx, a.caller, service.CreateSession{ID: talk.keptID, AgentID: a.name, Metadata: metadata})
+		if _, exists := errors.AsType[*service.ExistsError](err); !exists {
+			return nameError(err, "session", talk.id)
+		}
+		// A request at the same time creates it. If that fails, this one tries again.
+		if talk.session, err = a.service.AwaitSession(ctx, a.caller, talk.keptID); !errors.Is(err, service.ErrNotFound) {
+			return nameError(err, "session", talk.id)
+		}
+		if a.caller.Agents != nil { // it may exist and be hidden
+			return nameError(err, "session", talk.id)
+		}
 	}
-	return nameError(err, "session", talk.id)
 }
 
 // getTurn returns the turn that a snapshot id names. Turns of other agents and callers

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -301,6 +302,30 @@ func (s *Service) awaitStart(ctx context.Context, made *store.Session, n *store.
 		made = next
 	}
 	return made, nil
+}
+
+// AwaitSession returns a session as GetSession does, but waits for one that is starting.
+func (s *Service) AwaitSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
+	scope, err := caller.toScope()
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for {
+		found, err := s.settings.Store.Session(ctx, scope, id)
+		if err != nil || found.State != store.SessionStarting || s.isStartDead(found) && s.dropExpired(ctx, found.Owner, id) {
+			return s.readSession(ctx, caller, id)
+		}
+		if sees, err := s.seesSession(ctx, caller, found); err != nil || !sees {
+			return nil, cmp.Or(err, nameNotFound(store.ErrNotFound, "session", id))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // readStart returns what is kept of a starting session.

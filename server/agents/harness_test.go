@@ -158,10 +158,14 @@ func serving(t testing.TB) *world {
 }
 
 // servingOn returns a world on a store, which it closes.
-func servingOn(t testing.TB, kept store.Store, work dispatch.Dispatcher) *world {
+func servingOn(t testing.TB, kept store.Store, work dispatch.Dispatcher, more ...spec.Agent) *world {
 	t.Helper()
 	ask := json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"pay","behavior":"ask"}]}`)
-	rt, err := builder.New().WithProvider("main", mouth{}).
+	b := builder.New()
+	for i := range more {
+		b.WithAgentSpec(more[i])
+	}
+	rt, err := b.WithProvider("main", mouth{}).
 		WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
 		WithModel(spec.Model{ID: "deep", ProviderID: "main", UpstreamModel: "gpt-deep"}).
 		WithAvailablePlugin("permission", permission.New()).

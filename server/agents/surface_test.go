@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // run runs a turn of alice with the agent clerk.
@@ -274,5 +276,39 @@ func TestD6RefusalsDoNotDependOnAccept(t *testing.T) {
 		if status != tt.status || streamed != status {
 			t.Errorf("%s %s %s: %d, streamed %d: %s", tt.who, tt.path, tt.body, status, streamed, text)
 		}
+	}
+}
+
+func TestFirstRequestsAtTheSameTimeShareTheNewSession(t *testing.T) {
+	t.Parallel()
+	for name, settle := range map[string]string{"the hook succeeds": "true", "the hook of the first fails": "mkdir \"$DIR/first\" && exit 1 || true"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept, work := onMemory(t)
+			slow := spec.Agent{ID: "slow", ModelID: "fast", SessionStart: []spec.SessionHook{{
+				ID: "wait", Command: []string{"/bin/sh", "-c", "sleep 0.3; " + settle}, Env: map[string]string{"DIR": t.TempDir()},
+			}}}
+			w := servingOn(t, kept, work, slow)
+			const n = 5
+			answers := make([]int, n)
+			var group sync.WaitGroup
+			for i := range answers {
+				group.Go(func() { answers[i], _ = w.ask("alice", "POST /agents/slow", say("hi", `{"sessionId":"new"}`)) })
+			}
+			group.Wait()
+			failed := 0
+			for _, status := range answers {
+				if status != http.StatusOK {
+					failed++
+				}
+			}
+			if failed > strings.Count(settle, "exit 1") {
+				t.Errorf("the requests are answered with %v", answers)
+			}
+			page, err := w.service.ListSessions(t.Context(), service.Operator(), service.SessionQuery{AgentID: "slow"})
+			if err != nil || len(page.Sessions) != 1 {
+				t.Errorf("there are %d sessions, %v", len(page.Sessions), err)
+			}
+		})
 	}
 }
