@@ -66,7 +66,7 @@ func StartAt(t testing.TB, mode string, at Addresses) *Running {
 	socket := strings.TrimPrefix(at.Provider, "unix:")
 	_ = os.Remove(socket) // of one that was killed
 	r := &Running{cmd: exec.Command(path)}
-	r.cmd.Env = append(os.Environ(), modeVariable+"="+mode, "GESTALT_PLUGIN_SOCKET="+socket, "GESTALT_AGENT_HOST_SOCKET="+at.Host)
+	r.cmd.Env = append(os.Environ(), modeVariable+"="+mode, "GESTALT_PLUGIN_SOCKET="+socket, hostVariable+"=unix://"+strings.TrimPrefix(at.Host, "unix:"))
 	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +107,10 @@ func RunProcess() {
 		return
 	}
 	fmt.Println("started as", mode, "with", os.Getenv("GESTALT_PLUGIN_NAME"))
+	if mode == Steady && !isURL(os.Getenv(hostVariable)) {
+		fmt.Println(hostVariable, "is not a URL")
+		os.Exit(3)
+	}
 	if mode == Failing {
 		os.Exit(3)
 	}
@@ -137,12 +141,21 @@ func RunProcess() {
 	os.Exit(0)
 }
 
+// hostVariable names where the host is called.
+const hostVariable = "GESTALT_AGENT_HOST_SOCKET"
+
+// isURL reports whether an address has a form that the SDKs of Gestalt understand.
+func isURL(address string) bool {
+	scheme, _, found := strings.Cut(address, "://")
+	return found && (scheme == "unix" || scheme == "tcp" || scheme == "tls")
+}
+
 // serveHost serves the provider to the host that started the process, until that or the
 // process is ended.
 func (p *Provider) serveHost() error {
 	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer end()
-	stop, err := p.listen(os.Getenv("GESTALT_PLUGIN_SOCKET"), os.Getenv("GESTALT_AGENT_HOST_SOCKET"))
+	stop, err := p.listen(os.Getenv("GESTALT_PLUGIN_SOCKET"), os.Getenv(hostVariable))
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,8 @@ func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error)
 		return "", nil, nil, fmt.Errorf("listen for the provider: %w", err)
 	}
 	p.settings.Host.Serve(listener)
-	if c, err = p.settings.startChild(socket, "unix:"+hostSocket); err != nil {
+	// The SDKs of Gestalt understand no other form of a path.
+	if c, err = p.settings.startChild(socket, "unix://"+hostSocket); err != nil {
 		_ = listener.Close()
 		return "", nil, nil, err
 	}
