@@ -16,14 +16,22 @@ var (
 	loopFields         = []string{"consecutiveThreshold", "hardCutoffThreshold"}
 	toolBudgetFields   = []string{"maxCalls"}
 	messageFields      = []string{"role", "content"}
-	toolResultFields   = []string{"toolUseId", "result", "error"}
-	resolutionFields   = []string{"id", "action", "result", "arguments", "reason"}
+	// unsupportedFields are fields of a spec that would change what a run does and are not
+	// implemented.
+	unsupportedFields = []string{"attachments", "fallbackModelId", "plan", "supervisor"}
+	toolResultFields  = []string{"toolUseId", "result", "error"}
+	resolutionFields  = []string{"id", "action", "result", "arguments", "reason"}
 )
 
 // unknownFields returns warnings for the fields of a spec, and for those of the
 // objects in it, that are not known. also are fields that may stand beside those of
 // the spec.
 func (f fields) unknownFields(also ...string) ([]warning, error) {
+	for _, name := range unsupportedFields {
+		if _, has := f[name]; has {
+			return nil, newInvalid("%s is not supported", name)
+		}
+	}
 	list, err := f.warnUnknown("", slices.Concat(identityFields, runFields, inputFields, []string{fieldMetadata}, also)...)
 	if err != nil {
 		return nil, err

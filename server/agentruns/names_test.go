@@ -25,7 +25,13 @@ func TestNothingThatWasAskedForIsDroppedSilently(t *testing.T) {
 	messages := sessions + "/" + session + "/messages"
 	for _, tt := range []struct{ path, body, warned, refused string }{
 		{runs, `{"agentId":"clerk","prompt":"say hi"}`, "", ""},
-		{runs, `{"agentId":"clerk","prompt":"say hi","attachments":[],"files":[{}],"plan":true,"verbose":null}`, "attachments files plan", ""},
+		{runs, `{"agentId":"clerk","prompt":"say hi","files":[{}],"supervisor":null,"verbose":null}`, "files", ""},
+		{runs, `{"agentId":"clerk","prompt":"say hi","attachments":[]}`, "", "attachments is not supported"},
+		{runs, `{"agentId":"clerk","prompt":"say hi","plan":true}`, "", "plan is not supported"},
+		{runs, `{"agentId":"clerk","prompt":"say hi","supervisor":{"agentId":"clerk"}}`, "", "supervisor is not supported"},
+		{runs, `{"agentId":"clerk","prompt":"say hi","fallbackModelId":"fast"}`, "", "fallbackModelId is not supported"},
+		{sessions, `{"agentId":"clerk","fallbackModelId":"fast"}`, "", "fallbackModelId is not supported"},
+		{messages, `{"prompt":"say hi","attachments":[{"url":"https://x.example"}]}`, "", "attachments is not supported"},
 		{runs, `{"agentId":"clerk","prompt":"say hi","sistemPrompt":"x"}`, "", `sistemPrompt is not known; did you mean "systemPrompt"?`},
 		{runs, `{"agentId":"clerk","message":"x","prompt":"say hi"}`, "", `message is not known; did you mean "messages"?`},
 		{runs, `{"agentId":"clerk","prompt":"say hi","budgets":{"maxToolTurn":1}}`, "", `budgets.maxToolTurn is not known; did you mean "maxToolTurns"?`},
