@@ -176,7 +176,7 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 	if err := a.ensureSession(ctx, talk); err != nil {
 		return nil, nil, err
 	}
-	create := service.CreateTurn{SessionID: talk.session.ID, AgentID: a.name, SnapshotID: talk.snapshot, Background: true, NotBefore: o.NotBefore, Deadline: o.Deadline, Metadata: o.Metadata, Input: messages}
+	create := service.CreateTurn{SessionID: talk.session.ID, AgentID: a.name, Addressed: true, SnapshotID: talk.snapshot, Background: true, NotBefore: o.NotBefore, Deadline: o.Deadline, Metadata: o.Metadata, Input: messages}
 	if len(messages) == 0 {
 		create.Task = service.TaskNothing
 	}

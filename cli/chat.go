@@ -256,7 +256,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	}
 	answers.session, answers.context = "which is kept, also for later turns", explain
 	c := &conversation{
-		program: p, where: where, session: s, agent: cmp.Or(agent, s.AgentID), variables: variables, answers: answers,
+		program: p, where: where, session: s, agent: cmp.Or(agent, s.CurrentAgent()), variables: variables, answers: answers,
 		systems: o.systems, messages: o.messages, tools: o.tools,
 		model: o.model, shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1), screen: o.screen,
 	}
@@ -491,7 +491,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	defer cancel(nil)
 	c.shown.begin()
 	turn, err := beginTurn(turning, c.where, &storedRun{
-		id: newTurnID(), agent: c.agent, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
+		id: newTurnID(), agent: c.namedAgent(), takes: true, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
 		input: c.inputOf(texts), variables: c.variables,
 	}, &show{streams: c.streams, redact: c.where.redact})
 	var result *runtime.Result
@@ -508,7 +508,32 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	case err != nil && !errors.Is(context.Cause(turning), errInterrupted):
 		fmt.Fprintf(c.err, "error> %s\n", oneLine(c.where.redact(err.Error())))
 	case result != nil && result.Status == event.StatusSucceeded && result.Agent != "":
-		c.agent = result.Agent
+		return c.noteAgent(ctx, result.Agent)
 	}
 	return nil
 }
+
+// namedAgent returns the agent that the next turn names: none if the session gives it to
+// that agent anyway.
+func (c *conversation) namedAgent() string {
+	if c.agent == c.session.CurrentAgent() {
+		return ""
+	}
+	return c.agent
+}
+
+// noteAgent notes which agent has the conversation after a turn.
+func (c *conversation) noteAgent(ctx context.Context, agent string) error {
+	session, err := c.where.GetSession(ctx, c.session.ID)
+	if err != nil {
+		return err
+	}
+	c.agent, c.session = agent, session
+	if c.screen != nil {
+		c.screen.change(func(m *chatModel) { m.title = c.title() })
+	}
+	return nil
+}
+
+// title is what the screen shows above the conversation.
+func (c *conversation) title() string { return orDash(c.agent) + " · " + c.session.ID }

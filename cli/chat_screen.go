@@ -133,7 +133,7 @@ func (f *screenFront) run(ctx context.Context, c *conversation, converse func(co
 	}}
 	c.answers.input = input
 	f.redact = c.where.redact
-	m := &chatModel{front: f, lines: lines, interrupts: c.interrupts, title: orDash(c.agent) + " · " + c.session.ID, chatPane: chatPane{follow: true}}
+	m := &chatModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), chatPane: chatPane{follow: true}}
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())
 	f.mu.Lock()
 	f.program, f.running = program, true

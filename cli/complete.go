@@ -264,7 +264,7 @@ func (c completer) sessions(ctx context.Context, at *completed) (list []cobra.Co
 			return err
 		}
 		for i := range page.Sessions {
-			list = append(list, described(page.Sessions[i].ID, page.Sessions[i].AgentID, in.redact))
+			list = append(list, described(page.Sessions[i].ID, page.Sessions[i].CurrentAgent(), in.redact))
 		}
 		return nil
 	})

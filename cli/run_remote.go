@@ -48,8 +48,11 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 
 // storedRun is a run whose turn is kept by who works on it.
 type storedRun struct {
-	// id is that of the turn.
+	// id is that of the turn. agent is its agent; empty is the one that has the
+	// conversation of the session. takes is set if agent takes the conversation; otherwise
+	// it has it only in a session of another agent.
 	id, agent string
+	takes     bool
 	// session is the one that the run goes on with; empty for one of its own.
 	session string
 	// busy is what happens to the turn while the session has another.
@@ -135,7 +138,11 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 		return nil, err
 	}
 	if made && r.session != "" {
-		out.work("! session %s is new", session)
+		out.work("! session %s is new", session.ID)
+	}
+	agent := r.agent
+	if !r.takes {
+		agent = namedAgent(session, agent)
 	}
 	t := &remoteTurn{place: at, id: r.id, agent: r.agent, done: make(chan struct{})}
 	if at.workOn != nil {
@@ -143,7 +150,7 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 	}
 	input, variables := r.begins()
 	_, err = at.CreateTurn(ctx, native.CreateTurn{
-		SessionID: session, ID: t.id, AgentID: r.agent, Input: input, ModelID: r.model, ToolIDs: r.tools, Variables: variables, OnBusy: r.busy,
+		SessionID: session.ID, ID: t.id, AgentID: agent, Input: input, ModelID: r.model, ToolIDs: r.tools, Variables: variables, OnBusy: r.busy,
 	})
 	if err != nil && ctx.Err() != nil {
 		t.Cancel(context.Cause(ctx))

@@ -104,7 +104,7 @@ func listSessions(ctx context.Context, p *program, from *place, o *sessionsOptio
 	rows := [][]string{{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"}}
 	for i := range page.Sessions {
 		s := &page.Sessions[i]
-		rows = append(rows, []string{s.ID, string(s.State), orDash(s.AgentID), orDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())})
+		rows = append(rows, []string{s.ID, string(s.State), orDash(s.CurrentAgent()), orDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())})
 	}
 	p.more(page.Next)
 	return writeTable(p.out, rows)

@@ -76,34 +76,41 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 			return err
 		}
 		made, err := into.CreateTurn(ctx, native.CreateTurn{
-			SessionID: session, AgentID: agent, ModelID: o.model, Input: []model.Message{model.User(prompt)}, Background: true,
+			SessionID: session.ID, AgentID: namedAgent(session, agent), ModelID: o.model, Input: []model.Message{model.User(prompt)}, Background: true,
 		})
 		switch {
 		case err != nil:
 			return err
 		case o.wait:
-			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session)
+			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session.ID)
 			return p.awaitTurn(ctx, into, made.ID)
 		}
-		fmt.Fprintf(p.err, "! stored in session %s\n", session)
+		fmt.Fprintf(p.err, "! stored in session %s\n", session.ID)
 		_, err = fmt.Fprintln(p.out, made.ID)
 		return err
 	})
 }
 
-// sessionOf returns the id of a session, which it creates if it does not exist.
-func sessionOf(ctx context.Context, in *place, id, agent string) (session string, made bool, err error) {
+// sessionOf returns a session, which it creates if it does not exist.
+func sessionOf(ctx context.Context, in *place, id, agent string) (session *native.Session, made bool, err error) {
 	if id != "" {
-		_, err := in.GetSession(ctx, id)
+		session, err := in.GetSession(ctx, id)
 		if !errors.Is(err, store.ErrNotFound) {
-			return id, false, err
+			return session, false, err
 		}
 	}
-	created, err := in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
-	if err != nil {
-		return "", false, err
+	session, err = in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
+	return session, true, err
+}
+
+// namedAgent returns the agent that a turn of a command names that has to be given one:
+// none if it is the session's own, so that the turn goes to the agent that has the
+// conversation.
+func namedAgent(session *native.Session, agent string) string {
+	if agent == session.AgentID {
+		return ""
 	}
-	return created.ID, true, nil
+	return agent
 }
 
 // awaitTurn shows a turn that somebody else works on until it has ended.

@@ -32,7 +32,7 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	case len(req.Answers) > 0:
 		return nil, &interaction.UnknownError{Target: req.Answers[0].Target}
 	}
-	plan, err := r.resolveAgent(ctx, rev, agentID, req, parent != nil || state != nil)
+	plan, err := r.resolveAgent(ctx, rev, agentID, req, parent != nil || state != nil || req.HandedOver)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
 	if rev == nil {
 		rev = r.registry.Current()
 	}
-	plan, err := r.resolveAgent(ctx, rev, req.AgentID, req, false)
+	plan, err := r.resolveAgent(ctx, rev, req.AgentID, req, req.HandedOver)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ import (
 type Request struct {
 	// AgentID is the agent that runs the turn.
 	AgentID string
+	// HandedOver is set if AgentID took the conversation over in an earlier turn from the
+	// agent that this turn was requested of. It gets the variables that it declares.
+	HandedOver bool
 	// Input is what the turn works on: at least one message. A turn that is idle has
 	// none: it ends at once and leaves the session as it is.
 	Input []model.Message

@@ -81,6 +81,7 @@ func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*s
 	if err != nil {
 		return nil, nameNotFound(err, "session", id)
 	}
+	s.hideCurrent(session)
 	return session, nil
 }
 

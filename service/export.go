@@ -41,6 +41,10 @@ type ExportedState struct {
 	ID           string    `json:"id"`
 	FinishReason string    `json:"finish_reason,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
+	// AgentID is the agent that the turn was made for, and CurrentAgentID the one that had
+	// the conversation at its end.
+	AgentID        string `json:"agent_id,omitempty"`
+	CurrentAgentID string `json:"current_agent_id,omitempty"`
 	// Messages are those that the turn of the snapshot was given and added.
 	Messages  []json.RawMessage `json:"messages,omitempty"`
 	Custom    json.RawMessage   `json:"custom,omitempty"`
@@ -125,7 +129,7 @@ func (s *Service) exportState(ctx context.Context, kept *store.Snapshot) (*Expor
 		return nil, err
 	}
 	state := &ExportedState{
-		ID: kept.ID, FinishReason: kept.FinishReason, CreatedAt: kept.CreatedAt,
+		ID: kept.ID, FinishReason: kept.FinishReason, CreatedAt: kept.CreatedAt, AgentID: kept.AgentID, CurrentAgentID: kept.CurrentAgentID,
 		Custom: kept.Custom, Plugins: kept.State, Artifacts: kept.Artifacts,
 	}
 	for _, m := range own {

@@ -63,7 +63,8 @@ func New(s Settings) *Service {
 			return err
 		},
 		Revisions: s.Revisions, Tenants: s.Tenants, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.latestIfGone()},
-		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, MemoryLimit: s.MemoryLimit, Clock: s.Clock, Logger: s.Logger,
+		ForgetHandoffs: s.Handoff == HandoffPerTurn,
+		Worker:         s.Worker, Lease: s.Lease, Strikes: s.Strikes, MemoryLimit: s.MemoryLimit, Clock: s.Clock, Logger: s.Logger,
 	})
 	if s.Dispatcher != nil {
 		s.Store.Attach(s.Dispatcher)

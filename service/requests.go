@@ -54,8 +54,13 @@ type CreateTurn struct {
 	SessionID string `json:"session_id,omitempty"`
 	// ID is the turn's id; empty makes a new one.
 	ID string `json:"id,omitempty"`
-	// AgentID is the agent that works on it; empty is that of the session.
+	// AgentID is the agent that works on it, and has the conversation from then on. Empty
+	// is the agent that has the conversation: that of the session, until it hands over.
 	AgentID string `json:"agent_id,omitempty"`
+	// Addressed is set for a request that has to carry an agent, which is not a choice: a
+	// turn for the same agent as the turn before goes to the agent that has the
+	// conversation.
+	Addressed bool `json:"-"`
 	// Input is what the turn works on: at least one message, unless its task is another.
 	Input []model.Message `json:"input,omitempty"`
 	Task  Task            `json:"task,omitempty"`
@@ -81,7 +86,7 @@ type CreateTurn struct {
 	// *DelegationError where that is more than delegates may be nested.
 	Depth int `json:"depth,omitempty"`
 	// Ephemeral is an agent that the turn brings along, in place of a declared one;
-	// AgentID is then not used.
+	// AgentID is then not used, unless the turn is Addressed.
 	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
 	// Revision is the hash of the revision that the turn begins in; empty is the one
 	// that is current then.

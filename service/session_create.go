@@ -111,6 +111,7 @@ func (s *Service) importSnapshot(n *store.NewSession, e *ExportedState, parent s
 	}
 	return &store.NewSnapshot{Messages: own, Snapshot: store.Snapshot{
 		ID: s.settings.NewID(), SessionID: n.Session.ID, Owner: n.Session.Owner, ParentID: parent, FinishReason: e.FinishReason,
+		AgentID: e.AgentID, CurrentAgentID: e.CurrentAgentID,
 		Custom: e.Custom, State: e.Plugins, Artifacts: manifest, CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond),
 	}}, nil
 }
@@ -141,9 +142,7 @@ func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSe
 	if export.Version != ExportVersion {
 		return nil, &InvalidError{"version", fmt.Sprintf("the export has version %d; this runtime reads version %d", export.Version, ExportVersion)}
 	}
-	if req.AgentID == "" {
-		req.AgentID = export.Session.AgentID
-	}
+	nameAgent(&req, export)
 	if req.Labels == nil {
 		req.Labels = export.Session.Labels
 	}
@@ -156,6 +155,19 @@ func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSe
 	return s.createWithExport(ctx, caller, req, export, export)
 }
 
+// nameAgent gives a new session the agents of an export, unless its request names another,
+// which then has the conversation.
+func nameAgent(req *CreateSession, export *SessionExport) {
+	if req.AgentID == "" {
+		req.AgentID = export.Session.AgentID
+		return
+	}
+	if n := len(export.Snapshots); n > 0 {
+		last := &export.Snapshots[n-1]
+		last.AgentID, last.CurrentAgentID = req.AgentID, req.AgentID
+	}
+}
+
 // ForkSession makes a session that belongs to the caller and begins with the
 // conversation, state and artifacts of a snapshot of another one, of which it is
 // independent from then on.
@@ -164,9 +176,7 @@ func (s *Service) ForkSession(ctx context.Context, caller Caller, req ForkSessio
 	if err != nil {
 		return nil, err
 	}
-	if req.New.AgentID == "" {
-		req.New.AgentID = export.Session.AgentID
-	}
+	nameAgent(&req.New, export)
 	export.flattenChain()
 	return s.createWithExport(ctx, caller, req.New, export, req)
 }

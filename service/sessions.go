@@ -27,6 +27,9 @@ func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.Sessi
 		return page, err
 	}
 	page.Sessions = slices.DeleteFunc(page.Sessions, func(session *store.Session) bool { return session.State == store.SessionStarting })
+	for _, session := range page.Sessions {
+		s.hideCurrent(session)
+	}
 	if caller.Agents == nil {
 		return page, nil
 	}
@@ -80,10 +83,14 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 	}
 	p.Now = s.now()
 	session, err := s.settings.Store.UpdateSession(ctx, scope, id, p)
-	if err == nil && session.State == store.SessionArchived {
+	if err != nil {
+		return nil, nameNotFound(err, "session", id)
+	}
+	if session.State == store.SessionArchived {
 		s.releaseWorkspace(context.WithoutCancel(ctx), session)
 	}
-	return session, nameNotFound(err, "session", id)
+	s.hideCurrent(session)
+	return session, nil
 }
 
 // DeleteSession cancels the session's live turns and deletes it with all that

@@ -37,6 +37,8 @@ type Settings struct {
 	Revisions      Revisions
 	Revision       RevisionPolicy
 	OnRevisionGone GonePolicy
+	// Handoff decides which agent works on the turn after a handoff.
+	Handoff HandoffPolicy
 	// Tenants finds the revisions in which the turns of tenants begin; nil is the current
 	// one for all of them.
 	Tenants Tenants

@@ -6,7 +6,9 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service/workspace"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -25,6 +27,8 @@ type storedRequest struct {
 	SessionContext *model.Message `json:"session_context,omitempty"`
 	// Workspace is that of the session, when it has one.
 	Workspace *workspace.Record `json:"workspace,omitempty"`
+	// Follow is when the turn goes to the agent that has the conversation.
+	Follow followMode `json:"follow,omitempty"`
 	// Trace is the trace that the turn was asked for in.
 	Trace http.Header `json:"trace,omitempty"`
 }
@@ -32,8 +36,48 @@ type storedRequest struct {
 // decodeRequest reads what a turn was asked for.
 func decodeRequest(t *store.Turn) (*storedRequest, error) {
 	asked := new(storedRequest)
-	if err := json.Unmarshal(t.Request, asked); err != nil {
+	var layout struct {
+		InputCount *int `json:"input_count"`
+	}
+	err := json.Unmarshal(t.Request, &layout)
+	switch {
+	case err != nil:
+	case layout.InputCount == nil:
+		asked, err = decodeFirstRequest(t.Request)
+	default:
+		err = json.Unmarshal(t.Request, asked)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read what turn %s was asked for: %w", t.ID, err)
 	}
 	return asked, nil
+}
+
+// firstRequest is the layout of requests that were stored before 23 November 2026.
+type firstRequest struct {
+	Input              int               `json:"input"`
+	Before             int               `json:"before"`
+	TextHistory        bool              `json:"text_history"`
+	Params             model.Params      `json:"params"`
+	Overrides          resolve.Overrides `json:"overrides"`
+	Ephemeral          *Ephemeral        `json:"ephemeral"`
+	Sealed             json.RawMessage   `json:"sealed"`
+	Depth              int               `json:"depth"`
+	InteractionTimeout spec.Duration     `json:"interaction_timeout"`
+	OnTimeout          TimeoutPolicy     `json:"on_timeout"`
+	Trace              http.Header       `json:"trace"`
+}
+
+func decodeFirstRequest(data json.RawMessage) (*storedRequest, error) {
+	var first firstRequest
+	if err := json.Unmarshal(data, &first); err != nil {
+		return nil, err
+	}
+	return &storedRequest{
+		CreateTurn: CreateTurn{
+			TextHistory: first.TextHistory, Params: first.Params, Overrides: first.Overrides, Depth: first.Depth,
+			Ephemeral: first.Ephemeral, InteractionTimeout: first.InteractionTimeout.Std(), OnTimeout: first.OnTimeout,
+		},
+		InputCount: first.Input, BeforeCount: first.Before, SealedTools: first.Sealed, Trace: first.Trace,
+	}, nil
 }

@@ -39,7 +39,7 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := s.agentOf(session, &req)
+	agent, err := s.agentOf(ctx, session, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 		return nil, err
 	}
 	before := contextOf(session)
-	overrides, err := s.checkStart(ctx, session.Owner.Tenant, agent, req, before)
+	overrides, err := s.checkStart(ctx, session, agent, req, before)
 	if err != nil {
 		return nil, err
 	}
@@ -121,21 +121,28 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}}, nil
 }
 
-// agentOf returns the id of the agent that works on a turn.
-func (s *Service) agentOf(session *store.Session, req *CreateTurn) (string, error) {
+// agentOf returns the id of the agent that a turn is made for.
+func (s *Service) agentOf(ctx context.Context, session *store.Session, req *CreateTurn) (string, error) {
 	if req.Ephemeral != nil {
-		return req.Ephemeral.Agent.ID, s.checkEphemeral(req.Ephemeral)
+		agent := req.Ephemeral.Agent.ID
+		if req.Addressed {
+			agent = cmp.Or(req.AgentID, agent)
+		}
+		return agent, s.checkEphemeral(req.Ephemeral)
 	}
 	if agent := cmp.Or(req.AgentID, session.AgentID); agent != "" {
 		return agent, nil
+	}
+	if agent, err := s.lastAddressed(ctx, session); agent != "" || err != nil {
+		return agent, err
 	}
 	return "", &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
 }
 
 // checkStart returns the overrides that a turn will have, if it can begin with
 // them in the revision that it names, or else in the current one of its tenant.
-func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
-	overrides := req.Overrides
+func (s *Service) checkStart(ctx context.Context, session *store.Session, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
+	overrides, tenant, madeFor := req.Overrides, session.Owner.Tenant, agent
 	if s.settings.Runtime == nil {
 		return overrides, nil
 	}
@@ -148,11 +155,19 @@ func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *Cre
 		return overrides, err
 	}
 	defer rev.Release()
+	if agent, err = s.expectAgent(ctx, session, madeFor, req); err != nil {
+		return overrides, err
+	}
+	if _, ok := rev.Set().Agent(agent); !ok {
+		agent = madeFor
+	}
 	if err := checkModel(rev.Set(), agent, req); err != nil {
 		return overrides, err
 	}
-	if err := checkTools(ctx, rev, agent, req); err != nil {
-		return overrides, err
+	if agent == madeFor || !req.Addressed { // else the tools were named for another agent, and only narrow
+		if err := checkTools(ctx, rev, agent, req); err != nil {
+			return overrides, err
+		}
 	}
 	if err := checkHosted(ctx, rev.Set(), agent, req); err != nil {
 		return overrides, err
@@ -161,11 +176,11 @@ func (s *Service) checkStart(ctx context.Context, tenant, agent string, req *Cre
 		return overrides, err
 	}
 	asked := &runtime.Request{
-		Revision: rev, AgentID: agent, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
+		Revision: rev, AgentID: agent, HandedOver: agent != madeFor, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
 		TenantVariables: s.tenantSource(tenant),
 		Persistence:     runtime.Persistence{Checkpoint: keepNothing},
 	}
-	if req.Ephemeral != nil {
+	if req.Ephemeral != nil && (agent == madeFor || agent == req.Ephemeral.Agent.ID) {
 		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent, Call: req.Ephemeral.Call}
 	}
 	if req.Revision != "" && req.Revision != rev.Hash() {

@@ -24,7 +24,7 @@ import (
 func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn, session *store.Session) (json.RawMessage, error) {
 	stored := storedRequest{
 		CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before),
-		SessionContext: contextOf(session), Workspace: recordOf(session), Trace: make(http.Header),
+		SessionContext: contextOf(session), Workspace: recordOf(session), Follow: followOf(&req), Trace: make(http.Header),
 	}
 	stored.SessionID, stored.ID, stored.AgentID, stored.Input, stored.Before, stored.Metadata, stored.IdempotencyKey = "", "", "", nil, nil, nil, ""
 	stored.Limits, stored.Deadline = nil, time.Time{} // they are part of the overrides now
@@ -76,6 +76,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	order := &work.Order{
 		Request: req, Trace: asked.Trace, Revision: asked.Revision, Added: len(own) - asked.InputCount,
 		Patience: cmp.Or(asked.InteractionTimeout, s.settings.InteractionTimeout),
+		Agent:    s.currentAgent(asked.Follow, c.Turn.AgentID, &c.Session, c.Snapshot),
 	}
 	if asked.Ephemeral != nil {
 		req.Ephemeral = &resolve.Ephemeral{Agent: &asked.Ephemeral.Agent, Call: asked.Ephemeral.Call}

@@ -36,6 +36,12 @@ const (
 	goneLatest     = "latest"
 )
 
+// Which agent works on the turn after a handoff.
+const (
+	handoffSession = "session"
+	handoffPerTurn = "per_turn"
+)
+
 // Turns configures how a process works on turns that are kept in a store. Absent
 // fields have the defaults named in their descriptions.
 type Turns struct {
@@ -49,6 +55,7 @@ type Turns struct {
 	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What becomes of a call of a tool with the effect once that was under way when the process died: error tells the model that its outcome is unknown, ask asks a person. It is never repeated."`
 	Revision             string         `json:"revision,omitempty" enum:"pin|latest" default:"pin" doc:"In which revision of the configuration a turn goes on that was interrupted or waited: with pin in the one that it began in, with latest in the current one."`
 	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"fail" doc:"What becomes of a pinned turn whose revision cannot be built any more, because something that it needs is gone: with fail the turn ends, with latest it goes on in the current revision."`
+	Handoff              string         `json:"handoff,omitempty" enum:"session|per_turn" default:"session" doc:"How long a handoff lasts: with session the agent that took over also works on the later turns of the session, until a request names an agent; with per_turn the next turn goes to the session's own agent again."`
 	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is told to end waits for the steps under way. What is not done by then is cut short and run again."`
 }
 
@@ -99,6 +106,7 @@ func (t *Turns) Validate() diag.List {
 	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
 	list = append(list, check.OneOf("revision", t.Revision, revisionPinned, revisionLatest)...)
 	list = append(list, check.OneOf("on_revision_gone", t.OnRevisionGone, goneFails, goneLatest)...)
+	list = append(list, check.OneOf("handoff", t.Handoff, handoffSession, handoffPerTurn)...)
 	list = append(list, check.NotNegativeSpan("grace", t.Grace)...)
 	return append(list, t.warnNoEffect()...)
 }

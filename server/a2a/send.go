@@ -114,7 +114,7 @@ func (c *call) turnFor(message *a2a.Message) (*service.CreateTurn, error) {
 		return nil, newInvalidParams("the message says nothing")
 	}
 	create := &service.CreateTurn{
-		AgentID: c.agent, Background: true,
+		AgentID: c.agent, Addressed: true, Background: true,
 		Input: []model.Message{{ID: message.ID, Role: model.RoleUser, Parts: parts}},
 	}
 	grant, err := a2awire.GrantOf(message.Metadata)

@@ -40,6 +40,8 @@ type follower struct {
 	fail      func(error)
 	keepAlive func() error
 
+	// agent is the one whose form the answer has.
+	agent string
 	// state is the one that was shown last.
 	state  a2a.TaskState
 	answer response
@@ -51,11 +53,19 @@ type follower struct {
 func (c *call) newFollower(ctx context.Context, turn *service.Turn) (*follower, error) {
 	info, err := c.infoOf(ctx, turn)
 	f := &follower{call: c, turn: turn, info: info}
-	if c.hasOutputSchema(ctx, turn.AgentID) {
-		agent := turn.AgentID
-		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(ctx, agent, answer) }
-	}
+	f.chooseForm(ctx, turn.AgentID)
 	return f, err
+}
+
+// chooseForm makes the answer data if the agent that works on the turn answers in a form.
+func (f *follower) chooseForm(ctx context.Context, agent string) {
+	if f.agent == agent {
+		return
+	}
+	f.agent, f.answer.data = agent, nil
+	if f.hasOutputSchema(ctx, agent) {
+		f.answer.data = func(answer string) *a2a.Part { return f.dataPart(ctx, agent, answer) }
+	}
 }
 
 // waitSettled waits until a turn has ended or asks for something, or the time to wait
@@ -143,7 +153,7 @@ func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, e
 			if seq = records[i].Seq; seq > f.turn.Seq {
 				break
 			}
-			if err := f.applyEvent(&records[i]); err != nil {
+			if err := f.applyEvent(ctx, &records[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -252,7 +262,7 @@ func (f *follower) showEach(events []a2a.Event) bool {
 // gives.
 func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
 	before := f.state
-	if err := f.applyEvent(r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
+	if err := f.applyEvent(ctx, r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
 		return nil, err
 	}
 	switch r.Type {
@@ -278,7 +288,7 @@ func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event,
 }
 
 // applyEvent updates the answer and the state of the turn from an event.
-func (f *follower) applyEvent(r *event.Record) error {
+func (f *follower) applyEvent(ctx context.Context, r *event.Record) error {
 	switch r.Type {
 	case event.TypeStepStart, event.TypeTextDelta, event.TypeInferenceComplete, event.TypeStreamReset,
 		event.TypeArtifact, event.TypeRunStart, event.TypeToolCallResumed:
@@ -300,7 +310,12 @@ func (f *follower) applyEvent(r *event.Record) error {
 		f.answer.dropUnsettled()
 	case *event.Artifact:
 		f.due = append(f.due, d.ID)
-	case *event.RunStart, *event.ToolCallResumed:
+	case *event.RunStart:
+		f.state = a2a.TaskStateWorking
+		if !d.Resumed {
+			f.chooseForm(ctx, d.AgentID) // the agent that has the conversation
+		}
+	case *event.ToolCallResumed:
 		f.state = a2a.TaskStateWorking
 	}
 	return nil

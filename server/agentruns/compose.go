@@ -25,6 +25,9 @@ import (
 type composer struct {
 	// set is what is declared.
 	set *registry.Set
+	// current is the agent that has the conversation of the session; empty for a run
+	// without a session.
+	current string
 	// defaultModel is the model of specs that name none.
 	defaultModel string
 	// localToolTimeout is how long a run waits for its client.
@@ -51,10 +54,11 @@ func (c *composer) composeTurn(caller service.Caller, r *request) (*service.Crea
 	if err != nil {
 		return nil, err
 	}
-	if agent != nil && !r.needsEphemeral() {
-		turn.AgentID = agent.ID
-	} else if turn.Ephemeral, err = c.newEphemeral(agent, r, chosen); err != nil {
-		return nil, err
+	turn.AgentID, turn.Addressed = r.agentID, r.agentID != ""
+	if agent == nil || r.needsEphemeral() {
+		if turn.Ephemeral, err = c.newEphemeral(agent, r, chosen); err != nil {
+			return nil, err
+		}
 	}
 	turn.Overrides = c.turnOverrides(agent, r, chosen)
 	if r.effort != nil {
@@ -75,6 +79,9 @@ func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agen
 	if err != nil {
 		return nil, noAgent(r.agentID)
 	}
+	if c.current != "" && c.current != r.agentID {
+		declared = c.handOver(declared, r)
+	}
 	if !declared.UsesTools() && r.needsEphemeral() {
 		return nil, newInvalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
 	}
@@ -86,6 +93,17 @@ func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agen
 		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q has a prompt of its own, which is used instead", r.agentID)})
 	}
 	return agent, nil
+}
+
+// handOver returns the agent to which the conversation was handed over, which callers need
+// not be allowed to use. The model and the prompt of the session are for its first agent.
+func (c *composer) handOver(first *spec.Agent, r *request) *spec.Agent {
+	current, ok := c.set.Agent(c.current)
+	if !ok {
+		return first
+	}
+	r.modelID, r.systemPrompt = "", ""
+	return current
 }
 
 // limitNames names the limits and parameters that the request asks for.

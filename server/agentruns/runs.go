@@ -132,6 +132,11 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 		return nil, nil, err
 	}
 	k := c.newComposer(c.r.Context(), c.caller)
+	if session != nil && asked.agentID != "" {
+		if k.current, err = c.settings.Service.CurrentAgent(c.r.Context(), session, asked.agentID); err != nil {
+			return nil, nil, err
+		}
+	}
 	made, err := k.composeTurn(c.caller, asked)
 	if err != nil {
 		return nil, nil, err
@@ -194,7 +199,7 @@ func (c *composer) modelOf(turn *service.CreateTurn) modelUsed {
 	var agent *spec.Agent
 	if turn.Ephemeral != nil {
 		agent = &turn.Ephemeral.Agent
-	} else if declared, ok := c.set.Agent(turn.AgentID); ok {
+	} else if declared, ok := c.set.Agent(cmp.Or(c.current, turn.AgentID)); ok {
 		agent, _ = c.set.Defaults.Apply(declared)
 	}
 	// Clients take an empty provider for no usage at all.

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -12,9 +13,12 @@ type Session struct {
 	ID    string        `json:"id"`
 	Owner service.Owner `json:"owner"`
 	// AgentID is the agent of its turns, unless a turn names another.
-	AgentID string                `json:"agent_id,omitempty"`
-	State   service.SessionStatus `json:"state"`
-	Labels  map[string]string     `json:"labels,omitempty"`
+	AgentID string `json:"agent_id,omitempty"`
+	// CurrentAgentID is the agent that has the conversation: AgentID, until it hands over
+	// or a turn names another.
+	CurrentAgentID string                `json:"current_agent_id,omitempty"`
+	State          service.SessionStatus `json:"state"`
+	Labels         map[string]string     `json:"labels,omitempty"`
 	// Metadata is what its owner keeps with it, without the values of headers.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// SnapshotID is what its next turn goes on from; empty before there is one.
@@ -31,6 +35,10 @@ func (s *Session) ActiveAt() time.Time {
 	}
 	return s.LastTurnAt
 }
+
+// CurrentAgent returns the agent that has the conversation; a server of an earlier version
+// names only the session's own.
+func (s *Session) CurrentAgent() string { return cmp.Or(s.CurrentAgentID, s.AgentID) }
 
 // SessionList is a page of sessions.
 type SessionList struct {
@@ -82,7 +90,7 @@ func (s *Session) isWhole() bool { return s.ID != "" }
 
 func sessionOf(s *service.Session) Session {
 	return Session{
-		ID: s.ID, Owner: s.Owner, AgentID: s.AgentID, State: s.State, Labels: s.Labels, Metadata: withoutHeaders(s.Metadata), SnapshotID: s.Tip,
+		ID: s.ID, Owner: s.Owner, AgentID: s.AgentID, CurrentAgentID: cmp.Or(s.CurrentAgentID, s.AgentID), State: s.State, Labels: s.Labels, Metadata: withoutHeaders(s.Metadata), SnapshotID: s.Tip,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
 	}
 }

@@ -71,7 +71,8 @@ type CreateTurn struct {
 	SessionID string `json:"session_id"`
 	// ID is the turn's id; empty makes a new one.
 	ID string `json:"id,omitempty"`
-	// AgentID is the agent that works on it; empty is that of the session.
+	// AgentID is the agent that works on it, and has the conversation from then on; empty
+	// is the agent that has the conversation.
 	AgentID string `json:"agent_id,omitempty"`
 	// Input is what the turn works on: at least one message, of a user or the
 	// system.

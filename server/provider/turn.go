@@ -73,7 +73,7 @@ func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurn
 	if err != nil {
 		return nil, err
 	}
-	asked, err := s.composeTurn(in, req)
+	asked, err := s.composeTurn(ctx, in, req)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +93,17 @@ func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurn
 }
 
 // composeTurn returns the turn that a request asks for.
-func (s *Server) composeTurn(in *session, req *pb.CreateAgentProviderTurnRequest) (*service.CreateTurn, error) {
+func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAgentProviderTurnRequest) (*service.CreateTurn, error) {
 	turns, _ := s.current()
-	out := &service.CreateTurn{SessionID: in.ID, ID: req.GetTurnId(), AgentID: in.AgentID, Background: true}
-	var err error
+	out := &service.CreateTurn{SessionID: in.ID, ID: req.GetTurnId(), AgentID: in.AgentID, Addressed: true, Background: true}
+	agent, err := turns.CurrentAgent(ctx, in.Session, in.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	model := req.GetModel()
+	if agent == in.AgentID { // else the session's model is for another agent
+		model = cmp.Or(model, in.record.Model)
+	}
 	if out.Before, out.Input, err = splitMessages(req.GetMessages()); err != nil {
 		return nil, err
 	}
@@ -104,13 +111,13 @@ func (s *Server) composeTurn(in *session, req *pb.CreateAgentProviderTurnRequest
 	if record.CreatedBy == nil {
 		record.CreatedBy = in.record.CreatedBy
 	}
-	if record.Model, err = findModel(turns, in.AgentID, cmp.Or(req.GetModel(), in.record.Model)); err != nil {
+	if record.Model, err = findModel(turns, agent, model); err != nil {
 		return nil, err
 	}
 	if err := readOptions(req, out); err != nil {
 		return nil, err
 	}
-	if out.Ephemeral, err = s.composeAgent(turns, in.AgentID, &record, req); err != nil {
+	if out.Ephemeral, err = s.composeAgent(turns, agent, &record, req); err != nil {
 		return nil, err
 	}
 	if record.Metadata, err = jsonOf(req.GetMetadata()); err != nil {

@@ -16,6 +16,9 @@ import (
 
 // composer makes turns of what is asked for.
 type composer struct {
+	// agent is the agent that has the conversation: the provider's own, unless that handed
+	// over; empty for a provider without one.
+	agent     string
 	set       *registry.Set
 	usable    *service.Catalog
 	provider  *provider
@@ -95,6 +98,11 @@ func (c *composer) baseAgent() (*spec.Agent, error) {
 		var err error
 		if declared, err = c.usable.Agent(c.provider.Agent); err != nil {
 			return nil, noProvider(c.provider.name)
+		}
+	}
+	if c.agent != c.provider.Agent { // which callers need not be allowed to use
+		if current, ok := c.set.Agent(c.agent); ok {
+			declared = current
 		}
 	}
 	agent, _ := c.set.Defaults.Apply(declared)

@@ -115,7 +115,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	if err != nil {
 		return nil, err
 	}
-	turn := &service.CreateTurn{SessionID: s.ID, AgentID: p.Agent, Background: true}
+	turn := &service.CreateTurn{SessionID: s.ID, AgentID: p.Agent, Addressed: p.Agent != "", Background: true}
 	if turn.Before, turn.Input, err = splitMessages(in.Messages); err != nil {
 		return nil, err
 	}
@@ -125,8 +125,16 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	if turn.Params, err = readParams(in.ModelOptions); err != nil {
 		return nil, err
 	}
-	modelName := p.modelFor(in.Model, s.record.Model)
-	k := composer{set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
+	modelName, agent := p.modelFor(in.Model, s.record.Model), p.Agent
+	if agent != "" {
+		if agent, err = c.settings.Service.CurrentAgent(c.r.Context(), s.Session, agent); err != nil {
+			return nil, err
+		}
+	}
+	if agent != p.Agent {
+		modelName = in.Model // the other names are for the provider's own agent
+	}
+	k := composer{agent: agent, set: c.settings.Service.SetFor(c.r.Context(), c.caller.Tenant), usable: c.usable(), provider: p, threshold: c.settings.NarrowingThreshold}
 	k.capabilities = func() backend.Capabilities { return c.hostedCapabilities(p) }
 	k.guarded = func() (map[string]string, error) {
 		return c.settings.Service.GuardedTools(c.r.Context(), c.caller.Tenant)

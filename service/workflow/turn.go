@@ -74,7 +74,7 @@ func (a *activation) askTool(asked *stepTurnRequest, step *workflow.Step, scope 
 // askAgent asks for a turn of an agent.
 func (a *activation) askAgent(asked *stepTurnRequest, step *workflow.Step, scope *workflow.Scope) error {
 	turn := step.Agent
-	asked.session.AgentID, asked.turn.AgentID = turn.Agent, turn.Agent
+	asked.session.AgentID, asked.turn.AgentID, asked.turn.Addressed = turn.Agent, turn.Agent, true
 	messages, err := messagesOf(turn, scope)
 	if err != nil {
 		return err

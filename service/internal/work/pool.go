@@ -52,6 +52,9 @@ type Order struct {
 	// Revision is the hash of the revision that the turn begins in; empty is the current
 	// one.
 	Revision string
+	// Agent is the agent that has the conversation. If the revision does not have it any
+	// more, the agent of the request works on the turn.
+	Agent string
 	// Patience is how long the turn waits for a person; 0 is for ever.
 	Patience time.Duration
 	// Added is how many messages of the turn are stored, after its input.
@@ -71,6 +74,8 @@ type Settings struct {
 	// in which ones turns go on.
 	Revisions Revisions
 	Policy    Policy
+	// ForgetHandoffs is set if handoffs end with their turns.
+	ForgetHandoffs bool
 	// Tenants finds the revisions in which turns begin; nil is the current one for all.
 	Tenants Tenants
 	Queue   store.Queue

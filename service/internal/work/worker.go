@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/cenkalti/backoff/v4"
@@ -231,6 +232,7 @@ func (w *worker) runTurn(ctx context.Context) error {
 	}
 	defer rev.Release()
 	w.order.Request.Revision = rev
+	w.assignAgent(rev)
 	a, err := w.pool.settings.Runtime.Prepare(ctx, w.order.Request, w.log)
 	if err != nil {
 		return w.endUnstarted(ctx, &unresolvedError{err})
@@ -238,6 +240,21 @@ func (w *worker) runTurn(ctx context.Context) error {
 	defer a.Close()
 	w.log.artifactSource = a
 	return w.runActivation(telemetry.Extract(turning, w.order.Trace), a)
+}
+
+// assignAgent gives the turn to the agent that has the conversation.
+func (w *worker) assignAgent(rev *registry.Revision) {
+	req, to := w.order.Request, w.order.Agent
+	if to == "" || to == req.AgentID {
+		return
+	}
+	_, ok := rev.Set().Agent(to)
+	if !ok {
+		w.pool.settings.Logger.Warn("current agent of session removed; turn goes to the agent that it was made for", zap.String("turn_id", w.turn.ID),
+			zap.String("session_id", w.turn.SessionID), zap.String("removed", to), zap.String("agent", req.AgentID))
+		return
+	}
+	req.AgentID, req.HandedOver = to, true
 }
 
 // runActivation runs the turn, and commits what came of it.
@@ -374,8 +391,11 @@ func (w *worker) commitResult(ctx context.Context, a *runtime.Activation, out *r
 func (w *worker) newSnapshot(a *runtime.Activation, out *runtime.Result) (*store.Snapshot, error) {
 	t := w.turn
 	kept := &store.Snapshot{
-		ID: t.SnapshotID, SessionID: t.SessionID, Owner: t.Owner, ParentID: t.ParentSnapshotID, TurnID: t.ID,
+		ID: t.SnapshotID, SessionID: t.SessionID, Owner: t.Owner, ParentID: t.ParentSnapshotID, TurnID: t.ID, AgentID: t.AgentID,
 		FinishReason: string(out.FinishReason), Custom: out.Custom, CreatedAt: w.pool.now(),
+	}
+	if out.Agent != spec.EphemeralAgent && !w.pool.settings.ForgetHandoffs {
+		kept.CurrentAgentID = out.Agent
 	}
 	var err error
 	if len(out.Session) > 0 {
