@@ -45,7 +45,7 @@ func (c *changeFlags) changeFlags(cmd *cobra.Command) {
 // only.
 func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.server, "server", "", "the `URL` of the server")
-	fs.StringVar(&r.keyFile, "api-key-file", "", "the `path` of the key for the server; the variable "+keyVariable+" has it otherwise")
+	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
 }
 
 // tenantFlag adds the flag that names a tenant.
@@ -73,7 +73,7 @@ func newApply(p *program) *cobra.Command {
 	c := newChangeFlags()
 	cmd := &cobra.Command{
 		Use:   "apply FILE… --server URL",
-		Short: "Publish what files declare at a server",
+		Short: "Publish configuration files to a server",
 		Long: `apply publishes the agents, models, tools and all else that files declare at a
 server whose store decides what there is (revisions: {source: store}). The server
 proves that every agent resolves; what changes for each agent is shown, and what

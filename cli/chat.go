@@ -50,7 +50,7 @@ func newChat(p *program) *cobra.Command {
 	var o chatOptions
 	cmd := &cobra.Command{
 		Use:   "chat (FILE | -f FILE…) [AGENT]",
-		Short: "Talk with an agent",
+		Short: "Chat with an agent",
 		Long: `chat holds a conversation with an agent: each line is a prompt, and what the agent
 says and does is shown as it comes. A line that ends in a backslash goes on in the
 next. /help lists the commands. AGENT may be left out where there is only one.
@@ -95,16 +95,16 @@ read, 130 canceled.`,
 	}
 	at.flags(cmd.Flags())
 	o.files = filesFlag(cmd)
-	cmd.Flags().StringVar(&o.resume, "resume", "", "go on with the session with this `ID`, or without an id with the one that was active last")
+	cmd.Flags().StringVar(&o.resume, "resume", "", "resume the session with this `ID`; without an ID, the most recently active one")
 	cmd.Flags().Lookup("resume").NoOptDefVal = latestSession
-	cmd.Flags().StringVar(&o.model, "model", "", "answer with the model or pool with this `ID`, in place of the agent's")
-	cmd.Flags().StringArrayVar(&o.systems, "system", nil, "begin the first turn with this instruction of the system: `TEXT`; can be repeated")
-	cmd.Flags().StringArrayVar(&o.messages, "message", nil, "begin the first turn at once with this message: `TEXT`; can be repeated")
-	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "let the turns call none of the agent's tools but this `ID`; can be repeated")
-	cmd.Flags().Var(&o.variables, "var", "give each turn a variable: `NAME=TEXT`, or NAME:=JSON for anything but a text; can be repeated")
+	cmd.Flags().StringVar(&o.model, "model", "", "use the model or pool with this `ID` instead of the agent's")
+	cmd.Flags().StringArrayVar(&o.systems, "system", nil, "start the first turn with this system message: `TEXT`; can be repeated")
+	cmd.Flags().StringArrayVar(&o.messages, "message", nil, "send this message in the first turn: `TEXT`; can be repeated")
+	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "allow only the agent's tool with this `ID`; can be repeated")
+	cmd.Flags().Var(&o.variables, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
-	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text, also on a terminal")
-	cmd.Flags().BoolVar(&o.mouse, "mouse", false, "scroll with the wheel of the mouse; most terminals then select text while Shift is held")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text even on a terminal")
+	cmd.Flags().BoolVar(&o.mouse, "mouse", false, "scroll with the mouse wheel; hold Shift to select text in most terminals")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd

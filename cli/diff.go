@@ -78,8 +78,8 @@ configuration that is invalid or cannot be read.`,
 	o.configFlags(cmd.Flags())
 	o.tenantFlag(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 when this happened: widened")
-	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 when the configurations differ")
+	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if the change does this: widened")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if the configurations differ")
 	return cmd
 }
 

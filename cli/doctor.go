@@ -35,7 +35,7 @@ func newDoctor(p *program) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor URL",
-		Short: "Explain what a peer gets wrong",
+		Short: "Check an A2A peer for protocol violations",
 		Long: `doctor looks at a peer that agents can delegate to: its agent card, and how each
 of its interfaces answers calls that change nothing. Each check says what was
 seen, and what would be right. A peer that lists several agents has each of them

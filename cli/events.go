@@ -45,8 +45,8 @@ turn, 2 usage or a file that cannot be read, 130 canceled.`,
 	}
 	at.flags(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Uint64Var(&o.after, "after", 0, "only events behind the one with this number")
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the events to come, until the turn has ended")
+	cmd.Flags().Uint64Var(&o.after, "after", 0, "show only events after this number")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new events until the turn ends")
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 func newKeys(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make API keys and refresh tokens",
+		Short: "Create API keys and refresh tokens",
 		Args:  arguments(0, 0),
 	}
 	cmd.AddCommand(newKeysNew(p), newKeysRefresh(p))
@@ -28,7 +28,7 @@ func newKeysNew(p *program) *cobra.Command {
 	id := ""
 	cmd := &cobra.Command{
 		Use:   "new",
-		Short: "Make an API key for the server",
+		Short: "Create an API key for the server",
 		Long: `new prints a fresh random API key, and the line that makes a server accept it,
 which belongs below server.keys of the configuration. The line holds a hash: the
 key itself is kept nowhere and cannot be shown again.
@@ -68,7 +68,7 @@ func newKeysRefresh(p *program) *cobra.Command {
 	valid := refreshTime
 	cmd := &cobra.Command{
 		Use:   "refresh FILE… CLIENT",
-		Short: "Make a refresh token for a client of the server",
+		Short: "Create a refresh token for an OAuth client",
 		Long: `refresh prints a token with which a client below server.oauth gets access tokens
 at POST /api/oauth/token, together with its secret. It is kept nowhere. It ends
 with its time, with the client, and when the client gets another secret.

@@ -12,7 +12,7 @@ import (
 func newMigrate(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate FILE…",
-		Short: "Bring the tables of the store up to date",
+		Short: "Migrate the store to the current schema",
 		Long: `migrate makes the store of a configuration ready for this version of the
 program, and prints what it did to that end. serve does the same when it starts;
 migrate is for those who let only certain people, or a step of a deployment,

@@ -40,7 +40,7 @@ const (
 func newProvider(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "provider COMMAND",
-		Short: "Be an agent provider of a Gestalt host",
+		Short: "Serve agents to a Gestalt host",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return usagef(cmd, "no command is given") },
 	}

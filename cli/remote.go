@@ -34,8 +34,8 @@ type serverFlags struct {
 
 // flags adds the flags that name a server.
 func (r *serverFlags) flags(fs *pflag.FlagSet) {
-	fs.StringVar(&r.server, "server", "", "work at the server with this `URL`, without a FILE")
-	fs.StringVar(&r.keyFile, "api-key-file", "", "the `path` of the key for the server; the variable "+keyVariable+" has it otherwise")
+	fs.StringVar(&r.server, "server", "", "use the server at this `URL` instead of a FILE")
+	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
 }
 
 // check checks the command line of a command that may work at a server: with one there

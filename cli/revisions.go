@@ -48,7 +48,7 @@ func newRevisionsList(p *program, at *serverFlags) *cobra.Command {
 	var page store.Page
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List revisions, the newest first",
+		Short: "List revisions, newest first",
 		Args:  arguments(0, 0),
 	}
 	format := formatFlag(cmd, "text", "json")
@@ -143,7 +143,7 @@ func newRollback(p *program, at *serverFlags) *cobra.Command {
 	flags := newChangeFlags()
 	cmd := &cobra.Command{
 		Use:   "rollback REVISION",
-		Short: "Publish the document of an earlier revision once more",
+		Short: "Publish an earlier revision again",
 		Args:  arguments(1, 1),
 	}
 	flags.changeFlags(cmd)

@@ -27,7 +27,7 @@ func newServe(p *program) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve FILE…",
-		Short: "Work on the turns that are in the store, and answer HTTP",
+		Short: "Run the server: process stored turns and serve HTTP",
 		Long: `serve proves that every agent resolves, makes the store ready, takes over what
 dead workers left, and then works on the turns in the store, makes those that
 schedules ask for, and answers HTTP requests. It says when it is ready, on
@@ -57,10 +57,10 @@ cannot be read.`,
 			return serve(cmd.Context(), p, files, &o)
 		},
 	}
-	cmd.Flags().StringVar(&o.listen, "listen", "", "listen at this `address`, or none, whatever server.listen says")
+	cmd.Flags().StringVar(&o.listen, "listen", "", "listen on this `address`, or none; overrides server.listen")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
-	cmd.Flags().BoolVar(&o.watch, "watch", false, "read the files again when one of them changes, or one that they refer to")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "reload when one of the files, or a file they refer to, changes")
 	return cmd
 }
 

@@ -129,7 +129,7 @@ func (p *program) more(next string) {
 func newSessionsExport(p *program, at *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export FILE… SESSION",
-		Short: "Write a session as JSON, to be imported elsewhere",
+		Short: "Export a session as JSON",
 		Long: `export writes a session as JSON: its description, its snapshots with their
 messages, and its artifacts. It holds what was said, secrets included if people
 or tools told any. With --server the values of headers, which clients gave for
@@ -160,7 +160,7 @@ func newSessionsImport(p *program, at *target) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Make a session of what export wrote",
+		Short: "Import a session",
 		Long: `import reads what export wrote from standard input, makes a new session of it,
 and prints its id. A SQLite file must not be served meanwhile. With --server the
 session belongs to the owner of the key.`,

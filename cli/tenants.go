@@ -22,7 +22,7 @@ func newTenants(p *program) *cobra.Command {
 	at := new(serverFlags)
 	cmd := &cobra.Command{
 		Use:   "tenants",
-		Short: "Look at and change what tenants of a server have of their own",
+		Short: "Show and change overlays and variables of tenants",
 		Long: `tenants looks at and changes what the tenants of a server have of their own.
 
 The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
@@ -99,7 +99,7 @@ func newTenantsShow(p *program, at *serverFlags) *cobra.Command {
 func newTenantsCheck(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [TENANT…]",
-		Short: "Show what is wrong with the overlays of tenants, or of all of them",
+		Short: "Check the overlays of tenants",
 		Long: `check shows what is wrong with the overlays of tenants over the configuration that the
 server runs: of those that are named, or of all.
 
@@ -262,7 +262,7 @@ func clipLine(text string) string {
 func newVariablesSet(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set TENANT NAME",
-		Short: "Set a variable of a tenant to what is typed, or comes from standard input",
+		Short: "Set a tenant variable, read from standard input",
 		Long: `set reads the value from standard input, without the newline at its end. On a terminal
 it asks for it, and does not show what is typed. The value is never an argument: other
 users of the machine could see it, and the shell would remember it.`,
@@ -294,7 +294,7 @@ users of the machine could see it, and the shell would remember it.`,
 func newVariablesDelete(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete TENANT NAME…",
-		Short: "Delete variables of a tenant, which has the defaults then",
+		Short: "Delete tenant variables, which restores their defaults",
 		Args:  arguments(2, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, _ func(string) string) error {

@@ -21,7 +21,7 @@ func newTurnsTranscript(p *program, at *target) *cobra.Command {
 	var format *choice
 	cmd := &cobra.Command{
 		Use:   "transcript FILE… TURN",
-		Short: "Show what was said and done in a turn",
+		Short: "Show a turn as a readable transcript",
 		Long: `transcript shows a turn for a reader: what the model wrote, the tools it called
 with their input and output, the questions that were asked, and how the turn ended.
 With --format json it is an object with the turn and its events, each with its

@@ -32,15 +32,15 @@ var ownerFlagNames = []string{"tenant", "subject"}
 
 // ownerFlags adds what says whose something new is.
 func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
-	cmd.Flags().StringVar(tenant, "tenant", settings.DefaultTenant, "the tenant that what is made belongs to")
-	cmd.Flags().StringVar(subject, "subject", "cli", "the subject of the tenant that it belongs to")
+	cmd.Flags().StringVar(tenant, "tenant", settings.DefaultTenant, "tenant that owns what is created")
+	cmd.Flags().StringVar(subject, "subject", "cli", "subject of the tenant that owns it")
 }
 
 func newTurnsCreate(p *program, at *target) *cobra.Command {
 	var o createOptions
 	cmd := &cobra.Command{
 		Use:   "create FILE… AGENT PROMPT",
-		Short: "Store a turn, for a server to work on",
+		Short: "Store a turn for a server to process",
 		Long: `create stores a turn and prints its id. A server works on it, now or when it is
 started. A SQLite file must not be served meanwhile.
 
@@ -149,7 +149,7 @@ func newTurnsCancel(p *program, at *target) *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use:   "cancel FILE… TURN",
-		Short: "End a turn",
+		Short: "Cancel a turn",
 		Long: `cancel ends a turn, wherever it runs, and prints the state it is in then. One that
 has ended stays as it is. A SQLite file must not be served meanwhile.`,
 		Args: at.arguments(1),
@@ -182,7 +182,7 @@ func newTurnsResolve(p *program, at *target) *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
 		Use:   "resolve FILE… TURN INTERACTION",
-		Short: "Answer what a turn waits for",
+		Short: "Answer an interaction of a turn",
 		Long: `resolve answers an interaction, whose id "` + p.command() + ` turns" shows; the turn goes on.
 A SQLite file must not be served meanwhile.`,
 		Args: at.arguments(2),

@@ -22,7 +22,7 @@ func newValidate(p *program) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate FILE…",
-		Short: "Prove that every agent resolves",
+		Short: "Check that every agent resolves",
 		Long: `validate reads one or more configuration files, resolves every agent without
 calling a model, and reports everything that is wrong, with its place.
 

@@ -20,7 +20,7 @@ func newWorkflows(p *program) *cobra.Command {
 	at := new(serverFlags)
 	cmd := &cobra.Command{
 		Use:   "workflows",
-		Short: "Schedules, event triggers and runs of workflows at a server",
+		Short: "Manage workflow schedules, triggers and runs on a server",
 		Long: `workflows shows what starts workflows at a server and what their runs came to, makes
 schedules and event triggers, cancels and answers runs, and publishes events. How a
 workflow is declared in a file is shown by explain --workflow.
@@ -144,7 +144,7 @@ func (f *flows) newPublish() *cobra.Command {
 	var o publishOptions
 	cmd := &cobra.Command{
 		Use:   "publish",
-		Short: "Publish an event, which begins the runs of the triggers that match it",
+		Short: "Publish an event to start matching workflows",
 		Long: `publish publishes an event. It prints the event as the server took it and how many
 runs began. An event with the source and the id of an earlier one begins no run.`,
 		Args: arguments(0, 0),

@@ -39,7 +39,7 @@ func (f *flows) newRunsList() *cobra.Command {
 	workflowID, status := "", choice{allowed: runStatuses}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the runs that the key sees, the newest first",
+		Short: "List visible runs, newest first",
 		Args:  arguments(0, 0),
 	}
 	format := formatFlag(cmd, "text", "json")
@@ -267,7 +267,7 @@ func (f *flows) newRunsAnswer() *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
 		Use:   "answer RUN INTERACTION",
-		Short: "Answer what a run waits for",
+		Short: "Answer an interaction of a run",
 		Long:  `answer answers an interaction, whose id "` + f.command() + ` workflows runs show" shows; the run goes on.`,
 		Args:  arguments(2, 2),
 	}

@@ -39,7 +39,7 @@ func (f *flows) newStarts(w startWords) *cobra.Command {
 func (f *flows) newStartsList(w startWords) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the " + w.command + " that the key sees",
+		Short: "List the " + w.command + " visible to the key",
 		Args:  arguments(0, 0),
 	}
 	format := formatFlag(cmd, "text", "json")
@@ -143,7 +143,7 @@ func (f *flows) newStartsShow(w startWords) *cobra.Command {
 func (f *flows) newStartsDelete(w startWords) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID",
-		Short: "Delete a " + w.noun + " that was made at the server",
+		Short: "Delete a " + w.noun + " created on the server",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
@@ -187,7 +187,7 @@ func (f *flows) newStartsCreate(w startWords) *cobra.Command {
 	var o startOptions
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Make a " + w.noun,
+		Short: "Create a " + w.noun,
 		Long: `create makes a ` + w.noun + `. What its runs do is in the file of --target-file, an object with
 "steps", or is one call of --tool with --param, or one turn of --agent with --prompt.
 Texts may contain references such as ${{ input.x }}.`,
@@ -218,7 +218,7 @@ func (f *flows) newStartsUpdate(w startWords) *cobra.Command {
 	var o startOptions
 	cmd := &cobra.Command{
 		Use:   "update ID",
-		Short: "Change parts of a " + w.noun + " that was made at the server",
+		Short: "Change parts of a " + w.noun + " created on the server",
 		Long: `update reads a ` + w.noun + `, changes what flags name, and replaces it. A flag that is empty
 clears what may be absent. --param and --prompt alone change a target with one step; a
 target with more is replaced by --target-file.`,
