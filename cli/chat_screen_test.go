@@ -334,3 +334,18 @@ func TestAConversationBeginsWithAMessage(t *testing.T) {
 		t.Errorf("the mouse is captured: %s", got)
 	}
 }
+
+// TestAQuestionIsSeenWhereTextWasHidden asks on a terminal on which another program left
+// text concealed.
+func TestAQuestionIsSeenWhereTextWasHidden(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	s := openTerminal(t, "120x30", `printf '\033[8mconcealed'; runtime run config.yaml clerk Pay`)
+	s.expect("[y] once")
+	before, _, _ := strings.Cut(s.tmux("capture-pane", "-p", "-e"), "? Agent clerk")
+	if at := strings.LastIndex(before, "\x1b[8m"); at < 0 || !strings.Contains(before[at:], "\x1b[0m") {
+		t.Errorf("the question is concealed, after %q", before)
+	}
+	s.press("y", "Enter")
+	s.expect("It is paid.", "ended with 0")
+}
