@@ -35,9 +35,8 @@ func newLogOutput(out io.Writer, format *choice) *logOutput {
 	return o
 }
 
-// newLogger returns the logger of a turn. What plugins and tools log is shown;
-// what the runtime itself logs, which repeats what is shown anyway, only with
-// verbose.
+// newLogger returns the logger of a server: everything from info on, and with verbose from
+// debug on. Warnings and errors that repeat are counted; Sync writes what is held back.
 func newLogger(out *logOutput, verbose bool) *zap.Logger {
 	level := zapcore.InfoLevel
 	if verbose {
@@ -51,26 +50,34 @@ func newLogger(out *logOutput, verbose bool) *zap.Logger {
 		config.TimeKey, config.MessageKey = "time", "message"
 		encoder = zapcore.NewJSONEncoder(config)
 	}
-	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)
-	if !verbose {
-		core = named{core}
-	}
-	return zap.New(core)
+	return zap.New(limitRepeated(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)))
 }
 
-// named drops what is logged under no name.
-type named struct{ zapcore.Core }
+// newTurnLogger returns the logger of a command that shows its turn: without verbose it
+// leaves out how the turn ended.
+func newTurnLogger(out *logOutput, verbose bool) *zap.Logger {
+	logger := newLogger(out, verbose)
+	if verbose {
+		return logger
+	}
+	return logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return withoutTurns{core} }))
+}
 
-// Check adds the core to the entry if it has a name.
-func (n named) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if entry.LoggerName == "" {
+// withoutTurns drops what the runtime logs about turns.
+type withoutTurns struct{ zapcore.Core }
+
+// Check adds the core to the entry unless it is about a turn.
+func (w withoutTurns) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if entry.LoggerName == "turn" {
 		return checked
 	}
-	return n.Core.Check(entry, checked)
+	return w.Core.Check(entry, checked)
 }
 
 // With returns the core with fields added.
-func (n named) With(fields []zapcore.Field) zapcore.Core { return named{n.Core.With(fields)} }
+func (w withoutTurns) With(fields []zapcore.Field) zapcore.Core {
+	return withoutTurns{w.Core.With(fields)}
+}
 
 // logOutput redacts what is logged.
 type logOutput struct {

@@ -94,6 +94,7 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 	}
 	log := newLogOutput(p.err, o.logFormat)
 	logger := newLogger(log, o.verbose)
+	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	l, err := p.load(files, true, logger)
 	if err != nil {
 		return err

@@ -118,7 +118,8 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	out := newShow(p.streams, o.format.value, o.quiet)
 	p = p.with(out.streams)
 	log.out = p.err
-	logger := newLogger(log, o.verbose)
+	logger := newTurnLogger(log, o.verbose)
+	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	names, args := o.files.split(args, 1)
 	l, err := p.load(names, true, logger)
 	if err != nil {

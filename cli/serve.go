@@ -74,6 +74,7 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	}
 	log := newLogOutput(p.err, o.logFormat)
 	k.logger, k.jsonLog = newLogger(log, o.verbose), log.format == logJSON
+	defer k.logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	l, err := p.load(files, true, k.logger)
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 	logger, log := zap.NewNop(), newLogOutput(p.err, &choice{value: logText})
 	if o.online { // shows what programs write when they fail
 		logger = newLogger(log, false)
+		defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	}
 	l, err := p.load(files, false, logger)
 	if err != nil {

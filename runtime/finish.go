@@ -73,7 +73,7 @@ func (h *host) logDeadLetter(ctx context.Context, l *execution.DeadLetter) {
 
 // writeOutcome is apart from logOutcome because fields need much of a stack.
 func (h *host) writeOutcome(ctx context.Context, level zapcore.Level, res *backend.Result, status event.Status, err error, begun time.Time) {
-	entry := h.runtime.logger.Check(level, "turn ended")
+	entry := h.runtime.logger.Named("turn").Check(level, "turn ended")
 	if entry == nil {
 		return
 	}
