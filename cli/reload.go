@@ -235,9 +235,13 @@ func newReloadMetrics(p metric.MeterProvider) (*reloadMetrics, error) {
 	meter := p.Meter("github.com/agentruntime/agentruntime/cmd/runtime")
 	reloads, err := meter.Int64Counter("agentruntime.config.reloads", metric.WithUnit("{reload}"),
 		metric.WithDescription("Number of times that the configuration was read again."))
-	latest, failed := meter.Int64Gauge("agentruntime.config.last_reload.successful", metric.WithUnit("1"),
+	latest, failed := meter.Int64Gauge("agentruntime.config.last_reload.successful", // no unit: Prometheus would add _ratio for "1"
 		metric.WithDescription("Whether the configuration that was read last is the one in use."))
-	return &reloadMetrics{reloads, latest}, errors.Join(err, failed)
+	if err := errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	latest.Record(context.Background(), 1) // alerts need a value before the first reload
+	return &reloadMetrics{reloads, latest}, nil
 }
 
 // reloaded counts one.

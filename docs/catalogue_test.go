@@ -1,6 +1,8 @@
 package docs_test
 
 import (
+	"cmp"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -78,6 +80,174 @@ func TestMetricTable(t *testing.T) {
 	for _, m := range found {
 		if !strings.Contains(page, "| `"+m[1]+"` |") {
 			t.Errorf("docs/observability.md does not list the metric %s", m[1])
+		}
+	}
+}
+
+// sources returns the text of the product's Go files.
+func sources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || entry.Name() == "node_modules" || entry.Name() == "bench"):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+var (
+	instrument     = regexp.MustCompile(`(Counter|Gauge|Histogram)\((\w+\+)?("[a-z_.]+"|metric[A-Z]\w+|name),(?:[^\n]*WithUnit\("([^"]*)"\))?`)
+	instrumentName = regexp.MustCompile(`(metric[A-Z]\w+)\s*=\s*("[a-z_.]+")`)
+	exposedName    = regexp.MustCompile(`\b(?:agentruntime|gen_ai|http_server)_[a-z_]+`)
+	tableMetric    = regexp.MustCompile("(?m)^\\| `([a-z_]+\\.[a-z_.]+)`")
+)
+
+// TestMetricsInDocumentsAreExposed compares the names in all pages and deployments with the
+// instruments, under the names that Prometheus gives them.
+func TestMetricsInDocumentsAreExposed(t *testing.T) {
+	text := sources(t)
+	named := make(map[string]string)
+	for _, m := range instrumentName.FindAllStringSubmatch(text, -1) {
+		named[m[1]] = m[2]
+	}
+	known, exposed := make(map[string]bool), make(map[string]bool)
+	for _, m := range instrument.FindAllStringSubmatch(text, -1) {
+		if m[4] == "1" {
+			t.Errorf("the unit of %s is 1, so that Prometheus calls it a ratio", m[3])
+		}
+		name := strings.Trim(cmp.Or(named[m[3]], m[3]), `"`)
+		if m[2] != "" || name == "name" {
+			continue
+		}
+		known[name] = true
+		name = strings.ReplaceAll(name, ".", "_")
+		if m[4] == "s" {
+			name += "_seconds"
+		}
+		switch m[1] {
+		case "Counter":
+			exposed[strings.TrimSuffix(name, "_total")+"_total"], exposed[name] = true, true
+		case "Histogram":
+			exposed[name+"_bucket"], exposed[name+"_sum"], exposed[name+"_count"] = true, true, true
+		default:
+			exposed[name] = true
+		}
+	}
+	if len(known) < 10 {
+		t.Fatalf("only %d instruments are found", len(known))
+	}
+	for name := range named { // durations are made by a function
+		known[strings.Trim(named[name], `"`)] = true
+	}
+	for name, page := range documents(t) {
+		for _, found := range exposedName.FindAllString(page, -1) {
+			if !exposed[found] {
+				t.Errorf("%s: no metric is exposed as %s", name, found)
+			}
+		}
+	}
+	for _, m := range tableMetric.FindAllStringSubmatch(metricSection(t), -1) {
+		name := m[1]
+		if strings.HasPrefix(name, "agentruntime.agent.") { // of operations, whose names have three endings
+			name = strings.TrimSuffix(name, ".count")
+			if !strings.Contains(text, `"`+strings.TrimPrefix(name, "agentruntime.")+`"`) && !strings.Contains(text, `"`+name+`"`) {
+				t.Errorf("no operation is measured as %s", name)
+			}
+		} else if !known[name] {
+			t.Errorf("no instrument is called %s", name)
+		}
+	}
+}
+
+// metricSection returns the section about metrics.
+func metricSection(t *testing.T) string {
+	t.Helper()
+	_, section, _ := strings.Cut(readText(t, "docs/observability.md"), "\n## Metrics")
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// documents returns the pages and the files of deployments, by name.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, dir := range []string{"docs", "deploy"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			switch filepath.Ext(path) {
+			case ".md", ".yaml", ".yml", ".json", ".service":
+				data, err := os.ReadFile(path)
+				all[path] = string(data)
+				return err
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+var (
+	logCall    = regexp.MustCompile(`\.(Debug|Info|Warn|Error|Check|Log)\((?:ctx, |level, |\w+, )*"([^"]+)"|logError\(ctx, "([^"]+)"`)
+	logInTable = regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]*\\| ([^|]*) \\|$")
+	logInText  = regexp.MustCompile(`"message": ?"([^"]+)"`)
+	logInProse = regexp.MustCompile("(?s)is also a line of\nthe JSON log(.*?)What keeps it")
+	quoted     = regexp.MustCompile("`([^`]+)`")
+)
+
+// TestLogLinesInDocumentsAreWritten compares the log lines that pages name with those that
+// the program writes, and the levels in the table.
+func TestLogLinesInDocumentsAreWritten(t *testing.T) {
+	levels := make(map[string][]string)
+	for _, m := range logCall.FindAllStringSubmatch(sources(t), -1) {
+		text := cmp.Or(m[2], m[3])
+		levels[text] = append(levels[text], strings.ToLower(cmp.Or(m[1], "error")))
+	}
+	written := func(name, line string) []string {
+		found := levels[strings.ReplaceAll(line, "\n", " ")]
+		if len(found) == 0 {
+			t.Errorf("%s: the log never says %q", name, line)
+		}
+		return found
+	}
+	logs := readText(t, "docs/observability.md")
+	_, table, ok := strings.Cut(logs, "| Line | Level |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	prose := logInProse.FindString(logs)
+	if !ok || prose == "" {
+		t.Fatal("docs/observability.md lists no log lines")
+	}
+	for _, m := range logInTable.FindAllStringSubmatch(table, -1) {
+		for _, level := range written("docs/observability.md", m[1]) {
+			if level != "check" && level != "log" && !strings.Contains(m[2], level) {
+				t.Errorf("%q is logged at %s, not %s", m[1], level, m[2])
+			}
+		}
+	}
+	for _, m := range quoted.FindAllStringSubmatch(prose, -1) {
+		written("docs/observability.md", m[1])
+	}
+	for name, page := range documents(t) {
+		if strings.HasSuffix(name, "runtime.schema.json") {
+			continue
+		}
+		for _, m := range logInText.FindAllStringSubmatch(page, -1) {
+			if strings.Contains(page, `"level":"`) {
+				written(name, m[1])
+			}
 		}
 	}
 }

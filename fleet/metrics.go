@@ -16,7 +16,7 @@ func (f *Fleet) measure(p metric.MeterProvider) error {
 		return nil
 	}
 	meter := p.Meter("github.com/agentruntime/agentruntime/fleet")
-	_, err := meter.Int64ObservableGauge("agentruntime.revision.number", metric.WithUnit("1"),
+	_, err := meter.Int64ObservableGauge("agentruntime.revision.number",
 		metric.WithDescription("Number of the revision that the process runs; 0 if the store does not have it."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			r := f.Running()
@@ -26,7 +26,7 @@ func (f *Fleet) measure(p metric.MeterProvider) error {
 	if err != nil {
 		return err
 	}
-	_, err = meter.Int64ObservableGauge("agentruntime.revision.behind", metric.WithUnit("1"),
+	_, err = meter.Int64ObservableGauge("agentruntime.revision.behind",
 		metric.WithDescription("Whether the process runs an earlier revision than the store has, because that could not be built."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			behind := int64(0)
