@@ -113,7 +113,7 @@ func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, al
 		switch {
 		case f == nil && key.text == also:
 		case f == nil && isExtension(key.text):
-			d.hideSecrets(value, secretName(key.text))
+			d.hideSecrets(value, hiddenName(key.text))
 		case f == nil:
 			unknown = append(unknown, [2]*node{key, value})
 		case seen[f] != nil:
@@ -182,12 +182,12 @@ func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, vari
 	at := p.fieldPlace(key.text, key)
 	if contains(r.leftOut, key.text) {
 		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.text).setHint(listLinked(d.kinds.Surfaces))
-		d.hideSecrets(value, secretName(key.text))
+		d.hideSecrets(value, hiddenName(key.text))
 		return
 	}
 	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.text))
 	if found.diagnostic == nil {
-		d.hideSecrets(value, secretName(key.text))
+		d.hideSecrets(value, hiddenName(key.text))
 		return
 	}
 	names := r.fieldNames(variant)
@@ -200,13 +200,13 @@ func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, vari
 			hint = listAllowed(names)
 		}
 		found.setHint(hint)
-		d.hideSecrets(value, secretName(key.text))
+		d.hideSecrets(value, hiddenName(key.text))
 		return
 	}
 	found.setHint(hint)
 	if f := r.byName[near]; f != nil {
 		d.addMeantField(p.fieldPlace(f.name, nil))
-		d.hideSecrets(value, f.secret || secretName(key.text))
+		d.hideSecrets(value, f.secret || hiddenName(key.text))
 		return
 	}
 	d.addMeantField(p.fieldPlace(near, nil))

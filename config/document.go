@@ -81,7 +81,8 @@ func (m *merger) copyDeclared() *node {
 	return &root
 }
 
-// PlainSecretError reports that a document would contain a secret, because a file does.
+// PlainSecretError reports values of fields that may hold secrets, such as env, headers and
+// keys, that are not references. They are not stored.
 type PlainSecretError struct {
 	// Paths are the places of the secrets.
 	Paths []string
@@ -93,14 +94,16 @@ func (e *PlainSecretError) Error() string {
 	if n := len(e.Paths) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return text + " contains a secret in plain text: write ${NAME} and set the variable, or ${file:path}"
+	return text + " is written in plain text, and env, headers and keys are stored only as references: " + referenceHint
 }
+
+const referenceHint = "write ${NAME} and set the variable, ${file:path}, or in tools of a tenant ${tenant.NAME}"
 
 // Findings returns a diagnostic for each of the places.
 func (e *PlainSecretError) Findings() diag.List {
 	list := make(diag.List, len(e.Paths))
 	for i, path := range e.Paths {
-		list[i] = diag.New(diag.PlainSecret, path, "the document contains a secret in plain text").WithHint("write ${NAME} and set the variable, or ${file:path}")
+		list[i] = diag.New(diag.PlainSecret, path, "the value is in plain text, and env, headers and keys are stored only as references").WithHint("%s", referenceHint)
 		list[i].Severity = diag.Error
 	}
 	return list
@@ -116,7 +119,7 @@ var declaredSections = []string{"providers", "models", "model_pools", "tools", "
 // are not part of it. Variables stay references, and so do files that may hold secrets;
 // the contents of other files stand in their place. Relative paths start at BaseDir, or,
 // for an entry with the field $dir, at the directory that it names. The error is a
-// *PlainSecretError if the files contain a secret.
+// *PlainSecretError if a field that may hold a secret is not a reference.
 func (f *File) Document() ([]byte, error) {
 	text, plain, err := f.writeDocument()
 	if len(plain) > 0 {

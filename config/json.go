@@ -129,6 +129,12 @@ func secretName(name string) bool {
 	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
 }
 
+// hiddenNames are the fields that hold secrets by their kind.
+var hiddenNames = regexp.MustCompile(`^(env|headers)$|(^|[_-])key$`)
+
+// hiddenName reports whether what stands under a name is hidden where its record is unknown.
+func hiddenName(name string) bool { return secretName(name) || hiddenNames.MatchString(name) }
+
 // addSecret hides a value where the text of its file is shown.
 func (d *decoder) addSecret(n *node) {
 	doc := d.file.documents[n.document]
@@ -141,7 +147,7 @@ func (d *decoder) hideSecrets(n *node, secret bool) {
 	switch n.kind {
 	case mappingNode:
 		for key, value := range n.pairs {
-			d.hideSecrets(value, secret || secretName(key.text))
+			d.hideSecrets(value, secret || hiddenName(key.text))
 		}
 	case sequenceNode:
 		for _, child := range n.children {

@@ -70,7 +70,7 @@ func (d *decoder) readRegistryPatches(registry string, value *node, p *place, al
 			continue
 		case value.kind != mappingNode && value.kind != nullNode:
 			d.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), describeValue(value, false))
-			d.hideSecrets(value, secretName(key.text))
+			d.hideSecrets(value, hiddenName(key.text))
 			continue
 		}
 		mayWiden := d.readAllowWidening(value, at) || all
@@ -99,7 +99,7 @@ func (d *decoder) unknownPatches(key, value *node, p *place) {
 	if near, ok := nearest.Of(key.text, names); ok {
 		found.setHint(didYouMean(near))
 	}
-	d.hideSecrets(value, secretName(key.text))
+	d.hideSecrets(value, hiddenName(key.text))
 }
 
 // withoutField returns a mapping without a field.
@@ -142,7 +142,7 @@ func (d *decoder) applyPatches(m *merger) {
 			continue
 		}
 		o := d.newOverlayMerger(origin{patched: true})
-		o.replaced = func(key, value *node) { d.hideSecrets(value, secretName(key.text)) }
+		o.replaced = func(key, value *node) { d.hideSecrets(value, hiddenName(key.text)) }
 		merged := o.mergeInto(target, p.value, nil)
 		if d.overlaid < 0 {
 			d.reportOverlaid(p.place, p.key)

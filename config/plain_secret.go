@@ -112,10 +112,31 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
 		d.file.redactor.addValue(hiddenValue{n.text, secretShown})
 	default:
+		if kind >= listed && !isReference(n.text) {
+			d.file.noted.addPlainSecret(n, p) // it is not stored, though it may be harmless
+		}
 		return
 	}
 	d.reportPlainSecret(n, p)
 }
+
+// isReference reports whether the value of a secret field says nothing itself: it has only
+// references, without defaults that may be secrets, placeholders of arguments, and words
+// such as Bearer. Only such values are stored.
+func isReference(text string) bool {
+	rest := strings.ReplaceAll(text, "$$", "\x00")
+	if literalOf(text) != "" && strings.Contains(rest, "${") {
+		return false
+	}
+	rest = references.ReplaceAllString(rest, " ")
+	return strings.Trim(schemes.ReplaceAllString(rest, " "), " \t\n:;,=/") == ""
+}
+
+var (
+	references = regexp.MustCompile(`\$?\{\{[^{}]*\}\}|\$\{[^}]*\}`)
+	// schemes are words of credentials that are no secrets.
+	schemes = regexp.MustCompile(`(?i)\b(?:bearer|basic|token|digest|api-?key|key)\b`)
+)
 
 func (d *decoder) reportPlainSecret(n *node, p *place) {
 	d.file.noted.addPlainSecret(n, p)

@@ -100,7 +100,7 @@ func (d *decoder) findOutdented(registry *node, top *place) map[*node]bool {
 			found = map[*node]bool{}
 		}
 		found[entry], found[key] = true, true
-		d.hideSecrets(value, secretName(key.text))
+		d.hideSecrets(value, hiddenName(key.text))
 	}
 	return found
 }

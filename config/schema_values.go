@@ -11,6 +11,9 @@ import (
 // propertySchema returns the schema of a field.
 func (w *schemaWriter) propertySchema(r *record, f *field) object {
 	schema := object{}.withText("description", f.doc)
+	if f.secret {
+		schema = schema.with("writeOnly", true)
+	}
 	if f.byDefault != "" {
 		schema = schema.with("default", typedDefault(f))
 	}
@@ -150,7 +153,7 @@ func withLimits(schema object, least, most string, f *field) object {
 func orNull(schema object) object {
 	var value, notes object
 	for _, m := range schema {
-		if m.name == "description" || m.name == "default" {
+		if m.name == "description" || m.name == "default" || m.name == "writeOnly" {
 			notes = append(notes, m)
 		} else {
 			value = append(value, m)

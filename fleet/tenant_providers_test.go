@@ -16,7 +16,7 @@ import (
 // hostedBase has an agent at a provider that is a process, with a variable of it.
 const hostedBase = `version: 1
 agent_providers:
-  coder: {type: process, command: [%q], env: {PROVIDERTEST_MODE: %s, VARIANT: %q}, drain_timeout: 200ms}
+  coder: {type: process, command: [%q], env: {PROVIDERTEST_MODE: "${MODE:-%s}", VARIANT: "${VARIANT:-%s}"}, drain_timeout: 200ms}
 agents:
   coder: {description: Codes., endpoint: {backend: provider, target: coder}}
 tenants: {may: {}}

@@ -157,7 +157,7 @@ func TestToolsOfTenantsAreBoundedByTheBase(t *testing.T) {
 		"a private address that is allowed":      {`{kinds: [http], allow_private: ["10.0.0.0/8"]}`, `{"type":"http","description":"Finds.","url":"http://10.0.0.1/","allow_private":["10.0.0.0/8"]}`},
 		"a public address":                       {`{kinds: [http]}`, `{"type":"http","description":"Finds.","url":"http://93.184.215.14/"}`},
 		"a name, whatever it may resolve to":     {`{kinds: [http]}`, `{"type":"http","description":"Finds.","url":"http://crm.example/"}`},
-		"the headers and the query of a request": {`{kinds: [http]}`, `{"type":"http","description":"Finds.","url":"http://crm.example/","headers":{"X-A":"b"},"query":{"q":"{{q}}"},"parameters":{"type":"object","properties":{"q":{"type":"string"}}}}`},
+		"the headers and the query of a request": {`{kinds: [http]}`, `{"type":"http","description":"Finds.","url":"http://crm.example/","headers":{"X-A":"{{q}}"},"query":{"q":"{{q}}"},"parameters":{"type":"object","properties":{"q":{"type":"string"}}}}`},
 	} {
 		one := startWithTools(t, tt.may, answersDone())
 		if _, err := one.publishFor("acme", bringing("x", tt.tool, "x")); err != nil {

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/config"
+)
+
+// secretField is a field that may hold secrets, found in the schema of the configuration.
+type secretField struct {
+	path string
+	// wrap returns a document with a value of the field.
+	wrap func(value any) any
+	// isMapping is set for env and headers.
+	isMapping bool
+}
+
+// secretFields walks the schema of the configuration.
+type secretFields struct {
+	defs  map[string]any
+	found map[string]secretField
+}
+
+func (s *secretFields) walk(schema map[string]any, path string, seen []string, wrap func(any) any) {
+	if ref, ok := schema["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/$defs/")
+		if slices.Contains(seen, name) {
+			return
+		}
+		def, _ := s.defs[name].(map[string]any)
+		s.walk(def, path, append(slices.Clip(seen), name), wrap)
+	}
+	if schema["writeOnly"] == true {
+		_, isMapping := schema["additionalProperties"]
+		s.found[path] = secretField{path, wrap, isMapping}
+		return
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, sub := range properties {
+		if sub, ok := sub.(map[string]any); ok {
+			s.walk(sub, path+"."+name, seen, func(v any) any { return wrap(map[string]any{name: v}) })
+		}
+	}
+	if sub, ok := schema["additionalProperties"].(map[string]any); ok {
+		s.walk(sub, path+".x", seen, func(v any) any { return wrap(map[string]any{"x": v}) })
+	}
+	if sub, ok := schema["items"].(map[string]any); ok {
+		s.walk(sub, path+"[0]", seen, func(v any) any { return wrap([]any{v}) })
+	}
+	for _, union := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := schema[union].([]any)
+		for _, one := range list {
+			s.walkVariant(one.(map[string]any), path, seen, wrap)
+		}
+	}
+}
+
+// walkVariant walks one of several forms of a record, which its type may select.
+func (s *secretFields) walkVariant(one map[string]any, path string, seen []string, wrap func(any) any) {
+	then, ok := one["then"].(map[string]any)
+	if !ok {
+		s.walk(one, path, seen, wrap)
+		return
+	}
+	condition, _ := json.Marshal(one["if"])
+	var read struct {
+		Properties struct{ Type struct{ Const string } }
+	}
+	_ = json.Unmarshal(condition, &read)
+	s.walk(then, path, seen, func(v any) any {
+		if fields, ok := v.(map[string]any); ok && read.Properties.Type.Const != "" {
+			fields = maps.Clone(fields)
+			fields["type"] = read.Properties.Type.Const
+			v = fields
+		}
+		return wrap(v)
+	})
+}
+
+func findSecretFields(t *testing.T) map[string]secretField {
+	t.Helper()
+	var schema map[string]any
+	if err := json.Unmarshal([]byte(readAll(t, "../docs/runtime.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	s := &secretFields{defs: schema["$defs"].(map[string]any), found: map[string]secretField{}}
+	s.walk(schema, "", nil, func(v any) any {
+		document := maps.Clone(v.(map[string]any))
+		document["version"] = 1
+		return document
+	})
+	return s.found
+}
+
+// unremarkable are names of variables and headers that do not sound like secrets.
+var unremarkable = []string{"PGPASSWORD", "DB_PASS", "X-Auth", "OPENAIKEY", "DATABASE_URL", "Ocp-Apim-Subscription-Key", "Accept", "X", "MODE"}
+
+// stored are the sections of a configuration that revisions and overlays store.
+var stored = regexp.MustCompile(`^\.(providers|models|tools|plugins|agent_providers|agents|workflows|remote_agents|defaults)\b`)
+
+// TestPlainValuesAreNeitherStoredNorShown covers every field that may hold secrets.
+func TestPlainValuesAreNeitherStoredNorShown(t *testing.T) {
+	t.Parallel()
+	fields := findSecretFields(t)
+	if len(fields) < 15 {
+		t.Fatalf("only %d fields are found: %v", len(fields), slices.Sorted(maps.Keys(fields)))
+	}
+	parts := shipped.Components()
+	parse := func(document any) (*config.File, string, string) {
+		data, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, list := config.Parse([]config.Source{{Name: "config.yaml", Data: data}}, config.Options{Kinds: parts.ConfigKinds()})
+		shown, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file, string(data), string(shown)
+	}
+	for path, f := range fields {
+		names := []string{""}
+		if f.isMapping {
+			names = unremarkable
+		}
+		for _, name := range names {
+			document := func(value string) any {
+				if f.isMapping {
+					return f.wrap(map[string]string{name: value})
+				}
+				return f.wrap(value)
+			}
+			const canary = "correct horse canary"
+			for _, plain := range []string{canary, canary + "${X}", "${X:-" + canary + "}", "$${X}" + canary, "Bearer " + canary, "{{x}} " + canary} {
+				file, data, found := parse(document(plain))
+				_, err := file.Document()
+				if _, refused := errors.AsType[*config.PlainSecretError](err); stored.MatchString(path) && !refused {
+					t.Errorf("%s %s: %q is stored (%v)", path, name, plain, err)
+				}
+				if err != nil && strings.Contains(err.Error(), "canary") || strings.Contains(found, "canary") {
+					t.Errorf("%s %s: %q is shown: %v %s", path, name, plain, err, found)
+				}
+				if shown := string(file.Source("config.yaml")); strings.Contains(shown, "canary") {
+					t.Errorf("%s %s: the source shows %q: %s", path, name, plain, shown)
+				}
+				if plain == canary && strings.Contains(file.Redact(data), "canary") {
+					t.Errorf("%s %s: %q is not redacted", path, name, plain)
+				}
+			}
+			for _, reference := range []string{"${NAME}", "${file:key.txt}", "Bearer ${NAME}", "${A}:${B}", "${NAME:-none}", ""} {
+				file, _, _ := parse(document(reference))
+				if _, err := file.Document(); err != nil && errors.As(err, new(*config.PlainSecretError)) {
+					t.Errorf("%s %s: %q is not stored: %v", path, name, reference, err)
+				}
+			}
+		}
+	}
+}
+
+// secretFieldName matches fields that hold secrets by their kind.
+var secretFieldName = regexp.MustCompile(`^(env|headers)$|(^|_)(key|token|secret|password)$`)
+
+// notSecret are fields whose names match and that hold no secret.
+var notSecret = map[string]string{
+	"session_key": "names a conversation", "secret": "in a variable, whether it is a secret",
+}
+
+// isMarked reports whether a field, or each of its forms but null, is marked as secret.
+func isMarked(field map[string]any) bool {
+	forms, _ := field["anyOf"].([]any)
+	for _, form := range forms {
+		if form, ok := form.(map[string]any); ok && form["type"] != "null" && !isMarked(form) {
+			return false
+		}
+	}
+	return len(forms) > 0 || field["writeOnly"] == true
+}
+
+// TestFieldsForSecretsAreMarked fails for a new field for secrets without the tag.
+func TestFieldsForSecretsAreMarked(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]map[string]any
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(readAll(t, "../docs/runtime.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	for def, s := range schema.Defs {
+		for name, field := range s.Properties {
+			if secretFieldName.MatchString(name) && !isMarked(field) && notSecret[name] == "" {
+				t.Errorf("%s.%s is not marked as secret: %v", def, name, field)
+			}
+		}
+	}
+}
