@@ -127,7 +127,8 @@ func (l *repeatedLines) flush(key repeatedKey) {
 		return
 	}
 	line.timer.Stop()
-	core, entry, fields := line.core, line.entry, append(line.fields, zap.Int("repeated", line.held))
+	line.fields = append(line.fields, zap.Int("repeated", line.held))
+	core, entry, fields := line.core, line.entry, line.fields
 	line.held, line.core, line.fields = 0, nil, nil
 	line.limit.Allow()
 	l.mu.Unlock()

@@ -184,7 +184,7 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
 	for _, dir := range []string{"docs", "deploy"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
 			switch filepath.Ext(path) {
 			case ".md", ".yaml", ".yml", ".json", ".service":
 				data, err := os.ReadFile(path)
