@@ -110,7 +110,7 @@ func (e *PlainSecretError) Findings() diag.List {
 }
 
 // declaredSections are the top-level keys that a document has, in their order: those
-// that say what turns resolve to.
+// that turns resolve from.
 var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", tenantsKey}
 
 // Document returns what the files declare as one document of canonical JSON, which Parse
@@ -314,7 +314,7 @@ func (w *documentWriter) textOf(n *node) (string, error) {
 	return out.String() + text, nil
 }
 
-// indexReference returns where a reference begins, or -1: what stands after $$ is none.
+// indexReference returns where a reference begins, or -1: text after $$ does not count.
 func indexReference(text, mark string) int {
 	for i := 0; i < len(text); i++ {
 		switch {
