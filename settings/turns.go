@@ -13,6 +13,7 @@ const (
 	defaultConcurrency = 64
 	defaultTurnLease   = 5 * time.Second
 	defaultStrikes     = 3
+	minMemoryLimit     = 1 << 20
 	defaultGrace       = 30 * time.Second
 )
 
@@ -101,6 +102,9 @@ func (t *Turns) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "lease", "lease is %s; it must be %s or more", t.Lease, minTurnLease))
 	}
 	list = append(list, check.Positive("strikes", t.Strikes)...)
+	if t.MemoryLimit != nil && *t.MemoryLimit < minMemoryLimit {
+		list = append(list, diag.New(diag.InvalidValue, "memory_limit", "memory_limit is %d; it must be %d or more", *t.MemoryLimit, minMemoryLimit))
+	}
 	list = append(list, check.NotNegativeSpan("interaction_timeout", &t.InteractionTimeout)...)
 	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, timeoutCancels, timeoutFails)...)
 	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)

@@ -45,19 +45,19 @@ func (p *Pool) runAlone(ctx context.Context, last bool) (release func()) {
 		close(quiet)
 	}
 	p.mu.Unlock()
-	release = sync.OnceFunc(func() {
+	end := sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.alone, p.quiet = nil, nil
 		close(ended)
 	})
-	limit := time.AfterFunc(aloneTime, release)
+	limit := time.AfterFunc(aloneTime, end)
 	select {
 	case <-quiet:
 	case <-ended:
 	case <-ctx.Done():
 	}
-	return func() { limit.Stop(); release() }
+	return func() { limit.Stop(); end() }
 }
 
 // isAlone reports whether a turn has the process for itself.
