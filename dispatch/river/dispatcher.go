@@ -40,6 +40,8 @@ const (
 	// fetchPoll is how long a job waits without a notification: one that was
 	// delayed, or whose notification was lost.
 	fetchPoll = time.Second
+	// fetchPollOnly is how long a job of another replica waits with Settings.PollOnly.
+	fetchPollOnly = 250 * time.Millisecond
 	// completedFor is how long completed jobs stay in the table. The turns have the
 	// results; these rows only wait to be vacuumed.
 	completedFor = time.Second
@@ -55,6 +57,9 @@ type Settings struct {
 	// Concurrency is how many handlers of this process run at the same time, at
 	// most 10 000; 0 means DefaultConcurrency.
 	Concurrency int
+	// PollOnly looks for jobs every 250 ms instead of listening for them, which takes a
+	// connection that no pooler assigns by transaction.
+	PollOnly bool
 	// Logger receives River's log; nil drops it.
 	Logger *zap.Logger
 
@@ -88,9 +93,8 @@ var (
 )
 
 // New returns a Dispatcher on a pool, which the caller owns and closes after Stop.
-// Once started it holds one connection of its own to listen on. That one must be
-// direct, not through a pooler that assigns connections by transaction. The
-// database must be migrated before Start. New does not connect; it fails if the
+// Once started it holds one connection of its own to listen on, unless
+// Settings.PollOnly is set. The database must be migrated before Start. New does not connect; it fails if the
 // settings are invalid. Stop ends what New begins.
 func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if s.Queue == "" {
@@ -107,11 +111,16 @@ func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if err := river.AddWorkerSafely(workers, &worker{dispatcher: d}); err != nil {
 		return nil, fmt.Errorf("make dispatcher: %w", err)
 	}
+	poll := fetchPoll
+	if s.PollOnly {
+		poll = fetchPollOnly
+	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		Queues:                      map[string]river.QueueConfig{s.Queue: {MaxWorkers: s.Concurrency}},
 		Workers:                     workers,
 		FetchCooldown:               fetchCooldown,
-		FetchPollInterval:           fetchPoll,
+		FetchPollInterval:           poll,
+		PollOnly:                    s.PollOnly,
 		JobTimeout:                  -1,
 		MaxAttempts:                 maxAttempts,
 		RescueStuckJobsAfter:        rescueAfter,

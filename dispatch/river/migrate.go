@@ -41,7 +41,8 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err err
 }
 
 // lockMigration takes the advisory lock on a connection of its own: one of the pool might
-// be the last that the migrations wait for. The lock ends with the connection.
+// be the last that the migrations wait for. The lock ends with its transaction, as a pooler
+// would give that of a session to others, and the transaction with the connection.
 func lockMigration(ctx context.Context, pool *pgxpool.Pool) (unlock func() error, err error) {
 	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
 	if err != nil {
@@ -52,7 +53,14 @@ func lockMigration(ctx context.Context, pool *pgxpool.Pool) (unlock func() error
 		defer cancel()
 		return conn.Close(end)
 	}
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
+	tx, err := conn.Begin(ctx)
+	if err == nil {
+		_, err = tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock))
+	}
+	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	return unlock, nil

@@ -25,6 +25,8 @@ const (
 	// silence is how long a listener hears nothing before it checks its
 	// connection.
 	silence = 30 * time.Second
+	// pollInterval is how often a listener is told to look where it cannot listen.
+	pollInterval = time.Second
 )
 
 // Bell tells every process that uses the database of turns to which something
@@ -32,6 +34,8 @@ const (
 type Bell struct {
 	pool   *pgxpool.Pool
 	logger *zap.Logger
+	// pooled is set if nothing can listen.
+	pooled bool
 	// wake has room for one: the ringer looks for all rings there are.
 	wake chan struct{}
 
@@ -44,8 +48,8 @@ type Bell struct {
 	live sync.WaitGroup
 }
 
-func newBell(pool *pgxpool.Pool, logger *zap.Logger) *Bell {
-	b := &Bell{pool: pool, logger: logger, wake: make(chan struct{}, 1), rung: make(map[string]struct{})}
+func newBell(pool *pgxpool.Pool, logger *zap.Logger, pooled bool) *Bell {
+	b := &Bell{pool: pool, logger: logger, pooled: pooled, wake: make(chan struct{}, 1), rung: make(map[string]struct{})}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.live.Go(b.notifyRung)
 	return b
@@ -138,7 +142,7 @@ func splitPayloads(ids []string) (list []string) {
 // Listen calls heard with the ids of turns that somebody rang for, until ctx
 // ends or the store is closed, and returns which. It uses a connection of its
 // own. When that was lost, and rings with it, it calls heard with no ids once it
-// listens again.
+// listens again. Through a pooler, which cannot listen, it does so every second.
 func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
 	if !b.addListener() {
 		return ErrClosed
@@ -147,6 +151,9 @@ func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(b.ctx, cancel)()
+	for b.pooled && waitFor(ctx, pollInterval) {
+		heard(nil)
+	}
 	pause := firstPause
 	for interrupted := false; ; interrupted = true {
 		listened, err := b.listenOnce(ctx, interrupted, heard)

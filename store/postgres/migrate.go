@@ -28,16 +28,31 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 	if err != nil {
 		return nil, err
 	}
-	lock, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	lock, pooled, err := connect(ctx, config.ConnConfig)
 	if err != nil {
 		return nil, wrapUnreachable("migrate PostgreSQL", err)
 	}
-	// The lock goes with its connection.
+	// The lock ends with its transaction, and that with the connection.
 	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
-	if _, err := lock.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
+	if err := lockMigration(ctx, lock); err != nil {
 		return nil, wrapUnreachable("migrate PostgreSQL: wait for others who do", err)
 	}
+	setExecMode(config.ConnConfig, pooled)
 	return migrate(ctx, config.ConnConfig)
+}
+
+// lockMigration begins a transaction that holds the lock. A pooler would give the lock of
+// a session to others.
+func lockMigration(ctx context.Context, conn *pgx.Conn) error {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "SET LOCAL "+idleTimeout+" = 0"); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, migrationLock)
+	return err
 }
 
 func migrate(ctx context.Context, config *pgx.ConnConfig) (applied []string, err error) {

@@ -37,6 +37,8 @@ type Store struct {
 	starts      gatherer[*start]
 	sessions    gatherer[*creation]
 	bell        *Bell
+	// pooled is set if a pooler assigns connections by transaction, or may do so.
+	pooled bool
 
 	// failing is set while writes fail, as they do on a full disk.
 	failing atomic.Bool
@@ -54,9 +56,8 @@ var _ store.Store = (*Store)(nil)
 
 // Open connects to a database whose tables Migrate made. The DSN is a URL or
 // key=value text; of the parameters that it may have beside those of libpq,
-// pool_max_conns is the most useful: 16 by default. A pooler between must keep a
-// session on its connection, or LISTEN is not heard. The server is PostgreSQL 13
-// or newer.
+// pool_max_conns is the most useful: 16 by default. A pooler such as PgBouncer is
+// detected, in any mode. The server is PostgreSQL 13 or newer.
 //
 // The error is a *store.SchemaError for a database that was made by another version
 // of the program, and wraps store.ErrUnavailable if the database cannot be reached. No
@@ -66,7 +67,15 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &Store{logger: s.Logger, tenantTurns: s.TenantTurns}
+	probe, pooled, err := connect(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, wrapUnreachable("open PostgreSQL", err)
+	}
+	if err := probe.Close(ctx); err != nil {
+		return nil, wrapUnreachable("open PostgreSQL", err)
+	}
+	adaptToPooler(config, pooled)
+	st := &Store{logger: s.Logger, tenantTurns: s.TenantTurns, pooled: pooled}
 	if st.logger == nil {
 		st.logger = zap.NewNop()
 	}
@@ -90,7 +99,7 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	st.pool, st.queries = pool, db.New(pool)
 	st.commits = newCommitter(st)
 	st.starts.write, st.sessions.write = st.writeStarts, st.writeSessions
-	st.bell = newBell(pool, st.logger)
+	st.bell = newBell(pool, st.logger, pooled)
 	return st, nil
 }
 
@@ -103,12 +112,6 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 	}
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
-	}
-	if parameters := defaultParameters(config.ConnConfig.RuntimeParams); parameters != "" {
-		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, parameters)
-			return err
-		}
 	}
 	return config, nil
 }
@@ -143,6 +146,10 @@ var errDSN = errors.New("the DSN of PostgreSQL cannot be read: it is a URL (post
 // Pool returns the connections of the store, for a queue that writes its jobs in
 // the store's transactions. They are closed with the store.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// IsPooled reports whether a pooler such as PgBouncer is between the store and its
+// database. Then nothing can LISTEN.
+func (s *Store) IsPooled() bool { return s.pooled }
 
 // Bell returns the bell of the store, which ends with it.
 func (s *Store) Bell() *Bell { return s.bell }

@@ -35,7 +35,7 @@ func connectDatabase(ctx context.Context, s store.Settings) (*app.Engine, error)
 		return nil, err
 	}
 	return &app.Engine{Store: st, Bell: st.Bell(), NewDispatcher: func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
-		return river.New(st.Pool(), river.Settings{Concurrency: concurrency, Logger: logger})
+		return river.New(st.Pool(), river.Settings{Concurrency: concurrency, PollOnly: st.IsPooled(), Logger: logger})
 	}}, nil
 }
 

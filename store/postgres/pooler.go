@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// connect opens a connection of its own and reports whether it leads to a pooler. A pooler
+// gives a client another process ID than that of the database. Whether it changes the
+// process between transactions cannot be seen, so that is assumed.
+func connect(ctx context.Context, config *pgx.ConnConfig) (conn *pgx.Conn, pooled bool, err error) {
+	conn, err = pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, false, err
+	}
+	var pid uint32
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid); err != nil {
+		return nil, false, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, pid != conn.PgConn().PID(), nil
+}
+
+// adaptToPooler sets what depends on whether connections lead to a pooler. Through one,
+// neither prepared statements nor settings belong to a connection: statements are planned
+// each time, with statistics of that moment, and nothing is set that others would inherit.
+func adaptToPooler(config *pgxpool.Config, pooled bool) {
+	setExecMode(config.ConnConfig, pooled)
+	parameters := defaultParameters(config.ConnConfig.RuntimeParams)
+	if pooled || parameters == "" {
+		return
+	}
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, parameters)
+		return err
+	}
+}
+
+// setExecMode selects how statements are executed. The modes without descriptions, which
+// a DSN may ask for because of a pooler, cannot encode all of our parameters.
+func setExecMode(config *pgx.ConnConfig, pooled bool) {
+	switch config.DefaultQueryExecMode {
+	case pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec:
+	case pgx.QueryExecModeCacheStatement:
+		if pooled {
+			config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+	default:
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+}
