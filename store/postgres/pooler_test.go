@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pooledDatabase returns an empty database behind a pooler, without tables, and the DSN
+// pooledDatabase returns an empty database with a pooler, without tables, and the DSN
 // that bypasses it.
 func pooledDatabase(t *testing.T) (s store.Settings, direct string) {
 	t.Helper()
@@ -130,4 +130,3 @@ func TestADSNNeedsNoExecMode(t *testing.T) {
 		}
 	}
 }
-
