@@ -131,7 +131,7 @@ func (p *program) chatAt(ctx context.Context, at *serverFlags, agent string, o *
 // chatHere talks with an agent of a configuration, in this process.
 func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) error {
 	log := newLogOutput(p.err, o.logFormat)
-	logger := newTurnLogger(log, o.verbose)
+	logger := newCommandLogger(log, o.verbose)
 	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	names, args := o.files.split(args, 1)
 	l, err := p.load(names, true, logger)

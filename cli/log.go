@@ -53,30 +53,31 @@ func newLogger(out *logOutput, verbose bool) *zap.Logger {
 	return zap.New(limitRepeated(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)))
 }
 
-// newTurnLogger returns the logger of a command that shows its turn: without verbose it
-// leaves out how the turn ended.
-func newTurnLogger(out *logOutput, verbose bool) *zap.Logger {
+// newCommandLogger returns the logger of a command that shows what it does. Without
+// verbose it leaves out what the command shows: how a turn ended, and the runtime's own
+// messages below a warning.
+func newCommandLogger(out *logOutput, verbose bool) *zap.Logger {
 	logger := newLogger(out, verbose)
 	if verbose {
 		return logger
 	}
-	return logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return withoutTurns{core} }))
+	return logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return withoutShown{core} }))
 }
 
-// withoutTurns drops what the runtime logs about turns.
-type withoutTurns struct{ zapcore.Core }
+// withoutShown drops what the command shows itself.
+type withoutShown struct{ zapcore.Core }
 
-// Check adds the core to the entry unless it is about a turn.
-func (w withoutTurns) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if entry.LoggerName == "turn" {
+// Check adds the core to the entry unless the command shows it.
+func (w withoutShown) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if entry.LoggerName == "turn" || entry.LoggerName == "" && entry.Level < zapcore.WarnLevel {
 		return checked
 	}
 	return w.Core.Check(entry, checked)
 }
 
 // With returns the core with fields added.
-func (w withoutTurns) With(fields []zapcore.Field) zapcore.Core {
-	return withoutTurns{w.Core.With(fields)}
+func (w withoutShown) With(fields []zapcore.Field) zapcore.Core {
+	return withoutShown{w.Core.With(fields)}
 }
 
 // logOutput redacts what is logged.

@@ -72,7 +72,7 @@ func TestFailuresOfEveryLoggerAreLogged(t *testing.T) {
 		for _, name := range []string{"", "turn", "service", "a.b"} {
 			var out, ofRun bytes.Buffer
 			newLogger(newLogOutput(&out, &choice{value: logJSON}), false).Named(name).Log(level, "broken")
-			newTurnLogger(newLogOutput(&ofRun, &choice{value: logJSON}), false).Named(name).Log(level, "broken")
+			newCommandLogger(newLogOutput(&ofRun, &choice{value: logJSON}), false).Named(name).Log(level, "broken")
 			if out.Len() == 0 {
 				t.Errorf("%s of %q is not logged", level, name)
 			}

@@ -118,7 +118,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	out := newShow(p.streams, o.format.value, o.quiet)
 	p = p.with(out.streams)
 	log.out = p.err
-	logger := newTurnLogger(log, o.verbose)
+	logger := newCommandLogger(log, o.verbose)
 	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	names, args := o.files.split(args, 1)
 	l, err := p.load(names, true, logger)

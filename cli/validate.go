@@ -44,7 +44,7 @@ that cannot be read.`,
 func validate(ctx context.Context, p *program, files []string, o *validateOptions) error {
 	logger, log := zap.NewNop(), newLogOutput(p.err, &choice{value: logText})
 	if o.online { // shows what programs write when they fail
-		logger = newLogger(log, false)
+		logger = newCommandLogger(log, false)
 		defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	}
 	l, err := p.load(files, false, logger)
