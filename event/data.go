@@ -44,9 +44,11 @@ type RunStart struct {
 	AgentID string `json:"agent_id"`
 	// Revision is the number of the revision that the turn resolved in.
 	Revision uint64 `json:"revision,omitempty"`
-	// ParentTurnID and ParentCallID are set for the turn of a delegate.
-	ParentTurnID string `json:"parent_turn_id,omitempty"`
-	ParentCallID string `json:"parent_call_id,omitempty"`
+	// DelegateTurnID is the id that the turn of a delegate has in logs and spans; it is
+	// not stored as a turn. ParentTurnID and ParentCallID name its caller.
+	DelegateTurnID string `json:"delegate_turn_id,omitempty"`
+	ParentTurnID   string `json:"parent_turn_id,omitempty"`
+	ParentCallID   string `json:"parent_call_id,omitempty"`
 	// Resumed is set if the turn goes on where it was stopped or suspended.
 	Resumed bool `json:"resumed,omitempty"`
 }
@@ -69,8 +71,10 @@ type RunFinish struct {
 	Result *Output `json:"result,omitempty"`
 	Usage  Usage   `json:"usage"`
 	// Cost is what the model calls cost, by the pricing of the models.
-	Cost  *Cost `json:"cost,omitempty"`
-	Steps int   `json:"steps"`
+	Cost *Cost `json:"cost,omitempty"`
+	// Agents breaks Usage and Cost down by agent; empty when one agent did it all.
+	Agents AgentUsages `json:"agents,omitempty"`
+	Steps  int         `json:"steps"`
 	// FinishReason is why the last answer ended.
 	FinishReason FinishReason `json:"finish_reason,omitempty"`
 }

@@ -59,7 +59,7 @@ func Decode(data []byte) (Event, error) {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return Event{}, fmt.Errorf("decode an event: %w", err)
 	}
-	r := Record{Seq: head.Seq, Time: head.Time, TurnID: head.TurnID, SessionID: head.SessionID, Type: head.EventType, Data: data}
+	r := Record{Seq: head.Seq, Time: head.Time, TurnID: head.TurnID, SessionID: head.SessionID, Type: head.EventType, Path: head.Path, Data: data}
 	return r.Event()
 }
 

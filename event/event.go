@@ -17,6 +17,9 @@ type Event struct {
 	// TurnID and SessionID say whose event it is.
 	TurnID    string
 	SessionID string
+	// Path lists the ids of the calls that led to the delegate whose event this is,
+	// outermost first; empty for the turn's own events. It is read-only.
+	Path []string
 	// Data is what happened.
 	Data Data
 }
@@ -43,16 +46,16 @@ func (f SinkFunc) Emit(ev Event) { f(ev) }
 // Discard is a Sink that drops everything.
 var Discard Sink = SinkFunc(func(Event) {})
 
-// Terminal reports whether the event ends its turn.
+// Terminal reports whether the event ends its turn. The end of a delegate does not.
 func (e *Event) Terminal() bool {
 	_, finish := e.Data.(*RunFinish)
-	return finish
+	return finish && len(e.Path) == 0
 }
 
 var errNoData = errors.New("an event has no data")
 
 // MarshalJSON writes the event as one flat object: seq, time, event_type,
-// turn_id and session_id, then the fields of its data, which must not be nil.
+// turn_id, session_id and path, then the fields of its data, which must not be nil.
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Data == nil {
 		return nil, errNoData
@@ -61,6 +64,6 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID}
+	head := header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID, e.Path}
 	return head.joinBody(body)
 }

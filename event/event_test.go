@@ -42,6 +42,13 @@ func all() []event.Data {
 			Status: event.StatusSucceeded, Termination: event.Termination{Type: event.Stopped, Code: "max_rounds", Detail: "1 rounds"},
 			Result: &event.Output{Response: "done"}, Usage: event.Usage{Input: 10, Output: 5}, Steps: 1,
 		},
+		&event.RunFinish{
+			Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd}, Usage: event.Usage{Input: 20, Output: 10}, Steps: 2,
+			Cost: &event.Cost{Amount: 0.5, Currency: "USD"}, Agents: event.AgentUsages{
+				{Agent: "boss", ToolCalls: 1, Usage: event.Usage{Input: 10, Output: 5}},
+				{Agent: "clerk", ToolCalls: 2, Usage: event.Usage{Input: 10, Output: 5}, Cost: &event.Cost{Amount: 0.5, Currency: "USD"}},
+			},
+		},
 		&event.RunFinish{Status: event.StatusFailed, Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: "down"}},
 		&event.RunStart{AgentID: "clerk", Revision: 3, Resumed: true},
 		&event.ToolCallResumed{TargetID: "c1", Action: "resume", Result: json.RawMessage(`{"ok":true}`)},
@@ -178,6 +185,9 @@ func TestOnlyTheFinishIsTerminal(t *testing.T) {
 		}
 	}
 	event.Discard.Emit(event.Event{})
+	if ev := (event.Event{Path: []string{"c1"}, Data: new(event.RunFinish)}); ev.Terminal() {
+		t.Error("the end of a delegate ends its caller's turn")
+	}
 }
 
 // A limit cuts a turn short; a condition that names the end of its work does not.

@@ -16,6 +16,7 @@ type header struct {
 	EventType Type      `json:"event_type"`
 	TurnID    string    `json:"turn_id"`
 	SessionID string    `json:"session_id,omitempty"`
+	Path      []string  `json:"path,omitempty"`
 }
 
 // headerSize is how much room the fields of most headers take, in bytes.
@@ -39,11 +40,26 @@ func (h *header) joinBody(body []byte) (b []byte, err error) {
 		b = append(b, `,"session_id":`...)
 		b = appendString(b, h.SessionID)
 	}
+	if len(h.Path) > 0 {
+		b = appendPath(append(b, `,"path":`...), h.Path)
+	}
 	if len(body) <= len(`{}`) || body[0] != '{' {
 		return append(b, '}'), nil // the data has no fields, or is a nil pointer
 	}
 	b = append(b, ',')
 	return append(b, body[1:]...), nil
+}
+
+// appendPath appends the JSON form of a path.
+func appendPath(b []byte, path []string) []byte {
+	b = append(b, '[')
+	for i, call := range path {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, call)
+	}
+	return append(b, ']')
 }
 
 // appendString appends the JSON form of a text.
@@ -83,7 +99,7 @@ func withoutHeader(encoded []byte) (json.RawMessage, error) {
 			return nil, err
 		}
 		switch name {
-		case "seq", "time", "event_type", "turn_id", "session_id":
+		case "seq", "time", "event_type", "turn_id", "session_id", "path":
 			continue
 		}
 		if len(data) > 1 {

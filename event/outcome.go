@@ -20,6 +20,8 @@ type Outcome struct {
 	Usage        Usage        `json:"usage,omitzero"`
 	// Cost is what the model calls cost; nil when no model has a price.
 	Cost *Cost `json:"cost,omitempty"`
+	// Agents breaks Usage and Cost down by agent; empty when one agent did it all.
+	Agents AgentUsages `json:"agents,omitempty"`
 	// SnapshotID is the snapshot that a kept turn left; empty when it left none.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 }
@@ -28,7 +30,7 @@ type Outcome struct {
 func (o *Outcome) RunFinish() *RunFinish {
 	status := o.Termination.Status()
 	done := &RunFinish{
-		Status: status, Termination: o.Termination, Usage: o.Usage, Cost: o.Cost, Steps: o.Steps, FinishReason: o.FinishReason,
+		Status: status, Termination: o.Termination, Usage: o.Usage, Cost: o.Cost, Agents: o.Agents, Steps: o.Steps, FinishReason: o.FinishReason,
 	}
 	if o.Response != "" || status == StatusSucceeded {
 		done.Result = &Output{Response: o.Response}

@@ -14,6 +14,8 @@ type Record struct {
 	TurnID    string
 	SessionID string
 	Type      Type
+	// Path is the path of a delegate's event, as in Event. It is read-only.
+	Path []string
 	// Data is the JSON object of the event's data.
 	Data json.RawMessage
 }
@@ -23,7 +25,7 @@ func NewRecord(ev Event) (Record, error) {
 	if ev.Data == nil {
 		return Record{}, errNoData
 	}
-	r := Record{Seq: ev.Seq, Time: ev.Time, TurnID: ev.TurnID, SessionID: ev.SessionID, Type: ev.Data.Type()}
+	r := Record{Seq: ev.Seq, Time: ev.Time, TurnID: ev.TurnID, SessionID: ev.SessionID, Type: ev.Data.Type(), Path: ev.Path}
 	data, err := json.Marshal(ev.Data)
 	if err != nil {
 		return Record{}, fmt.Errorf("encode %s: %w", r.Type, err)
@@ -32,12 +34,32 @@ func NewRecord(ev Event) (Record, error) {
 	return r, nil
 }
 
-// Terminal reports whether the event ends its turn.
-func (r *Record) Terminal() bool { return r.Type == TypeRunFinish }
+// Terminal reports whether the event ends its turn. The end of a delegate does not.
+func (r *Record) Terminal() bool { return r.Type == TypeRunFinish && len(r.Path) == 0 }
+
+// PathText returns the path as stores keep it: a JSON array, or "" if it is empty.
+func (r *Record) PathText() string {
+	if len(r.Path) == 0 {
+		return ""
+	}
+	return string(appendPath(nil, r.Path))
+}
+
+// ParsePath reads what PathText wrote. Any other text becomes the only element, so that
+// the event of a delegate never passes for one of its caller.
+func ParsePath(text string) (path []string) {
+	if text == "" {
+		return nil
+	}
+	if json.Unmarshal([]byte(text), &path) != nil || len(path) == 0 {
+		return []string{text}
+	}
+	return path
+}
 
 // MarshalJSON writes the event as Event.MarshalJSON does.
 func (r Record) MarshalJSON() ([]byte, error) {
-	head := header{r.Seq, r.Time, r.Type, r.TurnID, r.SessionID}
+	head := header{r.Seq, r.Time, r.Type, r.TurnID, r.SessionID, r.Path}
 	return head.joinBody(r.Data)
 }
 
@@ -53,7 +75,7 @@ func (r *Record) UnmarshalJSON(encoded []byte) error {
 	if err != nil {
 		return fmt.Errorf("decode an event: %w", err)
 	}
-	*r = Record{Seq: head.Seq, Time: head.Time, TurnID: head.TurnID, SessionID: head.SessionID, Type: head.EventType, Data: data}
+	*r = Record{Seq: head.Seq, Time: head.Time, TurnID: head.TurnID, SessionID: head.SessionID, Type: head.EventType, Path: head.Path, Data: data}
 	return nil
 }
 
@@ -64,5 +86,5 @@ func (r *Record) Event() (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{Seq: r.Seq, Time: r.Time, TurnID: r.TurnID, SessionID: r.SessionID, Data: data}, nil
+	return Event{Seq: r.Seq, Time: r.Time, TurnID: r.TurnID, SessionID: r.SessionID, Path: r.Path, Data: data}, nil
 }

@@ -24,6 +24,7 @@ func heads() []event.Event {
 		{Seq: 1, Time: at, TurnID: "t1", SessionID: "s1"},
 		{Seq: 1<<64 - 1, Time: at.In(time.FixedZone("", -5400)), TurnID: "t/\"1\"\\", SessionID: "<ü&\u2028\x00\xff>"},
 		{},
+		{Seq: 3, Time: at, TurnID: "t1", SessionID: "s1", Path: []string{"call_1", "c\"<7>"}},
 	}
 }
 
@@ -205,4 +206,53 @@ func BenchmarkRecord(b *testing.B) {
 			_, _ = record.Event()
 		}
 	})
+}
+
+// Logs without paths were written before delegates were recorded, and those with paths
+// since: both are read.
+func TestLogsOfEveryVersionAreDecoded(t *testing.T) {
+	for name, want := range map[string][][]string{
+		"log-2026-11-22.jsonl": {nil, nil, nil, nil},
+		"log-2026-11-28.jsonl": {nil, nil, {"call_1"}, {"call_1", "call_7"}, {"call_1", "call_7"}, {"call_1"}, nil, nil},
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][]string
+		for line := range bytes.Lines(data) {
+			ev, err := event.Decode(line)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			got = append(got, ev.Path)
+			if last := len(got) == len(want); ev.Terminal() != last {
+				t.Errorf("%s: event %d is terminal: %t", name, len(got), ev.Terminal())
+			}
+			record, err := event.NewRecord(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := json.Marshal(record); err != nil || !bytes.Equal(again, bytes.TrimSpace(line)) {
+				t.Errorf("%s is written again as %s, %v", line, again, err)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestAPathSurvivesItsText(t *testing.T) {
+	for _, path := range [][]string{nil, {"c"}, {"a", "b\"\\,]", ""}, {""}} {
+		r := event.Record{Path: path}
+		if got := event.ParsePath(r.PathText()); !cmp.Equal(path, got) {
+			t.Errorf("%q becomes %q", path, got)
+		}
+	}
+	for _, text := range []string{"null", "[]", "{", "call_1"} {
+		if got := event.ParsePath(text); len(got) != 1 || got[0] != text {
+			t.Errorf("%q is read as %q, so the event could pass for the caller's", text, got)
+		}
+	}
 }
