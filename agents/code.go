@@ -341,6 +341,11 @@ func (h *sharedHost) close() {
 // Emit appends an event.
 func (h *sharedHost) Emit(data event.Data) { _ = h.use(func(to backend.Host) { to.Emit(data) }) }
 
+// EmitDelegated appends an event of a delegate.
+func (h *sharedHost) EmitDelegated(ev *event.Event) {
+	_ = h.use(func(to backend.Host) { to.EmitDelegated(ev) })
+}
+
 // FlushSession emits the changes of the session.
 func (h *sharedHost) FlushSession() { _ = h.use(backend.Host.FlushSession) }
 

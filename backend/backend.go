@@ -62,6 +62,9 @@ type Host interface {
 	// Emit appends an event to the turn's log. It is only called from the goroutine
 	// that runs Execute, until Execute returns.
 	Emit(data event.Data)
+	// EmitDelegated appends an event of a delegate, with its path, to the turn's log. It
+	// is only called like Emit.
+	EmitDelegated(ev *event.Event)
 	// Delegate runs a turn of another agent, as part of this one. It may be called
 	// concurrently.
 	Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error)

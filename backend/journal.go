@@ -46,6 +46,8 @@ type Aftermath struct {
 	Usage    model.Usage `json:"usage,omitzero"`
 	Cost     float64     `json:"cost,omitempty"`
 	Currency string      `json:"currency,omitempty"`
+	// Agents breaks them down by agent.
+	Agents event.AgentUsages `json:"agents,omitempty"`
 	// Session is the session as the turn had changed it by then; nil if it had not
 	// changed since it was last handed out.
 	Session *SessionState `json:"session,omitempty"`
@@ -150,6 +152,12 @@ func (s *State) entryIndex(key string) int {
 
 // applyAftermath applies the effects of a call besides its result.
 func (s *State) applyAftermath(a *Aftermath) {
+	if len(a.Agents) > 0 {
+		s.Agents = s.AgentUsages()
+		for _, u := range a.Agents {
+			s.Agents.Add(u)
+		}
+	}
 	s.Stats.Usage.Add(a.Usage)
 	s.Stats.Cost += a.Cost
 	s.Spent.Tokens += a.Usage.Total()

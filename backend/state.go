@@ -35,6 +35,8 @@ type State struct {
 	Revision StateRevision `json:"revision,omitzero"`
 	// Budgets and Output are those that the turn began with. They also apply after
 	// a handoff.
+	// Agents is what each agent used; empty while one agent did it all.
+	Agents  event.AgentUsages  `json:"agents,omitempty"`
 	Budgets *spec.Budgets      `json:"budgets,omitempty"`
 	Output  *spec.OutputSchema `json:"output,omitempty"`
 	Spent   Spent              `json:"spent,omitzero"`
@@ -198,6 +200,23 @@ func (s *State) Clone() *State {
 	c.Journal = slices.Clone(s.Journal)
 	c.Answered = maps.Clone(s.Answered)
 	return &c
+}
+
+// AgentUsages returns a copy of what each agent used, also while one agent did it all.
+func (s *State) AgentUsages() event.AgentUsages {
+	if len(s.Agents) > 0 {
+		return slices.Clone(s.Agents)
+	}
+	return event.AgentUsages{UsageOf(s.Agent, &s.Stats)}
+}
+
+// UsageOf returns what an agent used that did all of a turn so far.
+func UsageOf(agent string, stats *plugins.Stats) event.AgentUsage {
+	u := event.AgentUsage{Agent: agent, ToolCalls: stats.ToolCalls, Usage: stats.Usage}
+	if stats.Currency != "" {
+		u.Cost = &event.Cost{Amount: stats.Cost, Currency: stats.Currency}
+	}
+	return u
 }
 
 // Check reports why a turn cannot continue from the state.

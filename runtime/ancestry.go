@@ -11,6 +11,8 @@ import (
 // ancestry describes the turns that led to a delegated turn.
 type ancestry struct {
 	turnID, callID string
+	// path lists the calls that led to the turn, the root's first.
+	path []string
 	// chain lists the agents above, the root first, and depth is the number of
 	// agents in other runtimes that led to the root.
 	chain   []string

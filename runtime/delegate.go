@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -31,10 +31,15 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 		AgentID: req.AgentID, Input: []model.Message{model.User(req.Prompt)},
 		Variables: h.variables, TenantVariables: h.tenantSource, Workspace: h.job.Workspace,
 	}
+	if h.delegated && req.Events != nil {
+		turn.DelegateEvents = true
+	} else {
+		req.Events = nil
+	}
 	if err := resumeDelegate(&turn, req.Resumed); err != nil {
 		return nil, err
 	}
-	child, err := h.runtime.prepareTurn(ctx, h.revision, &turn, nil, next)
+	child, err := h.runtime.prepareTurn(ctx, h.revision, &turn, req.Events, next)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +55,11 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 		h.delegates.setWaiting(req.CallID, PeerTasks(result.State))
 	}
 	out := &tools.DelegateResult{Outcome: result.Outcome, TurnID: result.TurnID, Status: result.Status}
+	if len(out.Agents) == 0 {
+		out.Agents = event.AgentUsages{{Agent: result.Agent, ToolCalls: len(result.Journal), Usage: result.Usage, Cost: result.Cost}}
+	}
 	if turn.State != nil {
-		countSince(out, &turn.State.Stats)
+		countSince(out, turn.State)
 	}
 	if result.State != nil {
 		err = suspendDelegate(out, result)
@@ -93,11 +101,12 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 
 // countSince subtracts what a delegate had used before it was resumed: that was
 // counted when it began to wait.
-func countSince(out *tools.DelegateResult, before *plugins.Stats) {
-	out.Usage.Sub(before.Usage)
+func countSince(out *tools.DelegateResult, before *backend.State) {
+	out.Usage.Sub(before.Stats.Usage)
 	if out.Cost != nil {
-		out.Cost = &event.Cost{Amount: out.Cost.Amount - before.Cost, Currency: out.Cost.Currency}
+		out.Cost = &event.Cost{Amount: out.Cost.Amount - before.Stats.Cost, Currency: out.Cost.Currency}
 	}
+	out.Agents = out.Agents.Since(before.AgentUsages())
 }
 
 // suspendDelegate passes on what a delegate waits for.
@@ -115,6 +124,15 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	return nil
 }
 
+// pathElement returns how the path of a delegate's events names its call. A call that
+// runs several agents has an element for each of them.
+func pathElement(req *tools.DelegateRequest) string {
+	if req.Number <= 1 {
+		return req.CallID
+	}
+	return req.CallID + "#" + strconv.Itoa(req.Number)
+}
+
 // childAncestry returns the ancestry of a delegate's turn. It fails with a
 // *DelegationError if the agent cannot be called from here.
 func (h *host) childAncestry(req *tools.DelegateRequest) (*ancestry, error) {
@@ -125,6 +143,7 @@ func (h *host) childAncestry(req *tools.DelegateRequest) (*ancestry, error) {
 		next.ceiling = slices.Clone(h.parent.ceiling)
 	}
 	next.chain = append(slices.Clone(next.chain), h.agent)
+	next.path = append(slices.Clip(h.path), pathElement(req))
 	if h.env != nil {
 		next.ceiling = append(next.ceiling, h.env.Ceiling()...)
 	}

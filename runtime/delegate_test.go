@@ -46,7 +46,7 @@ func TestADelegatesTokensAreItsParentsToo(t *testing.T) {
 	var states []string
 	for i := range log.List {
 		if d, ok := log.List[i].Data.(*event.ActivitySnapshot); ok {
-			state, _, _ := strings.Cut(string(d.Content), `,"turn_id"`)
+			state, _, _ := strings.Cut(string(d.Content), `,"steps"`)
 			states = append(states, d.MessageID+" "+state)
 		}
 	}

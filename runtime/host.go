@@ -80,6 +80,10 @@ type emission struct {
 	state atomic.Uint64
 	// clock is when an event of this moment was emitted.
 	clock time.Time
+	// path is that of a delegate's events, and delegated is set if the sink takes those
+	// of delegates.
+	path      []string
+	delegated bool
 }
 
 // activeAgent is the agent that took over the conversation, if one did.
@@ -124,7 +128,7 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.
 	h := &host{
 		runtime: r, binding: binding{revision: plan.Revision}, parent: parent, variables: req.Variables, journal: req.Journal,
 		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant, tenantSource: req.TenantVariables}, speaker: speaker{agent: plan.Agent.ID},
-		emission: emission{sink: sink},
+		emission: emission{sink: sink, delegated: req.DelegateEvents},
 	}
 	h.session.beginTurn(req, state, parent, r.newID)
 	if h.sink == nil {
@@ -147,7 +151,7 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.
 		}
 	}
 	if parent != nil {
-		h.depth = parent.depth
+		h.depth, h.path = parent.depth, parent.path
 	}
 	return h
 }
@@ -217,7 +221,7 @@ func (h *host) completeState(state *backend.State) {
 func (h *host) emitStart() {
 	opening := &event.RunStart{AgentID: h.agent, Revision: h.revision.Number(), Resumed: h.job.State != nil}
 	if h.parent != nil {
-		opening.ParentTurnID, opening.ParentCallID = h.parent.turnID, h.parent.callID
+		opening.DelegateTurnID, opening.ParentTurnID, opening.ParentCallID = h.turnID, h.parent.turnID, h.parent.callID
 	}
 	h.emit(opening)
 	if h.before != "" && h.before != h.revision.Hash() {
@@ -255,8 +259,18 @@ func (h *host) emit(data event.Data) {
 	if busy == 0 {
 		return
 	}
-	h.sink.Emit(event.Event{Seq: seq, Time: h.readClock(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.sink.Emit(event.Event{Seq: seq, Time: h.readClock(), TurnID: h.turnID, SessionID: h.sessionID, Path: h.path, Data: data})
 	h.state.CompareAndSwap(busy, busy&^gateBusy) // fails if the gate was shut meanwhile
+}
+
+// EmitDelegated appends an event of a delegate to the turn's log.
+func (h *host) EmitDelegated(ev *event.Event) {
+	seq, busy := h.passGate()
+	if busy == 0 {
+		return
+	}
+	h.sink.Emit(event.Event{Seq: seq, Time: ev.Time, TurnID: h.turnID, SessionID: h.sessionID, Path: ev.Path, Data: ev.Data})
+	h.state.CompareAndSwap(busy, busy&^gateBusy)
 }
 
 // moment is how long the times of events are counted from that of an earlier one.
@@ -278,7 +292,7 @@ func (e *emission) readClock() time.Time {
 func (h *host) emitLast(data event.Data) (err error) {
 	defer panics.Recover(&err)
 	h.shutGate()
-	h.sink.Emit(event.Event{Seq: h.state.Add(oneEvent) / oneEvent, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.sink.Emit(event.Event{Seq: h.state.Add(oneEvent) / oneEvent, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Path: h.path, Data: data})
 	return nil
 }
 

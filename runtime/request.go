@@ -54,6 +54,8 @@ type Request struct {
 	Ephemeral *resolve.Ephemeral
 	// Depth is the number of turns, in other runtimes, that led to this one.
 	Depth int
+	// DelegateEvents passes the events of delegates, which have a path, to the sink.
+	DelegateEvents bool
 	// Tenant owns the turn; empty if the turn is not stored. It can be a label of
 	// metrics.
 	Tenant string

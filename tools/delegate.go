@@ -12,8 +12,12 @@ import (
 type DelegateRequest struct {
 	AgentID string
 	Prompt  string
-	// CallID is the tool call that asks.
+	// CallID is the tool call that asks, and Number counts the agents that the call has
+	// run, from 1. The runtime sets both.
 	CallID string
+	Number int
+	// Events receives the events of the turn, if they are recorded. The runtime sets it.
+	Events event.Sink
 	// Resumed continues a turn that waited, or was under way when the process
 	// died; its State is the one that DelegateResult carried, or Keep was given.
 	Resumed *Resumed

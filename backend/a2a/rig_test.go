@@ -55,6 +55,8 @@ func (h *turnHost) Session() tools.Session { return h }
 
 func (h *turnHost) FlushSession() {}
 
+func (h *turnHost) EmitDelegated(*event.Event) {}
+
 func (h *turnHost) KeepArtifact(a tools.Artifact) (string, error) {
 	if h.refuse != nil {
 		return "", h.refuse

@@ -145,6 +145,8 @@ func (b *batch) awaitCalls(ctx context.Context) {
 		case c.phase != callRunning: // sent after the call was abandoned or suspended
 		case n.data != nil:
 			b.host.Emit(n.data)
+		case n.event != nil:
+			b.host.EmitDelegated(n.event)
 		case backend.Released(ctx) && (n.ended != nil || n.result.IsError):
 			b.cutCallShort(c)
 		case n.ended != nil:
@@ -198,6 +200,11 @@ func failureOf(ended error) string {
 func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	b.host.FlushSession() // what a delegate makes belongs to the session
 	after := c.ensureAftermath()
+	b.splitUsage()
+	for _, u := range r.Agents {
+		after.Agents.Add(u)
+		b.agents.Add(u)
+	}
 	after.Usage.Add(r.Usage)
 	b.stats.Usage.Add(r.Usage)
 	if r.Cost == nil {

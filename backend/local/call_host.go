@@ -29,6 +29,8 @@ type callHost struct {
 	result tools.Result
 	// over is set once the call has returned or was abandoned.
 	over atomic.Bool
+	// delegates counts the agents that the call has run.
+	delegates atomic.Int32
 }
 
 var (
@@ -76,10 +78,13 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	if h.over.Load() {
 		return nil, fmt.Errorf("call agent %s: %w", req.AgentID, errCallOver)
 	}
+	if h.entry.Descriptor.EffectClass() != tools.Once {
+		return nil, &DelegateEffectError{Tool: h.call.Tool, Agent: req.AgentID}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })() // a tool may have handed in another context
-	req.CallID = h.call.ID
+	req.CallID, req.Number, req.Events = h.call.ID, int(h.delegates.Add(1)), event.SinkFunc(h.relayEvent)
 	if h.batch.isJournaled() {
 		req.Keep = h.keepState
 	}
@@ -89,9 +94,31 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 		h.showActivity(&delegation{Agent: req.AgentID, State: "failed", Detail: err.Error()})
 		return nil, err
 	}
-	h.showActivity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
+	h.showActivity(&delegation{
+		Agent: req.AgentID, State: string(result.Status), Steps: result.Steps,
+		ToolCalls: result.Agents.ToolCalls(), Usage: result.Usage, Cost: result.Cost,
+	})
 	h.batch.sendNote(note{index: h.index, delegated: result})
 	return result, nil
+}
+
+// relayEvent passes an event of a delegate to the goroutine of the turn. Pieces of
+// arguments are left out: tool_call_ready has them all.
+func (h *callHost) relayEvent(ev event.Event) {
+	if _, piece := ev.Data.(*event.ToolCallDelta); !piece && !h.over.Load() {
+		h.batch.sendNote(note{index: h.index, event: &ev})
+	}
+}
+
+// DelegateEffectError reports that a tool tried to run an agent although its calls may
+// be repeated: the agent would repeat its own calls, with other keys.
+type DelegateEffectError struct {
+	Tool, Agent string
+}
+
+// Error names the tool and the agent.
+func (e *DelegateEffectError) Error() string {
+	return fmt.Sprintf("call agent %s: tool %s must have the effect %q to run agents", e.Agent, e.Tool, tools.Once)
 }
 
 // keepState has it kept what the call goes on from when the process dies.
@@ -155,13 +182,15 @@ func (h *callHost) Handoff(ctx context.Context, agentID string) error {
 // activityDelegate is the type of activities that show a delegate.
 const activityDelegate = "delegate"
 
-// delegation is the content of such an activity.
+// delegation is the content of such an activity. Its counts include further delegates.
 type delegation struct {
-	Agent  string `json:"agent"`
-	State  string `json:"state"`
-	TurnID string `json:"turn_id,omitempty"`
-	Steps  int    `json:"steps,omitempty"`
-	Detail string `json:"detail,omitempty"`
+	Agent     string      `json:"agent"`
+	State     string      `json:"state"`
+	Steps     int         `json:"steps,omitempty"`
+	ToolCalls int         `json:"tool_calls,omitempty"`
+	Usage     event.Usage `json:"usage,omitzero"`
+	Cost      *event.Cost `json:"cost,omitempty"`
+	Detail    string      `json:"detail,omitempty"`
 }
 
 func (h *callHost) showActivity(d *delegation) {

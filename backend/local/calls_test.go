@@ -319,7 +319,7 @@ func TestADelegateShowsWhatItDoesAndCountsItsTokens(t *testing.T) {
 			return &tools.DelegateResult{Outcome: event.Outcome{Response: "helped", Steps: 3, Usage: model.Usage{Input: 100}}, TurnID: "t2", Status: event.StatusSucceeded}, nil
 		}, []string{
 			`c delegate {"agent":"other","state":"running"}`,
-			`c delegate {"agent":"other","state":"succeeded","turn_id":"t2","steps":3}`,
+			`c delegate {"agent":"other","state":"succeeded","steps":3,"usage":{"input_tokens":100,"output_tokens":0}}`,
 		}, "c helped", 130},
 		{"fails", func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error) {
 			return &tools.DelegateResult{
@@ -327,7 +327,7 @@ func TestADelegateShowsWhatItDoesAndCountsItsTokens(t *testing.T) {
 			}, nil
 		}, []string{
 			`c delegate {"agent":"other","state":"running"}`,
-			`c delegate {"agent":"other","state":"failed","turn_id":"t2"}`,
+			`c delegate {"agent":"other","state":"failed","usage":{"input_tokens":0,"output_tokens":7}}`,
 		}, "c! agent other did not finish: error provider: down", 37},
 		{"cannot start", func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error) {
 			return nil, errors.New("too deep")

@@ -77,6 +77,7 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 		return err
 	}
 	t.deadLetters = append(t.deadLetters, t.engine.DeadLetters()...)
+	t.splitUsage()
 	from := t.agent.ID
 	t.agent, t.env, t.engine = agent, env, engine
 	if t.form == nil { // the caller of the turn asked for none

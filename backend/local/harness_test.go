@@ -140,6 +140,8 @@ func (h *host) Session() tools.Session { return session{tools.NoSession, h} }
 
 func (h *host) FlushSession() {}
 
+func (h *host) EmitDelegated(*event.Event) {}
+
 // journaling is a host that keeps a journal.
 type journaling struct {
 	*host

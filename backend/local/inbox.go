@@ -36,6 +36,8 @@ type note struct {
 	ended error
 	// data is an event to emit.
 	data event.Data
+	// event is one of a delegate, to emit.
+	event *event.Event
 	// delegated is what a delegate came to.
 	delegated *tools.DelegateResult
 	// handOff asks for another agent; the answer is an error if it cannot take

@@ -48,6 +48,9 @@ func (b *batch) enterCall(c *call) error {
 			return err
 		}
 		b.stats.ToolCalls++
+		if len(b.agents) > 0 {
+			b.agents.Add(event.AgentUsage{Agent: b.agent.ID, ToolCalls: 1})
+		}
 	}
 	var resume json.RawMessage
 	if inDoubt {

@@ -120,6 +120,7 @@ func (t *turn) turnResult(termination event.Termination) *backend.Result {
 		Journal:     t.journal,
 		DeadLetters: append(slices.Clip(t.deadLetters), t.engine.DeadLetters()...),
 	}
+	r.Agents = slices.Clone(t.agents)
 	if t.agent != t.job.Agent {
 		r.Agent = t.agent.ID
 	}

@@ -18,7 +18,7 @@ func (t *turn) currentState() *backend.State {
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)
 	s := &backend.State{
-		Version: backend.StateVersion, Agent: t.agent.ID, Stats: stats, Budgets: t.meter.Budgets(), Spent: t.meter.Spent(),
+		Version: backend.StateVersion, Agent: t.agent.ID, Stats: stats, Agents: slices.Clone(t.agents), Budgets: t.meter.Budgets(), Spent: t.meter.Spent(),
 		Response: t.response, FinishReason: t.reason,
 		Messages: slices.Clip(t.transcript[t.first:]), Plugins: t.engine.Export(),
 		Notes: t.notes, Said: slices.Clone(t.said), WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
@@ -61,7 +61,7 @@ func (t *turn) restoreState(s *backend.State) error {
 	t.kept = kept{
 		response: s.Response, reason: s.FinishReason, notes: slices.Clip(s.Notes), withoutTools: s.WithoutTools,
 		continuations: s.Continuations, repairs: s.Repairs, handOff: s.Handoff,
-		journal: journalOf(s), resolved: maps.Clone(s.Answered), said: slices.Clone(s.Said),
+		journal: journalOf(s), agents: slices.Clone(s.Agents), resolved: maps.Clone(s.Answered), said: slices.Clone(s.Said),
 	}
 	t.inStep = s.InStep
 	if s.InStep {

@@ -95,7 +95,9 @@ type kept struct {
 	repairs       int
 	handOff       string
 	journal       []backend.JournalEntry
-	resolved      map[string]interaction.Answer
+	// agents is what each agent used; empty while one agent did it all.
+	agents   event.AgentUsages
+	resolved map[string]interaction.Answer
 	// said are messages of the user that follow the results of the calls.
 	said []model.Message
 }
@@ -186,6 +188,13 @@ func (t *turn) countSpent(usage model.Usage, modelID string) {
 	price := t.env.Pricing[modelID]
 	cost := backend.Price(price, usage)
 	t.meter.Spend(usage, cost)
+	if len(t.agents) > 0 {
+		own := event.AgentUsage{Agent: t.agent.ID, Usage: usage}
+		if price != nil {
+			own.Cost = &event.Cost{Amount: cost, Currency: price.CurrencyCode()}
+		}
+		t.agents.Add(own)
+	}
 	if price == nil {
 		return
 	}
@@ -194,6 +203,13 @@ func (t *turn) countSpent(usage model.Usage, modelID string) {
 	}
 	if t.stats.Currency == price.CurrencyCode() {
 		t.stats.Cost += cost
+	}
+}
+
+// splitUsage begins to count by agent, before a second one works on the turn.
+func (t *turn) splitUsage() {
+	if len(t.agents) == 0 {
+		t.agents = event.AgentUsages{backend.UsageOf(t.agent.ID, &t.stats)}
 	}
 }
 
