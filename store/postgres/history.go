@@ -30,9 +30,10 @@ func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit i
 			at   instant.Time
 			kind string
 			data []byte
+			path string
 		)
-		err = row.Scan(&seq, &r.SessionID, &at, &kind, &data)
-		r.Seq, r.Time, r.TurnID, r.Type, r.Data = uint64(seq), time.Time(at), turnID, event.Type(kind), data
+		err = row.Scan(&seq, &r.SessionID, &at, &kind, &data, &path)
+		r.Seq, r.Time, r.TurnID, r.Type, r.Path, r.Data = uint64(seq), time.Time(at), turnID, event.Type(kind), event.ParsePath(path), data
 		return r, err
 	})
 	return list, wrapError("read the events of turn", turnID, err)

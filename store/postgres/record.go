@@ -115,6 +115,10 @@ func (e *events) addEvent(turnID, sessionID string, seq int64, r *event.Record) 
 	e.Ats = append(e.Ats, instant.Time(r.Time))
 	e.Types = append(e.Types, string(r.Type))
 	e.Data = append(e.Data, r.Data)
+	if len(r.Path) > 0 { // those before it have none
+		e.Paths = append(e.Paths, make([]string, len(e.Seqs)-1-len(e.Paths))...)
+		e.Paths = append(e.Paths, r.PathText())
+	}
 }
 
 // messages collects the columns of messages.

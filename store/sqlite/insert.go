@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -19,8 +20,11 @@ type rowInserts [maxRows]string
 // Rows of events and messages come several at a time, and a statement costs more than a
 // row. sqlc cannot generate statements for any number of rows.
 var (
-	eventInserts   = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data) VALUES ", "(?, ?, ?, ?, ?)")
-	messageInserts = makeRowInserts("INSERT INTO messages (owner_id, n, body) VALUES ", "(?, ?, ?)")
+	eventInserts = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data) VALUES ", "(?, ?, ?, ?, ?)")
+	// delegateEventInserts are for events of which some have a path: a statement is slower
+	// for each parameter, and most turns have no delegates.
+	delegateEventInserts = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data, path) VALUES ", "(?, ?, ?, ?, ?, ?)")
+	messageInserts       = makeRowInserts("INSERT INTO messages (owner_id, n, body) VALUES ", "(?, ?, ?)")
 )
 
 func makeRowInserts(into, row string) (texts rowInserts) {
@@ -47,9 +51,20 @@ func (r *rowInserts) insertRows(ctx context.Context, tx *tx, n int, add func(arg
 }
 
 func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Record) error {
-	return eventInserts.insertRows(ctx, tx, len(events), func(args []any, i int) []any {
+	isDelegated := func(r event.Record) bool { return len(r.Path) > 0 }
+	if !slices.ContainsFunc(events, isDelegated) {
+		return eventInserts.insertRows(ctx, tx, len(events), func(args []any, i int) []any {
+			r := &events[i]
+			return append(args, turnID, int64(r.Seq), toMicros(r.Time), string(r.Type), r.Data)
+		})
+	}
+	return delegateEventInserts.insertRows(ctx, tx, len(events), func(args []any, i int) []any {
 		r := &events[i]
-		return append(args, turnID, int64(r.Seq), toMicros(r.Time), string(r.Type), r.Data)
+		var path any
+		if text := r.PathText(); text != "" {
+			path = text
+		}
+		return append(args, turnID, int64(r.Seq), toMicros(r.Time), string(r.Type), r.Data, path)
 	})
 }
 

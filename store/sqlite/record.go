@@ -95,7 +95,10 @@ func eventsOf(turnID string, rows []db.EventsAfterRow) []event.Record {
 	list := make([]event.Record, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		list[i] = event.Record{Seq: uint64(r.Seq), Time: fromMicros(r.At), TurnID: turnID, SessionID: r.SessionID, Type: event.Type(r.Type), Data: r.Data}
+		list[i] = event.Record{
+			Seq: uint64(r.Seq), Time: fromMicros(r.At), TurnID: turnID, SessionID: r.SessionID, Type: event.Type(r.Type),
+			Path: event.ParsePath(r.Path), Data: r.Data,
+		}
 	}
 	return list
 }

@@ -35,6 +35,9 @@ func eventsFollowEachOther(f *fixture) {
 			ev := f.eventOf(&c.Turn, seq, fmt.Sprintf(`{"n":%d}`, seq))
 			ev.Time = f.now.Add(time.Duration(seq) * time.Microsecond)
 			ev.Type = []event.Type{event.TypeTextDelta, event.TypeStepStart, "of/another-kind"}[seq%3]
+			if seq%3 == 0 { // also the first of several rows, and the last
+				ev.Path = []string{"call_1", "c\"7"}
+			}
 			add.Events, want = append(add.Events, ev), append(want, ev)
 		}
 		f.commitTurn(add)

@@ -34,9 +34,10 @@ ON CONFLICT (turn_id) DO UPDATE SET body = excluded.body;
 DELETE FROM turn_states WHERE turn_id = ANY(@turn_ids::text[]);
 
 -- name: InsertEvents :exec
-INSERT INTO events (turn_id, seq, session_id, at, type, data)
+-- Paths may be shorter than the others: what is missing becomes NULL.
+INSERT INTO events (turn_id, seq, session_id, at, type, data, path)
 SELECT unnest(@turn_ids::text[]), unnest(@seqs::bigint[]), unnest(@session_ids::text[]),
-    unnest(@ats::timestamptz[]), unnest(@types::text[]), unnest(@data::bytea[]);
+    unnest(@ats::timestamptz[]), unnest(@types::text[]), unnest(@data::bytea[]), unnest(@paths::text[]);
 
 -- name: InsertMessages :exec
 INSERT INTO messages (owner_id, n, body)

@@ -1,5 +1,5 @@
 -- name: EventsAfter :many
-SELECT seq, session_id, at, type, data FROM events
+SELECT seq, session_id, at, type, data, COALESCE(path, '')::text AS path FROM events
 WHERE turn_id = @turn_id AND seq > @after ORDER BY seq LIMIT @most;
 
 -- name: GetJournal :many

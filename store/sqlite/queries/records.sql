@@ -1,5 +1,5 @@
 -- name: EventsAfter :many
-SELECT e.seq, e.at, e.type, e.data, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
+SELECT e.seq, e.at, e.type, e.data, CAST(COALESCE(e.path, '') AS TEXT) AS path, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
 WHERE t.id = @turn_id AND e.seq > @after ORDER BY e.seq LIMIT CAST(@most AS INTEGER);
 
 -- name: GetJournal :many

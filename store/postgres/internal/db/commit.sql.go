@@ -123,9 +123,9 @@ func (q *Queries) InsertArtifact(ctx context.Context, arg InsertArtifactParams) 
 }
 
 const InsertEvents = `-- name: InsertEvents :exec
-INSERT INTO events (turn_id, seq, session_id, at, type, data)
+INSERT INTO events (turn_id, seq, session_id, at, type, data, path)
 SELECT unnest($1::text[]), unnest($2::bigint[]), unnest($3::text[]),
-    unnest($4::timestamptz[]), unnest($5::text[]), unnest($6::bytea[])
+    unnest($4::timestamptz[]), unnest($5::text[]), unnest($6::bytea[]), unnest($7::text[])
 `
 
 type InsertEventsParams struct {
@@ -135,8 +135,10 @@ type InsertEventsParams struct {
 	Ats        []instant.Time
 	Types      []string
 	Data       [][]byte
+	Paths      []string
 }
 
+// Paths may be shorter than the others: what is missing becomes NULL.
 func (q *Queries) InsertEvents(ctx context.Context, arg InsertEventsParams) error {
 	_, err := q.db.Exec(ctx, InsertEvents,
 		arg.TurnIds,
@@ -145,6 +147,7 @@ func (q *Queries) InsertEvents(ctx context.Context, arg InsertEventsParams) erro
 		arg.Ats,
 		arg.Types,
 		arg.Data,
+		arg.Paths,
 	)
 	return err
 }

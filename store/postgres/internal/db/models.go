@@ -31,6 +31,7 @@ type Event struct {
 	At        instant.Time
 	Type      string
 	Data      []byte
+	Path      pgtype.Text
 }
 
 type HeldOverlay struct {

@@ -93,7 +93,7 @@ func (q *Queries) Conversation(ctx context.Context, id string) ([][]byte, error)
 }
 
 const EventsAfter = `-- name: EventsAfter :many
-SELECT seq, session_id, at, type, data FROM events
+SELECT seq, session_id, at, type, data, COALESCE(path, '')::text AS path FROM events
 WHERE turn_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
 `
 
@@ -109,6 +109,7 @@ type EventsAfterRow struct {
 	At        instant.Time
 	Type      string
 	Data      []byte
+	Path      string
 }
 
 func (q *Queries) EventsAfter(ctx context.Context, arg EventsAfterParams) ([]EventsAfterRow, error) {
@@ -126,6 +127,7 @@ func (q *Queries) EventsAfter(ctx context.Context, arg EventsAfterParams) ([]Eve
 			&i.At,
 			&i.Type,
 			&i.Data,
+			&i.Path,
 		); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,10 @@
 
 package db
 
+import (
+	"database/sql"
+)
+
 type Artifact struct {
 	N         int64
 	ID        string
@@ -25,6 +29,7 @@ type Event struct {
 	At     int64
 	Type   string
 	Data   []byte
+	Path   sql.NullString
 }
 
 type HeldOverlay struct {

@@ -114,7 +114,7 @@ func (q *Queries) CurrentAgentOf(ctx context.Context, arg CurrentAgentOfParams) 
 }
 
 const eventsAfter = `-- name: EventsAfter :many
-SELECT e.seq, e.at, e.type, e.data, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
+SELECT e.seq, e.at, e.type, e.data, CAST(COALESCE(e.path, '') AS TEXT) AS path, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
 WHERE t.id = ?1 AND e.seq > ?2 ORDER BY e.seq LIMIT CAST(?3 AS INTEGER)
 `
 
@@ -129,6 +129,7 @@ type EventsAfterRow struct {
 	At        int64
 	Type      string
 	Data      []byte
+	Path      string
 	SessionID string
 }
 
@@ -146,6 +147,7 @@ func (q *Queries) EventsAfter(ctx context.Context, arg EventsAfterParams) ([]Eve
 			&i.At,
 			&i.Type,
 			&i.Data,
+			&i.Path,
 			&i.SessionID,
 		); err != nil {
 			return nil, err
