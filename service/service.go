@@ -77,7 +77,7 @@ type feed struct {
 // Publish passes on events that were committed.
 func (f feed) Publish(turnID string, records []event.Record) {
 	f.Hub.Publish(turnID, records)
-	if last := &records[len(records)-1]; last.Terminal() || last.Type == event.TypeInteractionRequest {
+	if last := &records[len(records)-1]; last.Terminal() || last.Type == event.TypeInteractionRequest && len(last.Path) == 0 {
 		f.tellChange(turnID)
 	}
 }

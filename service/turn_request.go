@@ -55,7 +55,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 		return nil, fmt.Errorf("the turn has %d messages, but an input of %d after %d others", len(own), asked.InputCount, asked.BeforeCount)
 	}
 	req := &runtime.Request{
-		AgentID: c.Turn.AgentID, TurnID: c.Turn.ID, SessionID: c.Turn.SessionID, Input: own[asked.BeforeCount:asked.InputCount], Idle: asked.Task == TaskNothing,
+		AgentID: c.Turn.AgentID, TurnID: c.Turn.ID, SessionID: c.Turn.SessionID, Input: own[asked.BeforeCount:asked.InputCount], Idle: asked.Task == TaskNothing, DelegateEvents: true,
 		Params: asked.Params, Overrides: asked.Overrides, Variables: asked.Variables, Depth: asked.Depth, Tenant: c.Turn.Owner.Tenant,
 		TenantVariables: s.tenantSource(c.Turn.Owner.Tenant),
 		Persistence: runtime.Persistence{

@@ -79,6 +79,8 @@ type reader struct {
 	seq, written uint64
 	// limit is how many are read at a time.
 	limit int
+	// shownAt is when the caller was given something last, or a keep-alive.
+	shownAt time.Time
 	// looks is how often the turn was found changed when the reader read the store.
 	looks int
 	// over is set once the turn has ended and all its events were read.
@@ -98,7 +100,7 @@ type reader struct {
 func (f *Follower) newReader(ctx context.Context, w Waiter) *reader {
 	r := &reader{
 		Follower: f, hub: f.Hub, live: f.Live, seq: f.After, written: f.Written, looks: -1, limit: firstPage,
-		waiter: w, topic: f.Hub.joinTopic(f.TurnID),
+		waiter: w, topic: f.Hub.joinTopic(f.TurnID), shownAt: time.Now(),
 	}
 	if w != nil {
 		r.topic.addWaiter(w)
@@ -224,8 +226,14 @@ func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield
 	r.seq = records[len(records)-1].Seq
 	r.written = max(r.written, r.seq)
 	shown, err := r.Show(ctx, records)
-	if len(shown) > 0 && !yield(shown, nil) {
-		return false
+	if silent := len(shown) == 0; !silent || r.Idle > 0 && time.Since(r.shownAt) >= r.Idle {
+		r.shownAt = time.Now()
+		if silent {
+			shown = nil // a keep-alive: much may happen that the reader does not see
+		}
+		if !yield(shown, nil) {
+			return false
+		}
 	}
 	if err != nil {
 		yield(nil, err)

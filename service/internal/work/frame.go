@@ -22,6 +22,7 @@ const (
 type frame struct {
 	kind     event.Type
 	id, name string
+	path     []string
 	text     strings.Builder
 	at       time.Time
 }
@@ -74,7 +75,7 @@ func (f *frame) size() int { return f.text.Len() }
 func (f *frame) flushTo(add func(*event.Event)) {
 	for text := f.text.String(); f.kind != ""; {
 		piece := clip.Head(text, maxDelta)
-		add(&event.Event{Time: f.at, Data: f.deltaData(piece)})
+		add(&event.Event{Time: f.at, Path: f.path, Data: f.deltaData(piece)})
 		if text = text[len(piece):]; text == "" {
 			break
 		}

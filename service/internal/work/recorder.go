@@ -90,6 +90,9 @@ func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	if r.closed || r.err != nil {
 		return false
 	}
+	if len(ev.Path) > 0 {
+		return r.queueDelegated(ev)
+	}
 	if start, ok := ev.Data.(*event.RunStart); ok && r.queue.seq > 0 && !start.Resumed {
 		again := *start // what the worker before had done was not enough to go on from
 		again.Resumed = true
@@ -116,6 +119,22 @@ func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	}
 	r.addEvent(ev)
 	r.scheduleCommit(stateDelay)
+	return r.queue.isFull()
+}
+
+// queueDelegated adds an event of a delegate. Its calls and questions are in the journal
+// and the interactions of its caller alone. What it does after the turn was released does
+// not count: its call has no outcome then.
+func (r *recorder) queueDelegated(ev *event.Event) (full bool) {
+	switch {
+	case backend.Released(r.ctx):
+		return false
+	case r.queue.addDelegatedDelta(ev, r.addEvent):
+		r.scheduleCommit(r.flusher.untilDeltas())
+	default:
+		r.addEvent(ev)
+		r.scheduleCommit(stateDelay)
+	}
 	return r.queue.isFull()
 }
 
@@ -150,6 +169,7 @@ func (r *recorder) addEvent(ev *event.Event) {
 }
 
 func (r *recorder) endFrame() {
+	r.queue.flushDelegated(nil, r.addEvent)
 	r.queue.frame.flushTo(r.addEvent)
 }
 
@@ -206,7 +226,9 @@ func (r *recorder) canFlush(c *store.Commit) bool {
 
 // concludesWork reports whether an event is kept only together with what it says of the
 // turn: that it has ended, or waits.
-func concludesWork(r *event.Record) bool { return r.Terminal() || r.Type == event.TypeRunWaiting }
+func concludesWork(r *event.Record) bool {
+	return r.Terminal() || r.Type == event.TypeRunWaiting && len(r.Path) == 0
+}
 
 // commitWith commits what waits, with what fill adds to it; when fill is false it
 // leaves everything as it is.
