@@ -33,8 +33,8 @@ type records interface {
 	CancelTurn(ctx context.Context, id, reason string) (*native.Turn, error)
 	ListInteractions(ctx context.Context, turnID string) ([]native.Interaction, error)
 	AnswerInteraction(ctx context.Context, turnID string, r interaction.Answer) (*native.Interaction, error)
-	ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
-	Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
+	ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error)
+	Events(ctx context.Context, turnID string, after uint64, filter ...service.EventFilter) iter.Seq2[event.Record, error]
 }
 
 var (

@@ -120,9 +120,10 @@ func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interac
 
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
 // without waiting for more. None are left when it returns none.
-func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
+func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error) {
 	query := pageValues(service.Page{Limit: limit})
 	query.Set(queryAfter, strconv.FormatUint(after, 10))
+	setDelegates(query, filter)
 	list, err := sendFor[eventList](ctx, c, newGet(query, "turns", turnID, "events"), errMissingID("turn", turnID))
 	if err != nil {
 		return nil, err

@@ -10,24 +10,26 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/jsonfit"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Events returns the events of a turn with a seq greater than after: those there
 // are, and then those that come, up to the terminal one. A stream that breaks is
 // taken up again where it was, and no event comes twice. What a stream has no room
 // for is read by itself. An error ends the sequence.
-func (c *Client) Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
+func (c *Client) Events(ctx context.Context, turnID string, after uint64, filter ...service.EventFilter) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		if err := errMissingID("turn", turnID); err != nil {
 			yield(event.Record{}, err)
 			return
 		}
-		f := &follower{client: c, turnID: turnID, seq: after, again: c.newPatience()}
+		f := &follower{client: c, turnID: turnID, seq: after, filter: filter, again: c.newPatience()}
 		for {
 			over, err := f.readStream(ctx, yield)
 			if over || err == nil && f.hasEnded(ctx, yield) {
@@ -55,6 +57,7 @@ var (
 type follower struct {
 	client *Client
 	turnID string
+	filter []service.EventFilter
 	// seq is that of the latest event that was handed on.
 	seq uint64
 	// last is set when the turn had ended before the stream was opened, so that an
@@ -64,7 +67,9 @@ type follower struct {
 }
 
 func (f *follower) newRequest() *request {
-	r := newGet(nil, "turns", f.turnID, "events")
+	query := url.Values{}
+	setDelegates(query, f.filter)
+	r := newGet(query, "turns", f.turnID, "events")
 	r.header = http.Header{}
 	r.header.Set(resumeHeader, strconv.FormatUint(f.seq, 10))
 	return r
@@ -120,7 +125,7 @@ func (f *follower) completeEvent(ctx context.Context, record *event.Record) (*ev
 	if !bytes.Contains(record.Data, []byte(`"`+jsonfit.Marker+`"`)) || json.Unmarshal(record.Data, &said) != nil || !said.Truncated {
 		return record, nil
 	}
-	list, err := f.client.ReadEvents(ctx, f.turnID, record.Seq-1, 1)
+	list, err := f.client.ReadEvents(ctx, f.turnID, record.Seq-1, 1, f.filter...)
 	if err != nil {
 		return nil, err
 	}

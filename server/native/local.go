@@ -156,12 +156,12 @@ func (l *Local) AnswerInteraction(ctx context.Context, turnID string, r interact
 
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
 // without waiting for more. None are left when it returns none.
-func (l *Local) ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
-	return l.Service.ReadEvents(ctx, l.Caller, turnID, after, limit)
+func (l *Local) ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error) {
+	return l.Service.ReadEvents(ctx, l.Caller, turnID, after, limit, filter...)
 }
 
 // Events returns the events of a turn with a seq greater than after: those there
 // are, and then those that come, up to the terminal one.
-func (l *Local) Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
-	return l.Service.Events(ctx, l.Caller, turnID, after)
+func (l *Local) Events(ctx context.Context, turnID string, after uint64, filter ...service.EventFilter) iter.Seq2[event.Record, error] {
+	return l.Service.Events(ctx, l.Caller, turnID, after, filter...)
 }

@@ -26,6 +26,8 @@ const (
 	queryID      = "id"
 	queryAfter   = "after"
 	queryLimit   = "limit"
+	// queryDelegates asks for the events of delegates as well: true or false.
+	queryDelegates = "delegates"
 )
 
 // readBody reads the body of a request, which has no fields but those that are known,
@@ -83,6 +85,25 @@ func (q *query) readNumber(name string) uint64 {
 		q.noteProblem(name, fmt.Sprintf("%q is no number from 0 on", clip.Text(text)))
 	}
 	return n
+}
+
+// eventFilter reads whether the events of delegates are asked for.
+func (q *query) eventFilter() service.EventFilter {
+	switch text := q.values.Get(queryDelegates); text {
+	case "true":
+		return service.WithDelegates
+	case "", "false":
+	default:
+		q.noteProblem(queryDelegates, fmt.Sprintf("it must be true or false, not %q", clip.Text(text)))
+	}
+	return service.OwnEvents
+}
+
+// setDelegates asks for the events of delegates, if a filter has them.
+func setDelegates(v url.Values, filter []service.EventFilter) {
+	if slices.Contains(filter, service.WithDelegates) {
+		v.Set(queryDelegates, "true")
+	}
 }
 
 // pageLimit reads how many records a page may have; 0 when it is absent.

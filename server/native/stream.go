@@ -32,8 +32,8 @@ const (
 // serveEvents answers with the events of a turn: a page of those there are, or a stream
 // of those and of those that come.
 func (c *call) serveEvents() error {
-	q := queryOf(c.r, queryAfter, queryLimit)
-	after, limit := q.readNumber(queryAfter), q.pageLimit()
+	q := queryOf(c.r, queryAfter, queryLimit, queryDelegates)
+	after, limit, filter := q.readNumber(queryAfter), q.pageLimit(), q.eventFilter()
 	if seen := c.r.Header.Get(resumeHeader); seen != "" {
 		n, err := strconv.ParseUint(seen, 10, 64)
 		if err != nil {
@@ -46,19 +46,19 @@ func (c *call) serveEvents() error {
 	}
 	id := c.r.PathValue("turn")
 	if !strings.Contains(c.r.Header.Get("Accept"), streamType) {
-		return c.eventPage(id, after, limit)
+		return c.eventPage(id, after, limit, filter)
 	}
 	turn, err := c.Service.GetTurn(c.r.Context(), c.Caller, id)
 	if err != nil {
 		return err
 	}
-	c.streamEvents(turn, after)
+	c.streamEvents(turn, after, filter)
 	return nil
 }
 
 // eventPage answers with a page of events, which ends early when they are large.
-func (c *call) eventPage(id string, after uint64, limit int) error {
-	records, err := c.ReadEvents(c.r.Context(), id, after, limit)
+func (c *call) eventPage(id string, after uint64, limit int, filter service.EventFilter) error {
+	records, err := c.ReadEvents(c.r.Context(), id, after, limit, filter)
 	if err != nil {
 		return err
 	}
@@ -78,9 +78,9 @@ func (c *call) eventPage(id string, after uint64, limit int) error {
 // streamEvents answers with the events of a turn as server-sent events, up to the
 // terminal one. A stream that ends before is cut off: clients take an orderly end
 // for that of the turn.
-func (c *call) streamEvents(turn *service.Turn, after uint64) {
+func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.EventFilter) {
 	logger, id := c.settings.Logger, turn.ID // the turn itself and the call may be large, and are not kept
-	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive)
+	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive, filter)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		if err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
 			abortStream(ctx, logger, id, err)
