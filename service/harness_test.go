@@ -132,12 +132,12 @@ func eventually(t testing.TB, missing func() string) {
 	}
 }
 
-// log returns all events of a turn that has ended, and checks that they are
-// those of one whole turn.
+// log returns the events of a turn that has ended, without those of delegates, and checks
+// that all of them together are those of one whole turn.
 func log(t testing.TB, s *service.Service, id string) []event.Record {
 	t.Helper()
 	var records []event.Record
-	for r, err := range s.Events(t.Context(), alice, id, 0) {
+	for r, err := range s.Events(t.Context(), alice, id, 0, service.WithDelegates) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func log(t testing.TB, s *service.Service, id string) []event.Record {
 			t.Errorf("event %d of %d is %s", i+1, len(records), records[i].Type)
 		}
 	}
-	return records
+	return slices.DeleteFunc(records, func(r event.Record) bool { return len(r.Path) > 0 })
 }
 
 func typesOf(records []event.Record) []event.Type {

@@ -109,7 +109,7 @@ type kept interface {
 	ListTurns(context.Context, TurnQuery) (*TurnList, error)
 	GetTurn(context.Context, string) (*Turn, error)
 	ListInteractions(context.Context, string) ([]Interaction, error)
-	ReadEvents(context.Context, string, uint64, int) ([]event.Record, error)
+	ReadEvents(context.Context, string, uint64, int, ...service.EventFilter) ([]event.Record, error)
 }
 
 func asText(t *testing.T, v any) string {

@@ -181,7 +181,7 @@ func TestAStoreThatOnlyReadsWantsTheTablesItKnows(t *testing.T) {
 
 func TestMigrateSaysWhatItDid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runtime.db")
-	for _, want := range [][]string{{"0001_initial.sql", "0002_turn_changes.sql", "0003_webhooks.sql", "0004_revocations.sql", "0005_turn_revisions.sql", "0006_revisions.sql", "0012_workflows.sql", "0013_overlays.sql", "0014_tenant_variables.sql", "0015_workflow_revisions.sql", "0016_workflow_runs_by_status.sql", "0017_tenant_workflows.sql", "0019_delegate_events.sql"}, nil} {
+	for _, want := range [][]string{{"0001_initial.sql", "0002_turn_changes.sql", "0003_webhooks.sql", "0004_revocations.sql", "0005_turn_revisions.sql", "0006_revisions.sql", "0012_workflows.sql", "0013_overlays.sql", "0014_tenant_variables.sql", "0015_workflow_revisions.sql", "0016_workflow_runs_by_status.sql", "0017_tenant_workflows.sql", "0019_delegate_events.sql", "0020_current_agents.sql"}, nil} {
 		applied, err := sqlite.Migrate(t.Context(), store.Settings{DSN: path})
 		if err != nil {
 			t.Fatal(err)
