@@ -1,0 +1,265 @@
+package app_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/sqlite"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// upgraded is where an upgrade test keeps its store.
+type upgraded struct {
+	kind, driver, dsn string
+	dialect           goose.Dialect
+	migrate           func(context.Context, store.Settings) ([]string, error)
+}
+
+// TestEveryStoredLayoutIsReadAndContinued upgrades a store of each layout of rows that has
+// been on main since 22 November 2026; testdata/upgrade/generate.py made the dumps. It
+// reads every record, answers what waits, and lets everything continue to its end.
+func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
+	t.Parallel()
+	dumps, err := filepath.Glob("testdata/upgrade/*.sql")
+	if err != nil || len(dumps) < 10 {
+		t.Fatalf("there are %d dumps, %v", len(dumps), err)
+	}
+	for _, dump := range dumps {
+		t.Run(filepath.Base(dump), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			u := &upgraded{kind: "sqlite", driver: "sqlite", dsn: filepath.Join(dir, "runtime.db"), dialect: goose.DialectSQLite3, migrate: sqlite.Migrate}
+			if strings.Contains(dump, "postgres") {
+				u = &upgraded{kind: "postgres", driver: "pgx", dsn: pgtest.New(t).Database(t), dialect: goose.DialectPostgres, migrate: postgres.Migrate}
+			}
+			version := u.load(t, dump)
+			applied, err := u.migrate(t.Context(), store.Settings{DSN: u.dsn})
+			if err != nil || len(applied) == 0 {
+				t.Fatalf("migrated by %v, %v", applied, err)
+			}
+			w := &upgradedApp{T: t, App: u.open(t, dir, version), caller: service.Caller{Tenant: "local", Subject: "local"}}
+			w.finishTurns()
+			w.finishRuns(version >= 12)
+			w.readRecords()
+			w.continueSessions()
+		})
+	}
+}
+
+// load makes the tables of the version of a dump, fills them, and returns the version.
+func (u *upgraded) load(t *testing.T, dump string) (version int64) {
+	t.Helper()
+	rows, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commit string
+	if _, err := fmt.Sscanf(string(rows), "-- commit %s version %d", &commit, &version); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := sql.Open(u.driver, u.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	tables, err := goose.NewProvider(u.dialect, conn, os.DirFS(filepath.Join("..", "store", u.kind, "migrations")), goose.WithTableName("agentruntime_migrations"))
+	if err == nil {
+		_, err = tables.UpTo(t.Context(), version)
+	}
+	if err == nil {
+		_, err = conn.ExecContext(t.Context(), string(rows))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// open starts an app with the configuration that the store was filled with.
+func (u *upgraded) open(t *testing.T, dir string, version int64) *app.App {
+	t.Helper()
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join("testdata", "upgrade", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	text := read("config.yaml")
+	for mark, since := range map[string]int64{"# revisions": 6, "# workflows": 12} {
+		if version < since {
+			text, _, _ = strings.Cut(text, mark)
+		}
+	}
+	text += fmt.Sprintf("store: {driver: %s, dsn: %q}\nserver: {public_url: \"https://agents.example\"}\n", u.kind, u.dsn)
+	file := filepath.Join(dir, "config.yaml")
+	for name, text := range map[string]string{file: text, filepath.Join(dir, "script.yaml"): strings.ReplaceAll(read("script.yaml"), "delay: 4s", "delay: 1ms")} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened, err := app.Open(t.Context(), app.Options{Files: []string{file}, Components: shipped.Components()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := opened.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return opened
+}
+
+// upgradedApp works on a store that was upgraded.
+type upgradedApp struct {
+	*testing.T
+	*app.App
+	caller service.Caller
+}
+
+// await waits until a condition holds.
+func (w *upgradedApp) await(what string, holds func() bool) {
+	w.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(30 * time.Second); !holds(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			w.Fatalf("%s: it does not happen", what)
+		}
+	}
+}
+
+// turns returns all turns, those of workflows included.
+func (w *upgradedApp) turns() []*service.Turn {
+	w.Helper()
+	page, err := w.Service().ListTurns(w.Context(), service.Operator(), service.TurnQuery{Page: store.Page{Limit: store.MaxPage}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return page.Turns
+}
+
+// finishTurns approves the calls that wait, until all turns have succeeded.
+func (w *upgradedApp) finishTurns() {
+	w.Helper()
+	answered := 0
+	w.await("the turns end", func() bool {
+		live := slices.DeleteFunc(w.turns(), func(t *service.Turn) bool { return !t.Status.Live() })
+		for _, t := range live {
+			open, err := w.Service().ListInteractions(w.Context(), service.Operator(), service.InteractionQuery{TurnID: t.ID, State: store.InteractionPending})
+			if err != nil {
+				w.Fatal(err)
+			}
+			for _, i := range open {
+				answer := interaction.Answer{Target: i.ID, Action: interaction.Resume, Result: json.RawMessage(`{"approved":true}`)}
+				if _, err := w.Service().AnswerInteraction(w.Context(), service.Operator(), t.ID, answer); err != nil {
+					w.Fatal(err)
+				}
+				answered++
+			}
+		}
+		return len(live) == 0
+	})
+	if answered == 0 {
+		w.Error("no turn waited")
+	}
+	said := map[string]int{}
+	for _, t := range w.turns() {
+		if t.Status != store.Succeeded {
+			w.Errorf("turn %s is %s: %+v", t.ID, t.Status, t.Outcome)
+			continue
+		}
+		said[t.Outcome.Response]++
+	}
+	if said["paid"] != answered || said["slept"] != 1 || said["noted"] < 4 {
+		w.Errorf("the turns answer %v", said)
+	}
+}
+
+// finishRuns waits for the end of the runs of workflows.
+func (w *upgradedApp) finishRuns(has bool) {
+	w.Helper()
+	if !has {
+		return
+	}
+	w.await("the run succeeds", func() bool {
+		runs, _, err := w.Workflows().ListRuns(w.Context(), w.caller, workflow.RunQuery{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		return len(runs) == 1 && runs[0].Status == store.RunSucceeded
+	})
+}
+
+// readRecords reads what belongs to turns and sessions.
+func (w *upgradedApp) readRecords() {
+	w.Helper()
+	for _, t := range w.turns() {
+		n := uint64(0)
+		for r, err := range w.Service().Events(w.Context(), service.Operator(), t.ID, 0) {
+			if err == nil {
+				_, err = r.Event()
+			}
+			if n++; err != nil || r.Seq != n {
+				w.Fatalf("event %d of turn %s has seq %d, %v", n, t.ID, r.Seq, err)
+			}
+		}
+		if n == 0 {
+			w.Errorf("turn %s has no events", t.ID)
+		}
+	}
+	hooks, err := w.Service().ListWebhooks(w.Context(), service.Operator(), store.WebhookQuery{})
+	if err != nil || len(hooks.Webhooks) != 1 {
+		w.Errorf("there are %d webhooks, %v", len(hooks.Webhooks), err)
+	}
+}
+
+// continueSessions gives each session another turn, and forks it.
+func (w *upgradedApp) continueSessions() {
+	w.Helper()
+	page, err := w.Service().ListSessions(w.Context(), service.Operator(), store.SessionQuery{Page: store.Page{Limit: store.MaxPage}})
+	if err != nil || len(page.Sessions) < 4 {
+		w.Fatalf("there are %d sessions, %v", len(page.Sessions), err)
+	}
+	for _, s := range page.Sessions {
+		before, err := w.Service().GetSnapshot(w.Context(), service.Operator(), s.Tip)
+		if err != nil {
+			w.Fatal(err)
+		}
+		made, err := w.Service().CreateTurn(w.Context(), service.Operator(), service.CreateTurn{SessionID: s.ID, Input: []model.Message{model.User("more")}})
+		if err != nil {
+			w.Fatal(err)
+		}
+		ended, err := w.Service().WaitTurn(w.Context(), service.Operator(), made.ID)
+		if err != nil || ended.Status != store.Succeeded {
+			w.Fatalf("session %s: %+v, %v", s.ID, ended, err)
+		}
+		after, err := w.Service().GetSnapshot(w.Context(), service.Operator(), ended.SnapshotID)
+		if err != nil || len(after.State.Messages) != len(before.State.Messages)+2 {
+			w.Errorf("session %s goes on from %d messages to %d, %v", s.ID, len(before.State.Messages), len(after.State.Messages), err)
+		}
+		if _, err := w.Service().ForkSession(w.Context(), w.caller, service.ForkSession{SessionID: s.ID}); err != nil && s.Owner.Subject == w.caller.Subject {
+			w.Error(err)
+		}
+	}
+}
