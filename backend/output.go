@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -17,10 +18,10 @@ type OutputForm struct {
 }
 
 // NewOutputForm compiles a form. An invalid schema is only an error if answers must
-// satisfy it.
+// satisfy it; one that exceeds a limit always is.
 func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 	compiled, err := schema.Compile(output.Schema)
-	if err != nil && output.OnMismatch != spec.MismatchAccepted {
+	if err != nil && (output.OnMismatch != spec.MismatchAccepted || errors.As(err, new(*schema.LimitError))) {
 		return nil, err
 	}
 	named := *output

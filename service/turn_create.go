@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -192,6 +193,9 @@ func (s *Service) checkStart(ctx context.Context, session *store.Session, agent 
 	}
 	if variables, ok := errors.AsType[*resolve.VariablesError](err); ok && variables.Err == nil {
 		return overrides, &InvalidError{"variables", strings.Join(variables.Problems, "; ")}
+	}
+	if form, ok := errors.AsType[diag.Diagnostic](err); ok && overrides.Output != nil && form.Code == diag.InvalidSchema && form.Path == "output_schema.schema" {
+		return overrides, &InvalidError{"output_schema", string(form.Code) + ": " + form.Message}
 	}
 	return overrides, err
 }

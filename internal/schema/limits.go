@@ -30,10 +30,10 @@ const (
 const (
 	// baseSteps and stepsPerByte give the steps that a validation may take, from the
 	// size of the value as JSON.
-	baseSteps    = 250_000
-	stepsPerByte = 2
+	baseSteps    = 100_000
+	stepsPerByte = 8
 	// explainSteps is how many steps may be spent on listing violations.
-	explainSteps = 50_000
+	explainSteps = 20_000
 	// maxDepth bounds how deep a value is nested.
 	maxDepth = 512
 	// maxViolations, maxReasons and maxMessage bound the list of violations, the reasons
