@@ -30,13 +30,13 @@ type changeFlags struct {
 }
 
 func newChangeFlags() *changeFlags {
-	return &changeFlags{failOn: choice{allowed: []string{"widened"}}}
+	return &changeFlags{failOn: choice{allowed: []string{"widened", "lost"}}}
 }
 
 // flags adds the flags, but for those that name the server.
 func (c *changeFlags) changeFlags(cmd *cobra.Command) {
 	c.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Var(&c.failOn, "fail-on", "publish nothing, and exit with 1, when this happened: widened")
+	cmd.Flags().Var(&c.failOn, "fail-on", "publish nothing, and exit with 1, if the change does this: widened, lost")
 	cmd.Flags().StringVar(&c.note, "note", "", "why it is published, for the list of revisions")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what it would change, and publish nothing")
 }
@@ -216,7 +216,7 @@ func (p *program) documentOf(files []string) ([]byte, error) {
 // change returns how something is published in the place of what is current.
 func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
 	hash, err := at.CurrentHash(ctx)
-	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, RefuseWidened: c.failOn.value == "widened", ExceptBroken: c.exceptBroken}, err
+	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, FailOn: c.failOn.value, ExceptBroken: c.exceptBroken}, err
 }
 
 // showProvenOverlays returns what shows how many overlays of tenants were proved: now and
@@ -249,6 +249,9 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 		for i := range proof.Broken {
 			text += describeBroken(&proof.Broken[i])
 		}
+		for i := range proof.Changed {
+			text += describeChanged(&proof.Changed[i])
+		}
 	}
 	switch {
 	case out.DryRun:
@@ -269,6 +272,30 @@ func describeBroken(t *admin.BrokenTenant) string {
 		text += "  " + findingLine(&t.Findings[i])
 	}
 	return text
+}
+
+// describeChanged returns what a new base does to a tenant: what its agents lose, what is
+// widened, and new warnings.
+func describeChanged(t *admin.ChangedTenant) string {
+	text := ""
+	for i := range t.Diff.Agents {
+		d := &t.Diff.Agents[i]
+		if lost := d.Lost(); len(lost) > 0 {
+			text += fmt.Sprintf("  agent %s loses %s\n", d.Agent, strings.Join(lost, ", "))
+		}
+		for j := range d.Changes {
+			if c := &d.Changes[j]; c.Widened {
+				text += fmt.Sprintf("  agent %s: %s\n", d.Agent, changeText(c))
+			}
+		}
+	}
+	for i := range t.Warnings {
+		text += "  " + findingLine(&t.Warnings[i])
+	}
+	if text == "" {
+		return ""
+	}
+	return "tenant " + t.Tenant + ":\n" + text
 }
 
 func findingLine(d *diag.Diagnostic) string {

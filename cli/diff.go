@@ -26,7 +26,7 @@ type diffOptions struct {
 }
 
 func newDiff(p *program) *cobra.Command {
-	o := diffOptions{failOn: &choice{allowed: []string{"widened"}}}
+	o := diffOptions{failOn: &choice{allowed: []string{"widened", "lost"}}}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | OLD… -- NEW… | FILE… --server URL",
 		Short: "Show what a change does to each agent",
@@ -47,7 +47,7 @@ that makes the difference is named. Conditions that cannot be compared count as
 independent, so what may let more through counts as widened.
 
 Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
-widened (with --fail-on widened), or the server cannot be reached, 2 usage, or a
+widened (with --fail-on widened) or an agent loses a tool (with --fail-on lost), or the server cannot be reached, 2 usage, or a
 configuration that is invalid or cannot be read.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -78,7 +78,7 @@ configuration that is invalid or cannot be read.`,
 	o.configFlags(cmd.Flags())
 	o.tenantFlag(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if the change does this: widened")
+	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if the change does this: widened, lost")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if the configurations differ")
 	return cmd
 }
@@ -146,7 +146,7 @@ func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string
 	if err != nil {
 		return err
 	}
-	if o.exitCode && report.differs() || o.failOn.value == "widened" && report.Widened {
+	if o.exitCode && report.differs() || o.failOn.value == "widened" && report.Widened || o.failOn.value == "lost" && report.Lost {
 		return exit{exitFailed}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -20,6 +21,23 @@ type TenantsProof struct {
 	Checked int
 	// Broken are the tenants whose overlays do not resolve over the new base, sorted.
 	Broken []BrokenTenant
+	// Changed are the tenants for whose agents the new base changes something, or whose
+	// overlays get new warnings, sorted.
+	Changed []ChangedTenant
+}
+
+// ChangedTenant is a tenant for which a new base changes something.
+type ChangedTenant struct {
+	Tenant string
+	// Diff is about the agents that the overlay of the tenant changes.
+	Diff *resolve.DiffReport
+	// Warnings are those that the overlay does not have over the current base.
+	Warnings diag.List
+}
+
+// loses reports whether an agent of a tenant loses a tool. It is safe for nil.
+func (p *TenantsProof) loses() bool {
+	return p != nil && slices.ContainsFunc(p.Changed, func(t ChangedTenant) bool { return t.Diff.Lost })
 }
 
 // BrokenTenant is a tenant whose overlay does not resolve over a base.
@@ -71,7 +89,9 @@ func (f *Fleet) proveTenants(ctx context.Context, made *candidate, c *Change) (*
 		return nil, nil, err
 	}
 	proof := &TenantsProof{Checked: p.done, Broken: p.broken}
+	proof.Changed = p.changed
 	slices.SortFunc(proof.Broken, func(a, b BrokenTenant) int { return strings.Compare(a.Tenant, b.Tenant) })
+	slices.SortFunc(proof.Changed, func(a, b ChangedTenant) int { return strings.Compare(a.Tenant, b.Tenant) })
 	proven := &store.ProvenOverlays{Mark: mark}
 	for i := range proof.Broken {
 		held, err := f.baseOf(ctx, proof.Broken[i].Tenant, c.Expected)
@@ -118,7 +138,9 @@ type tenantsProver struct {
 	mu     sync.Mutex
 	done   int
 	broken []BrokenTenant
-	err    error
+	// changed are tenants for which the base changes something.
+	changed []ChangedTenant
+	err     error
 }
 
 // proofPage is how many overlays are in memory at a time.
@@ -168,12 +190,17 @@ func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
 	default:
 		made, err = p.fleet.lay(ctx, p.base, r.Tenant, r.Document)
 	}
+	var changed *ChangedTenant
 	if made != nil {
+		changed, err = p.compare(ctx, r, made)
 		_ = made.close() // what is not used has nothing to say
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
+	if changed != nil {
+		p.changed = append(p.changed, *changed)
+	}
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		p.broken = append(p.broken, BrokenTenant{r.Tenant, invalid.Findings.Errors()})
 	} else if err != nil && p.err == nil {
@@ -182,4 +209,43 @@ func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
 	if p.progress != nil {
 		p.progress(p.done, p.total)
 	}
+}
+
+// compare compares what a tenant has now with what it has over the new base; nil if
+// nothing differs. A tenant whose overlay does not resolve now is not compared.
+func (p *tenantsProver) compare(ctx context.Context, r *store.Revision, made *overlaid) (*ChangedTenant, error) {
+	state, err := p.fleet.settings.Store.Overlay(ctx, r.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	base, err := p.fleet.acquireBase(ctx, state.Base)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, nil //nolint:nilnil // there is nothing to compare with
+	}
+	defer base.rev.Release()
+	known, err := p.fleet.lay(ctx, base, r.Tenant, r.Document)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	defer func() { _ = known.close() }()
+	changed := &ChangedTenant{Tenant: r.Tenant}
+	ids := slices.Concat(made.concerned(), known.concerned())
+	if changed.Diff, err = p.fleet.Tenant(r.Tenant).reportDiff(ctx, known.rev, made.rev, ids, known, made); err != nil {
+		return nil, err
+	}
+	for _, d := range made.findings {
+		isKnown := func(was diag.Diagnostic) bool {
+			return was.Code == d.Code && was.Path == d.Path && was.Message == d.Message
+		}
+		if d.Severity == diag.Warning && !slices.ContainsFunc(known.findings, isKnown) {
+			changed.Warnings = append(changed.Warnings, d)
+		}
+	}
+	if changed.Diff.Same && len(changed.Warnings) == 0 {
+		return nil, nil //nolint:nilnil // nothing differs
+	}
+	return changed, nil
 }

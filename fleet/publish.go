@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -43,6 +44,46 @@ func (e *WidenedError) Error() string {
 	return text
 }
 
+// LostError reports a change by which agents lose tools, and was not to.
+type LostError struct {
+	Diff *resolve.DiffReport
+	// Tenants is what a new base does to tenants; nil if there are none.
+	Tenants *TenantsProof
+}
+
+// Error names the agents and tenants.
+func (e *LostError) Error() string {
+	var who []string
+	for i := range e.Diff.Agents {
+		if d := &e.Diff.Agents[i]; len(d.Lost()) > 0 {
+			who = append(who, fmt.Sprintf("agent %s (%s)", d.Agent, strings.Join(d.Lost(), ", ")))
+		}
+	}
+	if e.Tenants != nil {
+		for i := range e.Tenants.Changed {
+			if t := &e.Tenants.Changed[i]; t.Diff.Lost {
+				who = append(who, "tenant "+t.Tenant)
+			}
+		}
+	}
+	const shown = 10
+	if more := len(who) - shown; more > 0 {
+		who = append(who[:shown], fmt.Sprintf("%d more", more))
+	}
+	return "the change takes tools away from " + strings.Join(who, ", ")
+}
+
+// FailOn is an effect of a change with which it is not published.
+type FailOn string
+
+// The effects.
+const (
+	// FailOnWidened is an agent that may do or use more than before.
+	FailOnWidened FailOn = "widened"
+	// FailOnLost is an agent, also one of a tenant, that loses a tool.
+	FailOnLost FailOn = "lost"
+)
+
 // Change is a document that is to be published.
 type Change struct {
 	// Document declares all that turns are to resolve to.
@@ -52,8 +93,10 @@ type Change struct {
 	Expected string
 	// Author publishes it, and Note says why.
 	Author, Note string
-	// DryRun publishes nothing, and RefuseWidened nothing that widens access.
-	DryRun, RefuseWidened bool
+	// DryRun publishes nothing.
+	DryRun bool
+	// FailOn is the effect with which nothing is published; empty for any.
+	FailOn FailOn
 	// ExceptBroken publishes a base although overlays of tenants do not resolve over it:
 	// these tenants stay over the base that they are over.
 	ExceptBroken bool
@@ -148,7 +191,7 @@ func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *
 	if err != nil {
 		return out, err
 	}
-	if c.RefuseWidened && out.Diff.Widened {
+	if c.FailOn == FailOnWidened && out.Diff.Widened {
 		return out, &WidenedError{Diff: out.Diff}
 	}
 	published, err := f.storeProven(ctx, &candidate{built: made, rev: rev, document: document}, c, out)
@@ -231,6 +274,9 @@ func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out
 		var proven *store.ProvenOverlays
 		if out.Tenants, proven, err = f.proveTenants(ctx, base, c); err != nil {
 			return nil, err
+		}
+		if c.FailOn == FailOnLost && (out.Diff.Lost || out.Tenants.loses()) {
+			return nil, &LostError{Diff: out.Diff, Tenants: out.Tenants}
 		}
 		if c.DryRun {
 			return nil, nil //nolint:nilnil // nothing is published

@@ -89,7 +89,7 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 	if !ok || conflict.Current.Hash != expected {
 		t.Errorf("with another expected: %v", err)
 	}
-	_, err = one.fleet.Publish(t.Context(), &fleet.Change{Document: []byte(moreConfig), Expected: expected, RefuseWidened: true})
+	_, err = one.fleet.Publish(t.Context(), &fleet.Change{Document: []byte(moreConfig), Expected: expected, FailOn: fleet.FailOnWidened})
 	widened, ok := errors.AsType[*fleet.WidenedError](err)
 	if !ok || !strings.Contains(err.Error(), "other") || !widened.Diff.Widened {
 		t.Errorf("a new agent: %v", err)

@@ -150,8 +150,11 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	if out.Diff, err = t.compare(ctx, base, made); err != nil {
 		return out, err
 	}
-	if c.RefuseWidened && out.Diff.Widened {
+	if c.FailOn == FailOnWidened && out.Diff.Widened {
 		return out, &WidenedError{Diff: out.Diff}
+	}
+	if c.FailOn == FailOnLost && out.Diff.Lost {
+		return out, &LostError{Diff: out.Diff}
 	}
 	if c.DryRun {
 		return out, nil

@@ -62,6 +62,20 @@ func (d *AgentDiff) Widened() bool {
 	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Widened })
 }
 
+// Lost returns the tools, delegates and handoffs included, that the agent may no longer
+// call, by their ids. An agent that is gone has lost itself.
+func (d *AgentDiff) Lost() (tools []string) {
+	if d.Kind == Removed {
+		return []string{"the agent"}
+	}
+	for i := range d.Changes {
+		if c := &d.Changes[i]; c.Field == "tool" && c.Kind == Removed && len(c.Through) == 0 {
+			tools = append(tools, c.Subject)
+		}
+	}
+	return tools
+}
+
 // Diff compares the effective environments of all agents of two revisions:
 // where they run, model, prompt, plugins, sections, limits, and tools with
 // their delegates, and what the rules of each let its delegates do. Agents that do

@@ -5,9 +5,11 @@ package resolve
 type DiffReport struct {
 	// Same is set when nothing differs, and Widened when an agent may do or use what it
 	// could not before.
-	Same    bool        `json:"same"`
-	Widened bool        `json:"widened"`
-	Agents  []AgentDiff `json:"agents"`
+	Same    bool `json:"same"`
+	Widened bool `json:"widened"`
+	// Lost is set when an agent is gone or may no longer call a tool.
+	Lost   bool        `json:"lost"`
+	Agents []AgentDiff `json:"agents"`
 	// Entries are what else differs in the configurations, such as workflows.
 	Entries []EntryChange `json:"entries,omitempty"`
 }
@@ -17,6 +19,7 @@ func NewDiffReport(diffs []AgentDiff) *DiffReport {
 	r := &DiffReport{Same: len(diffs) == 0, Agents: append([]AgentDiff{}, diffs...)}
 	for i := range diffs {
 		r.Widened = r.Widened || diffs[i].Widened()
+		r.Lost = r.Lost || len(diffs[i].Lost()) > 0
 	}
 	return r
 }

@@ -145,8 +145,10 @@ type Change struct {
 	// Expected is the hash of the revision that is changed; empty for the first.
 	Expected string
 	Note     string
-	// DryRun publishes nothing, and RefuseWidened nothing that widens access.
-	DryRun, RefuseWidened bool
+	// DryRun publishes nothing.
+	DryRun bool
+	// FailOn is the effect with which nothing is published: widened, lost, or empty.
+	FailOn string
 	// ExceptBroken publishes a base although it breaks overlays of tenants, which stay
 	// over the base that they are over.
 	ExceptBroken bool
@@ -159,8 +161,8 @@ func (c *Client) publish(ctx context.Context, change *Change, body any, path ...
 	if change.DryRun {
 		query.Set("dry_run", "true")
 	}
-	if change.RefuseWidened {
-		query.Set("fail_on", "widened")
+	if change.FailOn != "" {
+		query.Set("fail_on", change.FailOn)
 	}
 	if change.ExceptBroken {
 		query.Set("tenants", "except-broken")

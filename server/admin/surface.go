@@ -95,6 +95,7 @@ const (
 	codeConflict   = "revision_conflict"
 	codeInUse      = "in_use"
 	codeWidened    = "widened"
+	codeLost       = "lost"
 	codeFromFiles  = "configuration_from_files"
 	codeNotStored  = "not_stored"
 	codeInvalidDoc = "invalid_document"
@@ -120,6 +121,9 @@ func refuse(err error) error {
 	}
 	if e, ok := errors.AsType[*fleet.WidenedError](err); ok {
 		return &server.Refusal{Status: http.StatusConflict, Code: codeWidened, Message: e.Error()}
+	}
+	if e, ok := errors.AsType[*fleet.LostError](err); ok {
+		return &server.Refusal{Status: http.StatusConflict, Code: codeLost, Message: e.Error()}
 	}
 	if e, ok := errors.AsType[*fleet.InvalidError](err); ok {
 		return &server.Refusal{

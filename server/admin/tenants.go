@@ -153,8 +153,17 @@ func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http
 
 // TenantsProof is what became of the overlays of tenants over a new base.
 type TenantsProof struct {
-	Checked int            `json:"checked"`
-	Broken  []BrokenTenant `json:"broken"`
+	Checked int             `json:"checked"`
+	Broken  []BrokenTenant  `json:"broken"`
+	Changed []ChangedTenant `json:"changed"`
+}
+
+// ChangedTenant is a tenant for which the new base changes something: what its agents
+// lose or gain, and the warnings that its overlay did not have.
+type ChangedTenant struct {
+	Tenant   string              `json:"tenant"`
+	Diff     *resolve.DiffReport `json:"diff"`
+	Warnings []diag.Diagnostic   `json:"warnings"`
 }
 
 // BrokenTenant is a tenant whose overlay does not resolve over the new base.
@@ -167,7 +176,11 @@ func tenantsProofOf(p *fleet.TenantsProof) *TenantsProof {
 	if p == nil {
 		return nil
 	}
-	out := &TenantsProof{Checked: p.Checked, Broken: []BrokenTenant{}}
+	out := &TenantsProof{Checked: p.Checked, Broken: []BrokenTenant{}, Changed: []ChangedTenant{}}
+	for i := range p.Changed {
+		c := &p.Changed[i]
+		out.Changed = append(out.Changed, ChangedTenant{c.Tenant, c.Diff, append([]diag.Diagnostic{}, c.Warnings...)})
+	}
 	for i := range p.Broken {
 		out.Broken = append(out.Broken, BrokenTenant{p.Broken[i].Tenant, p.Broken[i].Findings})
 	}

@@ -76,12 +76,10 @@ func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Chang
 	default:
 		return nil, &service.InvalidError{Field: "dry_run", Problem: "it must be true or false"}
 	}
-	switch query.Get("fail_on") {
-	case "":
-	case "widened":
-		c.RefuseWidened = true
+	switch c.FailOn = fleet.FailOn(query.Get("fail_on")); c.FailOn {
+	case "", fleet.FailOnWidened, fleet.FailOnLost:
 	default:
-		return nil, &service.InvalidError{Field: "fail_on", Problem: "it must be widened"}
+		return nil, &service.InvalidError{Field: "fail_on", Problem: "it must be widened or lost"}
 	}
 	switch query.Get("tenants") {
 	case "", "all":

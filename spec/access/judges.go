@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// positive returns a limit of which 0 is none.
+// positive returns a limit, nil for 0, which means unlimited.
 func positive(n int) *int {
 	if n == 0 {
 		return nil
