@@ -22,7 +22,9 @@ func markLimits(changes []Change, before, after *spec.Agent) []Change {
 		}
 		c := &changes[i]
 		c.Widened, c.Lifted = true, append(c.Lifted, f.Path)
-		c.Reason = strings.TrimPrefix(c.Reason+"; "+f.Path+" "+f.Widens, "; ")
+		if f.Path != f.Top() {
+			c.Reason = strings.Join(c.Lifted, ", ")
+		}
 	}
 	return changes
 }

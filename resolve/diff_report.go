@@ -8,7 +8,7 @@ type DiffReport struct {
 	Same    bool `json:"same"`
 	Widened bool `json:"widened"`
 	// Lost is set when an agent is gone or may no longer call a tool.
-	Lost   bool        `json:"lost"`
+	Lost   bool        `json:"lost,omitempty"`
 	Agents []AgentDiff `json:"agents"`
 	// Entries are what else differs in the configurations, such as workflows.
 	Entries []EntryChange `json:"entries,omitempty"`
