@@ -22,8 +22,8 @@ type queue struct {
 	seq    uint64
 	// frame gathers the deltas that the last of events will consist of.
 	frame frame
-	// delegated are the frames of delegates that run, by path.
-	delegated []frame
+	// delegated are the frames of delegates that run. A frame must not be copied.
+	delegated []*frame
 	// journal are calls that began or ended since the last commit.
 	journal []store.JournalRow
 	// made are artifacts that are not committed, and asked the interactions.
@@ -34,8 +34,8 @@ type queue struct {
 // isFull reports whether so much waits that the turn has to wait, too.
 func (q *queue) isFull() bool {
 	size := q.size + q.frame.size()
-	for i := range q.delegated {
-		size += q.delegated[i].size()
+	for _, f := range q.delegated {
+		size += f.size()
 	}
 	return size > maxBuffer
 }
@@ -43,13 +43,13 @@ func (q *queue) isFull() bool {
 // addDelegatedDelta gathers a delta of a delegate, apart from those of delegates that run
 // beside it; false when the event is no delta. Frames that come before it are added.
 func (q *queue) addDelegatedDelta(ev *event.Event, add func(*event.Event)) bool {
-	for i := range q.delegated {
-		if f := &q.delegated[i]; slices.Equal(f.path, ev.Path) && f.appendEvent(ev) {
+	for _, f := range q.delegated {
+		if slices.Equal(f.path, ev.Path) && f.appendEvent(ev) {
 			return true
 		}
 	}
 	q.flushDelegated(ev.Path, add)
-	f := frame{path: ev.Path}
+	f := &frame{path: ev.Path}
 	if !f.beginWith(ev) {
 		return false
 	}
@@ -60,17 +60,13 @@ func (q *queue) addDelegatedDelta(ev *event.Event, add func(*event.Event)) bool 
 // flushDelegated adds the frames of the delegate with a path and of those below it; a nil
 // path is that of all.
 func (q *queue) flushDelegated(path []string, add func(*event.Event)) {
-	kept := q.delegated[:0]
-	for i := range q.delegated {
-		f := &q.delegated[i]
-		if len(f.path) >= len(path) && slices.Equal(f.path[:len(path)], path) {
+	q.delegated = slices.DeleteFunc(q.delegated, func(f *frame) bool {
+		below := len(f.path) >= len(path) && slices.Equal(f.path[:len(path)], path)
+		if below {
 			f.flushTo(add)
-		} else {
-			kept = append(kept, *f)
 		}
-	}
-	clear(q.delegated[len(kept):])
-	q.delegated = kept
+		return below
+	})
 }
 
 // pushRecord adds an event and gives it its seq.
