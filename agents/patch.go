@@ -26,8 +26,9 @@ func ApplyPatch(document json.RawMessage, patch []wire.PatchOp) (json.RawMessage
 	if err != nil {
 		return nil, fmt.Errorf("decode the document: %w", err)
 	}
+	room := maxPatchWork
 	for i := range patch {
-		if root, err = applyOp(root, &patch[i]); err != nil {
+		if root, err = applyOp(root, &patch[i], &room); err != nil {
 			return nil, fmt.Errorf("operation %d, %s %q: %w", i+1, patch[i].Op, patch[i].Path, err)
 		}
 	}
@@ -45,8 +46,20 @@ func decodeValue(raw json.RawMessage) (value any, err error) {
 	return value, err
 }
 
-// applyOp applies one operation.
-func applyOp(root any, op *wire.PatchOp) (any, error) {
+// maxPatchWork bounds what the operations copy and test of a patch encode together, in bytes.
+const maxPatchWork = 16 << 20
+
+// encodeWithin encodes a value that was decoded, and takes its size from a room.
+func encodeWithin(room *int, value any) ([]byte, error) {
+	encoded, _ := json.Marshal(value)
+	if *room -= len(encoded); *room < 0 {
+		return nil, fmt.Errorf("the patch copies and tests more than %d bytes", maxPatchWork)
+	}
+	return encoded, nil
+}
+
+// applyOp applies one operation. room is how many bytes it may encode.
+func applyOp(root any, op *wire.PatchOp, room *int) (any, error) {
 	path, err := parsePointer(op.Path)
 	if err != nil {
 		return nil, err
@@ -72,13 +85,19 @@ func applyOp(root any, op *wire.PatchOp) (any, error) {
 		if op.Op == "move" {
 			root = removeAt(root, from)
 		} else {
-			encoded, _ := json.Marshal(value) // it was decoded
+			encoded, err := encodeWithin(room, value)
+			if err != nil {
+				return nil, err
+			}
 			value, _ = decodeValue(encoded)
 		}
 		return putAt(root, path, value, true)
 	case "test":
 		value, _ := valueAt(root, path)
-		encoded, _ := json.Marshal(value) // it was decoded
+		encoded, err := encodeWithin(room, value)
+		if err != nil {
+			return nil, err
+		}
 		if !sameJSON(encoded, json.RawMessage(cmp.Or(string(op.Value), "null"))) {
 			return nil, fmt.Errorf("the value is %s", encoded)
 		}

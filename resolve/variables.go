@@ -22,6 +22,9 @@ import (
 // maxVariables bounds the variables of a turn as JSON, in bytes.
 const maxVariables = 256 << 10
 
+// maxFilledPrompt bounds what the references of a prompt stand for, in bytes.
+const maxFilledPrompt = 4 << 20
+
 // Variables are what a turn brings for the prompts of its agents. They are data: they
 // never change what an agent may do, and are never logged.
 type Variables struct {
@@ -101,11 +104,20 @@ func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent 
 	}
 	own := tenantReader{variables: TenantVariablesOf(rev, brought.Tenant)}
 	filled := *agent
-	filled.SystemPrompt = spec.Prompt(prompt.Fill(func(r spec.Reference) string {
-		if r.Scope == spec.TenantScope {
-			return own.read(ctx, r.Name)
+	room := maxFilledPrompt
+	filled.SystemPrompt = spec.Prompt(prompt.Fill(func(r spec.Reference) (text string) {
+		if room <= 0 {
+			return ""
 		}
-		return t.declares.textOf(r.Name, values)
+		if r.Scope == spec.TenantScope {
+			text = own.read(ctx, r.Name)
+		} else {
+			text = t.declares.textOf(r.Name, values)
+		}
+		if room -= len(text); room <= 0 {
+			own.addProblem(fmt.Sprintf("the references of the system prompt stand for more than %d bytes", maxFilledPrompt))
+		}
+		return text
 	}))
 	if effort != nil && effort.Variable != "" {
 		filled.ReasoningEffort = own.readEffort(ctx, effort.Variable)

@@ -1,11 +1,11 @@
 package spec
 
 import (
-	"regexp"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
 // The limits of stop conditions.
@@ -87,11 +87,11 @@ func (c *StopCondition) Validate() diag.List {
 	return list
 }
 
-func checkRegex(path, pattern string) diag.List {
-	if len(pattern) > maxStopRegex {
-		return diag.List{diag.New(diag.InvalidValue, path, "the regular expression has %d characters; at most %d are allowed", len(pattern), maxStopRegex)}
+func checkRegex(path, source string) diag.List {
+	if len(source) > maxStopRegex {
+		return diag.List{diag.New(diag.InvalidValue, path, "the regular expression has %d characters; at most %d are allowed", len(source), maxStopRegex)}
 	}
-	if _, err := regexp.Compile(pattern); err != nil {
+	if _, err := pattern.CompileRegexp(source); err != nil {
 		return diag.List{diag.New(diag.InvalidValue, path, "the regular expression does not compile: %v", err)}
 	}
 	return nil

@@ -126,6 +126,9 @@ func (v *Value) Evaluate(s *Scope) (any, error) {
 	}
 }
 
+// maxEvaluated bounds a text with its references replaced, in bytes.
+const maxEvaluated = 4 << 20
+
 // Evaluate returns the text with its references replaced: by texts as they are, and by
 // other values as JSON.
 func (t Template) Evaluate(s *Scope) (string, error) {
@@ -143,7 +146,9 @@ func (t Template) Evaluate(s *Scope) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		out.WriteString(text)
+		if out.WriteString(text); out.Len() > maxEvaluated {
+			return "", fmt.Errorf("the text has more than %d bytes with its references replaced", maxEvaluated)
+		}
 	}
 	return out.String(), nil
 }

@@ -153,3 +153,15 @@ func decoded(t *testing.T, text string) any {
 	}
 	return v
 }
+
+func TestATemplateDoesNotGrowWithoutEnd(t *testing.T) {
+	t.Parallel()
+	text, err := workflow.ParseTemplate(strings.Repeat("${{ input.x }}", 4000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := &workflow.Scope{Input: map[string]any{"x": strings.Repeat("x", 1<<20)}}
+	if got, err := text.Evaluate(scope); err == nil {
+		t.Errorf("it has %d bytes", len(got))
+	}
+}

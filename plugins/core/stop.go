@@ -3,10 +3,11 @@ package core
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -171,13 +172,13 @@ func onTool(name string) condition {
 	}
 }
 
-func contentMatch(pattern string) condition {
-	re, err := regexp.Compile(pattern)
-	if pattern == "" || err != nil {
+func contentMatch(source string) condition {
+	re, err := pattern.CompileRegexp(source)
+	if source == "" || err != nil {
 		return nil
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		return newStop(spec.StopContentMatch, pattern), re.MatchString(p.Answer.Text())
+		return newStop(spec.StopContentMatch, source), re.MatchString(clip.Head(p.Answer.Text(), re.Longest()))
 	}
 }
 

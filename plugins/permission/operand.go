@@ -3,7 +3,6 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
@@ -35,7 +34,7 @@ type operand struct {
 	text    string
 	number  decimal
 	list    []operand
-	regex   *regexp.Regexp
+	regex   *pattern.Regexp
 	glob    pattern.Pattern
 	path    *pathPattern
 	command *commandPattern
@@ -182,6 +181,9 @@ func (o *operand) matchesValue(v any) truth {
 		return o.command.matchText(text)
 	}
 	text := textOf(v)
+	if o.kind == ofRegex && len(text) > o.regex.Longest() {
+		return unknown
+	}
 	fits := o.kind == ofGlob && o.glob.Match(text) || o.kind == ofRegex && o.regex.MatchString(text)
 	switch v.(type) {
 	case string, json.Number, bool:
@@ -230,14 +232,14 @@ func newPattern(kind operandKind, text string) (o operand, err error) {
 // maxRegex bounds a regular expression, in bytes, so that matching stays cheap.
 const maxRegex = 1024
 
-func compileRegex(source string) (*regexp.Regexp, error) {
+func compileRegex(source string) (*pattern.Regexp, error) {
 	switch {
 	case source == "":
 		return nil, fmt.Errorf("the regular expression is empty")
 	case len(source) > maxRegex:
 		return nil, fmt.Errorf("the regular expression has %d bytes; at most %d are allowed", len(source), maxRegex)
 	}
-	regex, err := regexp.Compile(source)
+	regex, err := pattern.CompileRegexp(source)
 	if err != nil {
 		return nil, fmt.Errorf("the regular expression is invalid: %w", err)
 	}

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
@@ -38,7 +37,7 @@ type toolPattern struct {
 	// text is the name or glob, or the expression between the slashes.
 	text  string
 	glob  pattern.Pattern
-	regex *regexp.Regexp
+	regex *pattern.Regexp
 }
 
 func (t *toolPattern) matches(id string) bool {

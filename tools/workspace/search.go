@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/gobwas/glob"
 )
 
@@ -155,11 +156,11 @@ func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, erro
 	if in.IgnoreCase {
 		text = "(?i)" + text
 	}
-	expression, err := regexp.Compile(text)
+	expression, err := pattern.CompileRegexp(text)
 	if err != nil {
 		return "", fmt.Errorf("expression cannot be used: %w", err)
 	}
-	found := &matches{expression: expression, room: w.config.outputLimit()}
+	found := &matches{expression: expression.Regexp, room: w.config.outputLimit()}
 	err = w.walk(ctx, in.Path, func(root *scope, name string, entry fs.DirEntry, _ int) error {
 		if !entry.Type().IsRegular() || !match(name) {
 			return nil
