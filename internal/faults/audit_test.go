@@ -24,6 +24,7 @@ type audit struct {
 
 	// What was counted.
 	turns, succeeded, canceled, events, seen, takenOver, indeterminate, repeated int
+	delegates, delegated                                                         int
 }
 
 // trace is what the witness knows of a call.
@@ -47,6 +48,7 @@ func check(ctx context.Context, t testing.TB, kept store.Store, load *workload, 
 // trace sorts the marks, and checks what tools did however their turns went.
 func (a *audit) trace(marks []mark) {
 	owners := make(map[string]string) // of keys
+	begun := make(map[string]int)     // calls of plans that must not be repeated
 	for _, m := range marks {
 		calls := a.calls[m.Turn]
 		if calls == nil {
@@ -62,6 +64,9 @@ func (a *audit) trace(marks []mark) {
 		switch m.What {
 		case begins:
 			c.begins++
+			if begun[m.Plan+" "+m.Call]++; m.Effect == tools.Once && begun[m.Plan+" "+m.Call] > 1 {
+				a.t.Errorf("call %s of plan %s must not be repeated, and was made again in turn %s", m.Call, m.Plan, m.Turn)
+			}
 		case ends:
 			c.ends++
 		}
@@ -179,12 +184,13 @@ func (a *audit) turn(ctx context.Context, turn *store.Turn) {
 		if r.Terminal() != (i == len(records)-1) {
 			a.t.Errorf("event %d of the %d of turn %s is a %s", i+1, len(records), turn.ID, r.Type)
 		}
-		if r.Type == event.TypeRunStart {
+		if r.Type == event.TypeRunStart && len(r.Path) == 0 {
 			runs++
 		}
 	}
 	a.readers(known, records)
 	a.takenOver += max(0, runs-1)
+	a.auditDelegates(turn, records)
 	a.outcomes(turn, records)
 	a.finish(turn, records)
 }
@@ -232,7 +238,7 @@ func (a *audit) readers(known *watched, records []event.Record) {
 func (a *audit) outcomes(turn *store.Turn, records []event.Record) {
 	done := make(map[string]event.ToolCallDone)
 	for i := range records {
-		if records[i].Type != event.TypeToolCallDone {
+		if records[i].Type != event.TypeToolCallDone || len(records[i].Path) > 0 {
 			continue
 		}
 		var d event.ToolCallDone
@@ -245,7 +251,7 @@ func (a *audit) outcomes(turn *store.Turn, records []event.Record) {
 		}
 		done[d.ID] = d
 		c := a.calls[turn.ID][d.ID]
-		if d.Outcome == event.CallSucceeded && (c == nil || c.ends == 0) {
+		if d.Outcome == event.CallSucceeded && d.Name != delegate && (c == nil || c.ends == 0) {
 			a.t.Errorf("call %s of turn %s succeeded, and was not made", d.ID, turn.ID)
 		}
 		if d.Outcome == event.CallIndeterminate && !once(d.Name) {
@@ -275,7 +281,9 @@ func (a *audit) complete(turn *store.Turn, done map[string]event.ToolCallDone) {
 	}
 }
 
-func once(tool string) bool { return tool == pay || tool == sign }
+func once(tool string) bool {
+	return tool == pay || tool == sign || tool == delegate || tool == subdelegate
+}
 
 // messages checks that a turn has the messages of its plan, with one result for
 // each call.
@@ -324,7 +332,7 @@ func (a *audit) result(turn *store.Turn, step, i int, tool string, r *model.Tool
 	switch {
 	case r == nil || r.CallID != id || r.Name != tool:
 		problem = "is not of the call"
-	case !r.IsError && (c.ends == 0 || !c.keys[keyIn(r, tool)]):
+	case !r.IsError && tool != delegate && (c.ends == 0 || !c.keys[keyIn(r, tool)]):
 		problem = "is of a call that was not made"
 	case r.IsError && !once(tool):
 		problem = "is an error, though the call can be repeated"
@@ -344,6 +352,6 @@ func keyIn(r *model.ToolResult, tool string) string {
 
 // String is the report.
 func (a *audit) String() string {
-	return fmt.Sprintf("%d turns (%d succeeded, %d canceled), %d events (%d seen by readers), %d runs taken up again, %d calls repeated, %d calls indeterminate",
-		a.turns, a.succeeded, a.canceled, a.events, a.seen, a.takenOver, a.repeated, a.indeterminate)
+	return fmt.Sprintf("%d turns (%d succeeded, %d canceled), %d events (%d seen by readers), %d runs taken up again, %d calls repeated, %d calls indeterminate, %d delegates with %d events",
+		a.turns, a.succeeded, a.canceled, a.events, a.seen, a.takenOver, a.repeated, a.indeterminate, a.delegates, a.delegated)
 }

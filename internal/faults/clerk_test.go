@@ -35,7 +35,10 @@ const (
 	die  = "die"
 	// talk shows a lot, and grow takes memory until it is stopped.
 	talk = "talk"
-	grow = "grow"
+	// delegate runs the deputy, and subdelegate runs the deputy's intern.
+	delegate    = "agent_run_deputy"
+	subdelegate = "agent_run_intern"
+	grow        = "grow"
 )
 
 // plan is what a turn is asked to do, as JSON in its one message.
@@ -48,6 +51,19 @@ type plan struct {
 	Pace time.Duration `json:"pace"`
 	// File is what the tool wait waits for.
 	File string `json:"file,omitempty"`
+	// Below is the plan of each delegate that the turn calls.
+	Below *plan `json:"below,omitempty"`
+}
+
+// argumentsOf returns the arguments of a call. A delegate gets a plan whose id is unique
+// to the call.
+func (p *plan) argumentsOf(step, i int) any {
+	if tool := p.Steps[step][i]; tool != delegate && tool != subdelegate {
+		return map[string]any{"pace": p.Pace, "file": p.File, "plan": p.Turn}
+	}
+	below := *p.Below
+	below.Turn = p.Turn + "/" + callID(step, i)
+	return map[string]any{"prompt": below.text()}
 }
 
 func (p *plan) text() string {
@@ -123,11 +139,11 @@ func answer(p *plan, step int) []model.Event {
 	reason := model.FinishStop
 	if step < len(p.Steps) {
 		reason = model.FinishToolCalls
-		arguments, err := json.Marshal(map[string]any{"pace": p.Pace, "file": p.File})
-		if err != nil {
-			panic(err)
-		}
 		for i, tool := range p.Steps[step] {
+			arguments, err := json.Marshal(p.argumentsOf(step, i))
+			if err != nil {
+				panic(err)
+			}
 			events = append(events,
 				model.Event{Type: model.EventToolCallStart, Index: i, ID: callID(step, i), Name: tool},
 				model.Event{Type: model.EventToolCallEnd, Index: i, Delta: string(arguments)})
@@ -162,7 +178,7 @@ type act struct {
 func (a *act) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: "for tests", Effect: a.effect,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"pace":{"type":"integer"},"file":{"type":"string"}}}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"pace":{"type":"integer"},"file":{"type":"string"},"plan":{"type":"string"}}}`),
 	}
 }
 
@@ -170,17 +186,18 @@ func (a *act) Call(ctx context.Context, call *tools.Call) (tools.Result, error) 
 	var args struct {
 		Pace time.Duration `json:"pace"`
 		File string        `json:"file"`
+		Plan string        `json:"plan"`
 	}
 	if err := json.Unmarshal(call.Arguments, &args); err != nil {
 		return tools.Result{}, err
 	}
-	a.witness.note(begins, call, a.effect)
+	a.witness.note(begins, call, a.effect, args.Plan)
 	a.working(call.TurnID)
 	if err := a.do(ctx, call, args.Pace, args.File); err != nil {
-		a.witness.note(stops, call, a.effect)
+		a.witness.note(stops, call, a.effect, args.Plan)
 		return tools.Result{}, err
 	}
-	a.witness.note(ends, call, a.effect)
+	a.witness.note(ends, call, a.effect, args.Plan)
 	return tools.TextResult(did(call.Tool, call.IdempotencyKey)), nil
 }
 
@@ -255,14 +272,16 @@ func poll(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// office returns a runtime with the agent clerk.
+// office returns a runtime with the agent clerk, its deputy and the deputy's intern.
 func office(w *witness, working func(turnID string)) (*runtime.AgentRuntime, error) {
 	rounds := 0
 	b := builder.New().WithProvider("fake", clerk{working}).WithModel(spec.Model{ID: "clerk", ProviderID: "fake", UpstreamModel: "clerk"})
 	b.WithPlugin("permission", permission.New())
-	b.WithAgentSpec(spec.Agent{ID: "clerk", ModelID: "clerk", MaxRounds: &rounds, PluginIDs: []string{"permission"}, Sections: spec.Sections{
+	b.WithAgentSpec(spec.Agent{ID: "clerk", ModelID: "clerk", MaxRounds: &rounds, Delegates: []string{"deputy"}, PluginIDs: []string{"permission"}, Sections: spec.Sections{
 		permission.SectionKey: json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"sign","behavior":"ask"}]}`),
 	}})
+	b.WithAgentSpec(spec.Agent{ID: "deputy", ModelID: "clerk", MaxRounds: &rounds, Delegates: []string{"intern"}})
+	b.WithAgentSpec(spec.Agent{ID: "intern", ModelID: "clerk", MaxRounds: &rounds})
 	for id, a := range map[string]act{
 		look: {effect: tools.Read, do: spend},
 		put:  {effect: tools.Idempotent, do: spend},

@@ -60,13 +60,15 @@ type sighting struct {
 	Turn string     `json:"turn"`
 	Seq  uint64     `json:"seq"`
 	Type event.Type `json:"type"`
+	// Last is set for the terminal event of the turn.
+	Last bool `json:"last,omitempty"`
 	// Data is the whole event, byte for byte.
 	Data []byte `json:"data"`
 }
 
 func sight(r *event.Record) (sighting, error) {
 	data, err := r.MarshalJSON()
-	return sighting{r.TurnID, r.Seq, r.Type, data}, err
+	return sighting{r.TurnID, r.Seq, r.Type, r.Terminal(), data}, err
 }
 
 // interaction returns the id of what the event asks for, if it does.
@@ -127,7 +129,7 @@ func decision(target string, approve bool) interaction.Answer {
 
 func (d direct) follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error] {
 	return func(yield func(sighting, error) bool) {
-		for record, err := range d.Events(ctx, alice, turnID, after) {
+		for record, err := range d.Events(ctx, alice, turnID, after, service.WithDelegates) {
 			var s sighting
 			if err == nil {
 				s, err = sight(&record)

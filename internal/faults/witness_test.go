@@ -25,6 +25,9 @@ type mark struct {
 	Call   string       `json:"call"`
 	Key    string       `json:"key"`
 	Effect tools.Effect `json:"effect"`
+	// Plan is the id of the plan that the call is of. That of a delegate stays the same if
+	// the delegate is run again, in another turn.
+	Plan string `json:"plan,omitempty"`
 }
 
 // witness writes down what tools do, past everything that is tested: each mark
@@ -42,8 +45,8 @@ func openWitness(path string) (*witness, error) {
 }
 
 // note panics where it cannot write: what the tests say would be wrong.
-func (w *witness) note(what string, call *tools.Call, effect tools.Effect) {
-	line, err := json.Marshal(mark{What: what, PID: os.Getpid(), Turn: call.TurnID, Call: call.ID, Key: call.IdempotencyKey, Effect: effect})
+func (w *witness) note(what string, call *tools.Call, effect tools.Effect, plan string) {
+	line, err := json.Marshal(mark{What: what, PID: os.Getpid(), Turn: call.TurnID, Call: call.ID, Key: call.IdempotencyKey, Effect: effect, Plan: plan})
 	if err == nil {
 		_, err = w.file.Write(fmt.Appendf(nil, "\n%s\n", line))
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -49,9 +48,13 @@ func shape(random *rand.Rand, id string) plan {
 	for range 1 + random.IntN(4) {
 		var step []string
 		for range 1 + random.IntN(3) {
-			step = append(step, []string{look, look, put, put, pay, pay, sign}[random.IntN(7)])
+			step = append(step, []string{look, look, put, put, pay, pay, sign, delegate}[random.IntN(8)])
 		}
 		p.Steps = append(p.Steps, step)
+	}
+	p.Below = &plan{
+		Pace: p.Pace, Steps: [][]string{{put, pay}, {subdelegate, put}, {look}},
+		Below: &plan{Pace: p.Pace, Steps: [][]string{{pay, put, look}, {put, pay}}},
 	}
 	return p
 }
@@ -166,7 +169,7 @@ func (w *workload) watch(ctx context.Context, id string, cancelAt uint64, random
 				asked[target] = true
 				asides.Go(func() { w.answer(ctx, id, target) })
 			}
-			if s.Type == event.TypeRunFinish {
+			if s.Last {
 				return
 			}
 		}
