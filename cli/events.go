@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -17,6 +18,16 @@ type eventsOptions struct {
 	format *choice
 	after  uint64
 	follow bool
+	// delegates also shows the events of delegates.
+	delegates bool
+}
+
+// filter chooses the events to read.
+func (o *eventsOptions) filter() service.EventFilter {
+	if o.delegates {
+		return service.WithDelegates
+	}
+	return service.OwnEvents
 }
 
 func newEvents(p *program) *cobra.Command {
@@ -27,7 +38,9 @@ func newEvents(p *program) *cobra.Command {
 		Short: "Show the events of a turn",
 		Long: `events shows the log of a turn in the store of a configuration, a line for each
 event: its number, its time, what it is and what it says. With --format json the
-lines are the events as they are kept.
+lines are the events as they are kept. A delegate is one line, which says how many
+tool calls and tokens it used and what it cost; --delegates shows its events, too,
+after the calls that led to it.
 
 With --server URL, and no FILE, the turn is one at a server that runs. A key for
 it is in the file of --api-key-file or in the variable RUNTIME_API_KEY. With
@@ -46,6 +59,7 @@ turn, 2 usage or a file that cannot be read, 130 canceled.`,
 	at.flags(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Uint64Var(&o.after, "after", 0, "show only events after this number")
+	cmd.Flags().BoolVar(&o.delegates, "delegates", false, "show the events of delegates as well")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new events until the turn ends")
 	return cmd
 }
@@ -53,7 +67,7 @@ turn, 2 usage or a file that cannot be read, 130 canceled.`,
 func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
 	out := &eventLog{show: show{streams: p.streams, format: "events", redact: from.redact}, asJSON: o.format.value == "json"}
 	if o.follow {
-		for record, err := range from.Events(ctx, turn, o.after) {
+		for record, err := range from.Events(ctx, turn, o.after, o.filter()) {
 			if err != nil {
 				return err
 			}
@@ -64,7 +78,7 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 		return out.failed
 	}
 	for after := o.after; ; {
-		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage)
+		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage, o.filter())
 		if err != nil || len(records) == 0 {
 			return err
 		}
@@ -103,6 +117,9 @@ func (o *eventLog) record(r *event.Record) {
 
 func (o *eventLog) line(r *event.Record, text string) {
 	const milliseconds = "2006-01-02T15:04:05.000Z"
+	if len(r.Path) > 0 {
+		text = o.clip(strings.Join(r.Path, "/")) + ": " + text
+	}
 	_, err := fmt.Fprintf(o.out, "%6d  %s  %-21s  %s\n", r.Seq, r.Time.UTC().Format(milliseconds), r.Type, text)
 	o.keep(err)
 }
@@ -133,6 +150,8 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 		return o.clip(fmt.Sprintf("%s %s: %s", d.Name, d.Outcome, d.Result.Text()))
 	case *event.InferenceComplete:
 		return o.clip(fmt.Sprintf("%s: %s, %d tokens in, %d out", d.Model, d.FinishReason, d.Usage.Input, d.Usage.Output))
+	case *event.ActivitySnapshot:
+		return o.clip(cmp.Or(describeDelegate(d), string(raw)))
 	case *event.RunWaiting:
 		return o.clip("for " + strings.Join(d.Interactions, ", "))
 	case *event.InteractionRequest:
@@ -142,4 +161,31 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 		return o.clip(note)
 	}
 	return o.clip(string(raw))
+}
+
+// describeDelegate says in one line what a delegate does, and what it used; "" for another
+// activity.
+func describeDelegate(d *event.ActivitySnapshot) string {
+	var at struct {
+		Agent     string      `json:"agent"`
+		State     string      `json:"state"`
+		ToolCalls int         `json:"tool_calls"`
+		Usage     event.Usage `json:"usage"`
+		Cost      *event.Cost `json:"cost"`
+		Detail    string      `json:"detail"`
+	}
+	if d.ActivityType != "delegate" || json.Unmarshal(d.Content, &at) != nil {
+		return ""
+	}
+	text := fmt.Sprintf("delegate %s %s", at.Agent, at.State)
+	if at.Detail != "" {
+		text += ": " + at.Detail
+	}
+	if at.Usage.Total() > 0 || at.ToolCalls > 0 {
+		text += fmt.Sprintf(", %d tool calls, %d tokens", at.ToolCalls, at.Usage.Total())
+	}
+	if at.Cost != nil {
+		text += fmt.Sprintf(", %.4g %s", at.Cost.Amount, at.Cost.Currency)
+	}
+	return text
 }
