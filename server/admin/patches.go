@@ -46,11 +46,6 @@ type patchAnswer struct {
 // ETag returns the hash of the revision.
 func (a *patchAnswer) ETag() string { return a.Revision.Hash }
 
-// maySeePatch reports whether a caller may use what a patch changes.
-func maySeePatch(caller service.Caller, registry, id string) bool {
-	return entries{registry: registry}.maySee(caller, id)
-}
-
 func (s *Surface) listPatches(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*patchList, error) {
 	of, err := s.configurationOf(caller, r)
 	if err != nil {
@@ -62,7 +57,7 @@ func (s *Surface) listPatches(ctx context.Context, caller service.Caller, r *htt
 	}
 	out := &patchList{Revision: refOf(current), Patches: []patch{}}
 	for _, p := range list {
-		if maySeePatch(caller, p.Registry, p.ID) {
+		if maySee(caller, p.Registry, p.ID) {
 			out.Patches = append(out.Patches, patch{p.Registry, p.ID, p.Value})
 		}
 	}
@@ -75,7 +70,7 @@ func (s *Surface) readPatch(ctx context.Context, caller service.Caller, r *http.
 		return nil, err
 	}
 	registry, id := r.PathValue("registry"), r.PathValue("id")
-	if !maySeePatch(caller, registry, id) {
+	if !maySee(caller, registry, id) {
 		return nil, &service.NotFoundError{Kind: "patches", ID: registry + "/" + id}
 	}
 	p, current, err := of.Patch(ctx, registry, id)

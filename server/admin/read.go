@@ -80,12 +80,16 @@ func pageOf(r *http.Request) (fleet.Page, error) {
 	return page, nil
 }
 
-// maySee reports whether a caller may use what an entry declares.
-func (e entries) maySee(caller service.Caller, id string) bool {
-	return e.registry != "agents" || caller.Agents.Has(id)
+// maySee reports whether a caller may read an entry: all of them, or only agents that it
+// may use.
+func maySee(caller service.Caller, registry, id string) bool {
+	return caller.Agents == nil || registry == "agents" && caller.Agents.Has(id)
 }
 
 func (e entries) list(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*entryList, error) {
+	if caller.Agents != nil && e.registry != "agents" {
+		return nil, errRestricted
+	}
 	page, err := pageOf(r)
 	if err != nil {
 		return nil, err
@@ -93,6 +97,9 @@ func (e entries) list(ctx context.Context, caller service.Caller, r *http.Reques
 	all, revision, err := e.fleet.Entries(ctx, e.registry)
 	if err != nil {
 		return nil, refuse(err)
+	}
+	if caller.Agents != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(one fleet.Entry) bool { return !maySee(caller, e.registry, one.ID) })
 	}
 	if page.After != "" {
 		at := slices.IndexFunc(all, func(e fleet.Entry) bool { return e.ID == page.After })
@@ -103,9 +110,6 @@ func (e entries) list(ctx context.Context, caller service.Caller, r *http.Reques
 	}
 	out := &entryList{Revision: refOf(revision), Entries: []entry{}}
 	for i := range all {
-		if !e.maySee(caller, all[i].ID) {
-			continue
-		}
 		if len(out.Entries) == page.Limit {
 			out.Next = out.Entries[page.Limit-1].ID
 			break
@@ -117,7 +121,7 @@ func (e entries) list(ctx context.Context, caller service.Caller, r *http.Reques
 
 func (e entries) read(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*entryAnswer, error) {
 	id := r.PathValue("id")
-	if !e.maySee(caller, id) {
+	if !maySee(caller, e.registry, id) {
 		return nil, &service.NotFoundError{Kind: e.registry, ID: id}
 	}
 	found, revision, err := e.fleet.Entry(ctx, e.registry, id)
@@ -159,7 +163,7 @@ func (s *Surface) listDiagnostics(ctx context.Context, caller service.Caller, r 
 		return nil, err
 	}
 	list, err := of.Diagnostics(ctx)
-	return &findingList{append([]diag.Diagnostic{}, list...)}, refuse(err)
+	return &findingList{append([]diag.Diagnostic{}, visibleFindings(caller, list)...)}, refuse(err)
 }
 
 // documentRequest is a document that is to be proved.

@@ -40,8 +40,8 @@ func (s *Surface) tenantRoutes() []server.Route {
 	const read, write = settings.ScopeOwnConfigRead, settings.ScopeOwnConfigWrite
 	const at = Prefix + "/tenants"
 	routes := []server.Route{
-		server.Handle("GET "+at, read, s.listTenants),
-		server.Handle("GET "+at+"/{tenant}", read, s.readTenant),
+		server.Handle("GET "+at, read, forAllAgents(s.listTenants)),
+		server.Handle("GET "+at+"/{tenant}", read, forAllAgents(s.readTenant)),
 	}
 	return append(routes, s.historyRoutes(at+"/{tenant}", read, write)...)
 }

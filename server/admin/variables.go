@@ -21,7 +21,7 @@ type TenantVariables interface {
 func (s *Surface) variableRoutes() []server.Route {
 	const all, one = Prefix + "/tenants/{tenant}/variables", Prefix + "/tenants/{tenant}/variables/{name}"
 	return server.AuditRoutes(map[string]string{"PUT " + one: "set_tenant_variable", "DELETE " + one: "delete_tenant_variable"}, []server.Route{
-		server.Handle("GET "+all, settings.ScopeOwnConfigRead, s.listVariables),
+		server.Handle("GET "+all, settings.ScopeOwnConfigRead, forAllAgents(s.listVariables)),
 		server.Handle("PUT "+one, settings.ScopeOwnConfigWrite, s.setVariable),
 		server.Handle("DELETE "+one, settings.ScopeOwnConfigWrite, s.deleteVariable),
 	})

@@ -1,0 +1,49 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// A credential that may use some agents only reads the entries, patches, explanations and
+// diagnostics of those agents. All other routes answer 404, whatever exists.
+
+// errRestricted rejects requests for what concerns other agents, too.
+var errRestricted = &server.Refusal{
+	Status: http.StatusNotFound, Code: "not_found", Message: "not found: the credential may use some agents only, and this concerns the whole configuration",
+}
+
+// readFunc answers a request that reads something.
+type readFunc[In, Out any] = func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)
+
+// forAllAgents returns read, which rejects callers that may use some agents only.
+func forAllAgents[In, Out any](read readFunc[In, Out]) readFunc[In, Out] {
+	return func(ctx context.Context, caller service.Caller, r *http.Request, in In) (out Out, err error) {
+		if caller.Agents != nil {
+			return out, errRestricted
+		}
+		return read(ctx, caller, r, in)
+	}
+}
+
+// visibleFindings returns the findings about agents that the caller may use. If those are
+// not all, hints, related places and circles are left out: they name other agents.
+func visibleFindings(caller service.Caller, list diag.List) diag.List {
+	if caller.Agents == nil {
+		return list
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool {
+		at, ok := diag.ParsePath(d.Path)
+		own := ok && len(at) > 1 && at[0].Key == "agents" && caller.Agents.Has(at[1].Key)
+		return !own || d.Agent != "" && !caller.Agents.Has(d.Agent) || d.Code == diag.DelegateCycle
+	})
+	for i := range list {
+		list[i].Hint, list[i].Related = "", nil
+	}
+	return list
+}
