@@ -191,7 +191,7 @@ func (c *changes) looksTheSame(id string) bool {
 	before, _ := c.old.Agents.Get(id)
 	now, _ = c.set.Defaults.Apply(now)
 	before, _ = c.old.Defaults.Apply(before)
-	return now.DisplayDescription() == before.DisplayDescription()
+	return now.Description == before.Description
 }
 
 // suspects returns the agents that may resolve differently although they did not change

@@ -147,7 +147,8 @@ func TestTheIDsOfDelegates(t *testing.T) {
 	}
 }
 
-// A delegate is presented by its description, with the defaults under it.
+// A delegate is presented by its description, with the defaults under it, and never by
+// its prompt.
 func TestHowADelegateIsPresented(t *testing.T) {
 	t.Parallel()
 	rev := revision(t, calls("a", "b", "c", "d"), agent("b", func(a *spec.Agent) { a.Description = "Knows things." }),
@@ -156,7 +157,7 @@ func TestHowADelegateIsPresented(t *testing.T) {
 	for _, d := range plan(t, rev, "a").Local.Offered {
 		got = append(got, d.Description)
 	}
-	if diff := cmp.Diff([]string{"Knows things.", "You are c.", "d"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"Knows things.", "c", "d"}, got); diff != "" {
 		t.Errorf("descriptions (-want +got):\n%s", diff)
 	}
 }

@@ -11,11 +11,10 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -182,27 +181,9 @@ func (a *Agent) HandoffLimit() int {
 	return *a.MaxHandoffs
 }
 
-// descriptionLimit is the longest line of a prompt, in characters, that
-// DisplayDescription shows.
-const descriptionLimit = 100
-
-// DisplayDescription is how the agent is presented to others: its description,
-// else the first line of its prompt that is not blank, cut to 100 characters,
-// else its id.
-func (a *Agent) DisplayDescription() string {
-	if a.Description != "" {
-		return a.Description
-	}
-	for line := range strings.Lines(string(a.SystemPrompt)) {
-		if line = strings.TrimSpace(line); line != "" {
-			if utf8.RuneCountInString(line) > descriptionLimit {
-				line = string([]rune(line)[:descriptionLimit])
-			}
-			return line
-		}
-	}
-	return a.ID
-}
+// DisplayDescription returns the text that describes the agent to other agents and
+// to peers: its description, or its ID if it has none. It never shows the prompt.
+func (a *Agent) DisplayDescription() string { return cmp.Or(a.Description, a.ID) }
 
 // Clone returns a copy of a that shares nothing with it but the bytes of
 // sections and options, which are never modified.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
@@ -247,22 +246,17 @@ func sharing(a, b reflect.Value, path string) string {
 	return ""
 }
 
-func TestHowAnAgentIsPresented(t *testing.T) {
+func TestAnAgentIsDescribedByItsDescriptionOrItsID(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
 		agent spec.Agent
 		want  string
 	}{
-		"its description":        {spec.Agent{ID: "a", Description: "Answers.", SystemPrompt: "You are"}, "Answers."},
-		"its first line":         {spec.Agent{ID: "a", SystemPrompt: " \n\t\n  You are helpful. \nAnd brief."}, "You are helpful."},
-		"its id":                 {spec.Agent{ID: "a", SystemPrompt: " \n "}, "a"},
-		"a hundred characters":   {spec.Agent{ID: "a", SystemPrompt: spec.Prompt(strings.Repeat("é", 200))}, strings.Repeat("é", 100)},
-		"exactly a hundred":      {spec.Agent{ID: "a", SystemPrompt: spec.Prompt(strings.Repeat("é", 100))}, strings.Repeat("é", 100)},
-		"bytes that are no text": {spec.Agent{ID: "a", SystemPrompt: spec.Prompt(strings.Repeat("\xff", 101))}, strings.Repeat("\uFFFD", 100)},
+		{spec.Agent{ID: "a", Description: "Answers.", SystemPrompt: "You are"}, "Answers."},
+		{spec.Agent{ID: "a", SystemPrompt: "You are helpful.\nAnd brief."}, "a"},
 	} {
-		got := tt.agent.DisplayDescription()
-		if got != tt.want || utf8.RuneCountInString(got) > 100 {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		if got := tt.agent.DisplayDescription(); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
 }
