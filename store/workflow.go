@@ -50,8 +50,8 @@ type WorkflowRun struct {
 	// DueAt is when the run is looked at again, whatever becomes of the turn; zero is
 	// never.
 	DueAt time.Time
-	// Limit is how many runs of the workflow may be under way at the same time; 0 is any
-	// number.
+	// Limit is how many runs of the workflow that have the same owner may be under way at
+	// the same time; 0 is any number.
 	Limit int
 	// CancelReason is set if somebody asked for the end of the run.
 	CancelReason string

@@ -244,11 +244,30 @@ func TestWhatACallerMadeIsItsOwn(t *testing.T) {
 		s.wants(stranger, `PUT /event-triggers/mine {"match":{"type":"t"},`+target+`}`, 404, "not found")
 		s.wants(stranger, "DELETE /event-triggers/mine", 404, "not found")
 	}
-	s.wants("bob", `POST /event-triggers {"id":"mine","match":{"type":"t"},`+target+`}`, 409, "mine")
 	s.wants("eve", `POST /event-triggers {"id":"mine","match":{"type":"t"},`+target+`}`, 201, "")
-	s.wants("bob", `POST /events {"type":"t","id":"1"}`, 202, `"runs":1`)
+	s.wants("bob", `POST /events {"type":"t","id":"1"}`, 202, `"runs":0`)
 	s.waitRun("succeeded")
 	s.wants("bob", "GET /runs", 200, `{"items":[]}`)
+}
+
+// Nobody learns which ids others have chosen, and what others made stays as it is.
+func TestTheIDsOfOthersLookFree(t *testing.T) {
+	s := open(t)
+	for path, when := range map[string]string{"/event-triggers": `"match":{"type":"t"}`, "/schedules": `"cron":"@yearly"`} {
+		create := "POST " + path + ` {"id":"mine",` + when + `,` + target + `}`
+		s.wants("ann", create, 201, `"id":"mine"`)
+		s.wants("bob", create, 201, `"id":"mine"`)
+		s.wants("bob", create, 409, "mine")
+		s.wants("bob", "POST "+path+"/mine/pause {}", 200, `"paused":true`)
+		s.wants("ann", "GET "+path+"/mine", 200, `"paused":false`)
+		s.wants("bob", "DELETE "+path+"/mine", 204, "")
+		s.wants("ann", "GET "+path+"/mine", 200, `"id":"mine"`)
+		s.wants("bob", "GET "+path+"/mine", 404, "not found")
+	}
+	s.wants("bob", `POST /event-triggers {"id":"mine","match":{"type":"t"},`+target+`}`, 201, "")
+	s.wants("ann", `POST /events {"type":"t","id":"1"}`, 202, `"runs":1`)
+	s.waitRun("succeeded")
+	s.wants("bob", `POST /events {"type":"t","id":"2"}`, 202, `"runs":1`)
 }
 
 func TestCloudEventsInAllTheirForms(t *testing.T) {

@@ -205,7 +205,7 @@ func (e *Engine) waitFor(list []scheduled, now time.Time) time.Duration {
 	return max(wait, time.Millisecond)
 }
 
-func (s *scheduled) cursorKey() cursorKey { return cursorKey{s.owner.Tenant, s.id} }
+func (s *scheduled) cursorKey() cursorKey { return cursorKey{s.owner.Tenant, s.key} }
 
 // dueRuns returns the runs of a tenant that are due, and where the cursors move. A schedule
 // whose runs cannot be made now stays where it is; failed reports that there is one.
@@ -215,7 +215,7 @@ func (e *Engine) dueRuns(ctx context.Context, list []*scheduled, now time.Time) 
 		last, ok := e.clock.known[s.cursorKey()]
 		e.clock.mu.Unlock()
 		if !ok { // it is due from now on
-			moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.id, Last: now})
+			moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.key, Last: now})
 			continue
 		}
 		if next := s.times.Next(last); next.IsZero() || next.After(now) {
@@ -233,7 +233,7 @@ func (e *Engine) dueRuns(ctx context.Context, list []*scheduled, now time.Time) 
 			}
 			reached, runs = due[len(due)-1], append(runs, made...)
 		}
-		moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.id, Last: reached})
+		moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.key, Last: reached})
 	}
 	return runs, moved, failed
 }
@@ -242,7 +242,7 @@ func (e *Engine) dueRuns(ctx context.Context, list []*scheduled, now time.Time) 
 // the same in every process.
 func (e *Engine) runsOf(ctx context.Context, s *scheduled, due []time.Time, now time.Time) (runs []*store.WorkflowRun, err error) {
 	for _, at := range due {
-		id := "schedule:" + s.id + ":" + at.UTC().Format(time.RFC3339)
+		id := "schedule:" + s.runName() + ":" + at.UTC().Format(time.RFC3339)
 		run, err := e.newRun(ctx, &s.definition, id, &Trigger{Kind: BySchedule, ID: s.id, ScheduledFor: at.UTC()}, s.schedule.Input, now)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,12 +19,24 @@ const (
 
 // definition is what starts a workflow: one of its schedules or triggers, under its id.
 type definition struct {
-	id                   string
+	id string
+	// key is its id in the store, and in the ids of its runs. Two subjects of a tenant may
+	// choose the same id.
+	key                  string
 	flow                 *workflow.Workflow
 	owner                store.Owner
 	declared             bool
 	paused               bool
 	createdAt, updatedAt time.Time
+}
+
+// runName returns what is part of the ids of its runs: its id, and a hash of the key if
+// that is another one.
+func (d *definition) runName() string {
+	if d.key == d.id {
+		return d.id
+	}
+	return d.id + ":" + stepID("made", d.key)[len(stepTurn):][:12]
 }
 
 // eventTrigger is an event trigger of a workflow, as it is now.
@@ -98,7 +111,7 @@ func (e *Engine) readStarts(ctx context.Context, tenant string, scope store.RunS
 		if err := json.Unmarshal(t.Definition, w); err != nil {
 			return all, fmt.Errorf("read %s %s: %w", t.Kind, t.ID, err)
 		}
-		base := definition{flow: w, owner: t.Owner, createdAt: t.CreatedAt, updatedAt: t.UpdatedAt}
+		base := definition{key: t.ID, flow: w, owner: t.Owner, createdAt: t.CreatedAt, updatedAt: t.UpdatedAt}
 		if err := all.addWorkflow(base, func(d *definition, _ string, _ bool) { d.paused = t.Paused }); err != nil {
 			return all, err
 		}
@@ -121,12 +134,14 @@ func (all *starts) addWorkflow(base definition, fill func(d *definition, kind st
 			return fmt.Errorf("schedule %s: %w", base.flow.ScheduleID(s.schedule), err)
 		}
 		s.id, s.times = base.flow.ScheduleID(s.schedule), times
+		s.key = cmp.Or(base.key, s.id)
 		fill(&s.definition, kindSchedule, s.schedule.Paused)
 		all.schedules = append(all.schedules, s)
 	}
 	for i := range base.flow.Events {
 		t := eventTrigger{definition: base, trigger: &base.flow.Events[i]}
 		t.id = base.flow.TriggerID(t.trigger)
+		t.key = cmp.Or(base.key, t.id)
 		fill(&t.definition, kindEvent, t.trigger.Paused)
 		all.triggers = append(all.triggers, t)
 	}

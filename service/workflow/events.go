@@ -60,7 +60,8 @@ func (ev *Event) runID(kind TriggerKind, trigger string) string {
 }
 
 // Publish makes the runs that events begin: those of the triggers of the caller's tenant
-// that match. It returns the events as they were taken, and how many runs are new.
+// that match. It returns the events as they were taken, and how many new runs the caller
+// may see.
 func (e *Engine) Publish(ctx context.Context, caller service.Caller, events []Event) (taken []Event, created int, err error) {
 	scope, err := runScope(caller)
 	if err != nil {
@@ -78,33 +79,40 @@ func (e *Engine) Publish(ctx context.Context, caller service.Caller, events []Ev
 		return nil, 0, err
 	}
 	var runs []*store.WorkflowRun
+	seen := make(map[string]bool) // the ids of runs that the caller may see
 	for i := range taken {
 		for j := range all.triggers {
 			t := &all.triggers[j]
 			if t.paused || !t.trigger.Matches(taken[i].Type, taken[i].Source, taken[i].Subject) {
 				continue
 			}
-			run, err := e.newRun(ctx, &t.definition, taken[i].runID(ByEvent, t.id), &Trigger{Kind: ByEvent, ID: t.id, Event: &taken[i]}, taken[i].Data, now)
+			run, err := e.newRun(ctx, &t.definition, taken[i].runID(ByEvent, t.key), &Trigger{Kind: ByEvent, ID: t.id, Event: &taken[i]}, taken[i].Data, now)
 			if err != nil {
 				return nil, 0, err
 			}
 			if run != nil {
 				runs = append(runs, run)
+				seen[run.ID] = scope.Sees(run.Owner, run.Shared) && mayUse(caller, t.flow)
 			}
 		}
 	}
-	created, err = e.createRuns(ctx, runs)
+	ids, err := e.createRuns(ctx, runs)
+	for _, id := range ids {
+		if seen[id] {
+			created++
+		}
+	}
 	return taken, created, err
 }
 
-// createRuns makes runs, and has them begin.
-func (e *Engine) createRuns(ctx context.Context, runs []*store.WorkflowRun) (created int, err error) {
+// createRuns makes runs, has them begin, and returns the ids of the new ones.
+func (e *Engine) createRuns(ctx context.Context, runs []*store.WorkflowRun) ([]string, error) {
 	if len(runs) == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	ids, err := e.settings.Store.CreateRuns(ctx, runs, nil)
 	if len(ids) > 0 {
 		signal(e.news)
 	}
-	return len(ids), err
+	return ids, err
 }

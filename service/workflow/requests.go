@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/google/uuid"
 )
 
 // What callers may see and change is decided here, for all surfaces: of their tenant what
@@ -40,7 +41,9 @@ func (e *DeclaredError) Error() string {
 // Start is a schedule or an event trigger as callers see it. Exactly one of Schedule and
 // Event is set.
 type Start struct {
-	ID       string
+	ID string
+	// key is the id in the store.
+	key      string
 	Workflow *workflow.Workflow
 	Schedule *workflow.Schedule
 	Event    *workflow.EventTrigger
@@ -91,7 +94,7 @@ func (e *Engine) visible(ctx context.Context, caller service.Caller) (all starts
 
 // view returns a schedule as callers see it.
 func (s *scheduled) view(now time.Time) *Start {
-	v := &Start{ID: s.id, Workflow: s.flow, Schedule: s.schedule, Paused: s.paused, Declared: s.declared, CreatedAt: s.createdAt, UpdatedAt: s.updatedAt}
+	v := &Start{ID: s.id, key: s.key, Workflow: s.flow, Schedule: s.schedule, Paused: s.paused, Declared: s.declared, CreatedAt: s.createdAt, UpdatedAt: s.updatedAt}
 	if !s.paused {
 		v.NextRunAt = s.times.Next(now).UTC()
 	}
@@ -100,7 +103,7 @@ func (s *scheduled) view(now time.Time) *Start {
 
 // view returns a trigger as callers see it.
 func (t *eventTrigger) view() *Start {
-	return &Start{ID: t.id, Workflow: t.flow, Event: t.trigger, Paused: t.paused, Declared: t.declared, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt}
+	return &Start{ID: t.id, key: t.key, Workflow: t.flow, Event: t.trigger, Paused: t.paused, Declared: t.declared, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt}
 }
 
 // Schedules returns the schedules that the caller sees.
@@ -176,44 +179,55 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 		return nil, &service.InvalidError{Field: "target", Problem: "it names an agent that does not exist"}
 	}
 	now := e.now()
-	t := &store.WorkflowTrigger{ID: id, Kind: kind, Owner: store.Owner{Tenant: caller.Tenant, Subject: caller.Subject}, Paused: paused, CreatedAt: now, UpdatedAt: now}
+	t := &store.WorkflowTrigger{ID: storedID(caller, id), Kind: kind, Owner: store.Owner{Tenant: caller.Tenant, Subject: caller.Subject}, Paused: paused, CreatedAt: now, UpdatedAt: now}
 	if known, err := e.startOf(ctx, caller, kind, id); err == nil {
 		if known.Declared {
 			return nil, &DeclaredError{kind, id}
 		}
-		t.CreatedAt = known.CreatedAt
-	} else if !isNew {
-		return nil, err
-	}
-	if err := e.checkUntaken(ctx, kind, id, caller.Tenant); err != nil {
+		if isNew {
+			return nil, &store.ExistsError{Kind: kind, ID: id}
+		}
+		t.ID, t.CreatedAt = known.key, known.CreatedAt
+	} else if !isNew || !errors.As(err, new(*NotFoundError)) {
 		return nil, err
 	}
 	var err error
 	if t.Definition, err = json.Marshal(w); err != nil {
 		return nil, err
 	}
-	if err := e.settings.Store.SaveTrigger(ctx, t, isNew); err != nil {
+	err = e.saveMade(ctx, caller, t, id, isNew)
+	if errors.As(err, new(*store.ExistsError)) {
+		err = &store.ExistsError{Kind: kind, ID: id}
+	}
+	if err != nil {
 		return nil, err
 	}
 	signal(e.changed)
 	return e.startOf(ctx, caller, kind, id)
 }
 
-// checkUntaken reports an id that something declared has in the tenant.
-func (e *Engine) checkUntaken(ctx context.Context, kind, id, tenant string) error {
-	declared, err := e.settings.Source.Workflows(ctx, tenant)
-	if err != nil {
+// saveMade stores a schedule or trigger that a caller makes. If its subject has one of that
+// id with agents that the caller may not use, the new one is kept beside it.
+func (e *Engine) saveMade(ctx context.Context, caller service.Caller, t *store.WorkflowTrigger, id string, isNew bool) error {
+	err := e.settings.Store.SaveTrigger(ctx, t, isNew)
+	if caller.Agents == nil || !errors.As(err, new(*store.ExistsError)) {
 		return err
 	}
-	for _, w := range declared {
-		taken := kind == kindSchedule && slices.ContainsFunc(w.Schedules, func(s workflow.Schedule) bool { return w.ScheduleID(&s) == id }) ||
-			kind == kindEvent && slices.ContainsFunc(w.Events, func(t workflow.EventTrigger) bool { return w.TriggerID(&t) == id })
-		if taken {
-			return &store.ExistsError{Kind: kind, ID: id}
-		}
+	if _, hidden := e.startOf(ctx, caller, t.Kind, id); !errors.As(hidden, new(*NotFoundError)) {
+		return err
 	}
-	return nil
+	t.ID += idSeparator + uuid.NewString()
+	return e.settings.Store.SaveTrigger(ctx, t, true)
 }
+
+// storedID returns the id in the store of a schedule or trigger that a caller makes. What
+// somebody else made under the same id, and the caller may not see, is another one.
+func storedID(caller service.Caller, id string) string {
+	return id + idSeparator + caller.Subject
+}
+
+// idSeparator is no part of ids that callers choose.
+const idSeparator = "\x1f"
 
 // Delete deletes a schedule, or an event trigger, that the caller made.
 func (e *Engine) Delete(ctx context.Context, caller service.Caller, schedule bool, id string) error {
@@ -229,7 +243,7 @@ func (e *Engine) Delete(ctx context.Context, caller service.Caller, schedule boo
 	if err != nil {
 		return err
 	}
-	err = e.settings.Store.DeleteTrigger(ctx, scope, s.Workflow.Tenant, kind, id)
+	err = e.settings.Store.DeleteTrigger(ctx, scope, s.Workflow.Tenant, kind, s.key)
 	if errors.Is(err, store.ErrNotFound) {
 		err = notFound(kind, id)
 	}
@@ -254,7 +268,7 @@ func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool
 	}
 	tenant, subject := s.Workflow.Owner()
 	t := &store.WorkflowTrigger{
-		ID: id, Kind: kind, Owner: store.Owner{Tenant: tenant, Subject: subject}, Declared: s.Declared, Paused: paused, CreatedAt: s.CreatedAt, UpdatedAt: e.now(),
+		ID: s.key, Kind: kind, Owner: store.Owner{Tenant: tenant, Subject: subject}, Declared: s.Declared, Paused: paused, CreatedAt: s.CreatedAt, UpdatedAt: e.now(),
 	}
 	if !s.Declared {
 		if t.Definition, err = json.Marshal(s.Workflow); err != nil {

@@ -92,8 +92,8 @@ func (e *Engine) beginByWebhook(ctx context.Context, d *definition, h *workflow.
 	if run == nil {
 		return false, ErrSignature // the webhook is gone
 	}
-	n, err := e.createRuns(ctx, []*store.WorkflowRun{run})
-	return n > 0, err
+	ids, err := e.createRuns(ctx, []*store.WorkflowRun{run})
+	return len(ids) > 0, err
 }
 
 // checkSignature checks that a request was signed with a secret of the webhook, lately.

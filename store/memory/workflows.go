@@ -204,7 +204,7 @@ func (m *Store) SaveRun(ctx context.Context, saved *store.WorkflowRun) error {
 // countRuns returns how many runs of the same workflow are under way.
 func (m *Store) countRuns(of *store.WorkflowRun) (n int) {
 	for r := range m.liveRuns {
-		if r.Owner.Tenant == of.Owner.Tenant && r.WorkflowID == of.WorkflowID && (r.Status == store.RunRunning || r.Status == store.RunWaiting) {
+		if r.Owner == of.Owner && r.WorkflowID == of.WorkflowID && (r.Status == store.RunRunning || r.Status == store.RunWaiting) {
 			n++
 		}
 	}
@@ -215,7 +215,7 @@ func (m *Store) countRuns(of *store.WorkflowRun) (n int) {
 func (m *Store) releaseHeld(of *store.WorkflowRun) {
 	var oldest *run
 	for r := range m.liveRuns {
-		if r.Owner.Tenant == of.Owner.Tenant && r.WorkflowID == of.WorkflowID && r.Status == store.RunPending && r.DueAt.IsZero() &&
+		if r.Owner == of.Owner && r.WorkflowID == of.WorkflowID && r.Status == store.RunPending && r.DueAt.IsZero() &&
 			(oldest == nil || r.order < oldest.order) {
 			oldest = r
 		}

@@ -320,6 +320,12 @@ func runsAreHeldBackAtTheirLimit(f *fixture) {
 	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
 		f.Fatalf("due while one is under way: %q", ids)
 	}
+	other := f.runOf("other") // a workflow that another subject calls the same
+	other.Limit, other.Owner.Subject = 1, "other"
+	f.createRuns(other)
+	_, others := f.claimRuns(f.now)
+	others[0].Status, others[0].StartedAt, others[0].DueAt = store.RunRunning, f.now, time.Time{}
+	wantOK(f, f.SaveRun(f.Context(), others[0]))
 	runs[0].Status, runs[0].FinishedAt, runs[0].UpdatedAt = store.RunSucceeded, f.now, f.now
 	wantOK(f, f.SaveRun(f.Context(), runs[0]))
 	next := min(runs[1].ID, runs[2].ID) // they are claimed in any order, and let in as they were made

@@ -310,8 +310,8 @@ func (d *Dialect) holdBack(ctx context.Context, s Session, r *store.WorkflowRun)
 // hold makes a run wait if as many of its workflow are under way as may be.
 func hold(ctx context.Context, s Session, r *store.WorkflowRun) (held bool, err error) {
 	var count int64
-	err = s.Query(ctx, `SELECT count(*) FROM workflow_runs WHERE tenant = $1 AND workflow_id = $2 AND status IN ('running', 'waiting')`,
-		[]any{r.Owner.Tenant, r.WorkflowID}, func(scan func(dest ...any) error) error { return scan(&count) })
+	err = s.Query(ctx, `SELECT count(*) FROM workflow_runs WHERE tenant = $1 AND workflow_id = $2 AND subject = $3 AND status IN ('running', 'waiting')`,
+		[]any{r.Owner.Tenant, r.WorkflowID, r.Owner.Subject}, func(scan func(dest ...any) error) error { return scan(&count) })
 	if err != nil || count < int64(r.Limit) {
 		return false, err
 	}
@@ -323,7 +323,7 @@ func hold(ctx context.Context, s Session, r *store.WorkflowRun) (held bool, err 
 // release makes the oldest run of a workflow due that was held back.
 func release(ctx context.Context, s Session, r *store.WorkflowRun) error {
 	_, err := s.Exec(ctx, `UPDATE workflow_runs SET due_at = $1 WHERE n = (SELECT min(n) FROM workflow_runs
-		WHERE tenant = $2 AND workflow_id = $3 AND status = 'pending' AND due_at = 0)`, toMicros(r.UpdatedAt), r.Owner.Tenant, r.WorkflowID)
+		WHERE tenant = $2 AND workflow_id = $3 AND subject = $4 AND status = 'pending' AND due_at = 0)`, toMicros(r.UpdatedAt), r.Owner.Tenant, r.WorkflowID, r.Owner.Subject)
 	return err
 }
 
