@@ -13,8 +13,8 @@ import (
 type streamContext struct {
 	context.Context //nolint:containedctx // that of the caller
 	canceled        atomic.Bool
-	// report is called when the executor reads something; nil if nobody wants to know.
-	report func()
+	// watch is told when the executor reads something; nil if nobody wants to know.
+	watch *watch
 
 	mu sync.Mutex
 	// own is made when somebody asks for the end of the context, and cancelOwn ends it.
@@ -46,8 +46,8 @@ func ActivityReporter(ctx context.Context) func() {
 
 // Value returns the value of a key.
 func (c *streamContext) Value(key any) any {
-	if key == (activityKey{}) && c.report != nil {
-		return c.report
+	if key == (activityKey{}) && c.watch != nil {
+		return c.watch.noteActivity
 	}
 	return c.Context.Value(key)
 }

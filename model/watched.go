@@ -64,7 +64,7 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 			s.idle, first = 2*s.idle, 2*first
 		}
 		s.limitSilence(first)
-		s.ctx.report = s.noteActivity
+		s.ctx.watch = s
 		defer s.ctx.cancel()
 		w.silences.add(s, s.every)
 		defer w.silences.remove(s)

@@ -185,10 +185,10 @@ func (e *Entry) CheckArguments(ctx context.Context, arguments json.RawMessage) s
 		return "the arguments are not a JSON object: they are no UTF-8"
 	}
 	found, err := e.schema.ValidateJSON(ctx, arguments)
-	if errors.As(err, new(*schema.LimitError)) {
-		return err.Error()
-	}
 	if err != nil {
+		if _, ok := errors.AsType[*schema.LimitError](err); ok {
+			return err.Error()
+		}
 		return fmt.Sprintf("the arguments are not a JSON object: %v", err)
 	}
 	if len(found) == 0 {
