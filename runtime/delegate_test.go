@@ -82,7 +82,7 @@ func TestADelegateThatFailsIsAnErrorForItsCaller(t *testing.T) {
 		want  string
 	}{
 		{"error", turntest.Answer{Err: &model.Error{Class: model.Provider, Message: "down"}}, "to-clerk failed agent clerk did not finish: error provider: provider: down"},
-		{"silence", turntest.Answer{}, "to-clerk succeeded agent clerk finished without an answer"},
+		{"silence", turntest.Answer{}, "to-clerk failed agent clerk did not finish: error empty_answer: empty_answer: the answer has no text, tool call or refusal"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			exec := turntest.Scripts(map[string][]turntest.Answer{"boss": {turntest.AsksAgent("clerk"), {Text: "thanks"}}, "clerk": {tt.child}})

@@ -188,7 +188,7 @@ func babble(t *rapid.T) []model.Event {
 	said := []model.Event{
 		{Type: model.EventReasoning, Delta: text.Draw(t, "reasoning")},
 		{Type: model.EventReasoningEncrypted, Delta: text.Draw(t, "encrypted"), ID: text.Draw(t, "item")},
-		{Type: model.EventText, Delta: text.Draw(t, "text")},
+		{Type: model.EventText, Delta: "." + text.Draw(t, "text")}, // an empty answer is an error
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "calls") {
 		said = append(said,

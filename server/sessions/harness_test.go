@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 				names = append(names, req.Tools[i].Name)
 			}
 			slices.Sort(names)
-			events = words(strings.Join(names, " "))
+			events = words(cmp.Or(strings.Join(names, " "), "no tools"))
 		case last.Role == model.RoleTool:
 			events = words("Done.")
 		case text == "model":

@@ -186,13 +186,13 @@ func TestTheToolsOfATurn(t *testing.T) {
 	for name, tt := range map[string]struct{ provider, more, want string }{
 		"a search":               {"clerk", `,"toolSource":"native_search"`, "tool_search"},
 		"a search of all":        {"plain", `,"toolSource":"native_search","toolRefs":[{"plugin":"*"}]`, "tool_search"},
-		"nothing to search":      {"clerk", `,"toolSource":"native_search","toolRefs":[]`, ""},
+		"nothing to search":      {"clerk", `,"toolSource":"native_search","toolRefs":[]`, "no tools"},
 		"safe ones":              {"clerk", ``, "agent_run_boss list read"},
 		"safe ones by name":      {"clerk", `,"toolSource":"mcp_catalog"`, "agent_run_boss list read"},
 		"and those that it asks": {"clerk", `,"toolRefs":[{"plugin":"pay"}]`, "agent_run_boss list pay read"},
 		"those alone":            {"clerk", `,"toolSource":"explicit","toolRefs":[{"app":"pay","operation":"pay"}]`, "pay"},
-		"none":                   {"clerk", `,"toolRefs":[]`, ""},
-		"none explicitly":        {"clerk", `,"toolSource":"explicit"`, ""},
+		"none":                   {"clerk", `,"toolRefs":[]`, "no tools"},
+		"none explicitly":        {"clerk", `,"toolSource":"explicit"`, "no tools"},
 		"all of the agent's":     {"clerk", `,"toolSource":"explicit","toolRefs":[{"plugin":"*"}]`, "list pay read"},
 		"without an agent":       {"plain", ``, "list read"},
 		"all without an agent":   {"plain", `,"toolRefs":[{"pluginName":"*"}]`, "list read"},
@@ -231,7 +231,7 @@ func TestTurnsWithoutAnAgentAreGivenNothingThatIsGuarded(t *testing.T) {
 		{"some", `,"toolRefs":[{"plugin":"pay"}]`, "pay read"},
 		{"all", ``, "free list read"},
 		{"all", `,"toolRefs":[{"plugin":"*"}]`, "free list pay read"},
-		{"none", `,"toolRefs":[{"plugin":"*"}]`, ""},
+		{"none", `,"toolRefs":[{"plugin":"*"}]`, "no tools"},
 	} {
 		s := do[sessionView](w, "POST /agent/sessions", `{"provider":"`+tt.provider+`"}`)
 		if got := w.until(w.say(s.ID, "tools", tt.more).ID, "succeeded").OutputText; got != tt.want {
