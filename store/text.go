@@ -86,7 +86,9 @@ func (n *NewTurn) CheckText() error {
 }
 
 // CheckText returns ErrText for an end that no store keeps.
-func (e *EndTurn) CheckText() error { return checkTexts(string(e.Event.Type), string(e.Status)) }
+func (e *EndTurn) CheckText() error {
+	return checkTexts(append([]string{string(e.Event.Type), string(e.Status)}, e.Event.Path...)...)
+}
 
 // CheckText returns ErrText for a commit that no store keeps.
 func (c *Commit) CheckText() error {
@@ -99,6 +101,9 @@ func (c *Commit) CheckText() error {
 func (c *Commit) checkText() error {
 	for i := range c.Events {
 		if err := checkTexts(string(c.Events[i].Type)); err != nil {
+			return err
+		}
+		if err := checkTexts(c.Events[i].Path...); err != nil {
 			return err
 		}
 	}

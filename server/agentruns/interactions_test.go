@@ -19,7 +19,7 @@ func guarded(s *setup) {
 	s.more = func(b *builder.AgentRuntimeBuilder) {
 		b.WithAvailablePlugin("permission", permission.New()).WithAgentSpec(spec.Agent{
 			ID: "guard", Description: "Asks first.", ModelID: "fast", PluginIDs: []string{"permission"},
-			Sections: spec.Sections{"permission": json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"weather","behavior":"ask"},{"tool":"look","behavior":"ask"}]}`)},
+			Sections: spec.Sections{"permission": json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"weather","behavior":"ask"},{"tool":"look*","behavior":"ask"}]}`)},
 		})
 	}
 }
