@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -52,16 +53,14 @@ var errSteps = limitError("comparing it with the schema takes too many steps; th
 
 // run calls validate within the steps, and returns why it was stopped.
 func (m *meter) run(validate func()) (err error) {
-	defer func() {
-		m.ctx = nil
-		switch p := recover().(type) {
-		case nil:
-		case stopped:
-			err = p.err
-		default:
-			panic(p)
+	defer func() { m.ctx = nil }()
+	defer panics.Handle(func(p *panics.Error) {
+		s, ok := p.Value.(stopped)
+		if !ok {
+			panic(p.Value)
 		}
-	}()
+		err = s.err
+	})
 	validate()
 	return nil
 }
