@@ -31,7 +31,7 @@ var escapeCorpus = map[string]struct{ text, shown string }{
 	"invisible text":          {"a\u200bb\u2060c\ufeffd\u00ade\U000e0041", `a\u200bb\u2060c\ufeffd\u00ade\udb40\udc41`},
 	"line separators":         {"a\u2028b\u2029c\vd\fe", `a\u2028b\u2029c\u000bd\u000ce`},
 	"delete and null":         {"a\x7fb\x00c", `a\u007fb\u0000c`},
-	"text is kept":            {"Grüße, שלום, 日本語, 👩‍👩‍👧, نمی‌خواهم\tx\r\n\n", "Grüße, שלום, 日本語, 👩‍👩‍👧, نمی‌خواهم\tx\r\n\n"},
+	"text is kept":            {"Grüße, שלום, 日本語, 👩‍👩‍👧, نمی\u200cخواهم\tx\r\n\n", "Grüße, שלום, 日本語, 👩‍👩‍👧, نمی\u200cخواهم\tx\r\n\n"},
 	"incomplete character":    {"a\xe2\x80", "a\ufffd\ufffd"},
 }
 

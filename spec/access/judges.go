@@ -101,7 +101,7 @@ func effortWidens(before, after *spec.Agent) bool {
 		return is.Budget > was.Budget
 	}
 	const most = 100
-	low, high := most, 0 // the least that it was, and the most that it is
+	var low, high int // the least that it was, and the most that it is
 	if is == nil || is.Variable != "" {
 		high = most
 	} else if share, ok := is.Share(); ok {
