@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -15,14 +16,17 @@ type meter struct {
 	ctx context.Context
 	// left is how many steps are left, and price how many each one counts for.
 	left, price int
-	// until is how many steps are left when the context is looked at next.
+	// until is how many steps are left when the context is checked next.
 	until int
+	// checked is set after the first check, and long while the validation has a place
+	// among the long ones.
+	checked, long bool
 }
 
 // stopped is what a meter panics with, out of the library.
 type stopped struct{ err error }
 
-// contextSteps is how many steps there are between two looks at the context.
+// contextSteps is how many steps a validation takes between two checks of its context.
 const contextSteps = 4096
 
 // begin starts a validation with a number of steps.
@@ -44,8 +48,30 @@ func (m *meter) count(steps int) {
 		if err := m.ctx.Err(); err != nil {
 			panic(stopped{context.Cause(m.ctx)})
 		}
+		m.limitLong()
 		m.until = m.left - contextSteps
 	}
+}
+
+// longValidations has a place for each validation that may take more than contextSteps at
+// the same time: half of the processors stay free for everything else.
+var longValidations = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+
+// limitLong waits for a place among the long validations at the second check. It panics
+// with stopped if the context ends first, and lets other goroutines run at later checks.
+func (m *meter) limitLong() {
+	switch {
+	case m.long:
+		runtime.Gosched()
+	case m.checked:
+		select {
+		case longValidations <- struct{}{}:
+			m.long = true
+		case <-m.ctx.Done():
+			panic(stopped{context.Cause(m.ctx)})
+		}
+	}
+	m.checked = true
 }
 
 // errSteps reports that a validation took all of its steps.
@@ -53,7 +79,12 @@ var errSteps = limitError("comparing it with the schema takes too many steps; th
 
 // run calls validate within the steps, and returns why it was stopped.
 func (m *meter) run(validate func()) (err error) {
-	defer func() { m.ctx = nil }()
+	defer func() {
+		if m.ctx = nil; m.long {
+			m.long = false
+			<-longValidations
+		}
+	}()
 	defer panics.Handle(func(p *panics.Error) {
 		s, ok := p.Value.(stopped)
 		if !ok {
