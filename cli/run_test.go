@@ -95,7 +95,7 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 			Outcome: event.CompactionFailed, Messages: 1, Reason: "rate_limited",
 		},
 		`→ look {}\u001b[2J`: &event.ToolCallReady{Name: "look", Arguments: []byte("{}\x1b[2J")},
-		"← look succeeded (5 ms): one two": &event.ToolCallDone{
+		"← look succeeded (5 ms): one \\u202etwo\\u0000": &event.ToolCallDone{
 			Name: "look", Outcome: event.CallSucceeded, DurationMS: 5, Result: event.ToolResult{Content: []event.Content{{Text: "one\r\n\u202etwo\x00"}}},
 		},
 		"← look failed (5 ms): *** " + strings.Repeat("x", 116) + "…": &event.ToolCallDone{
