@@ -65,6 +65,7 @@ func (d *decoder) decodeSettings() {
 	d.file.Workspaces = decodeSetting(d, "workspaces", (*settings.Workspaces).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
 	d.kinds.switchOffSurfaces(&d.file.Server)
+	d.checkDescriptions()
 	d.storePaths()
 }
 
@@ -117,6 +118,24 @@ func (d *decoder) checkServer(s *settings.Server) diag.List {
 		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("oauth.clients", i), "agents"), s.OAuth.Clients[i].Agents)...)
 	}
 	return list
+}
+
+// checkDescriptions warns of agents without a description in the cards and lists that the
+// server publishes.
+func (d *decoder) checkDescriptions() {
+	_, server := d.file.root.findField("server")
+	s := &d.file.Server
+	if server == nil || server.kind != mappingNode || !s.A2A.On() && !s.AgentRuns.On() {
+		return
+	}
+	for _, agent := range d.file.Agents {
+		if !agent.UsesTools() && !s.AgentRuns.On() {
+			continue // A2A has no card of it
+		}
+		for _, found := range agent.CheckDescription(diag.Key("agents", agent.ID)) {
+			d.addAt(found, server)
+		}
+	}
 }
 
 // knownScopes returns the scopes that routes of the server need.

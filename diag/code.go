@@ -94,6 +94,8 @@ const (
 	// NoCatalog warns of a server whose tools are not known: it was never asked
 	// for them, or what it answered cannot be used.
 	NoCatalog Code = "no-catalog"
+	// NoDescription warns of an agent that others see without a description.
+	NoDescription Code = "no-description"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
 	// UnmatchedPatch is reported for a patch of an entry that does not exist.
@@ -165,6 +167,7 @@ var codes = []Info{
 	{DelegateCycle, Warning, "Agents can call each other in a circle."},
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
 	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
+	{NoDescription, Warning, "An agent that a server lists, or that other agents call or hand over to, has no description: others see its ID alone."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
 	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
 	{WidenedAccess, Error, "A patch lets an agent do more than it may without the patch, and does not say `allow_widening: true`."},
@@ -194,7 +197,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, UnmatchedPatch:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, UnmatchedPatch:
 		return true
 	default:
 		return false

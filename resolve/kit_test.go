@@ -130,7 +130,7 @@ func base(d *registry.Draft) {
 
 // agent adds an agent that runs on m, as changed.
 func agent(id string, change ...func(*spec.Agent)) draft {
-	a := &spec.Agent{ID: id, ModelID: "m"}
+	a := &spec.Agent{ID: id, Description: "Agent " + id + ".", ModelID: "m"}
 	for _, c := range change {
 		c(a)
 	}

@@ -19,6 +19,7 @@ import (
 func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 	m.warnUnmeasuredCost()
 	m.warnFilteredAgents(catalog)
+	m.warnUndescribed()
 	m.warnKnowledgeCutoff()
 	m.warnRounds()
 	m.warnRetry()
@@ -50,6 +51,25 @@ func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	}
 	if m.agent.MaxHandoffs != nil && len(m.agent.Handoffs) == 0 {
 		m.warnIneffective("max_handoffs", "max_handoffs limits nothing: the agent has no handoffs")
+	}
+}
+
+// warnUndescribed warns of agents that this one may call or hand over to and that its
+// model knows by their IDs alone. Agents of peers describe themselves elsewhere.
+func (m *merger) warnUndescribed() {
+	if m.passing {
+		return
+	}
+	set := m.index.set
+	for _, entry := range m.offered.entries {
+		if entry.Source.Kind != toolset.SourceDelegate && entry.Source.Kind != toolset.SourceHandoff {
+			continue
+		}
+		agent, ok := set.Agent(entry.Source.Name)
+		if !ok || agent.Registry != "" || agent.UsesTools() && set.Defaults != nil && set.Defaults.Description != "" {
+			continue
+		}
+		m.warnings = append(m.warnings, agent.CheckDescription(set.Agents.Path(agent.ID))...)
 	}
 }
 

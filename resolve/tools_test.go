@@ -152,13 +152,17 @@ func TestTheIDsOfDelegates(t *testing.T) {
 func TestHowADelegateIsPresented(t *testing.T) {
 	t.Parallel()
 	rev := revision(t, calls("a", "b", "c", "d"), agent("b", func(a *spec.Agent) { a.Description = "Knows things." }),
-		agent("c", func(a *spec.Agent) { a.SystemPrompt = "\nYou are c.\nMore." }), agent("d"))
+		agent("c", func(a *spec.Agent) { a.Description, a.SystemPrompt = "", "\nYou are c.\nMore." }),
+		agent("d", func(a *spec.Agent) { a.Description = "" }), agent("e", func(a *spec.Agent) { a.Description = "" }))
 	var got []string
 	for _, d := range plan(t, rev, "a").Local.Offered {
 		got = append(got, d.Description)
 	}
 	if diff := cmp.Diff([]string{"Knows things.", "c", "d"}, got); diff != "" {
 		t.Errorf("descriptions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"no-description agents.c", "no-description agents.d"}, places(check(t, rev))); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 

@@ -185,6 +185,16 @@ func (a *Agent) HandoffLimit() int {
 // to peers: its description, or its ID if it has none. It never shows the prompt.
 func (a *Agent) DisplayDescription() string { return cmp.Or(a.Description, a.ID) }
 
+// CheckDescription warns of an agent at a path that others can see and that has no
+// description.
+func (a *Agent) CheckDescription(path string) diag.List {
+	if a.Description != "" {
+		return nil
+	}
+	return diag.List{diag.New(diag.NoDescription, path, "agent %q has no description, so others see its ID alone", a.ID).
+		WithHint("say in description what the agent is for").ForAgent(a.ID)}
+}
+
 // Clone returns a copy of a that shares nothing with it but the bytes of
 // sections and options, which are never modified.
 func (a *Agent) Clone() *Agent {
