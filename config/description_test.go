@@ -14,6 +14,7 @@ func TestAgentsThatAServerListsNeedADescription(t *testing.T) {
 	for server, want := range map[string][]string{
 		"":                                       nil,
 		"server: null":                           nil,
+		"server: {listen: none}":                 nil,
 		"server: {listen: 127.0.0.1:0}":          {"agents.a", "agents.d"},
 		"server: {agent_runs: {enabled: false}}": {"agents.a"},
 		"server: {a2a: {enabled: false}, agent_runs: {enabled: false}}":        nil,

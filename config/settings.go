@@ -125,7 +125,8 @@ func (d *decoder) checkServer(s *settings.Server) diag.List {
 func (d *decoder) checkDescriptions() {
 	_, server := d.file.root.findField("server")
 	s := &d.file.Server
-	if server == nil || server.kind != mappingNode || !s.A2A.On() && !s.AgentRuns.On() {
+	answers := s.Listen != settings.ListenNone || s.A2A.GRPCListen != ""
+	if server == nil || server.kind != mappingNode || !answers || !s.A2A.On() && !s.AgentRuns.On() {
 		return
 	}
 	for _, agent := range d.file.Agents {

@@ -78,7 +78,7 @@ const (
 // the local loop.
 type Agent struct {
 	ID          string `json:"id" key:"true" doc:"The agent's id." remote:"read"`
-	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it." remote:"read"`
+	Description string `json:"description,omitempty" doc:"What the agent is for. Other agents that may call it, and everybody who reads its A2A card, see it; without one they see the ID." remote:"read"`
 
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored" hosted:"ignored"`
 	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} stands for a variable of the turn, and ${tenant.NAME} for one of its tenant." remote:"ignored"`
