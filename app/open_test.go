@@ -32,7 +32,7 @@ import (
 const base = `version: 1
 providers: {s: {type: scripted}}
 models: {m: {provider_id: s, upstream_model: x}}
-agents: {a: {model_id: m}}
+agents: {a: {description: Helps., model_id: m}}
 server:
   keys: [{id: ci, key: ark_right-right-right}]
 `
@@ -109,7 +109,7 @@ func TestOneCallMakesAllThatAFileDescribes(t *testing.T) {
 }
 
 func TestAConfigurationThatCannotBeUsedIsNotOpened(t *testing.T) {
-	file := write(t, strings.Replace(base, "agents: {a: {model_id: m}}", "agents:\n  a: {model_id: n}\n  b: {model_id: m, colour: red}", 1)+"store: {driver: memory}\n")
+	file := write(t, strings.Replace(base, "agents: {a: {description: Helps., model_id: m}}", "agents:\n  a: {model_id: n}\n  b: {model_id: m, colour: red}", 1)+"store: {driver: memory}\n")
 	_, err := app.Open(t.Context(), app.Options{Files: []string{file}, Components: shipped.Components()})
 	refused, ok := errors.AsType[*app.ConfigError](err)
 	if !ok || refused.Diagnostics.Count(diag.Error) != 2 {

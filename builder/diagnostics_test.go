@@ -48,7 +48,7 @@ func rows() []row {
 			name: "missing-field: a model without a provider",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModel(spec.Model{ID: "n", UpstreamModel: "up"}).WithAgentSpec(spec.Agent{ID: "a", ModelID: "n"}).
-					WithAgentSpec(spec.Agent{ID: "b", ModelID: "m"})
+					WithAgentSpec(spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
 			want:  found(diag.MissingField, "", "models.n.provider_id", "provider_id is missing", ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.MissingField }),
@@ -72,7 +72,7 @@ func rows() []row {
 			name: "invalid-value: a provider that is nil gives nothing else",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithProvider("q", nil).WithModel(spec.Model{ID: "n", ProviderID: "q", UpstreamModel: "up"}).
-					WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "n"})
+					WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "n"})
 			},
 			want:  found(diag.InvalidValue, "", "providers.q", `provider "q" is nil`, ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Path == "providers.q" }),
@@ -89,7 +89,7 @@ func rows() []row {
 				b.WithModelPool(spec.Pool{ID: "n", Members: []spec.PoolMember{{ModelID: "m"}}}).
 					WithModel(spec.Model{ID: "n", ProviderID: "p", UpstreamModel: "up"}).
 					WithModelPool(spec.Pool{ID: "o", Members: []spec.PoolMember{{ModelID: "n"}}}).
-					WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "o"})
+					WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "o"})
 			},
 			want:  found(diag.DuplicateID, "", "models.n", `model "n" has the id of a model pool`, ""),
 			typed: is(func(e *registry.DuplicateError) bool { return e.Kind == "model" && e.Other == "model pool" }),
@@ -164,7 +164,7 @@ func rows() []row {
 			name: "model-not-found",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModel(spec.Model{ID: "default", ProviderID: "p", UpstreamModel: "up"}).
-					WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "defualt"})
+					WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "defualt"})
 			},
 			want: found(diag.ModelNotFound, "b", "agents.b.model_id", `model "defualt" is not defined`, `did you mean "default"?`),
 			typed: is(func(e *resolve.ModelNotFoundError) bool {
@@ -175,7 +175,7 @@ func rows() []row {
 			name: "model-not-found: a vendor's name of a model that is declared",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModel(spec.Model{ID: "default", ProviderID: "p", UpstreamModel: "gpt-4o"}).
-					WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "openai/gpt-4o"})
+					WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "openai/gpt-4o"})
 			},
 			want:  found(diag.ModelNotFound, "b", "agents.b.model_id", `model "openai/gpt-4o" is not defined`, "write default, the id of the model under models"),
 			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.Nearest == "default" }),
@@ -183,15 +183,17 @@ func rows() []row {
 		{
 			name: "model-not-found: a vendor's name of a model that is not",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
-				b.WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "gpt-4o"})
+				b.WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "gpt-4o"})
 			},
 			want: found(diag.ModelNotFound, "b", "agents.b.model_id", `model "gpt-4o" is not defined`,
 				"that is a vendor's name of a model: declare it, as in models: {main: {provider_id: p, upstream_model: gpt-4o}}, and write its id"),
 			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.Nearest == "" }),
 		},
 		{
-			name:  "model-not-found: the id of a provider",
-			wrong: func(b *builder.AgentRuntimeBuilder) { b.WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "p"}) },
+			name: "model-not-found: the id of a provider",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "p"})
+			},
 			want: found(diag.ModelNotFound, "b", "agents.b.model_id", `model "p" is not defined`,
 				`"p" is a provider; write the id of one of its models, such as m`),
 			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.Nearest == "m" }),
@@ -200,7 +202,7 @@ func rows() []row {
 			name: "model-not-found: a member of a pool",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModelPool(spec.Pool{ID: "pool", Members: []spec.PoolMember{{ModelID: "m"}, {ModelID: "gone"}}}).
-					WithAgentSpecs(spec.Agent{ID: "a", ModelID: "pool"}, spec.Agent{ID: "b", ModelID: "pool"})
+					WithAgentSpecs(spec.Agent{ID: "a", ModelID: "pool"}, spec.Agent{ID: "b", Description: "Helps.", ModelID: "pool"})
 			},
 			want:  found(diag.ModelNotFound, "", "model_pools.pool.members[1].model_id", `model "gone" is not defined`, ""),
 			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.ID == "gone" }),
@@ -209,7 +211,7 @@ func rows() []row {
 			name: "provider-not-found",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithProvider("openai", says("")).WithModel(spec.Model{ID: "n", ProviderID: "opnai", UpstreamModel: "up"}).
-					WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "n"})
+					WithAgentSpecs(agent(), spec.Agent{ID: "b", Description: "Helps.", ModelID: "n"})
 			},
 			want:  found(diag.ProviderNotFound, "", "models.n.provider_id", `provider "opnai" is not defined`, `did you mean "openai"?`),
 			typed: is(func(e *resolve.ProviderNotFoundError) bool { return e.ID == "opnai" && e.Nearest == "openai" }),
@@ -310,7 +312,7 @@ func rows() []row {
 		{
 			name: "tool-id-conflict: global and delegate",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
-				b.WithTool("agent_run_b", plain{}).WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates = []string{"b"} }), spec.Agent{ID: "b", ModelID: "m"})
+				b.WithTool("agent_run_b", plain{}).WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates = []string{"b"} }), spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.delegates[0]",
 				`tool id "agent_run_b" comes from both the global tool and the delegate b`, "rename one of them"),
@@ -331,7 +333,7 @@ func rows() []row {
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithPlugin("text", registers("agent_run_b")).WithAgentSpecs(agent(func(a *spec.Agent) {
 					a.PluginIDs, a.Delegates = []string{"text"}, []string{"b"}
-				}), spec.Agent{ID: "b", ModelID: "m"})
+				}), spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.plugin_ids[0]",
 				`tool id "agent_run_b" comes from both the delegate b and the plugin text`, "rename one of them"),
@@ -341,7 +343,7 @@ func rows() []row {
 			name: "tool-id-conflict: two delegates",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates = []string{"b.c", "b:c"} }),
-					spec.Agent{ID: "b.c", ModelID: "m"}, spec.Agent{ID: "b:c", ModelID: "m"})
+					spec.Agent{ID: "b.c", Description: "Helps.", ModelID: "m"}, spec.Agent{ID: "b:c", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.delegates[1]",
 				`tool id "agent_run_b_c" comes from both the delegate b.c and the delegate b:c`, "rename one of them"),
@@ -351,7 +353,7 @@ func rows() []row {
 			name: "invalid-pattern",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithTool("wc", plain{}).WithAgentSpec(agent(func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"x\\"} })).
-					WithAgentSpec(spec.Agent{ID: "b", ModelID: "m"})
+					WithAgentSpec(spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.InvalidPattern, "a", "agents.a.excluded_tool_patterns[0]",
 				`pattern "x\\" ends in a single '\', which escapes nothing`, ""),
@@ -539,7 +541,7 @@ func rows() []row {
 					WithAgentSpecs(agent(func(a *spec.Agent) {
 						a.PluginIDs, a.ExcludedTools = []string{"permission"}, spec.Names{"rm"}
 						a.Sections = spec.Sections{"permission": []byte(`{"rules": [{"tool": "rm(*)"}]}`)}
-					}), spec.Agent{ID: "b", ModelID: "m"})
+					}), spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.OrphanPermissionRule, "a", "agents.a.sections.permission.rules[0].tool",
 				`the rule names tool "rm", which the catalog filtered out`, ""),
@@ -610,15 +612,22 @@ func rows() []row {
 			name: "delegate-cycle",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates = []string{"b"} }),
-					spec.Agent{ID: "b", ModelID: "m", Delegates: []string{"a"}})
+					spec.Agent{ID: "b", Description: "Helps.", ModelID: "m", Delegates: []string{"a"}})
 			},
 			want: found(diag.DelegateCycle, "b", "agents.b.delegates[0]", "agents can call each other in a circle: a → b → a",
 				"at run time a call back into the chain is refused, and so is one deeper than 8 levels"),
 		},
 		{
+			name: "no-description",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates, a.Handoffs = []string{"c"}, []string{"c"} }), spec.Agent{ID: "c", ModelID: "m", SystemPrompt: "Rules."})
+			},
+			want: found(diag.NoDescription, "c", "agents.c", `agent "c" has no description, so others see its ID alone`, "say in description what the agent is for"),
+		},
+		{
 			name: "no-tools",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
-				b.WithTool("wc", plain{}).WithAgentSpecs(agent(func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"*"} }), spec.Agent{ID: "b", ModelID: "m"})
+				b.WithTool("wc", plain{}).WithAgentSpecs(agent(func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"*"} }), spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.NoTools, "a", "agents.a", `the catalog leaves agent "a" with no tool; registered: 1`, ""),
 		},

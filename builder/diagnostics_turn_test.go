@@ -42,7 +42,7 @@ func turnRows() []row {
 			name: "tool-id-conflict: two handoffs",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Handoffs = []string{"b.c", "b:c"} }),
-					spec.Agent{ID: "b.c", ModelID: "m"}, spec.Agent{ID: "b:c", ModelID: "m"})
+					spec.Agent{ID: "b.c", Description: "Helps.", ModelID: "m"}, spec.Agent{ID: "b:c", Description: "Helps.", ModelID: "m"})
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.handoffs[1]",
 				`tool id "hand_off_to_b_c" comes from both the handoff b.c and the handoff b:c`, "rename one of them"),

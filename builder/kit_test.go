@@ -104,7 +104,7 @@ func demo() *builder.AgentRuntimeBuilder {
 
 // agent returns the agent a, which runs on m, as changed.
 func agent(change ...func(*spec.Agent)) spec.Agent {
-	a := spec.Agent{ID: "a", ModelID: "m"}
+	a := spec.Agent{ID: "a", Description: "Helps.", ModelID: "m"}
 	for _, c := range change {
 		c(&a)
 	}
