@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/config"
@@ -30,5 +32,18 @@ func TestAgentsThatAServerListsNeedADescription(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: warnings at %q, want %q: %s", server, got, want, shows(list))
 		}
+	}
+}
+
+func TestManyAgentsWithoutDescriptionAreCounted(t *testing.T) {
+	t.Parallel()
+	text := strings.Builder{}
+	text.WriteString("version: 1\nserver: {listen: 127.0.0.1:0}\nagents:\n")
+	for i := range 10000 {
+		fmt.Fprintf(&text, "  a%d: {model_id: m}\n", i)
+	}
+	_, list := config.Parse([]config.Source{{Name: "f", Data: []byte(text.String())}}, options(nil))
+	if len(list) != diag.MaxAlike || !strings.HasSuffix(list[len(list)-1].Message, "; and 9990 more are not listed") {
+		t.Errorf("%d diagnostics: %s", len(list), shows(list[:min(20, len(list))]))
 	}
 }

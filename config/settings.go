@@ -129,13 +129,14 @@ func (d *decoder) checkDescriptions() {
 	if server == nil || server.kind != mappingNode || !answers || !s.A2A.On() && !s.AgentRuns.On() {
 		return
 	}
+	var found diag.List
 	for _, agent := range d.file.Agents {
-		if !agent.UsesTools() && !s.AgentRuns.On() {
-			continue // A2A has no card of it
+		if agent.UsesTools() || s.AgentRuns.On() { // A2A has no cards of others
+			found = append(found, agent.CheckDescription(diag.Key("agents", agent.ID))...)
 		}
-		for _, found := range agent.CheckDescription(diag.Key("agents", agent.ID)) {
-			d.addAt(found, server)
-		}
+	}
+	for _, one := range found.LimitAlike(diag.NoDescription) {
+		d.addAt(one, server)
 	}
 }
 

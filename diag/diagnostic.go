@@ -279,3 +279,39 @@ func (l List) Dedup() List {
 	}
 	return out
 }
+
+// MaxAlike is how many diagnostics of a kind that many agents may cause are listed.
+const MaxAlike = 10
+
+// CountMore adds to the message that n more diagnostics of the kind are not listed.
+func (d *Diagnostic) CountMore(n int) {
+	if n == 1 {
+		d.Message += "; and one more is not listed"
+		return
+	}
+	d.Message += fmt.Sprintf("; and %d more are not listed", n)
+}
+
+// LimitAlike returns the list with the first MaxAlike diagnostics of a code, at most one
+// for each path. The last one counts the rest.
+func (l List) LimitAlike(code Code) List {
+	seen, last := make(map[string]bool), 0
+	out := l[:0:0]
+	for _, d := range l {
+		if d.Code == code {
+			if seen[d.Path] {
+				continue
+			}
+			seen[d.Path] = true
+			if len(seen) > MaxAlike {
+				continue
+			}
+			last = len(out)
+		}
+		out = append(out, d)
+	}
+	if more := len(seen) - MaxAlike; more > 0 {
+		out[last].CountMore(more)
+	}
+	return out
+}

@@ -136,6 +136,7 @@ func (c *check) checkWhole(all, before *tally) {
 	for _, t := range warning {
 		c.rest = append(c.rest, t.warnings...)
 	}
+	c.rest = c.rest.LimitAlike(diag.NoDescription)
 	c.warnPools()
 	c.unclaimedDefaults(warning, all.claimed)
 	if before == nil {

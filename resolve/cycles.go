@@ -13,22 +13,15 @@ import (
 // otherwise.
 const DefaultDepth = 8
 
-// maxCycles is how many circles of agents are reported one by one.
-const maxCycles = 10
-
 // warnCycles warns of agents that can call each other in a circle, at the delegate that
-// closes it. Beyond maxCycles circles are only counted.
+// closes it. Beyond diag.MaxAlike circles are only counted.
 func (c *check) warnCycles(all *tally) {
 	f := &cycleFinder{set: c.set, callers: all.callers, state: make(map[string]visit)}
 	for _, t := range inOrder(c.set, all.callers) {
 		f.searchFrom(t.agent.ID)
 	}
 	if f.more > 0 {
-		last := &f.found[len(f.found)-1]
-		last.Message += fmt.Sprintf("; and %d more circles are not listed", f.more)
-		if f.more == 1 {
-			last.Message = strings.Replace(last.Message, "1 more circles are", "one more circle is", 1)
-		}
+		f.found[len(f.found)-1].CountMore(f.more)
 	}
 	all.cycles = f.found
 }
@@ -102,7 +95,7 @@ func (f *cycleFinder) pushFrame(id string) {
 }
 
 func (f *cycleFinder) reportCycle(from, to string) {
-	if len(f.found) == maxCycles {
+	if len(f.found) == diag.MaxAlike {
 		f.more++
 		return
 	}

@@ -38,7 +38,7 @@ func TestManyDelegateCyclesAreCounted(t *testing.T) {
 		return texts
 	}
 	got := list()
-	if len(got) != 10 || !strings.HasSuffix(got[9], fmt.Sprintf("; and %d more circles are not listed", agents*(agents+1)/2-10)) {
+	if len(got) != 10 || !strings.HasSuffix(got[9], fmt.Sprintf("; and %d more are not listed", agents*(agents+1)/2-10)) {
 		t.Errorf("%d warnings: %q", len(got), got)
 	}
 	if size := len(strings.Join(got, "")); size > 10_000 {

@@ -75,7 +75,7 @@ func (x *index) newExplanation(t *template, trace *Trace) (*Explanation, error) 
 		Agent: t.agent, Origin: t.origin, Path: t.base,
 		Model: t.model, Pool: t.pool, Retried: t.wrapped,
 		Plugins: t.loaded, Tools: t.choices, Trace: trace,
-		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), t.warnings...),
+		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), t.warnings.LimitAlike(diag.NoDescription)...),
 		env:         t.env,
 	}
 	if t.seen != nil {

@@ -166,6 +166,20 @@ func TestHowADelegateIsPresented(t *testing.T) {
 	}
 }
 
+func TestManyDelegatesWithoutDescriptionAreCounted(t *testing.T) {
+	t.Parallel()
+	drafts := []draft{agent("a", func(a *spec.Agent) { a.Delegates = nil })}
+	for i := range 300 {
+		id := fmt.Sprintf("d%d", i)
+		drafts = append(drafts, agent(id, func(a *spec.Agent) { a.Description = "" }),
+			agent("x"+id, func(a *spec.Agent) { a.Delegates = []string{id, "d0"} }))
+	}
+	list := check(t, revision(t, drafts...))
+	if len(list) != diag.MaxAlike || !strings.HasSuffix(list[len(list)-1].Message, "; and 290 more are not listed") {
+		t.Errorf("%d diagnostics, the last of them %v", len(list), list[len(list)-1])
+	}
+}
+
 // A conflict is an error though the catalog would drop both.
 func TestAConflictIsOneWhateverTheCatalogSays(t *testing.T) {
 	t.Parallel()
