@@ -122,6 +122,9 @@ type PhaseContext struct {
 	Now time.Time
 	// Messages is the conversation so far.
 	Messages []model.Message
+	// HistoryLength is how many of Messages precede the turn, and InputLength how many
+	// after them are its input. The turn added the others.
+	HistoryLength, InputLength int
 	// Tools are those that a request offers as long as no plugin keeps one out of it,
 	// sorted by id.
 	Tools []model.Tool

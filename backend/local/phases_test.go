@@ -161,7 +161,7 @@ func TestWhatAHookSees(t *testing.T) {
 			return nil
 		})
 		r.Hook(plugins.RunEnd, func(_ context.Context, p *plugins.PhaseContext) error {
-			end = fmt.Sprintf("%s answer=%t messages=%d", p.Termination.Type, p.Answer != nil, len(p.Messages))
+			end = fmt.Sprintf("%s answer=%t messages=%d+%d+%d", p.Termination.Type, p.Answer != nil, p.HistoryLength, p.InputLength, len(p.Messages)-p.HistoryLength-p.InputLength)
 			return nil
 		})
 	})
@@ -169,14 +169,15 @@ func TestWhatAHookSees(t *testing.T) {
 		model:   says(asks("", call("look")), text("done")),
 		tools:   map[string]tools.Tool{"look": answers("seen")},
 		plugins: []plugin{sees},
+		history: []model.Message{model.User("hi"), model.Assistant("hello")},
 	}.play(t)
-	if want := "turn look answer=true result=false messages=2"; before != want {
+	if want := "turn look answer=true result=false messages=4"; before != want {
 		t.Errorf("BeforeToolExecute saw %q, want %q", before, want)
 	}
 	if want := `look "seen"`; after != want {
 		t.Errorf("AfterToolExecute saw %q, want %q", after, want)
 	}
-	if want := "natural_end answer=false messages=4"; end != want {
+	if want := "natural_end answer=false messages=2+1+3"; end != want {
 		t.Errorf("RunEnd saw %q, want %q", end, want)
 	}
 }

@@ -157,7 +157,9 @@ func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle)
 	if t.engine.Idle(phase) {
 		return run(ctx) // it notes that the phase is over
 	}
-	t.engine.Context.Messages = t.transcript[t.prompt:]
+	c := &t.engine.Context
+	c.Messages, c.InputLength = t.transcript[t.prompt:], len(t.job.Input)
+	c.HistoryLength = t.first - t.prompt - c.InputLength
 	t.watch.beginPhase(phase)
 	err := run(ctx)
 	t.watch.endPhase()
