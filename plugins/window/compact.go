@@ -57,7 +57,10 @@ func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext)
 		return nil
 	}
 	from := max(t.leading, t.summary.covers)
-	to := findFrontier(t.conversation, from, t.policy)
+	to := findFrontier(t.conversation, from, t.task, t.policy)
+	if before := min(to, max(from, t.task.start)); !t.policy.SafeFrontier && costs.sumOf(from, before) >= smallestFold {
+		to = before // the turn's own steps are folded when nothing else is left
+	}
 	folded := costs.sumOf(from, to)
 	if folded < smallestFold {
 		return nil
@@ -94,8 +97,8 @@ type estimated struct {
 	// all is the whole request, as far as it is known in advance: the prompt, the
 	// tools, the summary, and the messages after it.
 	all int
-	// messages are those of the conversation; one that the summary covers costs
-	// nothing.
+	// messages are those of the conversation. The task, and what the summary covers, cost
+	// nothing: another summary saves nothing of them.
 	messages []int
 }
 
@@ -112,15 +115,17 @@ func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 	latest := latestStep(t.conversation)
 	e := estimated{all: toTokens(textWeight(string(p.Agent.SystemPrompt))), messages: t.trimmer.costs[:0]}
 	for i := range t.conversation {
-		cost := 0
-		if i < t.leading || i >= t.summary.covers {
+		cost, isTask := 0, t.task.has(i)
+		if i < t.leading || i >= t.summary.covers || isTask {
 			m := t.trimmer.measures.measureOf(&t.conversation[i])
 			if cost = m.tokens; m.preview != nil && i < latest {
 				cost = m.preview.tokens
 			}
 		}
+		if e.all += cost; isTask {
+			cost = 0
+		}
 		e.messages = append(e.messages, cost)
-		e.all += cost
 	}
 	t.trimmer.costs = e.messages // the memory is used again
 	if t.summary.Text != "" {
@@ -134,16 +139,18 @@ func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 
 // findFrontier returns how many messages a summary may cover that begins at from.
 // Tool calls stay together with their results, and what the model has not
-// answered yet stays as it is.
-func findFrontier(conversation []model.Message, from int, policy *Policy) int {
+// answered yet stays as it is. A summary covers all of the task or nothing.
+func findFrontier(conversation []model.Message, from int, task span, policy *Policy) int {
 	to := len(conversation)
 	if !policy.SafeFrontier {
 		to -= policy.RawSuffixMessages
-		to = min(to, lastOf(conversation, model.RoleUser))
 	}
 	to = min(to, latestGroup(conversation))
 	for to > from && to < len(conversation) && conversation[to].Role == model.RoleTool {
 		to--
+	}
+	if to <= task.end {
+		to = min(to, task.start)
 	}
 	return max(from, to)
 }
@@ -156,14 +163,4 @@ func latestGroup(conversation []model.Message) int {
 		return at - 1
 	}
 	return at
-}
-
-// lastOf returns the index of the last message of a role, or the number of messages.
-func lastOf(conversation []model.Message, role model.Role) int {
-	for i := len(conversation) - 1; i >= 0; i-- {
-		if conversation[i].Role == role {
-			return i
-		}
-	}
-	return len(conversation)
 }

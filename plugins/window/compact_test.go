@@ -83,12 +83,12 @@ func TestAShortConversationIsNotSummarised(t *testing.T) {
 		conversation []model.Message
 		change       func(p *window.Policy)
 	}{
-		"below the threshold":    {talk(6), func(*window.Policy) {}},
-		"no threshold":           {talk(10), func(p *window.Policy) { p.CompactAt = 0 }},
-		"too little to fold":     {talk(2), func(p *window.Policy) { p.CompactAt = 1 }},
-		"all of it is kept":      {talk(10), func(p *window.Policy) { p.RawSuffixMessages = 19 }},
-		"all since one question": {steps(50), func(*window.Policy) {}},
-		"nothing was answered":   {[]model.Message{model.User(words(5000)), model.User("?")}, findFrontier},
+		"below the threshold":  {talk(6), func(*window.Policy) {}},
+		"no threshold":         {talk(10), func(p *window.Policy) { p.CompactAt = 0 }},
+		"too little to fold":   {talk(2), func(p *window.Policy) { p.CompactAt = 1 }},
+		"all of it is kept":    {talk(10), func(p *window.Policy) { p.RawSuffixMessages = 19 }},
+		"one question alone":   {steps(50), func(p *window.Policy) { p.RawSuffixMessages = 100 }},
+		"nothing was answered": {[]model.Message{model.User(words(5000)), model.User("?")}, findFrontier},
 	} {
 		w := &writer{text: "They talked."}
 		c := begin(t, compacts(w, tt.change), nil)
@@ -111,7 +111,8 @@ func TestASummaryCoversWhatItsModeSays(t *testing.T) {
 	}{
 		"since the last question": {work, func(*window.Policy) {}, []string{"user: now", "assistant: call 1", "tool: result 1 one", "assistant: call 2", "tool: result 2 two"}},
 		"a longer suffix":         {work, func(p *window.Policy) { p.RawSuffixMessages = 6 }, []string{say, "user: now", "assistant: call 1", "tool: result 1 one", "assistant: call 2", "tool: result 2 two"}},
-		"the safe frontier":       {work, findFrontier, []string{"assistant: call 2", "tool: result 2 two"}},
+		"the safe frontier":       {work, findFrontier, []string{"user: now", "assistant: call 2", "tool: result 2 two"}},
+		"steps of one question":   {append([]model.Message{model.System("be nice")}, steps(40)...), func(p *window.Policy) { p.RawSuffixMessages = 3 }, []string{"user: do it", "assistant: call c38", "tool: result c38 c38 abc abc abc abc abc abc abc abc abc …", "assistant: call c39", "tool: result c39 c39 abc abc abc abc abc abc abc abc abc …"}},
 		"a question alone":        {talk(10), findFrontier, []string{"user: now"}},
 		"open calls": {append(talk(10), calling("1")), func(p *window.Policy) { p.RawSuffixMessages = 0 },
 			[]string{"user: now", "assistant: call 1", "tool: result 1 [Tool execution was interrupted]!"}},

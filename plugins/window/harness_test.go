@@ -33,6 +33,9 @@ type conversing struct {
 	// that follow it.
 	before, after []model.Message
 	tools         []model.Tool
+	// history and input count the messages that the turn began with. Without, the input is
+	// the last message of the user.
+	history, input int
 }
 
 // begin begins a turn in a session whose state may be nil.
@@ -66,9 +69,22 @@ func (c *conversing) session() map[string]json.RawMessage {
 
 // prepare runs the hooks before a request.
 func (c *conversing) prepare(ctx context.Context, conversation []model.Message) error {
-	c.engine.Context.Messages = conversation
+	at := &c.engine.Context
+	at.Messages, at.HistoryLength, at.InputLength = conversation, c.history, c.input
+	if n := untilUser(conversation); c.input == 0 && n > 0 {
+		at.HistoryLength, at.InputLength = n-1, 1
+	}
 	err := c.engine.Run(ctx, plugins.BeforeInference)
 	return err
+}
+
+// untilUser counts the messages up to the last of the user.
+func untilUser(conversation []model.Message) int {
+	n := len(conversation)
+	for n > 0 && conversation[n-1].Role != model.RoleUser {
+		n--
+	}
+	return n
 }
 
 // request returns what is sent of a conversation.

@@ -36,8 +36,8 @@ type Policy struct {
 	// summarised; 0 never does it.
 	CompactAt int
 	// SafeFrontier makes a summary cover all but the latest step. Without, it
-	// leaves everything since the last user message, and RawSuffixMessages at
-	// least.
+	// leaves RawSuffixMessages at least, and what follows the task as long as there
+	// is something else to cover.
 	SafeFrontier bool
 	// RawSuffixMessages is how many messages after a summary stay as they are.
 	RawSuffixMessages int

@@ -151,8 +151,22 @@ func kept(t *rapid.T, policy *window.Policy, conversation, sent []model.Message)
 			ids = append(ids, m.ID)
 		}
 	}
+	first := leading
+	if task := untilUser(conversation) - 1; task >= leading {
+		if !slices.Contains(ids, conversation[task].ID) {
+			t.Fatalf("the task %s is missing in %v", conversation[task].ID, ids)
+		}
+		if ids[0] == conversation[task].ID { // what follows it may be left out
+			ids, first = ids[1:], task+1
+		}
+	}
+	for i := range unanswered(conversation) {
+		if m := &unanswered(conversation)[i]; m.Role != model.RoleTool && !slices.Contains(ids, m.ID) {
+			t.Fatalf("%s is not answered and missing in %v", m.ID, ids)
+		}
+	}
 	var expected []string
-	for i := leading; i < len(conversation); i++ {
+	for i := first; i < len(conversation); i++ {
 		m := &conversation[i]
 		switch {
 		case len(expected) == 0 && (len(ids) == 0 || m.ID != ids[0]):
@@ -166,12 +180,26 @@ func kept(t *rapid.T, policy *window.Policy, conversation, sent []model.Message)
 	if summarised {
 		return true // what it covers may be recent
 	}
-	for i := max(leading, len(conversation)-policy.MinRecentMessages); i < len(conversation); i++ {
+	for i := max(first, len(conversation)-policy.MinRecentMessages); i < len(conversation); i++ {
 		if m := &conversation[i]; m.Role != model.RoleTool && !slices.Contains(ids, m.ID) {
 			t.Fatalf("%s is recent and missing in %v", m.ID, ids)
 		}
 	}
 	return false
+}
+
+// unanswered returns the latest answer, if it calls tools, with what follows it, and else
+// what follows it.
+func unanswered(conversation []model.Message) []model.Message {
+	for i, m := range slices.Backward(conversation) {
+		if m.Role == model.RoleAssistant && m.HasToolCalls() {
+			return conversation[i:]
+		}
+		if m.Role != model.RoleTool {
+			break
+		}
+	}
+	return nil
 }
 
 // fitting checks that a request is too long only when nothing more may go.
@@ -196,6 +224,9 @@ func fitting(t *rapid.T, policy *window.Policy, conversation, sent []model.Messa
 	}
 	for i := range conversation[:first] {
 		m := &conversation[i]
+		if i == untilUser(conversation)-1 {
+			continue // the task
+		}
 		if m.Role != model.RoleSystem && slices.ContainsFunc(sent, func(s model.Message) bool { return s.ID == m.ID }) {
 			t.Fatalf("%s is sent in a request of %d tokens: %q", m.ID, cost, outline(sent))
 		}

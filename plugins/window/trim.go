@@ -21,6 +21,8 @@ type trimmer struct {
 	// pinned: they are sent in any case.
 	messages []model.Message
 	pinned   int
+	// task is sent in any case, too. What is left out before and after it is not.
+	task span
 	// costs are the tokens of the messages as they will be sent; those of a
 	// group that was mended are all at its first message.
 	costs  []int
@@ -47,6 +49,8 @@ type trimmed struct {
 	// cut is where the messages begin that are sent after the pinned ones; the
 	// number of pinned messages if no message is left out.
 	cut int
+	// dropped counts the messages that are left out.
+	dropped int
 	// shortened counts the tool results that are not whole.
 	shortened int
 	// before and after estimate the messages.
@@ -62,10 +66,11 @@ type trimmed struct {
 // space runs out.
 func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget int) trimmed {
 	t.messages, t.pinned = messages, pinned
+	t.task = span{max(t.task.start, pinned), max(t.task.end, pinned)}
 	t.latest, t.allShort = latestStep(messages), false
 	before := t.measureAll()
 	latest := max(pinned, t.groupStart(t.latest))
-	if t.costOf(0, pinned)+t.costOf(latest, len(messages)) > budget {
+	if t.costFrom(latest) > budget {
 		t.allShort = true
 		t.measureAll()
 	}
@@ -152,25 +157,47 @@ func (t *trimmer) groupStart(i int) int {
 	return i
 }
 
+// costFrom returns what a request costs whose messages begin at a cut.
+func (t *trimmer) costFrom(cut int) int {
+	n := t.costOf(0, t.pinned) + t.costOf(cut, len(t.messages))
+	if cut > t.pinned {
+		n += leftOutTokens
+	}
+	if cut > t.task.start {
+		n += t.costOf(t.task.start, min(cut, t.task.end))
+	}
+	return n
+}
+
 // findCut returns where the messages begin that are sent after the pinned ones.
 func (t *trimmer) findCut(previous, budget int) int {
 	n, target := len(t.messages), threeQuarters(budget)
-	pinned := t.costOf(0, t.pinned)
-	all := pinned + t.costOf(t.pinned, n)
+	all := t.costOf(0, n)
 	if all <= target || previous <= t.pinned && all <= budget {
 		return t.pinned
 	}
-	pinned += leftOutTokens
-	cut := t.recentStart()
-	if previous = t.groupStart(min(previous, cut)); previous > t.pinned && pinned+t.costOf(previous, n) <= budget {
+	cut := t.outsideTask(t.recentStart())
+	if previous = t.outsideTask(t.groupStart(min(previous, cut))); previous > t.pinned && t.costFrom(previous) <= budget {
 		return previous
 	}
-	for kept := pinned + t.costOf(cut, n); cut > t.pinned; {
-		start := t.groupStart(cut - 1)
-		if kept += t.costOf(start, cut); kept > target {
+	for kept := t.costFrom(cut); cut > t.pinned; {
+		start := t.outsideTask(t.groupStart(cut - 1))
+		if kept += t.costOf(start, cut); start == t.task.start {
+			kept = t.costFrom(start)
+		}
+		if kept > target {
 			break
 		}
 		cut = start
+	}
+	return cut
+}
+
+// outsideTask returns a cut, or the start of the task for one inside it or right after it,
+// which leaves out as much.
+func (t *trimmer) outsideTask(cut int) int {
+	if cut <= t.task.end {
+		return min(cut, t.task.start)
 	}
 	return cut
 }
@@ -191,15 +218,18 @@ func (t *trimmer) recentStart() int {
 
 // buildRequest puts together what is sent from the cut on.
 func (t *trimmer) buildRequest(cut int) trimmed {
-	out := trimmed{messages: t.messages, cut: cut, after: t.costOf(0, t.pinned) + t.costOf(cut, len(t.messages))}
+	out := trimmed{messages: t.messages, cut: cut, after: t.costFrom(cut), dropped: cut - t.pinned}
 	if cut == t.pinned && len(t.mended) == 0 && t.short == 0 {
 		return out
 	}
 	out.messages = make([]model.Message, 0, t.pinned+1+len(t.messages)-cut+len(t.mended))
 	out.messages = append(out.messages, t.messages[:t.pinned]...)
+	if cut > t.task.start {
+		out.messages = append(out.messages, t.messages[t.task.start:t.task.end]...)
+		out.dropped -= t.task.end - t.task.start
+	}
 	if cut > t.pinned {
 		out.messages = append(out.messages, leftOut)
-		out.after += leftOutTokens
 	}
 	mended := t.mended
 	for i := cut; i < len(t.messages); i++ {

@@ -79,7 +79,7 @@ func TestWhatDoesNotFitIsLeftOutInWholeGroups(t *testing.T) {
 		},
 		"a call goes with its result": {
 			[]model.Message{ask, calling("1"), result("1", words(200)), calling("2"), result("2", "two")}, 250, 1,
-			[]string{note, "assistant: call 2", "tool: result 2 two"},
+			[]string{"user: ask abc abc abc abc abc abc abc abc abc …", note, "assistant: call 2", "tool: result 2 two"},
 		},
 		"the cut is pulled back to the call": {
 			[]model.Message{ask, calling("1", "2"), result("1", words(200)), result("2", "two"), model.Assistant("ok"), model.User("now")}, 250, 3,
@@ -91,7 +91,7 @@ func TestWhatDoesNotFitIsLeftOutInWholeGroups(t *testing.T) {
 		},
 		"what was not answered stays": {
 			[]model.Message{ask, text, calling("1"), result("1", words(100)), model.System("note")}, 10, 0,
-			[]string{note, "assistant: call 1", "tool: result 1 abc abc abc abc abc abc abc abc abc abc …", "system: note"},
+			[]string{"user: ask abc abc abc abc abc abc abc abc abc …", note, "assistant: call 1", "tool: result 1 abc abc abc abc abc abc abc abc abc abc …", "system: note"},
 		},
 		"nothing can go": {[]model.Message{ask}, 10, 0, []string{"user: ask abc abc abc abc abc abc abc abc abc …"}},
 		"no budget":      {[]model.Message{ask, ask}, -1000, 0, []string{note, "user: ask abc abc abc abc abc abc abc abc abc …"}},
@@ -176,8 +176,11 @@ func TestTheCutStaysWhileTheRequestFits(t *testing.T) {
 	conversation := steps(rounds)
 	for n := 1; n <= len(conversation); n += 2 {
 		sent := outline(c.request(conversation[:n:n]))
-		if first := sent[min(1, len(sent)-1)]; sent[0] == note && (len(cuts) == 0 || cuts[len(cuts)-1] != first) {
-			cuts = append(cuts, first)
+		if sent[0] != "user: do it" {
+			t.Fatalf("step %d has no task: %q", n, sent)
+		}
+		if i := slices.Index(sent, note); i > 0 && (len(cuts) == 0 || cuts[len(cuts)-1] != sent[i+1]) {
+			cuts = append(cuts, sent[i+1])
 			before = nil
 		}
 		if len(before) > 0 && !slices.Equal(before, sent[:len(before)]) {
@@ -202,7 +205,7 @@ func TestTheCutStaysWhileTheRequestFits(t *testing.T) {
 func TestTheNextTurnHasTheSameCut(t *testing.T) {
 	p := fits(2000)
 	first := begin(t, p, nil)
-	sent := first.request(steps(30))
+	sent := first.request(steps(30))[1:] // the task is the first turn's alone
 	grown := append(steps(33), model.Assistant("ok"), model.User("and now?"))
 	again := begin(t, p, first.session()).request(grown)
 	if diff := cmp.Diff(sent, again[:len(sent)]); diff != "" {
@@ -247,7 +250,7 @@ func TestARequestThatWasRewrittenFitsAllTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := outline(sent); got[0] != "system: prompt" || got[1] != note || len(got) > 40 {
+	if got := outline(sent); got[0] != "system: prompt" || got[1] != "user: do it" || got[2] != note || len(got) > 40 {
 		t.Errorf("sent is %q", got)
 	}
 }

@@ -6,6 +6,7 @@ package window
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -87,6 +88,8 @@ type turn struct {
 	// messages it begins with.
 	conversation []model.Message
 	leading      int
+	// task is the input that the turn works on. It is never left out.
+	task span
 	// restored is set if summary and cut are those of the session.
 	restored bool
 	summary  standing
@@ -117,6 +120,7 @@ func (t *turn) readConversation(p *plugins.PhaseContext) {
 	for t.leading < len(p.Messages) && p.Messages[t.leading].Role == model.RoleSystem {
 		t.leading++
 	}
+	t.task = findTask(p, t.leading)
 }
 
 // restoreState restores what earlier turns of the session stored, if it belongs to
@@ -141,19 +145,30 @@ func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []mode
 	tools := t.plugin.toolTokens(offered)
 	start, found := t.findConversation(messages)
 	pinned, shift := start, t.leading-start
-	if !found {
+	task := t.task.plus(-shift)
+	switch covered := t.summary.covers; {
+	case !found:
 		pinned = systemMessages(messages)
-	} else if covered := t.summary.covers - t.leading; t.summary.covers > t.leading {
-		messages = replaceRange(messages, start, covered, t.summary.message)
-		pinned, shift = start+1, t.summary.covers-start-1
+		task = t.findTaskIn(messages, pinned)
+	case covered > t.leading:
+		by := []model.Message{t.summary.message}
+		if t.task.start < covered {
+			by = append(by, t.conversation[t.task.start:t.task.end]...)
+			covered = max(covered, t.task.end)
+		}
+		messages = replaceRange(messages, start, covered-t.leading, by)
+		pinned = start + len(by)
+		shift = covered - pinned
+		task = t.task.plus(-shift)
 	}
 	previous := 0
 	if found {
 		previous = t.cut - shift
 	}
+	t.trimmer.task = task
 	out := t.trimmer.trimRequest(messages, pinned, previous, max(0, t.policy.requestLimit()-tools))
 	t.effect = event.ContextTrimmed{
-		Dropped: out.cut - pinned, Previews: out.shortened,
+		Dropped: out.dropped, Previews: out.shortened,
 		Before: out.before + tools, After: out.after + tools, Limit: t.policy.requestLimit(),
 	}
 	if found && out.cut > pinned && out.cut+shift != t.cut {
@@ -186,12 +201,9 @@ func systemMessages(messages []model.Message) int {
 	return n
 }
 
-// replaceRange returns messages with one in place of several.
-func replaceRange(messages []model.Message, start, count int, by model.Message) []model.Message {
-	out := make([]model.Message, 0, len(messages)-count+1)
-	out = append(out, messages[:start]...)
-	out = append(out, by)
-	return append(out, messages[start+count:]...)
+// replaceRange returns messages with others in place of some.
+func replaceRange(messages []model.Message, start, count int, by []model.Message) []model.Message {
+	return slices.Concat(messages[:start], by, messages[start+count:])
 }
 
 // reportTrimming emits what was left out of the request, if that changed, and keeps
