@@ -34,8 +34,12 @@ func Operator() Caller { return Caller{Tenant: "operator", Subject: "operator", 
 func (c Caller) IsOperator() bool { return c.operator }
 
 // HasScope reports whether the caller has a scope. Everybody has the empty one; those of
-// the configuration have to be named.
+// the configuration have to be named. Metrics are about all agents, so callers that may use
+// some agents only never have their scope.
 func (c Caller) HasScope(scope string) bool {
+	if scope == settings.ScopeMetricsRead && c.Agents != nil {
+		return false
+	}
 	return scope == "" || c.Scopes == nil && !settings.ExplicitScope(scope) || slices.Contains(c.Scopes, scope) || slices.Contains(c.Scopes, settings.WiderScope(scope))
 }
 

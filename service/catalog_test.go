@@ -56,3 +56,14 @@ func TestACallerHasItsScopes(t *testing.T) {
 		}
 	}
 }
+
+func TestACallerOfSomeAgentsReadsNoMetrics(t *testing.T) {
+	for _, scopes := range [][]string{nil, {"metrics:read"}} {
+		if (service.Caller{Scopes: scopes, Agents: service.NewAgentSet([]string{"*"})}).HasScope("metrics:read") {
+			t.Errorf("with %q it reads metrics", scopes)
+		}
+		if !(service.Caller{Scopes: scopes}).HasScope("metrics:read") {
+			t.Errorf("with %q and all agents it reads no metrics", scopes)
+		}
+	}
+}

@@ -28,7 +28,7 @@ type ServerKey struct {
 	Tenant  string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
 	Subject string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
 	Agents  spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. Others look as if they did not exist."`
-	Scopes  spec.Names `json:"scopes,omitempty" doc:"What may be done: a2a:invoke lets use the agents by A2A, runs:write begin runs, runs:read follow them, metrics:read read the metrics, and so on. Everything but config:read and config:write when absent, nothing of that when empty."`
+	Scopes  spec.Names `json:"scopes,omitempty" doc:"What may be done: a2a:invoke lets use the agents by A2A, runs:write begin runs, runs:read follow them, metrics:read read the metrics, and so on. Everything but config:read and config:write when absent, nothing of that when empty. A key with agents cannot have metrics:read."`
 	Expires *Date      `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
 }
 
@@ -60,6 +60,10 @@ func (k *ServerKey) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "key", "key begins or ends with white space"))
 	}
 	list = append(list, checkGlobs("agents", k.Agents)...)
+	if i := slices.Index(k.Scopes, ScopeMetricsRead); i >= 0 && k.Agents != nil {
+		list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "%s is not allowed with agents: the metrics are about all agents", ScopeMetricsRead).
+			WithHint("give the metrics a key without agents"))
+	}
 	return append(list, checkScopes(k.Scopes)...)
 }
 

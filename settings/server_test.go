@@ -90,7 +90,7 @@ func TestServerKeysValidate(t *testing.T) {
 		want []string
 	}{
 		"both ways": {[]settings.ServerKey{
-			{ID: "a", Hash: hash, Agents: spec.Names{"team-*"}, Scopes: spec.Names{"metrics:read"}}, {ID: "b", Key: secret},
+			{ID: "a", Hash: hash, Agents: spec.Names{"team-*"}, Scopes: spec.Names{"runs:read"}}, {ID: "b", Key: secret},
 		}, nil},
 		"neither":        {[]settings.ServerKey{{ID: "a"}}, []string{"missing-field keys[0]: the key has neither hash nor key"}},
 		"both":           {[]settings.ServerKey{{ID: "a", Hash: hash, Key: secret}}, []string{"invalid-value keys[0].key: the key has both hash and key; only one of them can be given"}},
@@ -103,6 +103,7 @@ func TestServerKeysValidate(t *testing.T) {
 		"the same hash":  {[]settings.ServerKey{{ID: "a", Hash: hash}, {ID: "b", Hash: hash}}, []string{"invalid-value keys[1].hash: another key has the same hash; only the first would count"}},
 		"the same key":   {[]settings.ServerKey{{ID: "a", Key: secret}, {ID: "b", Key: secret}}, []string{"invalid-value keys[1].key: another key is the same; only the first would count"}},
 		"no pattern":     {[]settings.ServerKey{{ID: "a", Hash: hash, Agents: spec.Names{"a", "["}}}, []string{`invalid-value keys[0].agents[1]: invalid pattern "[": the pattern does not compile: unexpected end of input at byte 1`}},
+		"metrics":        {[]settings.ServerKey{{ID: "a", Hash: hash, Agents: spec.Names{"*"}, Scopes: spec.Names{"runs:read", "metrics:read"}}}, []string{`invalid-value keys[0].scopes[1]: metrics:read is not allowed with agents: the metrics are about all agents`}},
 		"no scope":       {[]settings.ServerKey{{ID: "a", Hash: hash, Scopes: spec.Names{"", `x"y`}}}, []string{`invalid-value keys[0].scopes[0]: unknown scope ""`, `invalid-value keys[0].scopes[1]: unknown scope "x\"y"`}},
 		"nothing at all": {[]settings.ServerKey{}, nil},
 	} {
