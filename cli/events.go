@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -19,15 +18,7 @@ type eventsOptions struct {
 	after  uint64
 	follow bool
 	// delegates also shows the events of delegates.
-	delegates bool
-}
-
-// filter chooses the events to read.
-func (o *eventsOptions) filter() service.EventFilter {
-	if o.delegates {
-		return service.WithDelegates
-	}
-	return service.OwnEvents
+	delegates *bool
 }
 
 func newEvents(p *program) *cobra.Command {
@@ -59,7 +50,7 @@ turn, 2 usage or a file that cannot be read, 130 canceled.`,
 	at.flags(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Uint64Var(&o.after, "after", 0, "show only events after this number")
-	cmd.Flags().BoolVar(&o.delegates, "delegates", false, "show the events of delegates as well")
+	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new events until the turn ends")
 	return cmd
 }
@@ -67,7 +58,7 @@ turn, 2 usage or a file that cannot be read, 130 canceled.`,
 func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
 	out := &eventLog{show: show{streams: p.streams, format: "events", redact: from.redact}, asJSON: o.format.value == "json"}
 	if o.follow {
-		for record, err := range from.Events(ctx, turn, o.after, o.filter()) {
+		for record, err := range from.Events(ctx, turn, o.after, eventFilter(*o.delegates)) {
 			if err != nil {
 				return err
 			}
@@ -78,7 +69,7 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 		return out.failed
 	}
 	for after := o.after; ; {
-		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage, o.filter())
+		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage, eventFilter(*o.delegates))
 		if err != nil || len(records) == 0 {
 			return err
 		}
@@ -151,7 +142,9 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 	case *event.InferenceComplete:
 		return o.clip(fmt.Sprintf("%s: %s, %d tokens in, %d out", d.Model, d.FinishReason, d.Usage.Input, d.Usage.Output))
 	case *event.ActivitySnapshot:
-		return o.clip(cmp.Or(describeDelegate(d), string(raw)))
+		if delegate, ok := d.Delegate(); ok {
+			return o.clip("delegate " + delegate.String())
+		}
 	case *event.RunWaiting:
 		return o.clip("for " + strings.Join(d.Interactions, ", "))
 	case *event.InteractionRequest:
@@ -161,31 +154,4 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 		return o.clip(note)
 	}
 	return o.clip(string(raw))
-}
-
-// describeDelegate says in one line what a delegate does, and what it used; "" for another
-// activity.
-func describeDelegate(d *event.ActivitySnapshot) string {
-	var at struct {
-		Agent     string      `json:"agent"`
-		State     string      `json:"state"`
-		ToolCalls int         `json:"tool_calls"`
-		Usage     event.Usage `json:"usage"`
-		Cost      *event.Cost `json:"cost"`
-		Detail    string      `json:"detail"`
-	}
-	if d.ActivityType != "delegate" || json.Unmarshal(d.Content, &at) != nil {
-		return ""
-	}
-	text := fmt.Sprintf("delegate %s %s", at.Agent, at.State)
-	if at.Detail != "" {
-		text += ": " + at.Detail
-	}
-	if at.Usage.Total() > 0 || at.ToolCalls > 0 {
-		text += fmt.Sprintf(", %d tool calls, %d tokens", at.ToolCalls, at.Usage.Total())
-	}
-	if at.Cost != nil {
-		text += fmt.Sprintf(", %.4g %s", at.Cost.Amount, at.Cost.Currency)
-	}
-	return text
 }

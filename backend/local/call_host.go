@@ -88,13 +88,13 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	if h.batch.isJournaled() {
 		req.Keep = h.keepState
 	}
-	h.showActivity(&delegation{Agent: req.AgentID, State: "running"})
+	h.showActivity(&event.DelegateActivity{Agent: req.AgentID, State: event.DelegateRunning})
 	result, err := h.batch.host.Delegate(ctx, req)
 	if err != nil {
-		h.showActivity(&delegation{Agent: req.AgentID, State: "failed", Detail: err.Error()})
+		h.showActivity(&event.DelegateActivity{Agent: req.AgentID, State: string(event.StatusFailed), Detail: err.Error()})
 		return nil, err
 	}
-	h.showActivity(&delegation{
+	h.showActivity(&event.DelegateActivity{
 		Agent: req.AgentID, State: string(result.Status), Steps: result.Steps,
 		ToolCalls: result.Agents.ToolCalls(), Usage: result.Usage, Cost: result.Cost,
 	})
@@ -179,26 +179,12 @@ func (h *callHost) Handoff(ctx context.Context, agentID string) error {
 	}
 }
 
-// activityDelegate is the type of activities that show a delegate.
-const activityDelegate = "delegate"
-
-// delegation is the content of such an activity. Its counts include further delegates.
-type delegation struct {
-	Agent     string      `json:"agent"`
-	State     string      `json:"state"`
-	Steps     int         `json:"steps,omitempty"`
-	ToolCalls int         `json:"tool_calls,omitempty"`
-	Usage     event.Usage `json:"usage,omitzero"`
-	Cost      *event.Cost `json:"cost,omitempty"`
-	Detail    string      `json:"detail,omitempty"`
-}
-
-func (h *callHost) showActivity(d *delegation) {
+func (h *callHost) showActivity(d *event.DelegateActivity) {
 	content, err := json.Marshal(d)
 	if err != nil {
 		content = fmt.Appendf(nil, "%q", err)
 	}
 	h.batch.sendNote(note{index: h.index, data: &event.ActivitySnapshot{
-		MessageID: h.call.ID, ActivityType: activityDelegate, Content: content,
+		MessageID: h.call.ID, ActivityType: event.ActivityDelegate, Content: content,
 	}})
 }
