@@ -133,7 +133,11 @@ func For(eventType string, data json.RawMessage) *Display {
 	}
 }
 
-const labelTurn = "turn"
+// The labels of statuses.
+const (
+	labelTurn     = "turn"
+	labelDelegate = "delegate"
+)
 
 // The names that fields of tool events have had over time, the preferred ones first.
 var (

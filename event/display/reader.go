@@ -26,6 +26,8 @@ const (
 	TypeTurnResumed = "turn.resumed"
 	// TypeHandoff is another agent that takes over the conversation.
 	TypeHandoff = "agent.handoff"
+	// TypeDelegate is another agent that begins or ends a part of the turn.
+	TypeDelegate = "agent.delegate"
 	// TypeArtifact is something that the turn keeps.
 	TypeArtifact = "artifact.created"
 
@@ -180,6 +182,9 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 	case *event.RunFinish:
 		return []draft{r.finishDraft(d)}
 	case *event.ActivitySnapshot:
+		if delegate, ok := d.Delegate(); ok {
+			return []draft{delegateDraft(d.MessageID, &delegate)}
+		}
 		if foreign, ok := foreignDraft(d); ok {
 			return []draft{foreign}
 		}
@@ -202,6 +207,22 @@ func (r *Reader) startDrafts(record *event.Record, d *event.RunStart) []draft {
 		return []draft{{typ: TypeTurnStarted, data: startData{Status: statusRunning, SessionID: record.SessionID, Model: r.Model, AgentID: d.AgentID, Revision: d.Revision}}}
 	}
 	return append(r.takeBack(), draft{typ: TypeTurnResumed, data: startData{AgentID: d.AgentID}, display: turnDisplay("resumed")})
+}
+
+// delegateDraft returns what the beginning or end of a delegate becomes.
+func delegateDraft(callID string, d *event.DelegateActivity) draft {
+	shown := &Display{Kind: KindStatus, Phase: PhaseCompleted, Label: labelDelegate, Text: d.String(), ParentRef: callID}
+	switch d.State {
+	case event.DelegateRunning:
+		shown.Phase = PhaseStarted
+	case string(event.StatusWaiting):
+		shown.Phase = PhaseProgress
+	case string(event.StatusFailed):
+		shown.Phase = PhaseFailed
+	case string(event.StatusCanceled):
+		shown.Phase = PhaseCanceled
+	}
+	return draft{typ: TypeDelegate, data: delegateData{callID, *d}, display: shown}
 }
 
 // noteDelta notes that the next event is a delta.
@@ -276,8 +297,11 @@ func textValue(text string) json.RawMessage {
 	return quoted
 }
 
-// finishDraft returns the end of a turn.
+// finishDraft returns the end of a turn, or of a delegate.
 func (r *Reader) finishDraft(d *event.RunFinish) draft {
+	if d.Status == event.StatusWaiting { // a delegate, which is resumed with its call
+		return draft{typ: TypeTurnWaiting, data: struct{}{}, display: turnDisplay("waiting for input")}
+	}
 	why := &d.Termination
 	switch why.Status() {
 	case event.StatusSucceeded:
@@ -327,6 +351,10 @@ type (
 		Error      string          `json:"error,omitempty"`
 		DurationMS int64           `json:"duration_ms,omitempty"`
 		Artifact   string          `json:"artifact_id,omitempty"`
+	}
+	delegateData struct {
+		CallID string `json:"tool_call_id"`
+		event.DelegateActivity
 	}
 	askedData struct {
 		InteractionID string `json:"interaction_id"`

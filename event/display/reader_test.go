@@ -132,7 +132,7 @@ func TestEventsOfProvidersKeepTheirDisplay(t *testing.T) {
 		"that would end the turn":  {display.ForeignActivity, `{"seq":1,"type":"turn.completed","display":{"kind":"tool","phase":"completed"}}`, `provider.turn.completed tool/completed Ran`},
 		"that would take it back":  {display.ForeignActivity, `{"seq":1,"type":"assistant.reset","data":{"from_seq":1}}`, `provider.assistant.reset`},
 		"that cannot be read":      {display.ForeignActivity, `{"seq":"one"}`, `runtime.activity_snapshot private`},
-		"that is another activity": {"delegate", `{"state":"running"}`, `runtime.activity_snapshot private`},
+		"that is another activity": {"a2a_task", `{"state":"running"}`, `runtime.activity_snapshot private`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
