@@ -38,6 +38,7 @@ type chatOptions struct {
 	systems, messages, tools []string
 
 	plain, mouse bool
+	delegates    *bool
 	// screen shows the conversation on a terminal; nil shows it as lines.
 	screen *screenFront
 }
@@ -62,6 +63,9 @@ Ctrl-D does.
 On a terminal the conversation has the whole screen, unless --plain is given or the
 input or the output is not the terminal. The mouse is left to the terminal, to select
 text with; with --mouse its wheel scrolls.
+
+A delegate is one line; --delegates also shows what each delegate does, after the
+names of the agents that led to it.
 
 With --message the first turn needs no prompt: it begins at once with that text. With
 --system the first turn begins with that instruction. Both can be repeated.
@@ -103,6 +107,7 @@ read, 130 canceled.`,
 	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "allow only the agent's tool with this `ID`; can be repeated")
 	cmd.Flags().Var(&o.variables, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
+	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text even on a terminal")
 	cmd.Flags().BoolVar(&o.mouse, "mouse", false, "scroll with the mouse wheel; hold Shift to select text in most terminals")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
@@ -235,6 +240,8 @@ type conversation struct {
 	tools             spec.Names
 	answers           *answerer
 	shown             turnView
+	// delegates also shows the events of delegates.
+	delegates bool
 	// screen is nil where lines are written.
 	screen *screenFront
 	// interrupts has a value for each Ctrl-C.
@@ -259,7 +266,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.CurrentAgent()), variables: variables, answers: answers,
 		systems: o.systems, messages: o.messages, tools: o.tools,
-		model: o.model, shown: &transcript{out: p.out, redact: where.redact}, interrupts: make(chan os.Signal, 1), screen: o.screen,
+		model: o.model, delegates: *o.delegates, shown: newTranscript(p.out, where.redact), interrupts: make(chan os.Signal, 1), screen: o.screen,
 	}
 	if problem := c.checkModel(c.model); problem != "" {
 		return errors.New(problem)
@@ -493,7 +500,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	c.shown.begin()
 	turn, err := beginTurn(turning, c.where, &storedRun{
 		id: newTurnID(), agent: c.namedAgent(), takes: true, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
-		input: c.inputOf(texts), variables: c.variables,
+		input: c.inputOf(texts), variables: c.variables, delegates: c.delegates,
 	}, &show{streams: c.streams, redact: c.where.redact})
 	var result *runtime.Result
 	if err == nil {

@@ -28,6 +28,8 @@ type screenFront struct {
 	messages io.Writer
 	redact   func(string) string
 	reader   display.Reader
+	// delegates has a reader for each delegate.
+	delegates delegateViews[*display.Reader]
 	// mouse is set if the wheel of the mouse scrolls; then the terminal alone does not
 	// select text with it.
 	mouse bool
@@ -88,7 +90,10 @@ func (f *screenFront) Write(p []byte) (int, error) {
 }
 
 // begin makes the front ready for the events of another turn.
-func (f *screenFront) begin() { f.reader = display.Reader{} }
+func (f *screenFront) begin() {
+	f.reader = display.Reader{}
+	f.delegates = delegateViews[*display.Reader]{open: func(io.Writer) *display.Reader { return new(display.Reader) }}
+}
 
 // close implements turnView.
 func (f *screenFront) close() error {
@@ -103,19 +108,29 @@ func (f *screenFront) Emit(ev event.Event) {
 		fmt.Fprintf(f, "error> %s\n", err)
 		return
 	}
-	events, err := f.reader.Read(&record)
+	reader, name := &f.reader, ""
+	if len(record.Path) > 0 {
+		view := f.delegates.view(&record)
+		reader, name = view.shown, view.name
+	}
+	events, err := reader.Read(&record)
 	if err != nil {
 		fmt.Fprintf(f, "error> %s\n", err)
 	}
 	finish, _ := ev.Data.(*event.RunFinish)
+	if name != "" {
+		finish = nil // of the delegate alone
+	}
 	if len(events) > 0 || finish != nil {
 		f.change(func(m *chatModel) {
 			if finish != nil && finish.Result != nil && finish.Result.Response != "" {
 				m.showOutput(finish.Result.Response)
 			}
+			m.delegate = name
 			for i := range events {
 				m.showEvent(&events[i])
 			}
+			m.delegate = ""
 			if finish != nil {
 				m.addUsage(finish)
 			}
@@ -157,6 +172,8 @@ func (f *screenFront) run(ctx context.Context, c *conversation, converse func(co
 // chatBlock is a part of what is shown: a prompt, a text, a call, a message.
 type chatBlock struct {
 	kind display.Kind
+	// delegate is the name of the delegate that the part is of; empty for the turn itself.
+	delegate string
 	// text is a prompt, a text or a message; of a call it is what came out of it.
 	text string
 	// open is set while more text may follow.
@@ -190,6 +207,8 @@ type chatPane struct {
 	follow bool
 	// unfolded is set while calls are shown in full.
 	unfolded bool
+	// delegate is the name of the delegate whose events are being shown.
+	delegate string
 }
 
 // chatModel is the state of the screen.
@@ -370,14 +389,22 @@ func (m *chatModel) recall(back int) {
 
 // add adds a block at the end.
 func (m *chatModel) add(b *chatBlock) *chatBlock {
+	b.delegate = m.delegate
 	m.blocks = append(m.blocks, b)
 	return b
 }
 
-// lastBlock returns the last block if it is of a kind, and open.
+// lastBlock returns the last block of the turn or delegate that is being shown, if the
+// block is of a kind, and open.
 func (m *chatModel) lastBlock(kind display.Kind) *chatBlock {
-	if n := len(m.blocks); n > 0 && m.blocks[n-1].kind == kind && m.blocks[n-1].open {
-		return m.blocks[n-1]
+	for _, b := range slices.Backward(m.blocks) {
+		if b.delegate != m.delegate {
+			continue
+		}
+		if b.kind == kind && b.open {
+			return b
+		}
+		break
 	}
 	return nil
 }
@@ -409,8 +436,10 @@ func (m *chatModel) showEvent(e *display.Event) {
 		m.add(&chatBlock{kind: display.KindError, text: m.front.redact(cmp.Or(d.Text, string(d.Error)))})
 	case e.Type == display.TypeAssistantReset:
 		m.blocks = slices.DeleteFunc(m.blocks, func(b *chatBlock) bool {
-			return b.open && (b.kind == display.KindText || b.kind == display.KindReasoning)
+			return b.open && b.delegate == m.delegate && (b.kind == display.KindText || b.kind == display.KindReasoning)
 		})
+	case e.Type == display.TypeDelegate && d.Phase != display.PhaseStarted:
+		m.add(&chatBlock{kind: display.KindStatus, text: m.front.redact(statusLine(d))})
 	case d.Phase == display.PhaseStarted, e.Type == display.TypeTurnWaiting, e.Type == display.TypeTurnResumed:
 	default:
 		m.add(&chatBlock{kind: display.KindStatus, text: "turn " + m.front.redact(statusLine(d))})
@@ -430,7 +459,7 @@ func (m *chatModel) showText(d *display.Display) {
 		return
 	}
 	for _, other := range m.blocks {
-		if other.open && other.kind == d.Kind {
+		if other.open && other.kind == d.Kind && other.delegate == m.delegate {
 			b = other
 			other.open, other.stale = false, true
 		}
@@ -446,7 +475,7 @@ func (m *chatModel) showOutput(text string) {
 		if b.kind == blockPrompt {
 			break
 		}
-		if b.kind == display.KindText {
+		if b.kind == display.KindText && b.delegate == "" {
 			return
 		}
 	}
@@ -457,7 +486,7 @@ func (m *chatModel) showOutput(text string) {
 func (m *chatModel) showCall(d *display.Display) {
 	var b *chatBlock
 	for _, other := range slices.Backward(m.blocks) {
-		if other.kind == display.KindTool && other.call.Ref == d.Ref && other.open {
+		if other.kind == display.KindTool && other.call.Ref == d.Ref && other.open && other.delegate == m.delegate {
 			b = other
 			break
 		}
@@ -589,12 +618,22 @@ func (m *chatModel) render(b *chatBlock) []string {
 		b.done, b.rendered = nil, 0
 	}
 	b.width, b.unfolded, b.stale = m.width, m.unfolded, false
+	m.renderKind(b)
+	if b.delegate != "" {
+		name := styleFaint.Render(ansi.Truncate(cleanText("["+b.delegate+"]"), m.width, "…"))
+		b.lines = append([]string{name}, b.lines...)
+	}
+	return b.lines
+}
+
+// renderKind renders the lines of a block by its kind.
+func (m *chatModel) renderKind(b *chatBlock) {
 	switch b.kind {
 	case blockPrompt:
 		b.lines = indentLines(wrapLines(styleEach(styleYou, cleanText(b.text)), m.width-2), "› ", "  ")
 	case display.KindText:
 		m.renderAnswer(b)
-		return b.lines
+		return
 	case display.KindReasoning:
 		b.lines = wrapLines(styleEach(styleFaint, cleanText(b.text)), m.width)
 	case display.KindTool:
@@ -607,7 +646,6 @@ func (m *chatModel) render(b *chatBlock) []string {
 		b.lines = wrapLines(styleEach(styleFaint, cleanText(b.text)), m.width)
 	}
 	b.lines = append(b.lines, "")
-	return b.lines
 }
 
 // renderAnswer renders an answer. What comes before its last empty line outside of

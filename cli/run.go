@@ -30,6 +30,7 @@ type runOptions struct {
 	tenant    tenantFlags
 	quiet     bool
 	session   session
+	delegates *bool
 }
 
 func newRun(p *program) *cobra.Command {
@@ -42,6 +43,10 @@ func newRun(p *program) *cobra.Command {
 output as it comes, its progress on standard error. A prompt of "-", or none,
 is read from standard input; on a terminal a conversation begins without one, as
 with chat. Of several files each is given by -f.
+
+A delegate is one line, which says how many tool calls and tokens it used and what it
+cost; --delegates also shows what each delegate does, after the names of the agents
+that led to it.
 
 Of the variables that the configuration names, those have to be set that the agent
 needs: with the agents that it hands work to, their models, tools and plugins.
@@ -74,7 +79,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.opensChat(args, at.server != "") {
-				if chat := (&chatOptions{files: o.files, verbose: o.verbose, logFormat: o.logFormat, variables: o.variables, owner: o.session}); newScreenFront(p.streams) != nil {
+				if chat := (&chatOptions{files: o.files, verbose: o.verbose, logFormat: o.logFormat, variables: o.variables, owner: o.session, delegates: o.delegates}); newScreenFront(p.streams) != nil {
 					if at.server != "" {
 						return p.onScreen(chat).chatAt(withCaller(cmd.Context()), &at, args[0], chat)
 					}
@@ -97,6 +102,8 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	cmd.MarkFlagsMutuallyExclusive("tenant-variable", "session")
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show only the answer, questions and warnings, as text")
+	o.delegates = delegatesFlag(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("delegates", "quiet")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd
@@ -152,7 +159,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		p.printErrorf("the run is not observed: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
-	err = runTurn(withCaller(ctx), p, l, prompt, out, a, &o.session, logger)
+	err = runTurn(withCaller(ctx), p, l, prompt, out, a, o, logger)
 	if lost := seen.shutdown(ctx); lost != nil {
 		p.printErrorf("%s", l.file.Redact(lost.Error()))
 	}
@@ -160,7 +167,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 }
 
 // runTurn runs a turn; an answerer that is nil answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer, in *session, logger *zap.Logger) error {
+func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer, o *runOptions, logger *zap.Logger) error {
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		return err
@@ -172,16 +179,16 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
 	}
-	if in.id != "" {
+	if in := &o.session; in.id != "" {
 		return p.withSession(ctx, l, rt, in, logger, func(where *place) error {
-			return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q}, out, a)
+			return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q, delegates: *o.delegates}, out, a)
 		})
 	}
 	if err := q.ask(ctx, a); err != nil {
 		return ignoreNoPrompt(err)
 	}
 	asked := runtime.Prompt(l.agent, q.text)
-	asked.Variables, asked.TenantVariables = q.variables, q.tenant
+	asked.Variables, asked.TenantVariables, asked.DelegateEvents = q.variables, q.tenant, *o.delegates
 	if asked.History, err = startConversation(ctx, rt, l.agent); err != nil {
 		return p.complain(ctx, l, err)
 	}

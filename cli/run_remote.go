@@ -42,7 +42,7 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 		if prompt.variables, err = o.variables.encode(); err != nil {
 			return p.misuse(err)
 		}
-		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt}, out, a)
+		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt, delegates: *o.delegates}, out, a)
 	})
 }
 
@@ -53,6 +53,8 @@ type storedRun struct {
 	// it has it only in a session of another agent.
 	id, agent string
 	takes     bool
+	// delegates also shows the events of delegates.
+	delegates bool
 	// session is the one that the run goes on with; empty for one of its own.
 	session string
 	// busy is what happens to the turn while the session has another.
@@ -120,8 +122,9 @@ func (p *program) misuse(err error) error {
 // remoteTurn is a turn that a server works on.
 type remoteTurn struct {
 	*place
-	id   string
-	done chan struct{}
+	id     string
+	filter service.EventFilter
+	done   chan struct{}
 
 	// What its events say of it: the agent that has the conversation, what it used,
 	// why the last answer ended, and how many artifacts there are.
@@ -144,7 +147,7 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 	if !r.takes {
 		agent = namedAgent(session, agent)
 	}
-	t := &remoteTurn{place: at, id: r.id, agent: r.agent, done: make(chan struct{})}
+	t := &remoteTurn{place: at, id: r.id, filter: eventFilter(r.delegates), agent: r.agent, done: make(chan struct{})}
 	if at.workOn != nil {
 		at.workOn(t.id)
 	}
@@ -210,7 +213,7 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 	log := make(chan reading)
 	go func() {
 		defer close(log)
-		for record, err := range t.Events(following, t.id, 0) {
+		for record, err := range t.Events(following, t.id, 0, t.filter) {
 			select {
 			case log <- reading{record, err}:
 			case <-following.Done():
@@ -252,8 +255,11 @@ func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.S
 			if err != nil {
 				continue // a later version wrote it
 			}
-			t.note(ev.Data)
 			out.Emit(ev)
+			if len(ev.Path) > 0 {
+				continue
+			}
+			t.note(ev.Data)
 			switch ev.Data.(type) {
 			case *event.InteractionRequest:
 				if a != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +22,8 @@ type show struct {
 	quiet bool
 	// screen shows tools that run; nil shows none.
 	screen *screen
+	// delegates shows delegates in text.
+	delegates delegateViews[*show]
 	// line is set when text was written without the end of its line, and broken when
 	// that text is incomplete on the screen.
 	line, broken bool
@@ -35,8 +36,26 @@ func (o *show) Emit(ev event.Event) {
 	case "events":
 		o.event(ev)
 	case "text":
+		if len(ev.Path) > 0 {
+			o.delegate(ev)
+			return
+		}
 		o.text(ev.Data)
 		o.screen.Emit(ev.Data)
+	}
+}
+
+// delegate shows an event of a delegate on standard error.
+func (o *show) delegate(ev event.Event) {
+	record, err := event.NewRecord(ev)
+	if err != nil {
+		o.keep(err)
+		return
+	}
+	view := o.delegates.view(&record)
+	view.shown.text(ev.Data)
+	if record.Type == event.TypeRunFinish {
+		view.shown.endLine()
 	}
 }
 
@@ -48,6 +67,9 @@ func newShow(s streams, format string, quiet bool) *show {
 		o.screen = newScreen(s.err)
 		o.err = o.screen
 	}
+	o.delegates = delegateViews[*show]{out: o.err, open: func(out io.Writer) *show {
+		return &show{streams: streams{out: out, err: out}, format: format, redact: o.redact}
+	}}
 	return o
 }
 
@@ -92,6 +114,10 @@ func (o *show) text(data event.Data) {
 		o.work("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
 	case *event.Handoff:
 		o.work("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
+	case *event.ActivitySnapshot:
+		if delegate, ok := d.Delegate(); ok && delegate.State != event.DelegateRunning {
+			o.work("⇄ delegate %s", o.clip(delegate.String()))
+		}
 	case *event.StreamReset:
 		o.endLine()
 		o.progress("! what was shown of this answer does not count: %s", o.clip(d.Reason))
@@ -216,6 +242,8 @@ type outcome struct {
 	Usage       model.Usage       `json:"usage"`
 	// Cost is left out when no model has a price.
 	Cost *event.Cost `json:"cost,omitempty"`
+	// Agents breaks usage and cost down by agent, if there were several.
+	Agents event.AgentUsages `json:"agents,omitempty"`
 	// FinishReason says why the last answer ended.
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
 	// Artifacts counts the results that were too large for the conversation.
@@ -228,6 +256,7 @@ type outcome struct {
 func (o *show) close(result *runtime.Result) error {
 	o.screen.close()
 	o.endLine()
+	o.keep(o.delegates.flush())
 	switch {
 	case result == nil:
 	case o.format == "json":
@@ -256,26 +285,16 @@ func summary(r *runtime.Result) string {
 		text += fmt.Sprintf(", %s (%d in, %d out)", count(n, "token", "tokens"), r.Usage.Input, r.Usage.Output)
 	}
 	if r.Cost != nil {
-		text += fmt.Sprintf(", %s %s", money(r.Cost.Amount), r.Cost.Currency)
+		text += ", " + r.Cost.String()
 	}
 	return text
-}
-
-// money writes an amount with as many digits as say something: two of those that
-// are not 0, and at least cents.
-func money(amount float64) string {
-	digits := 2
-	for at := amount; digits < 12 && at > 0 && at < 0.1; at *= 10 {
-		digits++
-	}
-	return strconv.FormatFloat(amount, 'f', digits, 64)
 }
 
 func (o *show) outcome(r *runtime.Result) outcome {
 	out := outcome{
 		TurnID: r.TurnID, Agent: r.Agent, Status: r.Status, Termination: r.Termination,
 		Response: r.Response, Steps: r.Steps, Usage: r.Usage,
-		Cost: r.Cost, FinishReason: r.FinishReason, Artifacts: len(r.Artifacts),
+		Cost: r.Cost, Agents: r.Agents, FinishReason: r.FinishReason, Artifacts: len(r.Artifacts),
 	}
 	out.Termination.Detail = o.redact(out.Termination.Detail)
 	if len(r.Interactions) > 0 {

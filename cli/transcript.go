@@ -19,13 +19,16 @@ import (
 
 func newTurnsTranscript(p *program, at *target) *cobra.Command {
 	var format *choice
+	var delegates *bool
 	cmd := &cobra.Command{
 		Use:   "transcript FILE… TURN",
 		Short: "Show a turn as a readable transcript",
 		Long: `transcript shows a turn for a reader: what the model wrote, the tools it called
 with their input and output, the questions that were asked, and how the turn ended.
 With --format json it is an object with the turn and its events, each with its
-display. Of a turn that has not ended it shows what there is.
+display. Of a turn that has not ended it shows what there is. A delegate is one line;
+--delegates also shows what each delegate did, after the names of the agents that led
+to it.
 
 Exit codes: 0 done, 1 the store or the server cannot be used or there is no such
 turn, 2 usage or a file that cannot be read.`,
@@ -33,11 +36,12 @@ turn, 2 usage or a file that cannot be read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			turn := at.take(args, 1)[0]
 			return p.lookAt(cmd.Context(), at, func(from *place) error {
-				return showTranscript(cmd.Context(), p, from, turn, format.value)
+				return showTranscript(cmd.Context(), p, from, turn, format.value, *delegates)
 			})
 		},
 	}
 	format = formatFlag(cmd, "text", "json")
+	delegates = delegatesFlag(cmd.Flags())
 	return cmd
 }
 
@@ -52,6 +56,8 @@ type transcribedTurn struct {
 
 // transcribedEvent is the JSON form of an event in a transcript.
 type transcribedEvent struct {
+	// Path leads to the delegate whose event it is; Seq counts the events of each path.
+	Path       []string         `json:"path,omitempty"`
 	Seq        uint64           `json:"seq"`
 	Time       time.Time        `json:"time"`
 	Type       string           `json:"type"`
@@ -61,16 +67,16 @@ type transcribedEvent struct {
 }
 
 // showTranscript shows a turn as far as its log goes.
-func showTranscript(ctx context.Context, p *program, from *place, turnID, format string) error {
+func showTranscript(ctx context.Context, p *program, from *place, turnID, format string, delegates bool) error {
 	turn, err := from.GetTurn(ctx, turnID)
 	if err != nil {
 		return err
 	}
-	out := &transcript{out: p.out, redact: from.redact}
+	out := newTranscript(p.out, from.redact)
 	whole := transcribedTurn{Turn: turn, Events: []transcribedEvent{}}
-	var reader display.Reader
+	readers := map[string]*display.Reader{}
 	for after := uint64(0); ; {
-		records, err := from.ReadEvents(ctx, turnID, after, transcriptPage)
+		records, err := from.ReadEvents(ctx, turnID, after, transcriptPage, eventFilter(delegates))
 		if err != nil {
 			return err
 		}
@@ -85,12 +91,16 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 				}
 				continue
 			}
-			shown, err := reader.Read(&records[i])
+			path := strings.Join(records[i].Path, "\x00")
+			if readers[path] == nil {
+				readers[path] = new(display.Reader)
+			}
+			shown, err := readers[path].Read(&records[i])
 			if err != nil {
 				return err
 			}
-			for j := range shown {
-				whole.Events = append(whole.Events, transcribedEvent(shown[j]))
+			for _, e := range shown {
+				whole.Events = append(whole.Events, transcribedEvent{records[i].Path, e.Seq, e.Time, e.Type, e.Visibility, e.Data, e.Display})
 			}
 		}
 	}
@@ -113,11 +123,22 @@ type transcript struct {
 	// streamed is set if the answer under way was shown in parts, and answered once a
 	// text of the turn was shown.
 	streamed, answered bool
+	delegates          delegateViews[*transcript]
 	failed             error
 }
 
+// newTranscript returns a transcript for the events of one turn.
+func newTranscript(out io.Writer, redact func(string) string) *transcript {
+	t := &transcript{out: out, redact: redact}
+	t.begin()
+	return t
+}
+
 // begin makes the transcript ready for the events of another turn.
-func (t *transcript) begin() { t.reader, t.streamed, t.answered = display.Reader{}, false, false }
+func (t *transcript) begin() {
+	t.reader, t.streamed, t.answered = display.Reader{}, false, false
+	t.delegates = delegateViews[*transcript]{out: t.out, open: func(out io.Writer) *transcript { return newTranscript(out, t.redact) }}
+}
 
 // Emit shows an event of a turn while it runs.
 func (t *transcript) Emit(ev event.Event) {
@@ -131,6 +152,9 @@ func (t *transcript) Emit(ev event.Event) {
 
 // showRecord shows what a record of a turn's log becomes.
 func (t *transcript) showRecord(record *event.Record) error {
+	if len(record.Path) > 0 {
+		return t.showDelegate(record)
+	}
 	events, err := t.reader.Read(record)
 	if err != nil {
 		return err
@@ -142,6 +166,21 @@ func (t *transcript) showRecord(record *event.Record) error {
 		t.show(&events[i])
 	}
 	return nil
+}
+
+// showDelegate shows a record of a delegate.
+func (t *transcript) showDelegate(record *event.Record) error {
+	t.endLine()
+	view := t.delegates.view(record)
+	own := *record
+	own.Path = nil
+	if err := view.shown.showRecord(&own); err != nil {
+		return err
+	}
+	if record.Type == event.TypeRunFinish {
+		view.shown.endLine()
+	}
+	return view.shown.failed
 }
 
 // showResult writes the answer of a turn that ends: its text, unless that was shown, and
@@ -202,7 +241,17 @@ func (t *transcript) show(e *display.Event) {
 	case display.KindError:
 		t.writeLine("error", "%s", cmp.Or(d.Text, string(d.Error)))
 	default:
+		t.showStatus(e, d)
+	}
+}
+
+// showStatus writes a change of the turn, or of a delegate.
+func (t *transcript) showStatus(e *display.Event, d *display.Display) {
+	switch {
+	case e.Type != display.TypeDelegate:
 		t.writeLine("turn", "%s", statusLine(d))
+	case d.Phase != display.PhaseStarted: // which its call shows
+		t.writeLine("delegate", "%s", d.Text)
 	}
 }
 
@@ -310,6 +359,7 @@ func (t *transcript) keepError(err error) {
 // close ends the output. It returns the first error of writing it.
 func (t *transcript) close() error {
 	t.endLine()
+	t.keepError(t.delegates.flush())
 	if t.failed != nil {
 		return fmt.Errorf("write the output: %w", t.failed)
 	}

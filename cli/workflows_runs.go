@@ -237,7 +237,7 @@ func usageText(u *event.Usage, cost costs) string {
 		parts = append(parts, fmt.Sprintf("%s (%d in, %d out)", count(n, "token", "tokens"), u.Input, u.Output))
 	}
 	for _, currency := range slices.Sorted(maps.Keys(cost)) {
-		parts = append(parts, money(cost[currency])+" "+currency)
+		parts = append(parts, (&event.Cost{Amount: cost[currency], Currency: currency}).String())
 	}
 	return strings.Join(parts, ", ")
 }

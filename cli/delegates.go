@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/spf13/pflag"
+)
+
+// delegatesFlag adds the flag --delegates.
+func delegatesFlag(flags *pflag.FlagSet) *bool {
+	return flags.Bool("delegates", false, "show the events of delegates as well")
+}
+
+// eventFilter returns the filter that selects the events to show.
+func eventFilter(delegates bool) service.EventFilter {
+	if delegates {
+		return service.WithDelegates
+	}
+	return service.OwnEvents
+}
+
+// delegateViews holds a view for each delegate of a turn. The lines of a view begin with
+// the names of the agents that led to it, such as "[clerk/intern] ". Of several
+// delegates with the same name, the second and later ones have a number.
+type delegateViews[V any] struct {
+	// open returns a new view that writes to out.
+	open func(out io.Writer) V
+	out  io.Writer
+
+	byPath map[string]*delegateView[V]
+	names  map[string]int
+}
+
+// delegateView is the view of one delegate.
+type delegateView[V any] struct {
+	name  string
+	shown V
+	lines *prefixWriter
+}
+
+// view returns the view for a record of a delegate.
+func (v *delegateViews[V]) view(record *event.Record) *delegateView[V] {
+	key := strings.Join(record.Path, "\x00")
+	if found, ok := v.byPath[key]; ok {
+		return found
+	}
+	last := len(record.Path) - 1
+	name := record.Path[last] // unless the log says more
+	var start event.RunStart
+	if record.Type == event.TypeRunStart && json.Unmarshal(record.Data, &start) == nil {
+		name = start.AgentID
+	}
+	if above, ok := v.byPath[strings.Join(record.Path[:last], "\x00")]; ok {
+		name = above.name + "/" + name
+	}
+	if v.byPath == nil {
+		v.byPath, v.names = map[string]*delegateView[V]{}, map[string]int{}
+	}
+	if v.names[name]++; v.names[name] > 1 {
+		name = fmt.Sprintf("%s#%d", name, v.names[name])
+	}
+	lines := &prefixWriter{out: v.out, prefix: "[" + oneLine(name) + "] "}
+	made := &delegateView[V]{name: name, shown: v.open(lines), lines: lines}
+	v.byPath[key] = made
+	return made
+}
+
+// flush writes the incomplete lines of all views.
+func (v *delegateViews[V]) flush() (err error) {
+	for _, view := range v.byPath {
+		if failed := view.lines.flush(); err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// prefixWriter writes whole lines, each after a prefix.
+type prefixWriter struct {
+	out    io.Writer
+	prefix string
+	line   []byte
+}
+
+// Write writes the lines that p completes.
+func (w *prefixWriter) Write(p []byte) (int, error) {
+	w.line = append(w.line, p...)
+	for {
+		end := bytes.IndexByte(w.line, '\n')
+		if end < 0 {
+			return len(p), nil
+		}
+		line := w.prefix + string(w.line[:end+1])
+		w.line = w.line[end+1:]
+		if _, err := io.WriteString(w.out, line); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// flush writes a line that has no end yet.
+func (w *prefixWriter) flush() error {
+	if len(w.line) == 0 {
+		return nil
+	}
+	_, err := w.Write([]byte("\n"))
+	return err
+}
