@@ -717,9 +717,10 @@ func TestTheTableOfDiagnosticsIsComplete(t *testing.T) {
 	t.Parallel()
 	covered := map[diag.Code]bool{
 		// Only a file has a syntax, a version, fields that nobody knows, variables, a
-		// text that others read, comments, patches, and a server with credentials.
+		// text that others read, comments, patches, a server with credentials, and a note on the whole.
 		diag.InvalidYAML: true, diag.UnsupportedVersion: true, diag.UnknownField: true, diag.UnsetVariable: true,
 		diag.UnmatchedAgent: true, diag.UnknownScope: true, diag.PlainSecret: true, diag.InvalidIgnore: true, diag.UnmatchedPatch: true, diag.WidenedAccess: true,
+		diag.NoRetry: true,
 	}
 	for _, tt := range rows() {
 		covered[tt.want.Code] = true

@@ -63,6 +63,7 @@ func TestComplete(t *testing.T) {
 		"provider-not-found 7:26-7:27 models[\"gpt-4.1\"].provider_id |q|",
 		"invalid-id 8:3-8:11 models[\"bad id\"] |\"bad id\"|",
 		"provider-not-found 8:27-8:28 models[\"bad id\"].provider_id |p|",
+		"no-retry 9:1-9:7 agents |agents|",
 		"model-not-found 11:15-11:22 agents.a.model_id |nowhere|",
 		"invalid-value 12:17-12:18 agents.a.delegates[0] |3|",
 		"unmatched-tool 15:9-15:10 agents.a.allowed_tools[1] |u|",

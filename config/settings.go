@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/workflow"
@@ -52,6 +53,8 @@ const (
 	dataDir       = ".runtime"
 	storeFile     = "runtime.db"
 	workspacesDir = "workspaces"
+	// retrySection is the section of agents that repeats model calls.
+	retrySection = "retry"
 )
 
 // decodeSettings decodes the records of the whole runtime.
@@ -66,6 +69,7 @@ func (d *decoder) decodeSettings() {
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
 	d.kinds.switchOffSurfaces(&d.file.Server)
 	d.checkDescriptions()
+	d.noteNoRetry()
 	d.storePaths()
 }
 
@@ -138,6 +142,31 @@ func (d *decoder) checkDescriptions() {
 	for _, one := range found.LimitAlike(diag.NoDescription) {
 		d.addAt(one, server)
 	}
+}
+
+// noteNoRetry notes once that no agent repeats model calls, if one of them asks a vendor.
+func (d *decoder) noteNoRetry() {
+	_, agents := d.file.root.findField("agents")
+	if !slices.ContainsFunc(d.file.Providers, hasVendor) || agents == nil || d.file.Defaults != nil && d.file.Defaults.Sections[retrySection] != nil {
+		return
+	}
+	asking := false
+	for _, agent := range d.file.Agents {
+		if agent.Sections[retrySection] != nil {
+			return
+		}
+		asking = asking || agent.Local()
+	}
+	if asking {
+		d.addAt(diag.New(diag.NoRetry, "agents", "no agent repeats model calls that fail, so one 429 fails a turn").
+			WithHint("add sections: {retry: {}} to defaults"), agents)
+	}
+}
+
+// hasVendor reports whether a provider sends requests to a vendor.
+func hasVendor(provider Entry[model.ProviderKind]) bool {
+	t := reflect.TypeOf(provider.Config)
+	return t != nil && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && recordOf(t.Elem()).byName["base_url"] != nil
 }
 
 // knownScopes returns the scopes that routes of the server need.

@@ -96,6 +96,8 @@ const (
 	NoCatalog Code = "no-catalog"
 	// NoDescription warns of an agent that others see without a description.
 	NoDescription Code = "no-description"
+	// NoRetry notes a file none of whose agents repeats model calls.
+	NoRetry Code = "no-retry"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
 	// UnmatchedPatch is reported for a patch of an entry that does not exist.
@@ -168,6 +170,7 @@ var codes = []Info{
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
 	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
 	{NoDescription, Warning, "An agent that a server lists, or that other agents call or hand over to, has no description: others see its ID alone."},
+	{NoRetry, Note, "No agent repeats model calls that fail: one 429 fails a turn. Only of files with a provider that has a `base_url`."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
 	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
 	{WidenedAccess, Error, "A patch lets an agent do more than it may without the patch, and does not say `allow_widening: true`."},
@@ -197,7 +200,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, UnmatchedPatch:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, NoRetry, UnmatchedPatch:
 		return true
 	default:
 		return false
