@@ -16,9 +16,7 @@ const (
 )
 
 // expandPattern returns patterns without alternatives that together match what the
-// pattern matches: a{b,c}d is abd and acd. The matcher tries the alternatives
-// of a pattern one by one wherever a '*' may end, which takes time without
-// bounds when alternatives contain a '*', or when there are many.
+// pattern matches: a{b,c}d is abd and acd.
 func expandPattern(source string) ([]string, error) {
 	e := expander{source: source, lexer: syntax.NewLexer(source)}
 	patterns, _, err := e.readSequence()

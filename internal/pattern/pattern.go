@@ -5,7 +5,7 @@
 //
 // Patterns guard tools, and the texts come from models, so no pattern may take
 // long: the time of a match grows with the length of the text and no faster,
-// and is below 10 ms for 4 KiB. Patterns that would take more are refused.
+// and is below 10 ms for 4 KiB. Patterns that would take more are rejected.
 package pattern
 
 import (
@@ -27,9 +27,9 @@ type Pattern struct {
 	// literal is set when the pattern has no special character: then it is
 	// compared, not matched.
 	literal bool
-	// globs are the pattern with its alternatives written out; one of them
+	// sequences are the pattern with its alternatives written out; one of them
 	// must match.
-	globs []*glob.Pattern
+	sequences []sequence
 }
 
 // Compile compiles a glob. It fails if the glob is invalid.
@@ -58,11 +58,9 @@ func Compile(source string) (p Pattern, err error) {
 	if err != nil {
 		return Pattern{}, err
 	}
-	p.globs = make([]*glob.Pattern, len(sources))
+	p.sequences = make([]sequence, len(sources))
 	for i, s := range sources {
-		if p.globs[i], err = glob.Compile(s); err != nil {
-			return Pattern{}, syntaxError(err)
-		}
+		p.sequences[i] = parseSequence(s)
 	}
 	return p, nil
 }
@@ -79,12 +77,23 @@ func (p Pattern) Match(text string) bool {
 	if p.literal {
 		return p.source == text
 	}
-	for _, g := range p.globs {
-		if g.Match(text) {
+	for _, s := range p.sequences {
+		if s.match(text) {
 			return true
 		}
 	}
 	return false
+}
+
+// Cost returns what matching takes for each byte of a text, in the unit of Regexp.Size.
+func (p Pattern) Cost() int {
+	n := 1
+	for _, s := range p.sequences {
+		for _, piece := range s {
+			n += len(piece)
+		}
+	}
+	return n
 }
 
 // String returns the pattern as it was written.
