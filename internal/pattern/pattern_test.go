@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gobwas/glob"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 )
 
 func TestMatch(t *testing.T) {
@@ -137,14 +139,15 @@ func TestBracketsThatCloseNothing(t *testing.T) {
 // the worst texts in a time that nobody notices.
 func TestMatchTakesNoTime(t *testing.T) {
 	t.Parallel()
-	// The promise is 10 ms; the rest is for busy machines and the race detector.
-	const limit = 500 * time.Millisecond
-	texts := []string{long("a", 4096), long("ab", 2048), long("a", 4095) + "b"}
+	// The promise is 160 ms; the rest is for busy machines and the race detector.
+	const limit, size = time.Second, 64 << 10
+	texts := []string{long("a", size), long("ab", size/2), long("a", size-1) + "b"}
 	for _, source := range []string{
 		"*a*a*a*a*b", "*a*a*a*a*bx*", long("*a", 500) + "x*", "*" + long("a", 1000) + "x*",
 		"*" + long("?", 64) + "x*", "*" + long("a?", 64) + "x*", "*" + long("[ab]", 64) + "x*", long("*?", 64) + "x*",
 		"{a,b}{a,b}{a,b}{a,b}{a,b}*c", "{a,aa}{a,aa}{a,aa}{a,aa}{a,aa}{a,aa}c", "*{a,aa}*{a,aa}*{a,aa}*c*",
 		"*{a*,b*}*{a*,b*}*c*", "{*a*,*b*}{*a*,*b*}{*a*,*b*}c*", "{a*{a*{a*{a*,b},b},b},b}*c",
+		"*b*x*", "{" + long("*a*b*x*,", 60) + "b}*z*", "*" + long("a", 900) + "?x*", "*" + long("[!bcdefghijklmno]", 55) + "x*",
 		"*{*a,*aa}*x", "{*a*,*b*}{*a*,*b*}{*a*,*b*}{*a*,*b*}{*a*,*b*}{*a*,*b*}c*", "*{a,b}?*{a,b}?*{a,b}?*x*",
 	} {
 		p, err := pattern.Compile(source)
@@ -210,4 +213,37 @@ func FuzzCompile(f *testing.F) {
 			t.Errorf("%q matches %q: got %v, the library says %v", source, text, got, !got)
 		}
 	})
+}
+
+// A glob over paths matches what the library would match, in bounded time.
+func FuzzCompilePath(f *testing.F) {
+	for _, seed := range []string{"*", "**", "a*/b", "[a-z]/**", "{a,b*}/?", `\*[\]x]`, "[!/x]?", "{,}", "**/{a,{b,c}*}.go", "[^-]", "!x,y", `[\-a]`} {
+		f.Add(seed, "a/b.go")
+	}
+	f.Fuzz(func(t *testing.T, source, path string) {
+		compiled, err := pattern.CompilePath(source)
+		if err != nil || len(source) > 20 || len(path) > 12 || !utf8.ValidString(path) {
+			return
+		}
+		if want := glob.MustCompile(source, '/').Match(path); compiled.MatchString(path) != want {
+			t.Errorf("%q matches %q: got %v, the library says %v", source, path, !want, want)
+		}
+	})
+}
+
+func TestPathPatternsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{
+		long("*a", 500) + "x*", long("*?", 300) + "x*", long("*{a,b}", 60) + "x*", long("{a,aa,*}", 60) + "x", long("**/*", 200) + "x*", long("**", 64<<10),
+	} {
+		compiled, err := pattern.CompilePath(source)
+		if err != nil {
+			continue // it says how large the pattern may be
+		}
+		for _, path := range []string{long("a", 255), long("a/", 2048)} {
+			if used := usage.Of(func() { compiled.MatchString(path) }); used.CPU > time.Second {
+				t.Errorf("%.20q takes %s", source, used.CPU)
+			}
+		}
+	}
 }
