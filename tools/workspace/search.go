@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
-	"github.com/gobwas/glob"
 )
 
 const (
@@ -86,15 +84,15 @@ func mark(entry fs.DirEntry) string {
 }
 
 // compileGlob returns what matches paths; an empty pattern matches all.
-func compileGlob(pattern string) (func(string) bool, error) {
-	if pattern == "" {
+func compileGlob(source string) (func(string) bool, error) {
+	if source == "" {
 		return func(string) bool { return true }, nil
 	}
-	compiled, err := glob.Compile(pattern, '/')
+	compiled, err := pattern.CompilePath(source)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q cannot be used: %w", pattern, err)
+		return nil, fmt.Errorf("pattern %q cannot be used: %w", clip.Text(source), err)
 	}
-	return compiled.Match, nil
+	return compiled.MatchString, nil
 }
 
 // visitFile is called for each file and directory below another one, with the number of
@@ -160,7 +158,7 @@ func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("expression cannot be used: %w", err)
 	}
-	found := &matches{expression: expression.Regexp, room: w.config.outputLimit()}
+	found := &matches{expression: expression, room: w.config.outputLimit()}
 	err = w.walk(ctx, in.Path, func(root *scope, name string, entry fs.DirEntry, _ int) error {
 		if !entry.Type().IsRegular() || !match(name) {
 			return nil
@@ -170,23 +168,26 @@ func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, erro
 			found.skip(err)
 			return nil //nolint:nilerr // what cannot be searched is counted
 		}
-		if !found.addFile(name, data) {
-			return fs.SkipAll
+		more, err := found.addFile(ctx, name, data)
+		if err == nil && !more {
+			err = fs.SkipAll
 		}
-		return nil
+		return err
 	})
 	return found.text(), err
 }
 
 // matches collects the lines that match.
 type matches struct {
-	expression *regexp.Regexp
+	expression *pattern.Regexp
 	// room is how many bytes of the result are left.
 	room    int
 	count   int
 	skipped int
-	cut     bool
-	b       strings.Builder
+	// long is how many lines were too long for the expression.
+	long int
+	cut  bool
+	b    strings.Builder
 }
 
 // skip counts a file that cannot be searched; one that is not text is not worth saying.
@@ -196,24 +197,36 @@ func (m *matches) skip(err error) {
 	}
 }
 
-// addFile adds the lines of a file. It reports whether there is room for more.
-func (m *matches) addFile(name string, data []byte) bool {
-	number := 0
+// addFile adds the lines of a file. It reports whether there is room for more, and ends
+// with its context.
+func (m *matches) addFile(ctx context.Context, name string, data []byte) (more bool, err error) {
+	checkedBytes := min(64<<10, m.expression.Longest()) // between two looks at the context
+	number, unchecked := 0, 0
 	for line := range bytes.Lines(data) {
+		if unchecked += len(line); unchecked >= checkedBytes {
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			unchecked = 0
+		}
 		number++
 		line = bytes.TrimRight(line, "\r\n")
+		if len(line) > m.expression.Longest() {
+			m.long++
+			continue
+		}
 		if !m.expression.Match(line) {
 			continue
 		}
 		shown := fmt.Sprintf("%s:%d:%s\n", quoteName(name), number, clip.Head(string(line), maxMatchLine))
 		if m.count++; m.count > maxMatches || len(shown) > m.room {
 			m.cut = true
-			return false
+			return false, nil
 		}
 		m.room -= len(shown)
 		m.b.WriteString(shown)
 	}
-	return true
+	return true, nil
 }
 
 // text returns the result.
@@ -226,6 +239,9 @@ func (m *matches) text() string {
 	}
 	if m.skipped > 0 {
 		fmt.Fprintf(&m.b, "[%d files were not searched: they are too large or cannot be read]\n", m.skipped)
+	}
+	if m.long > 0 {
+		fmt.Fprintf(&m.b, "[%d lines were not searched: they have more than %d bytes; a simpler expression can search longer ones]\n", m.long, m.expression.Longest())
 	}
 	return m.b.String()
 }

@@ -1,14 +1,19 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -267,5 +272,28 @@ func TestNothingOfGitIsWritten(t *testing.T) {
 		if got, failed := call(t.Context(), t, c, "write_file", `{"path":"`+name+`","content":"x"}`); failed {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// A search ends with its context, also in the middle of a file, and lines that are too long
+// for the expression are counted.
+func TestASearchEndsInsideOfAFile(t *testing.T) {
+	t.Parallel()
+	expression, err := pattern.CompileRegexp("(a?){30}x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := &matches{expression: expression, room: 1 << 20}
+	lines := bytes.Repeat([]byte(strings.Repeat("a", 100)+"\n"), 100_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if used := usage.Of(func() { _, err = found.addFile(ctx, "a", lines) }); !errors.Is(err, context.Canceled) || used.CPU > 2*time.Second {
+		t.Errorf("%v after %s", err, used.CPU)
+	}
+	slow := strings.Repeat("(a?){30}", 30) + "x"
+	c := Config{Root: tree(t, map[string]string{"a.txt": strings.Repeat("a", 1<<20) + "\nax\n"})}
+	got, _ := call(t.Context(), t, c, "grep", `{"expression":"`+slow+`"}`)
+	if !strings.HasPrefix(got, "a.txt:2:ax\n[1 lines were not searched: they have more than ") {
+		t.Errorf("got %s", got)
 	}
 }
