@@ -15,6 +15,54 @@ import (
 type arguments struct {
 	object map[string]any
 	whole  string
+	// size is their length as JSON, in bytes.
+	size int
+	// commands are the texts that were split, and work is what comparing took so far.
+	commands map[string]splitText
+	work     int
+}
+
+// splitText is what splitCommand returned for a text.
+type splitText struct {
+	commands []simpleCommand
+	err      error
+}
+
+// maxWork bounds what comparing the arguments of one call with all rules takes: bytes
+// of text times the instructions that a pattern takes for each.
+const maxWork = 1 << 27
+
+var errTooMuchWork = errors.New("comparing the arguments with the rules takes too long")
+
+// spend counts work. It reports whether some is left.
+func (a *arguments) spend(work int) bool {
+	a.work += work
+	return a.work <= maxWork
+}
+
+// spendOn counts the work of comparing a value with an operand, besides that of patterns.
+func (a *arguments) spendOn(o *operand, v any) bool {
+	work := 1
+	switch v := v.(type) {
+	case json.Number:
+		work += len(v)
+	case map[string]any, []any:
+		work += 40 * a.size // it may be encoded
+	}
+	return a.spend(work * max(1, len(o.list)))
+}
+
+// splitCommand returns the simple commands of a text. It splits each text once.
+func (a *arguments) splitCommand(text string) ([]simpleCommand, error) {
+	split, ok := a.commands[text]
+	if !ok {
+		split.commands, split.err = splitCommand(text)
+		if a.commands == nil {
+			a.commands = map[string]splitText{}
+		}
+		a.commands[text] = split
+	}
+	return split.commands, split.err
 }
 
 var (
@@ -46,7 +94,7 @@ func decodeArguments(raw json.RawMessage) (*arguments, error) {
 	if !ok {
 		return nil, errNoObject
 	}
-	return &arguments{object: object}, nil
+	return &arguments{object: object, size: len(raw)}, nil
 }
 
 // primaryFits reports whether the glob fits the one argument: the value of the
@@ -58,7 +106,10 @@ func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
 		for _, v := range a.object {
 			// Beside others, an argument that is no text need not be the one meant.
 			_, text := v.(string)
-			if t := glob.matchesValue(v); t == yes || t == unknown && cautious && (single || text) {
+			if !a.spendOn(glob, v) {
+				return cautious
+			}
+			if t := a.matchOperand(glob, v); t == yes || t == unknown && cautious && (single || text) {
 				return true
 			}
 		}
@@ -66,10 +117,11 @@ func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
 	if single || glob.kind != ofGlob {
 		return cautious && len(a.object) == 0
 	}
-	if a.whole == "" {
+	if a.whole == "" && a.spendOn(glob, a.object) {
 		a.whole = textOf(a.object)
 	}
-	return glob.glob.Match(a.whole) || cautious && len(a.object) == 0
+	fits := a.spend(len(a.whole)*glob.glob.Cost()) && glob.glob.Match(a.whole)
+	return fits || cautious && len(a.object) == 0
 }
 
 // textOf returns a value as the rules see it: a text as it is, a number in its

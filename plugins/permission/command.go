@@ -57,11 +57,10 @@ func compileCommand(source string) (*commandPattern, error) {
 	return p, nil
 }
 
-// matchText compares the commands of a text: yes when all of them fit, no when none
-// does. In between, and for what cannot be read, a rule that denies or asks
+// matchCommands compares the commands of a text that was split: yes when all of them fit,
+// no when none does. In between, and for what cannot be read, a rule that denies or asks
 // fits, and one that allows does not.
-func (p *commandPattern) matchText(text string) truth {
-	commands, err := splitCommand(text)
+func (p *commandPattern) matchCommands(commands []simpleCommand, err error) truth {
 	if err != nil {
 		return unknown
 	}
@@ -221,6 +220,7 @@ func touchesFile(r *syntax.Redirect) bool {
 // addWords adds the words of a command, up to the first that is not known.
 func (c *simpleCommand) addWords(words []*syntax.Word) {
 	c.known = true
+	var texts, quotes strings.Builder
 	for i, word := range words {
 		value, known := literalText(word)
 		text, quoted := value, value
@@ -228,9 +228,11 @@ func (c *simpleCommand) addWords(words []*syntax.Word) {
 			quoted = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 		}
 		if i > 0 {
-			text, quoted = " "+text, " "+quoted
+			texts.WriteByte(' ')
+			quotes.WriteByte(' ')
 		}
-		c.text, c.quoted = c.text+text, c.quoted+quoted
+		texts.WriteString(text)
+		quotes.WriteString(quoted)
 		if i == 0 && (!known || value == "" || slices.Contains(runners, programName(value))) {
 			c.runsOthers = true
 		}
@@ -239,6 +241,7 @@ func (c *simpleCommand) addWords(words []*syntax.Word) {
 			break
 		}
 	}
+	c.text, c.quoted = texts.String(), quotes.String()
 	c.prefix, c.quotedPrefix = c.text, c.quoted
 }
 

@@ -65,14 +65,14 @@ type condition struct {
 //
 // With the operators ~, = and =~ and a text, one value is enough for a rule that
 // allows, too.
-func (c *condition) isMet(object any, cautious bool) bool {
+func (c *condition) isMet(args *arguments, cautious bool) bool {
 	found, all, some := false, true, false
-	c.path.visitValues(object, func(v any, there bool) bool {
-		t := c.compareArgument(v, there)
+	c.path.visitValues(args.object, func(v any, there bool) bool {
+		t := c.compareArgument(args, v, there)
 		found = true
 		some = some || t.countsAsTrue(cautious)
 		all = all && t.countsAsTrue(cautious)
-		return true
+		return args.spend(0)
 	})
 	if cautious || c.anyOne() {
 		return some
@@ -86,11 +86,11 @@ func (c *condition) anyOne() bool {
 }
 
 // compareArgument compares one value. What is not there cannot be compared.
-func (c *condition) compareArgument(v any, there bool) truth {
-	if !there {
+func (c *condition) compareArgument(args *arguments, v any, there bool) truth {
+	if !there || !args.spendOn(&c.value, v) {
 		return unknown
 	}
-	t := c.compareValue(v)
+	t := c.compareValue(args, v)
 	if c.op.isNegated() {
 		if c.value.kind == ofGlob || c.value.kind == ofRegex {
 			if _, text := v.(string); !text && t == no {
@@ -102,7 +102,7 @@ func (c *condition) compareArgument(v any, there bool) truth {
 	return t
 }
 
-func (c *condition) compareValue(v any) truth {
+func (c *condition) compareValue(args *arguments, v any) truth {
 	switch {
 	case c.op.comparesOrder():
 		return c.value.compareNumber(c.op, v)
@@ -113,7 +113,7 @@ func (c *condition) compareValue(v any) truth {
 	case c.value.kind == ofText:
 		return c.value.equalsText(v)
 	default:
-		return c.value.matchesValue(v)
+		return args.matchOperand(&c.value, v)
 	}
 }
 

@@ -16,7 +16,7 @@ func (r *Rule) explainMatch(args *arguments) []string {
 	}
 	texts := make([]string, len(r.conditions))
 	for i := range r.conditions {
-		texts[i] = r.conditions[i].explainValue(args.object)
+		texts[i] = r.conditions[i].explainValue(args)
 	}
 	return texts
 }
@@ -26,15 +26,15 @@ func (r *Rule) explainPrimary(args *arguments) string {
 		return "the call has no argument, so the rule counts as fitting"
 	}
 	c := condition{path: path{{kind: toAnyKey}}, op: like, value: *r.primary}
-	return c.explainValue(args.object)
+	return c.explainValue(args)
 }
 
 // explainValue names the value that counts: the one that the condition is true for,
 // or for which it cannot be decided.
-func (c *condition) explainValue(object any) string {
+func (c *condition) explainValue(args *arguments) string {
 	best, text := no, ""
-	c.path.visitValues(object, func(v any, there bool) bool {
-		t := c.compareArgument(v, there)
+	c.path.visitValues(args.object, func(v any, there bool) bool {
+		t := c.compareArgument(args, v, there)
 		if said := c.describeValue(v, there, t); t > best || t == best && (text == "" || said < text) {
 			best, text = t, said
 		}

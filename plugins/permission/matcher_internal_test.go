@@ -111,7 +111,7 @@ func TestCommandsAreSplit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.glob, err)
 		}
-		if got := p.matchText(tt.text); got != tt.want {
+		if got := p.matchCommands(splitCommand(tt.text)); got != tt.want {
 			t.Errorf("%q on %.80q: got %d, want %d", tt.glob, tt.text, got, tt.want)
 		}
 	}
@@ -235,10 +235,10 @@ func TestPropertyNothingHidesACommand(t *testing.T) {
 		for _, f := range rapid.SliceOfN(frame, 1, 3).Draw(rt, "frames") {
 			text = strings.ReplaceAll(f, "%", text)
 		}
-		if deny.matchText(text) == no {
+		if deny.matchCommands(splitCommand(text)) == no {
 			rt.Fatalf("%q hides rm", text)
 		}
-		if allow.matchText(text) == yes {
+		if allow.matchCommands(splitCommand(text)) == yes {
 			rt.Fatalf("%q is taken for ls alone", text)
 		}
 	})
@@ -254,14 +254,14 @@ func FuzzSplitCommand(f *testing.F) {
 	deny, _ := compileCommand("rm *")
 	allow, _ := compileCommand("ls *")
 	f.Fuzz(func(t *testing.T, text string) {
-		before := deny.matchText(text)
-		if after := deny.matchText("rm x\n" + text); after == no {
+		before := deny.matchCommands(splitCommand(text))
+		if after := deny.matchCommands(splitCommand("rm x\n" + text)); after == no {
 			t.Errorf("%q hides the command before it", text)
 		}
-		if allow.matchText("rm x\n"+text) == yes {
+		if allow.matchCommands(splitCommand("rm x\n"+text)) == yes {
 			t.Errorf("%q gets the command before it allowed", text)
 		}
-		if before == yes && allow.matchText(text) == yes {
+		if before == yes && allow.matchCommands(splitCommand(text)) == yes {
 			t.Errorf("%q is both", text)
 		}
 		deny.describeMatch(text)

@@ -162,29 +162,33 @@ func (o *operand) compareNumber(op operator, v any) truth {
 	}
 }
 
-// matchesValue looks whether a value fits a pattern. Globs and regular expressions
+// matchOperand compares a value with a pattern. Globs and regular expressions
 // see the text of a number and of true and false; lists, objects and null have
 // a text, too, but not one that a tool would have to use.
-func (o *operand) matchesValue(v any) truth {
-	switch o.kind {
-	case ofPath:
+func (a *arguments) matchOperand(o *operand, v any) truth {
+	if o.kind == ofPath || o.kind == ofCommand {
 		text, ok := v.(string)
-		if !ok {
+		if !ok || !a.spend(len(text)*o.glob.Cost()) {
 			return unknown
+		}
+		if o.kind == ofCommand {
+			return o.command.matchCommands(a.splitCommand(text))
 		}
 		return o.path.matchPath(text)
-	case ofCommand:
-		text, ok := v.(string)
-		if !ok {
-			return unknown
-		}
-		return o.command.matchText(text)
 	}
 	text := textOf(v)
-	if o.kind == ofRegex && len(text) > o.regex.Longest() {
+	fits := false
+	switch {
+	case o.kind == ofRegex:
+		if len(text) > o.regex.Longest() || !a.spend(len(text)*o.regex.Size) {
+			return unknown
+		}
+		fits = o.regex.MatchString(text)
+	case !a.spend(len(text) * o.glob.Cost()):
 		return unknown
+	default:
+		fits = o.glob.Match(text)
 	}
-	fits := o.kind == ofGlob && o.glob.Match(text) || o.kind == ofRegex && o.regex.MatchString(text)
 	switch v.(type) {
 	case string, json.Number, bool:
 		return truthOf(fits)
@@ -218,7 +222,9 @@ func newPattern(kind operandKind, text string) (o operand, err error) {
 	case ofRegex:
 		o.regex, err = compileRegex(text)
 	case ofPath:
-		o.path, err = compilePath(text)
+		if o.path, err = compilePath(text); err == nil {
+			o.glob = o.path.glob
+		}
 	case ofCommand:
 		if o.command, err = compileCommand(text); err == nil {
 			o.glob = o.command.glob

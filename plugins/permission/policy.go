@@ -135,7 +135,11 @@ func (p *policy) matchRules(tool string, raw json.RawMessage) outcome {
 				return p.denyUndecodable(best, err)
 			}
 		}
-		if !e.matchesArguments(args, e.behavior != Allow) {
+		fits := e.matchesArguments(args, e.behavior != Allow)
+		if !args.spend(1) {
+			return p.denyUndecodable(best, errTooMuchWork)
+		}
+		if !fits {
 			continue
 		}
 		if e.overrides(best) {
@@ -144,6 +148,9 @@ func (p *policy) matchRules(tool string, raw json.RawMessage) outcome {
 		if e.overrides(sure) && (e.behavior != Ask || e.matchesArguments(args, false)) {
 			sure = e
 		}
+	}
+	if args != nil && !args.spend(0) {
+		return p.denyUndecodable(best, errTooMuchWork)
 	}
 	if p.strictness(best) < p.strictness(sure) {
 		best = sure

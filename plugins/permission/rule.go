@@ -95,7 +95,7 @@ func (r *Rule) matchesArguments(args *arguments, cautious bool) bool {
 		return args.primaryFits(r.primary, cautious)
 	}
 	for i := range r.conditions {
-		if !r.conditions[i].isMet(args.object, cautious) {
+		if !r.conditions[i].isMet(args, cautious) {
 			return false
 		}
 	}
