@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // Scope is what the references of a step stand for. Numbers are json.Number.
@@ -15,6 +17,20 @@ type Scope struct {
 	Outputs map[string]any
 	// Inputs are those of the step itself.
 	Inputs map[string]any
+
+	// taken is the size of what references were replaced with so far, in bytes.
+	taken int
+}
+
+// maxEvaluated bounds what the references of one scope are replaced with, in bytes.
+const maxEvaluated = 16 << 20
+
+// take counts the size of what a reference is replaced with.
+func (s *Scope) take(bytes int) error {
+	if s.taken += bytes; s.taken > maxEvaluated {
+		return fmt.Errorf("the references stand for more than %d bytes", maxEvaluated)
+	}
+	return nil
 }
 
 // MissingError reports that a reference leads to nothing.
@@ -26,7 +42,7 @@ type MissingError struct {
 
 // Error names the reference.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s is not there: %s", e.Ref, e.At)
+	return fmt.Sprintf("%s is not there: %s", clip.Text(e.Ref.String()), clip.Text(e.At))
 }
 
 // DecodeJSON reads a JSON value as scopes have it. Nothing is null.
@@ -98,7 +114,11 @@ func (s Segment) find(v any) (any, bool) {
 func (v *Value) Evaluate(s *Scope) (any, error) {
 	switch {
 	case v.Ref != nil:
-		return s.Resolve(v.Ref)
+		resolved, err := s.Resolve(v.Ref)
+		if err == nil {
+			err = s.take(sizeOf(resolved))
+		}
+		return resolved, err
 	case v.Template != nil:
 		return v.Template.Evaluate(s)
 	case v.Fields != nil:
@@ -126,8 +146,25 @@ func (v *Value) Evaluate(s *Scope) (any, error) {
 	}
 }
 
-// maxEvaluated bounds a text with its references replaced, in bytes.
-const maxEvaluated = 4 << 20
+// sizeOf returns about how many bytes a value has as JSON.
+func sizeOf(v any) int {
+	n := len("null,")
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case json.Number:
+		n += len(v)
+	case []any:
+		for _, element := range v {
+			n += sizeOf(element)
+		}
+	case map[string]any:
+		for name, field := range v {
+			n += len(name) + sizeOf(field)
+		}
+	}
+	return n
+}
 
 // Evaluate returns the text with its references replaced: by texts as they are, and by
 // other values as JSON.
@@ -146,9 +183,10 @@ func (t Template) Evaluate(s *Scope) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if out.WriteString(text); out.Len() > maxEvaluated {
-			return "", fmt.Errorf("the text has more than %d bytes with its references replaced", maxEvaluated)
+		if err := s.take(len(text)); err != nil {
+			return "", err
 		}
+		out.WriteString(text)
 	}
 	return out.String(), nil
 }

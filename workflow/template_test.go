@@ -3,6 +3,7 @@ package workflow_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -154,14 +155,31 @@ func decoded(t *testing.T, text string) any {
 	return v
 }
 
-func TestATemplateDoesNotGrowWithoutEnd(t *testing.T) {
+// However a step uses its references, what they stand for is bounded in total.
+func TestReferencesDoNotGrowWithoutEnd(t *testing.T) {
 	t.Parallel()
-	text, err := workflow.ParseTemplate(strings.Repeat("${{ input.x }}", 4000))
-	if err != nil {
-		t.Fatal(err)
+	fields := map[string]json.RawMessage{}
+	for i := range 4000 {
+		fields[strconv.Itoa(i)] = json.RawMessage(`"${{ input.x }}"`)
 	}
-	scope := &workflow.Scope{Input: map[string]any{"x": strings.Repeat("x", 1<<20)}}
-	if got, err := text.Evaluate(scope); err == nil {
-		t.Errorf("it has %d bytes", len(got))
+	scope := func() *workflow.Scope { return &workflow.Scope{Input: map[string]any{"x": strings.Repeat("x", 1<<20)}} }
+	for name, evaluate := range map[string]func(s *workflow.Scope) error{
+		"one text": func(s *workflow.Scope) error {
+			_, err := s.EvaluateRaw(json.RawMessage(`"` + strings.Repeat("${{ input.x }}", 4000) + `"`))
+			return err
+		},
+		"many values": func(s *workflow.Scope) error { _, err := s.EvaluateFields(fields); return err },
+		"one value after the other": func(s *workflow.Scope) error {
+			for _, raw := range fields {
+				if _, err := s.EvaluateRaw(raw); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		if err := evaluate(scope()); err == nil || !strings.Contains(err.Error(), "stand for more than") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
