@@ -26,6 +26,9 @@ type Times struct {
 // fields, or is one of @hourly, @daily, @every 10m and the like; the zone is an
 // IANA name, and UTC when it is empty.
 func Parse(expression, timeZone string) (*Times, error) {
+	if n := len(expression) + len(timeZone); n > maxExpression {
+		return nil, fmt.Errorf("cron and its time zone have %d bytes; at most %d are allowed", n, maxExpression)
+	}
 	zone, err := time.LoadLocation(timeZone)
 	if err != nil {
 		return nil, fmt.Errorf("time zone %q: %w", timeZone, err)
@@ -50,6 +53,10 @@ func Parse(expression, timeZone string) (*Times, error) {
 	}
 	return t, nil
 }
+
+// maxExpression bounds an expression and its time zone, in bytes: one that lists all
+// values of all fields has less than 500.
+const maxExpression = 1024
 
 var errNotPositive = errors.New("the duration must be positive")
 
