@@ -22,6 +22,9 @@ const (
 // encoded twice is repaired.
 const repairLimit = 256 << 10
 
+// maxRepairWork bounds how much is read to find the object that is repeated, in bytes.
+const maxRepairWork = 8 << 20
+
 var noArguments = json.RawMessage(`{}`)
 
 // repairArguments returns a copy of the arguments of a call, whose memory is reused, and
@@ -50,8 +53,12 @@ func repairArguments(data []byte) (json.RawMessage, Repair) {
 // lastObject returns the object that a text of several ends with, if all before it are
 // the same object, the empty object or its beginnings.
 func lastObject(data []byte) (json.RawMessage, Repair) {
+	room := maxRepairWork
 	for end := bytes.LastIndexByte(data, '{'); end > 0; end = bytes.LastIndexByte(data[:end], '{') {
 		object := data[end:]
+		if room -= len(object); room < 0 {
+			break
+		}
 		if !json.Valid(object) {
 			continue
 		}

@@ -13,6 +13,9 @@ import (
 // takes 128 KiB with the byte that ends it.
 const maxElement = 128<<10 - 1
 
+// maxNumber is how long a number may be, in bytes.
+const maxNumber = 4096
+
 // maxExponent is the largest exponent of a number that is written out.
 const maxExponent = 64
 
@@ -38,6 +41,9 @@ func elementText(args tools.Arguments, name string) (string, error) {
 // plainNumber writes a number without an exponent and without a fraction of
 // zeros: 1e3 and 1000.0 are 1000.
 func plainNumber(name, number string) (string, error) {
+	if len(number) > maxNumber {
+		return "", errors.New("argument " + name + " has too many digits for a command line")
+	}
 	if i := strings.IndexAny(number, "eE"); i >= 0 {
 		if exponent, err := strconv.Atoi(number[i+1:]); err != nil || exponent > maxExponent || exponent < -maxExponent {
 			return "", errors.New("argument " + name + " is too large or too small for a command line")

@@ -221,3 +221,14 @@ func FuzzElement(f *testing.F) {
 		}
 	})
 }
+
+func TestNumbersWithManyDigitsAreRejected(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[string]string{
+		strings.Repeat("9", 1<<20): "too many digits", "1e999999999": "too large", "1e-999999999": "too small", "1." + strings.Repeat("0", 1<<20): "too many digits",
+	} {
+		if _, err := plainNumber("n", number); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20s: %v", number, err)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/usage"
+)
+
+// Arguments that look like many objects, none of which ends, are read a few times only.
+func TestRepairingArgumentsIsBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"nested":       strings.Repeat(`{"a":`, repairLimit/5),
+		"a long end":   strings.Repeat(`{"a":`, 9000) + `"` + strings.Repeat("x", repairLimit-46_000),
+		"one by one":   strings.Repeat(`{"a":1}`, repairLimit/7-1) + "x",
+		"more objects": "{x" + strings.Repeat(`{"a":1}`, repairLimit/7-2),
+	} {
+		if used := usage.Of(func() { repairArguments([]byte(text)) }); used.CPU > time.Second {
+			t.Errorf("%s: it took %s", name, used.CPU)
+		}
+	}
+	whole := `{"a":[` + strings.Repeat(`{"b":1},`, 300) + `{}]}`
+	if got, repair := repairArguments([]byte(whole + whole)); repair != RepairRepeated || string(got) != whole {
+		t.Errorf("%q: %.40s", repair, got)
+	}
+}
