@@ -22,6 +22,9 @@ import (
 // maxVariables bounds the variables of a turn as JSON, in bytes.
 const maxVariables = 256 << 10
 
+// maxProblems is how many unknown variables are reported.
+const maxProblems = 20
+
 // maxFilledPrompt bounds what the references of a prompt stand for, in bytes.
 const maxFilledPrompt = 4 << 20
 
@@ -104,16 +107,20 @@ func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent 
 	}
 	own := tenantReader{variables: TenantVariablesOf(rev, brought.Tenant)}
 	filled := *agent
-	room := maxFilledPrompt
+	room, texts := maxFilledPrompt, make(map[spec.Reference]string)
 	filled.SystemPrompt = spec.Prompt(prompt.Fill(func(r spec.Reference) (text string) {
 		if room <= 0 {
 			return ""
 		}
-		if r.Scope == spec.TenantScope {
+		text, known := texts[r]
+		switch {
+		case known:
+		case r.Scope == spec.TenantScope:
 			text = own.read(ctx, r.Name)
-		} else {
+		default:
 			text = t.declares.textOf(r.Name, values)
 		}
+		texts[r] = text
 		if room -= len(text); room <= 0 {
 			own.addProblem(fmt.Sprintf("the references of the system prompt stand for more than %d bytes", maxFilledPrompt))
 		}
@@ -226,14 +233,15 @@ func (t *template) checkVariables(ctx context.Context, brought *Variables) (map[
 		}
 	}
 	var names []string
+	var declared map[string]json.RawMessage
 	if t.declares != nil {
-		names = t.declares.Names()
+		names, declared = t.declares.Names(), t.declares.Properties
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if slices.Contains(names, name) {
+		if _, ok := declared[name]; ok {
 			continue
 		}
-		if !brought.Inherited {
+		if !brought.Inherited && len(e.Problems) < maxProblems {
 			e.Problems = append(e.Problems, unknownVariable(name, names))
 		}
 		delete(values, name)
