@@ -22,6 +22,9 @@ func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.Sessi
 	if q.Scope, err = caller.toScope(); err != nil {
 		return store.SessionPage{}, err
 	}
+	if err := checkLabels(q.Labels); err != nil {
+		return store.SessionPage{}, err
+	}
 	page, err := s.settings.Store.Sessions(ctx, q)
 	if err != nil {
 		return page, err

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -49,6 +50,7 @@ func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuer
 	if q.AgentID != "" && !caller.seesTurnsOf(q.AgentID) {
 		return &TurnList{Turns: []*Turn{}}, nil
 	}
+	q.Statuses = slices.Compact(slices.Sorted(slices.Values(q.Statuses)))
 	q.Count = q.Count && (q.AgentID != "" || caller.Agents == nil)
 	page, err := s.settings.Store.Turns(ctx, q)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,5 +109,30 @@ func TestEveryCodeStandsForItsError(t *testing.T) {
 	}
 	if got := server.Classify(t.Context(), errors.New("the disk is full")); strings.Contains(got.Message, "disk") || causeOf(got.Code, &got.Details) != nil {
 		t.Errorf("what is the server's own business is told: %+v", got)
+	}
+}
+
+// A list is filtered by few labels, and a status that is given again and again counts once.
+func TestFiltersOfListsAreBounded(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	turn := begin(t, c, "clerk", "hang")
+	labels := make(map[string]string)
+	for i := range service.MaxLabels + 1 {
+		labels[fmt.Sprintf("k%d", i)] = "v"
+	}
+	if _, err := c.ListSessions(t.Context(), SessionQuery{Labels: labels}); err == nil || !strings.Contains(err.Error(), "labels: there are 65; 64 are allowed") {
+		t.Errorf("many labels: %v", err)
+	}
+	delete(labels, "k0")
+	if _, err := c.ListSessions(t.Context(), SessionQuery{Labels: labels}); err != nil {
+		t.Errorf("some labels: %v", err)
+	}
+	if _, err := c.ListSessions(t.Context(), SessionQuery{Labels: map[string]string{"k": strings.Repeat("x", service.MaxLabel+1)}}); err == nil {
+		t.Error("a long label is accepted")
+	}
+	all := slices.Repeat([]service.Status{service.Running, service.Waiting, service.Pending}, 1000)
+	if list, err := c.ListTurns(t.Context(), TurnQuery{SessionID: turn.SessionID, Statuses: all}); err != nil || len(list.Turns) != 1 {
+		t.Errorf("many statuses: %+v, %v", list, err)
 	}
 }
