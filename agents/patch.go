@@ -47,7 +47,7 @@ func decodeValue(raw json.RawMessage) (value any, err error) {
 }
 
 // maxPatchWork bounds what the operations copy and test of a patch encode together, in bytes.
-const maxPatchWork = 16 << 20
+const maxPatchWork = 4 << 20
 
 // encodeWithin encodes a value that was decoded, and takes its size from a room.
 func encodeWithin(room *int, value any) ([]byte, error) {
