@@ -2,8 +2,11 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -55,5 +58,33 @@ func TestLargeIntegersKeepTheirDigits(t *testing.T) {
 				t.Errorf("the request is %s (error: %t)", r.Data, r.IsError)
 			}
 		})
+	}
+}
+
+// Schemas of a server that would take long are rejected, and so are results that would
+// take long to compare with one.
+func TestSchemasOfAServerAreBounded(t *testing.T) {
+	t.Parallel()
+	var doubling strings.Builder
+	for i := range 26 {
+		fmt.Fprintf(&doubling, `"l%d":{"anyOf":[{"$ref":"#/$defs/l%[2]d"},{"$ref":"#/$defs/l%[2]d"}]},`, i, i+1)
+	}
+	bomb := json.RawMessage(`{"type":"object","properties":{"v":{"$ref":"#/$defs/l0"}},"$defs":{` + doubling.String() + `"l26":{"type":"null"}}}`)
+	recursive := json.RawMessage(`{"type":"object","properties":{"v":{"$ref":"#/$defs/n"}},"$defs":{"n":{"anyOf":[{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"type":"string"}]}}}`)
+	s := known(t, Config{}, info("a"), toolInfo{Name: "b", InputSchema: bomb}, toolInfo{Name: "c", InputSchema: object, OutputSchema: bomb},
+		toolInfo{Name: "d", InputSchema: object, OutputSchema: recursive})
+	members, found := s.Members()
+	if ids := memberIDs(s); ids != "mcp__fake__a mcp__fake__d" || len(found) != 2 {
+		t.Errorf("the tools are %s with %v", ids, found)
+	}
+	for _, d := range found {
+		if !strings.Contains(d.Message, "alternatives for one value") {
+			t.Errorf("%v", d)
+		}
+	}
+	nested := `{"v":` + strings.Repeat("[", 90) + "1" + strings.Repeat("]", 90) + `}`
+	result := members[1].Tool.(*tool).convertResult(t.Context(), &mcp.CallToolResult{StructuredContent: decoded(t, nested)})
+	if !result.IsError || !strings.Contains(model.PartsText(result.Content), "too many steps") {
+		t.Errorf("%+v", result)
 	}
 }
