@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/cron"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
@@ -46,16 +47,26 @@ func (j *judge) judgeLimits(w, before *workflow.Workflow) {
 
 // judgeSchedules reports schedules that are due too often.
 func (j *judge) judgeSchedules(w *workflow.Workflow) {
-	shortest := j.rights.Workflows.ShortestEvery()
+	for _, d := range checkSchedules(j.rights, w) {
+		d.Path = diag.Join(diag.Key("workflows", w.ID), d.Path)
+		j.found = append(j.found, d)
+	}
+}
+
+// checkSchedules reports schedules of a workflow that are due more often than tenants may
+// have them.
+func checkSchedules(rights *spec.TenantRights, w *workflow.Workflow) (list diag.List) {
+	shortest := rights.Workflows.ShortestEvery()
 	for i := range w.Schedules {
 		times, err := cron.Parse(w.Schedules[i].Cron, "")
 		if err != nil || times.ShortestGap() >= shortest { // the error is reported where it is decoded
 			continue
 		}
-		path := diag.Join(diag.Key("workflows", w.ID), diag.Join(diag.Index("schedules", i), "cron"))
-		j.found = append(j.found, diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot be due more often than every %s", shortest).
+		path := diag.Join(diag.Index("schedules", i), "cron")
+		list = append(list, diag.New(diag.WidenedAccess, path, "a schedule of a tenant cannot be due more often than every %s", shortest).
 			WithHint("the configuration must allow it under tenants.may.workflows.min_every"))
 	}
+	return list
 }
 
 // judgeSteps reports calls of tools that steps may not make. Those that a workflow of the

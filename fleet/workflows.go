@@ -101,6 +101,9 @@ func (f *Fleet) Check(ctx context.Context, tenant string, w *workflow.Workflow) 
 	}
 	defer rev.Release()
 	list := resolve.CheckWorkflow(rev, w)
+	if tenants := rev.Set().Tenants; tenants.HasOverlays() {
+		list = append(list, checkSchedules(tenants.May, w)...)
+	}
 	steps := w.AllSteps()
 	for i := range steps {
 		if call := steps[i].Tool; call != nil {

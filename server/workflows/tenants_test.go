@@ -166,3 +166,54 @@ func TestWebhooksOfATenant(t *testing.T) {
 	s.wants("", "POST /webhooks/acme/own "+body, 404, "", signed("second-secret", "m5")...)
 	s.wants("", "POST /webhooks/declared "+body, 404, "", signed("s3cret", "m5")...)
 }
+
+// However somebody of a tenant makes or replaces a schedule, it is due no more often than
+// the configuration lets overlays have it.
+func TestSchedulesOfTenantsAreHeldToMinEvery(t *testing.T) {
+	rules := strings.Replace(tenantRules, "{tools: [cat]}", "{tools: [cat], min_every: 10m}", 1)
+	s := openRules(t, rules)
+	publish := func(document string) error {
+		change := &fleet.Change{Document: []byte(document)}
+		if current, err := s.app.Fleet().Tenant("acme").Current(t.Context()); err == nil {
+			change.Expected = current.Hash
+		}
+		_, err := s.app.Fleet().Tenant("acme").Publish(t.Context(), change)
+		return err
+	}
+	send := func(request string, allowed int) func(cron string, ok bool) error {
+		return func(cron string, ok bool) error {
+			status, want := 400, "cannot be due more often than every 10m"
+			if ok {
+				status, want = allowed, cron
+			}
+			s.wants("ann", strings.Replace(request, "CRON", cron, 1), status, want)
+			return nil
+		}
+	}
+	s.wants("ann", `POST /schedules {"id":"kept","cron":"@daily",`+target+`}`, 201, "")
+	n := 0
+	for name, save := range map[string]func(cron string, ok bool) error{
+		"created over HTTP": func(cron string, ok bool) error {
+			n++
+			return send(`POST /schedules {"id":"new`+strconv.Itoa(n)+`","cron":"CRON",`+target+`}`, 201)(cron, ok)
+		},
+		"replaced over HTTP": send(`PUT /schedules/kept {"cron":"CRON",`+target+`}`, 200),
+		"in an overlay": func(cron string, _ bool) error {
+			return publish(`{"version":1,"workflows":{"own":{"schedules":[{"cron":"` + cron + `"}],"steps":[{"id":"ask","agent":{"agent":"a","prompt":"x"}}]}}}`)
+		},
+		"in a patch of an overlay": func(cron string, _ bool) error {
+			return publish(`{"version":1,"patches":{"workflows":{"declared":{"schedules":[{"cron":"` + cron + `"}]}}}}`)
+		},
+	} {
+		for cron, ok := range map[string]bool{
+			"@every 1s": false, "* * * * *": false, "*/9 * * * *": false, "0,30,31 12 * * *": false, "55,4 * * * *": false, "@every 9m59s": false,
+			"@every 10m": true, "*/10 * * * *": true, "@daily": true,
+		} {
+			err := save(cron, ok)
+			if strings.HasPrefix(name, "in a") && (err == nil) != ok {
+				t.Errorf("%s, %s: %v", name, cron, err)
+			}
+		}
+	}
+	s.wants("ann", "GET /schedules/kept", 200, `"cron":"`)
+}
