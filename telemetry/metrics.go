@@ -133,10 +133,11 @@ func newLegacyToolMeasured(k legacyToolKey) *measured {
 		semconv.GenAIToolType("extension"), semconv.GenAIAgentName(k.agent), semconv.ErrorTypeKey.String(k.failure))
 }
 
-type modelKey struct{ provider, model, served, failure, tenant string }
+type modelKey struct{ agent, provider, model, served, failure, tenant string }
 
 // modelMeasured are the attributes of what is measured of a model call: how long it
-// took says something about the provider, and the tokens something about the tenant.
+// took says something about the provider, and the tokens something about the agent and
+// the tenant.
 type modelMeasured struct {
 	call, input, output measured
 }
@@ -148,7 +149,8 @@ func newModelMeasured(k modelKey) *modelMeasured {
 	}
 	return &modelMeasured{
 		call:  with(semconv.ErrorTypeKey.String(k.failure)),
-		input: with(semconv.GenAITokenTypeInput, keyTenant.String(k.tenant)), output: with(semconv.GenAITokenTypeOutput, keyTenant.String(k.tenant)),
+		input:  with(semconv.GenAITokenTypeInput, semconv.GenAIAgentName(k.agent), keyTenant.String(k.tenant)),
+		output: with(semconv.GenAITokenTypeOutput, semconv.GenAIAgentName(k.agent), keyTenant.String(k.tenant)),
 	}
 }
 

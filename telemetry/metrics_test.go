@@ -45,12 +45,12 @@ func TestModelCallsAreMeasured(t *testing.T) {
 		tokens, unit := w.metric(metricTokens)
 		sums := map[string]float64{}
 		for _, p := range tokens {
-			sums[p.attributes["gen_ai.token.type"]] = p.sum
+			sums[p.attributes["gen_ai.agent.name"]+" "+p.attributes["gen_ai.token.type"]] = p.sum
 			if diff := cmp.Diff(tokenBuckets, p.bounds); diff != "" {
 				t.Error(diff)
 			}
 		}
-		if diff := cmp.Diff(map[string]float64{"input": 100, "output": 20}, sums); diff != "" || unit != "{token}" {
+		if diff := cmp.Diff(map[string]float64{"helper input": 100, "helper output": 20}, sums); diff != "" || unit != "{token}" {
 			t.Errorf("unit %s, %s", unit, diff)
 		}
 	})

@@ -84,7 +84,7 @@ func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Cont
 		call.AgentID = s.agent
 	}
 	m := s.newModelSpan()
-	m.request, m.key = call.Request, modelKey{provider: call.Provider, model: call.Request.Model, tenant: s.tenant}
+	m.request, m.key = call.Request, modelKey{agent: call.AgentID, provider: call.Provider, model: call.Request.Model, tenant: s.tenant}
 	m.agent, m.modelID, m.begun = call.AgentID, call.ModelID, time.Now()
 	if s.span != nil {
 		begin := s.telemetry.starts.models.get(modelStart{m.agent, call.Provider, m.key.model}, newModelStart)
