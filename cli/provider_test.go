@@ -77,6 +77,8 @@ type providerHost struct {
 	pb.UnimplementedAgentHostServer
 	t                  *testing.T
 	dir, socket, calls string
+	// args are arguments of the provider besides its configuration.
+	args []string
 	// crm is where requests with connections of the host go.
 	crm  string
 	cmd  *exec.Cmd
@@ -100,6 +102,13 @@ type providerHost struct {
 
 func newProviderHost(t *testing.T) *providerHost {
 	t.Helper()
+	return newProviderHostOf(t, providerConfig, providerReplies)
+}
+
+// newProviderHostOf starts a provider with a configuration, the replies of its model and
+// more arguments.
+func newProviderHostOf(t *testing.T, config, replies string, args ...string) *providerHost {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "host") // sockets have short paths
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +116,7 @@ func newProviderHost(t *testing.T) *providerHost {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	crm := httptest.NewServer(http.HandlerFunc(serveConnected))
 	t.Cleanup(crm.Close)
-	for name, text := range map[string]string{"config.yaml": providerConfig, "replies.yaml": providerReplies} {
+	for name, text := range map[string]string{"config.yaml": config, "replies.yaml": replies} {
 		text = strings.ReplaceAll(text, "SPACES", filepath.Join(dir, "spaces"))
 		text = strings.ReplaceAll(text, "CRM", crm.URL)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -115,7 +124,7 @@ func newProviderHost(t *testing.T) *providerHost {
 		}
 	}
 	h := &providerHost{
-		t: t, dir: dir, crm: crm.URL, socket: filepath.Join(dir, "p.sock"), calls: filepath.Join(dir, "h.sock"),
+		t: t, dir: dir, args: args, crm: crm.URL, socket: filepath.Join(dir, "p.sock"), calls: filepath.Join(dir, "h.sock"),
 		keys: make(map[string][]string), blocked: make(chan error, 1), crash: make(chan struct{}),
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", h.calls)
@@ -136,7 +145,7 @@ func newProviderHost(t *testing.T) *providerHost {
 func (h *providerHost) start() {
 	h.t.Helper()
 	h.said = new(strings.Builder)
-	h.cmd = exec.Command("runtime", "provider", "serve", "config.yaml")
+	h.cmd = exec.Command("runtime", append([]string{"provider", "serve", "config.yaml"}, h.args...)...)
 	h.cmd.Dir, h.cmd.Stderr = h.dir, h.said
 	h.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "GESTALT_PLUGIN_SOCKET=" + h.socket, "GESTALT_AGENT_HOST_SOCKET=unix://" + h.calls,
