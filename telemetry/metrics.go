@@ -148,7 +148,7 @@ func newModelMeasured(k modelKey) *modelMeasured {
 			semconv.GenAIRequestModel(k.model), semconv.GenAIResponseModel(k.served))...)
 	}
 	return &modelMeasured{
-		call:  with(semconv.ErrorTypeKey.String(k.failure)),
+		call:   with(semconv.ErrorTypeKey.String(k.failure)),
 		input:  with(semconv.GenAITokenTypeInput, semconv.GenAIAgentName(k.agent), keyTenant.String(k.tenant)),
 		output: with(semconv.GenAITokenTypeOutput, semconv.GenAIAgentName(k.agent), keyTenant.String(k.tenant)),
 	}
