@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -95,6 +96,9 @@ const maxCode = 80
 func tokenError(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok {
+		if asked, ok := errors.AsType[*url.Error](err); ok {
+			err = asked.Err // callers of agents must not see the URL
+		}
 		return fmt.Errorf("get a token: %w", err)
 	}
 	status, code := "?", "no code"

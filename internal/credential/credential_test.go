@@ -215,6 +215,15 @@ func TestTheErrorOfAnAuthorizationServerIsItsCode(t *testing.T) {
 	}
 }
 
+func TestAnErrorDoesNotShowTheURLOfAnAuthorizationServer(t *testing.T) {
+	t.Parallel()
+	c := ClientCredentials(Client{TokenURL: "https://id.example/hidden"}, through(func(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }))
+	_, err := c.Set(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestAnAuthorizationServerDoesNotRedirect(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
