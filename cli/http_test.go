@@ -59,13 +59,14 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 		t.Fatal(err)
 	}
 	t.Cleanup(l.close)
-	rt, err := l.build(t.Context(), p)
-	if err != nil {
-		t.Fatalf("%v: %s", err, said.String())
-	}
 	seen, err := observe(t.Context(), logger, l.file.Redact, true, "devel")
 	if err != nil {
 		t.Fatal(err)
+	}
+	l.builder.WithTelemetry(seen.telemetry)
+	rt, err := l.build(t.Context(), p)
+	if err != nil {
+		t.Fatalf("%v: %s", err, said.String())
 	}
 	a := p.newApp(l, logger, seen)
 	if err = a.Listen(t.Context()); err == nil {

@@ -95,6 +95,11 @@ type town struct {
 // ones.
 func newTown(t *testing.T, oldnew ...string) *town {
 	t.Helper()
+	return newTownOf(t, everySurface, oldnew...)
+}
+
+func newTownOf(t *testing.T, config string, oldnew ...string) *town {
+	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +117,7 @@ func newTown(t *testing.T, oldnew ...string) *town {
 	log := new(sharedOutput)
 	logger := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(log), zap.DebugLevel))
 	w := &town{issuer: private, log: log, receiver: receiver.URL + "/hook", mux: http.NewServeMux()}
-	w.served = serveLogged(t, strings.NewReplacer(append(oldnew, "./keys.json", keys)...).Replace(everySurface), everyScript, logger)
+	w.served = serveLogged(t, strings.NewReplacer(append(oldnew, "./keys.json", keys)...).Replace(config), everyScript, logger)
 	w.secrets = []string{
 		annKey, eveKey, lateKey, botSecret, oldSecret, headerSecret, hookSecret, promptSecret, inputSecret, replySecret, encryptionKey,
 		base64.StdEncoding.EncodeToString([]byte(headerSecret)), base64.StdEncoding.EncodeToString([]byte(hookSecret)),
