@@ -161,9 +161,6 @@ func (a *stored) openSnapshot(ctx context.Context, init *wire.Init) (*conversati
 	return talk, err
 }
 
-// startAttempts is how often a request creates a session that another one failed to create.
-const startAttempts = 3
-
 // ensureSession creates the session of a conversation that has none.
 func (a *stored) ensureSession(ctx context.Context, talk *conversation) (err error) {
 	if talk.session != nil {
@@ -173,15 +170,9 @@ func (a *stored) ensureSession(ctx context.Context, talk *conversation) (err err
 	if err != nil {
 		return err
 	}
-	for range startAttempts {
-		talk.session, err = a.service.CreateSession(ctx, a.caller, service.CreateSession{ID: talk.keptID, AgentID: a.name, Metadata: metadata})
-		if _, exists := errors.AsType[*service.ExistsError](err); !exists {
-			break
-		}
-		// A request at the same time creates it. If that fails, this one tries again.
-		if talk.session, err = a.service.AwaitSession(ctx, a.caller, talk.keptID); !errors.Is(err, service.ErrNotFound) {
-			break
-		}
+	talk.session, err = a.service.CreateSession(ctx, a.caller, service.CreateSession{ID: talk.keptID, AgentID: a.name, Metadata: metadata})
+	if _, exists := errors.AsType[*service.ExistsError](err); exists { // by a request at the same time
+		talk.session, err = a.service.GetSession(ctx, a.caller, talk.keptID)
 	}
 	return nameError(err, "session", talk.id)
 }

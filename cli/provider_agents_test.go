@@ -5,10 +5,13 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/service"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
@@ -66,5 +69,35 @@ fallback: {text: front speaks}
 				t.Errorf("the second turn says %q", got)
 			}
 		})
+	}
+}
+
+// Requests of a host for a new session at the same time make one session, which all of them
+// can use as soon as they are answered.
+func TestAHostBeginsASessionOfAProviderOnce(t *testing.T) {
+	t.Parallel()
+	const config = `version: 1
+store: {driver: sqlite, dsn: ./runtime.db}
+providers: {demo: {type: scripted, script: ./replies.yaml}}
+models: {small: {provider_id: demo, upstream_model: x}}
+agents:
+  slow: {model_id: small, description: Begins slowly., session_start: [{id: wait, command: [sleep, "0.3"]}]}
+`
+	h := newProviderHostOf(t, config, "fallback: {text: hello}\n", "--agent", "slow")
+	var group sync.WaitGroup
+	for i := range 5 {
+		group.Go(func() {
+			_, err := h.CreateSession(t.Context(), &pb.CreateAgentProviderSessionRequest{SessionId: "s1", CreatedBy: &pb.AgentActor{SubjectId: "user:ann", SubjectKind: "user"}, Subject: ann})
+			if err != nil && status.Code(err) != codes.AlreadyExists {
+				t.Error(err)
+			}
+			if _, err := h.CreateTurn(t.Context(), turnOf("s1", fmt.Sprintf("t%d", i), "hi")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for i := range 5 {
+		h.await(fmt.Sprintf("t%d", i), succeeded)
 	}
 }

@@ -100,6 +100,11 @@ func sessionOf(ctx context.Context, in *place, id, agent string) (session *nativ
 		}
 	}
 	session, err = in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
+	if _, exists := errors.AsType[*store.ExistsError](err); exists { // by another command at the same time
+		if found, missing := in.GetSession(ctx, id); missing == nil {
+			return found, false, nil
+		}
+	}
 	return session, true, err
 }
 

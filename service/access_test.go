@@ -42,10 +42,6 @@ var accesses = []struct {
 		_, err := s.GetSession(ctx, c, b.session)
 		return err
 	}}},
-	{"AwaitSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
-		_, err := s.AwaitSession(ctx, c, b.session)
-		return err
-	}}},
 	{"UpdateSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.UpdateSession(ctx, c, b.session, store.SessionPatch{Labels: &map[string]string{}})
 		return err

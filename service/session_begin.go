@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,8 +188,32 @@ func checkHooks(hooks []spec.SessionHook) error {
 	return nil
 }
 
-// beginSession stores a new session once what has to be done for it is done.
+// startAttempts is how often a session is created whose id is taken by one that cannot be
+// found: it did not start, or belongs to another owner.
+const startAttempts = 3
+
+// beginSession stores a new session once what has to be done for it is done. While
+// another request starts a session with the same id, it waits: if that fails, this request
+// creates the session, and otherwise the session that exists can be read.
 func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
+	for attempt := 1; ; attempt++ {
+		made, err := s.tryBegin(ctx, n, p)
+		exists, ok := errors.AsType[*store.ExistsError](err)
+		if !ok {
+			return made, err
+		}
+		free, found, failed := s.awaitTaken(ctx, n.Session.Owner, exists.ID)
+		if failed != nil {
+			return nil, failed
+		}
+		if !free || !found && attempt == startAttempts {
+			return nil, err
+		}
+	}
+}
+
+// tryBegin is beginSession without waiting for a session with the same id.
+func (s *Service) tryBegin(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
 	if !p.isNeeded() {
 		if err := p.addPrepared(ctx, n); err != nil {
 			return nil, err
@@ -219,14 +242,10 @@ func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *prep
 	if wrong := p.leavePlace(false); wrong != nil {
 		s.logError(ctx, "deleting a workspace failed", wrong)
 	}
-	switch exists, ok := errors.AsType[*store.ExistsError](err); {
-	case ok && s.dropExpired(ctx, n.Session.Owner, exists.ID):
-		return s.beginSession(ctx, n, p)
-	case err != nil:
+	if err != nil {
 		return nil, err
-	default:
-		return s.awaitStart(ctx, made, n, p)
 	}
+	return s.awaitStart(ctx, made, n, p)
 }
 
 // addPrepared adds a workspace that a host has prepared to the metadata of a session for
@@ -304,26 +323,26 @@ func (s *Service) awaitStart(ctx context.Context, made *store.Session, n *store.
 	return made, nil
 }
 
-// AwaitSession returns a session as GetSession does, but waits for one that is starting.
-func (s *Service) AwaitSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
-	scope, err := caller.toScope()
-	if err != nil {
-		return nil, err
-	}
+// awaitTaken waits while the owner's session with an id that is taken is starting. It
+// reports whether the id is free afterwards, and whether such a session was found.
+func (s *Service) awaitTaken(ctx context.Context, owner store.Owner, id string) (free, found bool, err error) {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
-		found, err := s.settings.Store.Session(ctx, scope, id)
-		if err != nil || found.State != store.SessionStarting || s.isStartDead(found) && s.dropExpired(ctx, found.Owner, id) {
-			return s.readSession(ctx, caller, id)
+		session, err := s.settings.Store.Session(ctx, store.Of(owner), id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return true, found, nil
+		case err != nil || session.State != store.SessionStarting:
+			return false, true, err
+		case s.isStartDead(session) && s.dropExpired(ctx, owner, id):
+			return true, true, nil
 		}
-		if sees, err := s.seesSession(ctx, caller, found); err != nil || !sees {
-			return nil, cmp.Or(err, nameNotFound(store.ErrNotFound, "session", id))
-		}
+		found = true
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return false, true, context.Cause(ctx)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type Schedule struct {
 // Turns makes sessions and turns. A *service.Service does.
 type Turns interface {
 	CreateSession(ctx context.Context, caller service.Caller, req service.CreateSession) (*store.Session, error)
-	AwaitSession(ctx context.Context, caller service.Caller, id string) (*store.Session, error)
+	GetSession(ctx context.Context, caller service.Caller, id string) (*store.Session, error)
 	CreateTurn(ctx context.Context, caller service.Caller, req service.CreateTurn) (*service.Turn, error)
 }
 
@@ -144,7 +144,7 @@ func (c *clock) createTurn(ctx context.Context, turns Turns, due time.Time) erro
 	}
 	made, err := turns.CreateSession(ctx, c.Owner, session)
 	if err != nil {
-		if made, err = turns.AwaitSession(ctx, c.Owner, session.ID); err != nil {
+		if made, err = turns.GetSession(ctx, c.Owner, session.ID); err != nil {
 			return err
 		}
 	}
