@@ -1,0 +1,106 @@
+package credential
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// renewBefore is how long before its expiry a value is renewed, at most: values that
+	// are valid for a short time are renewed after three quarters of it.
+	renewBefore = 5 * time.Minute
+	// leastValidity is how long a value must still be valid to be used.
+	leastValidity = 10 * time.Second
+	// renewPause is the time between two renewals of a value that is still valid.
+	renewPause = 10 * time.Second
+	// fetchTimeout limits one renewal.
+	fetchTimeout = 30 * time.Second
+	// dropAfter is how old a value must be to be dropped: a server that rejects fresh
+	// values rejects the caller.
+	dropAfter = time.Minute
+)
+
+// Cached keeps a value that expires, such as a token, and renews it before it expires.
+// One renewal serves all callers; the context of a caller does not end it. Make it with
+// NewCached. It is safe for concurrent use.
+type Cached[T any] struct {
+	fetch func(context.Context) (T, time.Time, error)
+
+	mu            sync.Mutex
+	value         T
+	fetched       time.Time
+	expiry, renew time.Time
+	current       *renewal[T]
+}
+
+// renewal is one call of fetch. Its result is set when done is closed.
+type renewal[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// NewCached returns a cache of what fetch returns, with the time at which it expires.
+func NewCached[T any](fetch func(context.Context) (T, time.Time, error)) *Cached[T] {
+	return &Cached[T]{fetch: fetch}
+}
+
+// Get returns a valid value. It waits for a renewal only without one.
+func (c *Cached[T]) Get(ctx context.Context) (T, error) {
+	value, waiting := c.look(time.Now())
+	if waiting == nil {
+		return value, nil
+	}
+	select {
+	case <-waiting.done:
+		return waiting.value, waiting.err
+	case <-ctx.Done():
+		return value, ctx.Err()
+	}
+}
+
+// look returns the value, or the renewal to wait for. It starts one if it is time.
+func (c *Cached[T]) look(now time.Time) (T, *renewal[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	valid := now.Before(c.expiry.Add(-leastValidity))
+	if c.current == nil && (!valid || now.After(c.renew)) {
+		c.current = &renewal[T]{done: make(chan struct{})}
+		go c.run(c.current)
+	}
+	if valid {
+		return c.value, nil
+	}
+	var none T
+	return none, c.current
+}
+
+// run fetches a value. A value that is valid survives a failure.
+func (c *Cached[T]) run(r *renewal[T]) {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
+	defer cancel()
+	value, expiry, err := c.fetch(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.current, c.renew = nil, now.Add(renewPause)
+	if err == nil {
+		c.value, c.fetched, c.expiry = value, now, expiry
+		if early := expiry.Add(-min(renewBefore, expiry.Sub(now)/4)); early.After(c.renew) {
+			c.renew = early
+		}
+	}
+	r.value, r.err = value, err
+	close(r.done)
+}
+
+// Drop makes the next call of Get fetch a value, because a server rejected the current
+// one. A value younger than a minute is kept.
+func (c *Cached[T]) Drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.fetched) >= dropAfter {
+		c.expiry = time.Time{}
+	}
+}
