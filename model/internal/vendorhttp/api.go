@@ -20,6 +20,8 @@ type API struct {
 	failures Failures
 	protocol Protocol
 	access   *Access
+	// granted authorizes the requests of one call.
+	granted Authorization
 }
 
 // Protocol is what the APIs of vendors differ in, apart from the contents of
@@ -34,6 +36,8 @@ type Protocol struct {
 	Refusal func(status int, body []byte) (failure *model.Error, known bool)
 	// Framing is how the server ends events and streams.
 	Framing Framing
+	// Authorize is set where a fixed header does not show who asks.
+	Authorize Authorize
 }
 
 // NewAPI returns the API that the settings name. The configured headers replace
@@ -71,7 +75,10 @@ func (a *API) newRequest(ctx context.Context, path string, body []byte) (*http.R
 		return nil, err
 	}
 	req.Header = a.header.Clone()
-	return req, nil
+	if a.granted.Sign != nil {
+		err = a.granted.Sign(req, body)
+	}
+	return req, err
 }
 
 // send returns the answer to a request, whose body is a stream that the caller
@@ -81,9 +88,10 @@ func (a *API) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.noteRefusal(res.StatusCode)
 	if body, refused := readRefusal(res); refused {
 		return nil, a.refusalError(res, body)
 	}
-	res.Body = limitStream(res.Body, model.ActivityReporter(req.Context()))
+	res.Body = limitStream(res.Body, a.protocol.Framing, model.ActivityReporter(req.Context()))
 	return res, nil
 }

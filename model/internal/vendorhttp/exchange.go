@@ -58,6 +58,9 @@ func (b *Batch) AddDelta(t model.EventType, delta string) {
 // complete, it fails or the consumer stops.
 func (a *API) Ask(ctx context.Context, x Exchange, yield func(model.Event, error) bool) {
 	bound, err := a.bindConnection(ctx)
+	if err == nil {
+		bound, err = bound.authorize(ctx)
+	}
 	if err != nil {
 		yield(model.Event{}, err)
 		return

@@ -17,6 +17,8 @@ type Access struct {
 	// DefaultBaseURL is where the vendor's own API is, and KeyHeader the header that
 	// carries the key.
 	DefaultBaseURL, KeyHeader string
+	// KeySetting is the setting that decides about KeyHeader if it is not api_key.
+	KeySetting string
 	// Headers are further headers of every request.
 	Headers map[string]string
 	// HostConnection names the connection of the host that requests are made with; empty
@@ -30,14 +32,14 @@ func (a *Access) URL() string { return cmp.Or(a.BaseURL, a.DefaultBaseURL) }
 // Check checks the settings base_url, api_key and headers.
 func (a *Access) Check() diag.List {
 	list := append(CheckBaseURL(a.BaseURL), CheckSecret("api_key", "api_key", a.APIKey)...)
-	keyHeader := ""
-	if a.APIKey != "" {
-		keyHeader = a.KeyHeader
+	key := reservedHeader{}
+	if a.APIKey != "" || a.KeySetting != "" {
+		key = reservedHeader{name: a.KeyHeader, setting: cmp.Or(a.KeySetting, "api_key")}
 	}
 	if a.HostConnection != "" && a.APIKey != "" {
 		list = append(list, diag.New(diag.InvalidValue, "host_connection", "host_connection contradicts api_key").WithHint("give one of the two"))
 	}
-	return append(list, checkHeaders(a.Headers, keyHeader)...)
+	return append(list, checkHeaders(a.Headers, key)...)
 }
 
 // Redact returns the key and the headers as they may be shown.

@@ -14,12 +14,15 @@ import (
 // CheckBaseURL checks where an API is, the setting base_url; empty is fine. A query
 // would be dropped, and a user and password be sent in place of the key, so neither
 // is allowed.
-func CheckBaseURL(raw string) diag.List {
+func CheckBaseURL(raw string) diag.List { return CheckURL("base_url", raw) }
+
+// CheckURL checks the setting at path as CheckBaseURL does.
+func CheckURL(path, raw string) diag.List {
 	if raw == "" {
 		return nil
 	}
 	fault := func(what string) diag.List {
-		return diag.List{diag.New(diag.InvalidValue, "base_url", "base_url %s", what)}
+		return diag.List{diag.New(diag.InvalidValue, path, "%s %s", path[strings.LastIndexByte(path, '.')+1:], what)}
 	}
 	u, err := url.Parse(raw)
 	switch {
@@ -53,25 +56,27 @@ func CheckSecret(path, name, value string) diag.List {
 	return nil
 }
 
-// checkHeaders checks the further headers of a provider, the setting headers.
-// keyHeader is the header that carries the setting api_key, when that is set,
-// else empty; a second one would contradict it.
-func checkHeaders(headers map[string]string, keyHeader string) diag.List {
+// reservedHeader is a header that a setting decides about; empty for none.
+type reservedHeader struct{ name, setting string }
+
+// checkHeaders checks the further headers of a provider, the setting headers, which must
+// not contradict the header that carries the key.
+func checkHeaders(headers map[string]string, key reservedHeader) diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		list = append(list, checkHeader(name, headers[name], keyHeader)...)
+		list = append(list, checkHeader(name, headers[name], key)...)
 	}
 	return list
 }
 
-func checkHeader(name, value, keyHeader string) diag.List {
+func checkHeader(name, value string, key reservedHeader) diag.List {
 	path := diag.Key("headers", name)
 	if !validHeaderName(name) {
 		return diag.List{diag.New(diag.InvalidValue, path, "invalid header name %q", name)}
 	}
 	switch canonical := http.CanonicalHeaderKey(name); {
-	case canonical == http.CanonicalHeaderKey(keyHeader):
-		return diag.List{diag.New(diag.InvalidValue, path, "the header %s contradicts api_key", canonical).
+	case canonical == http.CanonicalHeaderKey(key.name):
+		return diag.List{diag.New(diag.InvalidValue, path, "the header %s contradicts %s", canonical, key.setting).
 			WithHint("give one of the two")}
 	case slices.Contains(ownHeaders, canonical):
 		return diag.List{diag.New(diag.InvalidValue, path, "the header %s is set by the runtime", canonical)}

@@ -30,7 +30,7 @@ func DecodeEvent(data []byte, into any) error {
 // quoteLimit is how much of an event an error quotes, in bytes.
 const quoteLimit = 120
 
-// describeEvent says what is wrong with an event, and how it begins.
+// describeEvent returns the fault of an event and its beginning.
 func describeEvent(data []byte, err error) string {
 	what := "an event is not JSON"
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -51,6 +51,9 @@ type Framing struct {
 	// StrictEnd is set if an event counts only with the blank line after it. Without
 	// it the last one may lack that line.
 	StrictEnd bool
+	// Decode reads one event of a stream in another form than server-sent events; nil for
+	// those. It returns io.EOF at the end of the stream and nowhere else.
+	Decode func(in *bufio.Reader, into *ServerEvent) error
 }
 
 // eventReader reads a stream of server-sent events into memory that it uses
@@ -102,6 +105,9 @@ func (r *eventReader) next() bool {
 
 // readEvent reads the next event of a stream that has data.
 func (r *eventReader) readEvent() bool {
+	if r.framing.Decode != nil {
+		return r.decodeEvent()
+	}
 	for {
 		line, err := r.readLine()
 		switch {
@@ -119,6 +125,15 @@ func (r *eventReader) readEvent() bool {
 			r.clearEvent() // an event without data does not count
 		}
 	}
+}
+
+// decodeEvent reads the next event of a stream in another form.
+func (r *eventReader) decodeEvent() bool {
+	err := r.framing.Decode(r.in, &r.event)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return err == nil
 }
 
 func (r *eventReader) clearEvent() {

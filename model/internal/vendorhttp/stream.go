@@ -22,17 +22,19 @@ var (
 	errStreamTooLarge = errors.New("the stream is larger than 512 MiB")
 )
 
-// limitStream returns the body of a stream of server-sent events so that
-// reading fails when a single event, or the whole, is too large to be an
-// answer. What reads the events gathers the lines of each without limit. report is
-// called whenever bytes are read, unless it is nil.
-func limitStream(body io.ReadCloser, report func()) io.ReadCloser {
-	return &limitedStream{body: body, report: report}
+// limitStream returns the body of a stream so that reading fails when a single event,
+// or the whole, is too large to be an answer. What reads server-sent events gathers the
+// lines of each without limit; a framing of another form limits its events itself.
+// report is called whenever bytes are read, unless it is nil.
+func limitStream(body io.ReadCloser, framing Framing, report func()) io.ReadCloser {
+	return &limitedStream{body: body, report: report, hasLines: framing.Decode == nil}
 }
 
 type limitedStream struct {
 	body   io.ReadCloser
 	report func()
+	// hasLines is set for server-sent events.
+	hasLines bool
 	// event counts the bytes since the last empty line, line those of the line
 	// being read, without its end; total counts all.
 	event, line, total int64
@@ -50,7 +52,9 @@ func (l *limitedStream) Read(p []byte) (int, error) {
 		l.report()
 	}
 	l.total += int64(n)
-	l.countEvent(p[:n])
+	if l.hasLines {
+		l.countEvent(p[:n])
+	}
 	switch {
 	case l.event > eventLimit:
 		return n, errEventTooLarge

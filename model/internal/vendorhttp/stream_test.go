@@ -46,7 +46,7 @@ func TestLimitStream(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			source := &repeat{text: strings.Repeat(tt.text, 1<<15/len(tt.text)+1), n: tt.size}
-			n, err := io.Copy(io.Discard, limitStream(io.NopCloser(source), nil))
+			n, err := io.Copy(io.Discard, limitStream(io.NopCloser(source), Framing{}, nil))
 			if !errors.Is(err, tt.want) || tt.want == nil && n != tt.size {
 				t.Errorf("%d of %d bytes are read, then %v", n, tt.size, err)
 			}
@@ -59,7 +59,7 @@ func TestLimitStreamChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.SliceOf(rapid.SampledFrom([]byte("a:\r\n"))).Draw(t, "data")
 		for _, source := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), iotest.DataErrReader(bytes.NewReader(data))} {
-			limited := limitStream(io.NopCloser(source), nil).(*limitedStream)
+			limited := limitStream(io.NopCloser(source), Framing{}, nil).(*limitedStream)
 			got, err := io.ReadAll(limited)
 			if err != nil || !bytes.Equal(got, data) {
 				t.Fatalf("%q is read as %q, then %v", data, got, err)

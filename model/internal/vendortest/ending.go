@@ -20,7 +20,7 @@ func (v *Vendor) begunStream(t *testing.T) []byte {
 	t.Helper()
 	var begun []byte
 	replay := v.newReplayer(t, v.helloRequest())
-	for _, event := range splitEvents(v.Recorded(t, "text")) {
+	for _, event := range v.recordedEvents(t, "text") {
 		begun = append(begun, event...)
 		events, _ := replay(bytes.NewReader(begun))
 		if slices.ContainsFunc(events, func(ev model.Event) bool { return ev.Type == model.EventText }) {

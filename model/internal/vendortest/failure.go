@@ -50,7 +50,7 @@ func (v *Vendor) testSecretsAreKept(t *testing.T) {
 	want := `bad key ***, not *** or *** via *** with *** at v1`
 	for name, answer := range map[string]http.HandlerFunc{
 		"refusal": Refuse(http.StatusUnauthorized, fmt.Sprintf(v.Refusal, echo)),
-		"stream":  Answer([]byte(fmt.Sprintf(v.StreamError, echo))),
+		"stream":  Answer(v.encodeEvents([][]byte{fmt.Appendf(nil, v.StreamError, echo)})...),
 	} {
 		if _, failure := Ask(t, v.serveAnswer(t, access, answer), v.helloRequest()); failure == nil || failure.Message != want {
 			t.Errorf("%s: the error is %v", name, failure)
@@ -79,10 +79,16 @@ func (v *Vendor) testEndless(t *testing.T) {
 	if _, failure := Ask(t, e, v.helloRequest()); failure == nil || failure.Class != model.Provider {
 		t.Errorf("the error is %v", failure)
 	}
-	for _, text := range []string{"x", "data: x\n"} {
-		e := v.Replay(t, io.MultiReader(strings.NewReader("data: "), endless{text}))
-		if _, failure := Ask(t, e, v.helloRequest()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
-			t.Errorf("%q without end gives %v", text, failure)
+	streams := []io.Reader{
+		io.MultiReader(strings.NewReader("data: "), endless{"x"}),
+		io.MultiReader(strings.NewReader("data: "), endless{"data: x\n"}),
+	}
+	if v.Endless != nil {
+		streams = v.Endless()
+	}
+	for i, stream := range streams {
+		if _, failure := Ask(t, v.Replay(t, stream), v.helloRequest()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
+			t.Errorf("endless stream %d gives %v", i, failure)
 		}
 	}
 }

@@ -5,6 +5,8 @@
 package vendortest
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,6 +34,10 @@ type Vendor struct {
 	// Kind is the provider type, Type its name in a configuration.
 	Kind model.ProviderKind
 	Type string
+	// Name is the name of the vendor that observers know; Type when empty.
+	Name string
+	// Settings are settings that every configuration must have besides those of Access.
+	Settings map[string]any
 	// New makes an executor of the provider Provider, as Kind does, but over a
 	// transport of the test's.
 	New func(Access, http.RoundTripper) (model.Executor, error)
@@ -67,6 +73,12 @@ type Vendor struct {
 	// Patience is how long a whole answer may be held up by a server that leaves
 	// its stream open.
 	Patience time.Duration
+
+	// Encode returns an event, written as a server-sent event, as the vendor sends it; nil
+	// for a vendor that sends those. Endless then returns streams with an event that does
+	// not end.
+	Encode  func(event []byte) []byte
+	Endless func() []io.Reader
 
 	// Refusal and StreamError are how the vendor reports an error, with a verb
 	// for its message: as the body of a response, and inside a stream.
@@ -119,11 +131,28 @@ func (v *Vendor) helloRequest() *model.Request { return Hello(v.Model) }
 // Recorded returns a recorded stream.
 func (v *Vendor) Recorded(t testing.TB, name string) []byte {
 	t.Helper()
+	return bytes.Join(v.recordedEvents(t, name), nil)
+}
+
+// recordedEvents returns the events of a recorded stream.
+func (v *Vendor) recordedEvents(t testing.TB, name string) [][]byte {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join(v.Folder, name+".sse"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return v.encodeEvents(splitEvents(data))
+}
+
+// encodeEvents returns server-sent events as the vendor sends them.
+func (v *Vendor) encodeEvents(events [][]byte) [][]byte {
+	if v.Encode == nil {
+		return events
+	}
+	for i, event := range events {
+		events[i] = v.Encode(event)
+	}
+	return events
 }
 
 // AllRecorded returns the streams of all files of the folder, by their names.
