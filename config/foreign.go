@@ -169,7 +169,7 @@ var foreignTop = []foreignName{
 // foreignKinds are the types of components in other systems.
 var foreignKinds = map[string][]foreignName{
 	"providers": {
-		{"azure azure_openai azureopenai azure_ai", "openai", "write type: openai and base_url: https://<resource>.openai.azure.com/openai/v1; upstream_model is the name of the deployment"},
+		{"azure azureopenai azure_ai", "azure_openai", "write type: azure_openai and base_url: https://<resource>.openai.azure.com; upstream_model is the name of the deployment"},
 		{"ollama", "openai", "write type: openai, base_url: http://localhost:11434/v1 and api: chat_completions"},
 		{"vllm lmstudio lm_studio llamacpp llama_cpp localai sglang tgi litellm openrouter groq together togetherai mistral mistralai deepseek xai grok fireworks perplexity cerebras nvidia nim huggingface cohere openai_compatible openai_like", "openai", "write type: openai, base_url: the server's OpenAI-compatible URL, and api: chat_completions"},
 		{"chatgpt gpt openai_chat openai_responses oai", "openai", "write type: openai"},

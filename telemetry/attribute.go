@@ -127,6 +127,10 @@ func providerName(provider string) attribute.KeyValue {
 		return semconv.GenAIProviderNameGCPGemini
 	case "azure-openai":
 		return semconv.GenAIProviderNameAzureAIOpenAI
+	case "bedrock":
+		return semconv.GenAIProviderNameAWSBedrock
+	case "vertex":
+		return semconv.GenAIProviderNameGCPVertexAI
 	default:
 		return semconv.GenAIProviderNameKey.String(provider)
 	}

@@ -103,7 +103,8 @@ func TestSpansSayWhatTheConventionsAskFor(t *testing.T) {
 func TestAVendorHasTheNameThatTheConventionsGiveIt(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string]string{
-		"openai": "openai", "anthropic": "anthropic", "google": "gcp.gemini", "our-own": "our-own",
+		"openai": "openai", "anthropic": "anthropic", "google": "gcp.gemini", "azure-openai": "azure.ai.openai",
+		"bedrock": "aws.bedrock", "vertex": "gcp.vertex_ai", "our-own": "our-own",
 	} {
 		w := newWatch(t, Settings{})
 		ctx, turn := w.StartTurn(t.Context(), aTurn)

@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
+	"github.com/agentruntime/agentruntime/model/azure"
 	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/openai"
 	"github.com/agentruntime/agentruntime/model/scripted"
@@ -42,7 +43,7 @@ import (
 func Components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{
-			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind()},
+			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind(), azure.Kind()},
 			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind(), workspace.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 

@@ -6,6 +6,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -27,7 +28,9 @@ type Executor struct {
 	tools   *vendorhttp.ToolCache[[]byte]
 	// unknownPath is what to say of a server that does not know the path of the API.
 	unknownPath string
-	known       vendorhttp.Concessions[concessions]
+	// path returns the path of the requests for a model, below the base URL.
+	path  func(model string) (string, error)
+	known vendorhttp.Concessions[concessions]
 }
 
 var (
@@ -83,11 +86,17 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
+}
+
+// NewAt is New for models at an endpoint of another vendor. What the endpoint leaves
+// empty is as at the vendor's own.
+func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{vendor: vendorAt(c.apiAccess().URL())}
+	e := &Executor{vendor: cmp.Or(at.Vendor, vendorAt(c.apiAccess().URL())), path: at.Path}
 	if c.API == ChatCompletions {
 		e.dialect = chatDialect()
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
@@ -95,8 +104,14 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 		e.dialect = responsesDialect(c.ReasoningSummary)
 		e.unknownPath = " (the server may not know api: responses; most compatible servers need api: chat_completions, and a base_url that ends in /v1)"
 	}
+	e.unknownPath = cmp.Or(at.UnknownPath, e.unknownPath)
+	if e.path == nil {
+		e.path = func(string) (string, error) { return e.dialect.path, nil }
+	}
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
-	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{Header: headersOf(c), Keys: vendorKey, Refusal: e.readRefusal})
+	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
+		Header: headersOf(c), Keys: cmp.Or(at.Keys, vendorKey), Refusal: e.readRefusal, Authorize: at.Authorize,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,11 @@ type exchange struct {
 
 // Encode returns the request with what was conceded so far.
 func (x *exchange) Encode() (path string, body []byte, err error) {
+	if path, err = x.executor.path(x.request.Model); err != nil {
+		return "", nil, err
+	}
 	body, err = x.executor.encodeRequest(x.request, x.granted)
-	return x.executor.dialect.path, body, err
+	return path, body, err
 }
 
 // Concede concedes what the request was refused for.

@@ -99,7 +99,9 @@ func infoOf(set *registry.Set, m *spec.Model) modelInfo {
 }
 
 // vendorNames are what people call the vendors.
-var vendorNames = map[string]string{"openai": "OpenAI", "azure-openai": "Azure OpenAI", "anthropic": "Anthropic", "google": "Google"}
+var vendorNames = map[string]string{
+	"openai": "OpenAI", "azure-openai": "Azure OpenAI", "anthropic": "Anthropic", "google": "Google", "bedrock": "Amazon Bedrock", "vertex": "Vertex AI",
+}
 
 // labelOf returns what people read in place of the id of a model.
 func labelOf(vendor, name string) string {

@@ -1,0 +1,140 @@
+package azure
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/model/openai"
+)
+
+// Config is a provider of type azure_openai, as it is written in a configuration.
+type Config struct {
+	BaseURL          string            `json:"base_url,omitempty" required:"true" doc:"The endpoint of the resource, such as https://NAME.openai.azure.com, without the path /openai."`
+	APIKey           string            `json:"api_key,omitempty" secret:"true" doc:"A key of the resource; sent in the header Api-Key. Leave it out with entra_id."`
+	EntraID          *EntraID          `json:"entra_id,omitempty" doc:"Asks with tokens of Microsoft Entra ID instead of a key."`
+	API              openai.API        `json:"api,omitempty" enum:"responses|chat_completions" doc:"The API to use. Defaults to responses, and to chat_completions with a dated api_version."`
+	APIVersion       string            `json:"api_version,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$" doc:"A dated version, such as 2024-10-21, selects the paths of deployments, /openai/deployments/NAME. Without it, and with v1, preview or latest, requests go to /openai/v1."`
+	Headers          map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
+	ReasoningSummary string            `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+}
+
+// EntraID is how tokens of Microsoft Entra ID are obtained: with a client secret, with the
+// token file of a workload identity, or from the managed identity of the machine.
+type EntraID struct {
+	TenantID           string `json:"tenant_id,omitempty" doc:"The tenant of the application. Required without managed_identity."`
+	ClientID           string `json:"client_id,omitempty" doc:"The application, or a user-assigned managed identity. Required without managed_identity."`
+	ClientSecret       string `json:"client_secret,omitempty" secret:"true" doc:"A secret of the application."`
+	FederatedTokenFile string `json:"federated_token_file,omitempty" path:"true" doc:"The file with the token of a workload identity; in Kubernetes the one that AZURE_FEDERATED_TOKEN_FILE names. It is read for each new token."`
+	ManagedIdentity    bool   `json:"managed_identity,omitempty" doc:"Uses the managed identity of the virtual machine, or of the app whose identity_endpoint is given."`
+	IdentityEndpoint   string `json:"identity_endpoint,omitempty" doc:"In App Service, Functions and Container Apps: ${IDENTITY_ENDPOINT}."`
+	IdentityHeader     string `json:"identity_header,omitempty" secret:"true" doc:"In App Service, Functions and Container Apps: ${IDENTITY_HEADER}."`
+	Authority          string `json:"authority,omitempty" default:"https://login.microsoftonline.com" doc:"Where tokens are issued; other clouds, such as that of the US government, have their own."`
+	Scope              string `json:"scope,omitempty" default:"https://cognitiveservices.azure.com/.default" doc:"What tokens are for."`
+}
+
+// MarshalJSON writes the configuration without its secrets.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	shown := plain(c)
+	shown.APIKey, shown.Headers = c.apiAccess().Redact()
+	return json.Marshal(shown)
+}
+
+// MarshalJSON writes the record without its secrets.
+func (e EntraID) MarshalJSON() ([]byte, error) {
+	type plain EntraID
+	shown := plain(e)
+	shown.ClientSecret, shown.IdentityHeader = redact.Text(e.ClientSecret), redact.Text(e.IdentityHeader)
+	return json.Marshal(shown)
+}
+
+var apiVersion = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$`)
+
+// Validate checks the record by itself. Paths are relative to the provider. No
+// message repeats a value that may hold a secret.
+func (c *Config) Validate() diag.List {
+	list := c.apiAccess().Check()
+	switch u, err := url.Parse(c.BaseURL); {
+	case c.BaseURL == "":
+		list = append(list, diag.New(diag.InvalidValue, "base_url", "base_url is required").
+			WithHint("give the endpoint of the resource, such as https://NAME.openai.azure.com"))
+	case err == nil && strings.Contains(u.Path+"/", "/openai/"):
+		list = append(list, diag.New(diag.InvalidValue, "base_url", "base_url must not contain the path /openai, which is added to it").
+			WithHint("leave it out; api_version selects between /openai/deployments and /openai/v1"))
+	}
+	switch c.API {
+	case "", openai.Responses, openai.ChatCompletions:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "api", "api is %q; allowed are responses and chat_completions", c.API))
+	}
+	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
+		list = append(list, diag.New(diag.InvalidValue, "api_version", "api_version is %q; it is a date as in 2024-10-21, v1, preview or latest", c.APIVersion))
+	}
+	switch c.ReasoningSummary {
+	case "", "auto", "concise", "detailed":
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "reasoning_summary",
+			"reasoning_summary is %q; allowed are auto, concise and detailed", c.ReasoningSummary))
+	}
+	if c.EntraID != nil {
+		list = append(list, c.EntraID.validate()...)
+		if c.APIKey != "" {
+			list = append(list, diag.New(diag.InvalidValue, "entra_id", "entra_id contradicts api_key").WithHint("give one of the two"))
+		}
+	}
+	return list
+}
+
+// validate checks that there is one way to obtain tokens.
+func (e *EntraID) validate() diag.List {
+	var list diag.List
+	fault := func(field, format string, args ...any) {
+		list = append(list, diag.New(diag.InvalidValue, "entra_id."+field, format, args...))
+	}
+	ways := 0
+	for _, used := range []bool{e.ClientSecret != "", e.FederatedTokenFile != "", e.ManagedIdentity} {
+		if used {
+			ways++
+		}
+	}
+	if ways != 1 {
+		list = append(list, diag.New(diag.InvalidValue, "entra_id",
+			"entra_id needs exactly one of client_secret, federated_token_file and managed_identity"))
+		return list
+	}
+	if e.ManagedIdentity {
+		if e.TenantID != "" {
+			fault("tenant_id", "tenant_id has no effect with managed_identity")
+		}
+		if (e.IdentityEndpoint == "") != (e.IdentityHeader == "") {
+			fault("identity_endpoint", "identity_endpoint and identity_header are given together or not at all")
+		}
+	} else {
+		for _, field := range [][2]string{{"tenant_id", e.TenantID}, {"client_id", e.ClientID}} {
+			if field[1] == "" {
+				fault(field[0], "%s is required without managed_identity", field[0])
+			}
+		}
+		if e.IdentityEndpoint != "" || e.IdentityHeader != "" {
+			fault("identity_endpoint", "identity_endpoint and identity_header need managed_identity")
+		}
+	}
+	list = append(list, vendorhttp.CheckURL("entra_id.authority", e.Authority)...)
+	list = append(list, vendorhttp.CheckURL("entra_id.identity_endpoint", e.IdentityEndpoint)...)
+	list = append(list, vendorhttp.CheckSecret("entra_id.client_secret", "client_secret", e.ClientSecret)...)
+	return append(list, vendorhttp.CheckSecret("entra_id.identity_header", "identity_header", e.IdentityHeader)...)
+}
+
+// apiAccess returns how the API is reached.
+func (c *Config) apiAccess() *vendorhttp.Access {
+	a := &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, KeyHeader: keyHeader, Headers: c.Headers}
+	if c.EntraID != nil {
+		a.KeyHeader, a.KeySetting = "Authorization", "entra_id"
+	}
+	return a
+}
