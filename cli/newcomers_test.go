@@ -40,7 +40,7 @@ models:
 		"a time span in days":        {agent + "    budgets: {max_duration: 2d}\n", "9:29 write 48h"},
 		"an amount of a currency":    {agent + "    budgets: {max_cost: $5}\n", "9:25 write 5"},
 		"another currency":           {agent + "    budgets: {max_cost: 2.50 EUR}\n", "9:25 write 2.50"},
-		"a port alone":               {agent + "server: {listen: 8080}\n", `9:18 write host:port, such as "127.0.0.1:8080"`},
+		"a port alone":               {agent + "    description: d\nserver: {listen: 8080}\n", `10:18 write host:port, such as "127.0.0.1:8080"`},
 		"a command line": {
 			tool + "mcp\n    command: npx -y @scope/server /tmp\n",
 			`11:14 write [npx, -y, "@scope/server", /tmp]`,
