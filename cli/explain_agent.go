@@ -52,6 +52,14 @@ func (x *explanation) text(w io.Writer) error {
 		}
 	}
 	row("runs on", x.runsOn())
+	for i := range x.ModelFacts {
+		fact := &x.ModelFacts[i]
+		name := ""
+		if i == 0 {
+			name = "facts"
+		}
+		fmt.Fprintf(&b, "  %-8s %s: %s %s (%s)\n", name, fact.Model, fact.Field, fact.Value, fact.Source)
+	}
 	row("plugins", strings.Join(x.Plugins, ", "))
 	row("tools", x.offered())
 	b.WriteString(x.decided())

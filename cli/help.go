@@ -11,7 +11,7 @@ var helpGroups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
+	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "models", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "provider"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "tenants", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
@@ -29,6 +29,8 @@ runtime run config.yaml assistant "How many words has this question?"`,
 
 	"init": `runtime init
 runtime init agents/team.yaml`,
+	"models": `runtime models --vendor anthropic
+runtime models "gpt-5*" --format json`,
 	"schema": `runtime schema > runtime.schema.json`,
 	"validate": `runtime validate config.yaml
 runtime validate --strict --format github base.yaml production.yaml`,

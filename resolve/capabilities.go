@@ -1,6 +1,10 @@
 package resolve
 
-import "github.com/agentruntime/agentruntime/spec"
+import (
+	"cmp"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
 
 // capabilities are what is known of the model that an agent runs on, or of all
 // members of its pool together.
@@ -11,21 +15,35 @@ type capabilities struct {
 	// MaxOutput is how many tokens one answer may have; of a pool the fewest. 0
 	// when no model says.
 	MaxOutput int
+	// DeclaredOutput is MaxOutput as far as the configuration declares it.
+	DeclaredOutput int
 	// KnowledgeCutoff is when the knowledge of the model ends; empty when it does
 	// not say, or when the members of a pool do not all say the same.
 	KnowledgeCutoff string
+	// ListedCutoff is the same with what the catalog knows.
+	ListedCutoff string
 	// Pricing is what each model costs whose price is known, by its id.
 	Pricing map[string]*spec.Pricing
 }
 
-func capabilitiesOf(models ...*spec.Model) capabilities {
+func (x *index) capabilitiesOf(models ...*spec.Model) capabilities {
 	var c capabilities
 	for i, m := range models {
+		c.DeclaredOutput = minLimit(c.DeclaredOutput, m.MaxOutputTokens)
+		listed := m.KnowledgeCutoff
+		if found := x.listedModel(m); found != nil {
+			listed = cmp.Or(listed, found.KnowledgeCutoff)
+		}
 		if i == 0 {
-			c.KnowledgeCutoff = m.KnowledgeCutoff
-		} else if m.KnowledgeCutoff != c.KnowledgeCutoff {
+			c.KnowledgeCutoff, c.ListedCutoff = m.KnowledgeCutoff, listed
+		}
+		if m.KnowledgeCutoff != c.KnowledgeCutoff {
 			c.KnowledgeCutoff = ""
 		}
+		if listed != c.ListedCutoff {
+			c.ListedCutoff = ""
+		}
+		m = x.completeModel(m)
 		c.ContextWindow = minLimit(c.ContextWindow, m.ContextWindow)
 		c.MaxOutput = minLimit(c.MaxOutput, m.MaxOutputTokens)
 		if m.Pricing != nil {

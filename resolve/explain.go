@@ -24,6 +24,8 @@ type Explanation struct {
 	// Model and Pool are what the agent runs on; at most one is set.
 	Model *spec.Model
 	Pool  *spec.Pool
+	// Facts are what is known of the model, or of the pool's members.
+	Facts []ModelFact
 	// Retried reports whether model calls are wrapped for retries.
 	Retried bool
 	// Plugins are the agent's plugins in order, the runtime's own included.
@@ -73,7 +75,7 @@ func ExplainEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral)
 func (x *index) newExplanation(t *template, trace *Trace) (*Explanation, error) {
 	e := &Explanation{
 		Agent: t.agent, Origin: t.origin, Path: t.base,
-		Model: t.model, Pool: t.pool, Retried: t.wrapped,
+		Model: t.model, Pool: t.pool, Facts: x.factsOf(t), Retried: t.wrapped,
 		Plugins: t.loaded, Tools: t.choices, Trace: trace,
 		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), t.warnings.LimitAlike(diag.NoDescription)...),
 		env:         t.env,

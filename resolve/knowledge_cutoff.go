@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -17,7 +18,7 @@ const knowledgeCutoffSchema = `{
   "type": "object",
   "description": "Whether each request tells the model its knowledge cutoff and today's date.",
   "properties": {
-    "enabled": {"type": "boolean", "default": true, "description": "Tells the model both when it declares knowledge_cutoff. Of a pool all members must declare the same one."}
+    "enabled": {"type": "boolean", "default": true, "description": "Tells the model both when it declares knowledge_cutoff or the catalog has it. Of a pool all members must have the same one."}
   },
   "additionalProperties": false
 }`
@@ -44,11 +45,23 @@ func knowledgeCutoffSection() plugins.Section {
 		json.RawMessage(knowledgeCutoffSchema), decodeCutoffContext)
 }
 
+// knowledgeCutoff returns the cutoff that the model is told: the one that is declared, or
+// for an agent with the section the one of the catalog; empty for none.
+func (t *template) knowledgeCutoff() string {
+	if !t.cutoff.Enabled {
+		return ""
+	}
+	if _, asked := t.agent.Sections[KnowledgeCutoffKey]; asked {
+		return cmp.Or(t.capabilities.KnowledgeCutoff, t.capabilities.ListedCutoff)
+	}
+	return t.capabilities.KnowledgeCutoff
+}
+
 // warnKnowledgeCutoff warns of a section that asks to tell a cutoff that is not
 // known.
 func (t *template) warnKnowledgeCutoff() {
 	_, asked := t.agent.Sections[KnowledgeCutoffKey]
-	if !asked || !t.cutoff.Enabled || t.executor == nil || t.capabilities.KnowledgeCutoff != "" {
+	if !asked || !t.cutoff.Enabled || t.executor == nil || t.knowledgeCutoff() != "" {
 		return
 	}
 	why := fmt.Sprintf("model %q declares none", t.agent.ModelID)

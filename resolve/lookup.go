@@ -219,7 +219,7 @@ func (t *template) findServed(id, path string) (s served) {
 		t.checkWritesText(m, path)
 		s.model, s.upstream = m, m.UpstreamModel
 		s.executor = t.modelExecutor(m)
-		s.capabilities = capabilitiesOf(m)
+		s.capabilities = t.index.capabilitiesOf(m)
 	case isPool:
 		s.pool, s.upstream = pool, pool.ID
 		if t.trace.isOn() {
@@ -355,7 +355,7 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 	if len(list) < len(pool.Members) {
 		return nil, capabilities{}
 	}
-	known := capabilitiesOf(models...)
+	known := t.index.capabilitiesOf(models...)
 	keep := !t.passing || t.calling.silence == defaultCalling().silence
 	shared := t.index.sharedPool(poolKey{id: pool.ID, silence: t.calling.silence}, keep, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))

@@ -96,7 +96,7 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []ex
 	if n := len(agent.ToolBudgets); n > 0 {
 		add(core.ToolBudgetsID, core.NewToolBudgets(agent.ToolBudgets), "tool_budgets: "+strconv.Itoa(n))
 	}
-	if cutoff := t.capabilities.KnowledgeCutoff; cutoff != "" && t.cutoff.Enabled {
+	if cutoff := t.knowledgeCutoff(); cutoff != "" {
 		add(core.KnowledgeCutoffID, core.NewKnowledgeCutoff(cutoff), "knowledge_cutoff "+cutoff)
 	}
 	if agent.ContextPolicy != nil && t.executor != nil {

@@ -18,6 +18,8 @@ type Summary struct {
 	Upstream string   `json:"upstream_model,omitempty"`
 	Provider string   `json:"provider,omitempty"`
 	Pool     []string `json:"pool,omitempty"`
+	// ModelFacts are what is known of the model, or of the pool's members, and from where.
+	ModelFacts []ModelFact `json:"model_facts,omitempty"`
 	// Endpoint is the address of the peer that an agent without a model runs at.
 	Endpoint  string `json:"endpoint,omitempty"`
 	Retried   bool   `json:"retried"`
@@ -53,6 +55,7 @@ func Summarize(agent string, e *Explanation, found diag.List) *Summary {
 		s.Endpoint = spec.HostedBackend + ":" + e.Agent.Endpoint.Target
 	}
 	s.Model, s.Retried, s.MaxRounds = e.Agent.ModelID, e.Retried, e.Agent.Rounds()
+	s.ModelFacts = e.Facts
 	s.Context, s.Tools = e.Agent.ContextPolicy, append(s.Tools, e.Tools...)
 	if e.Model != nil {
 		s.Upstream, s.Provider = e.Model.UpstreamModel, e.Model.ProviderID

@@ -50,11 +50,11 @@ func (t *template) newWindow(agent *spec.Agent) *window.Plugin {
 }
 
 // maxOutput returns how many tokens an answer of the agent may have: those that its
-// context policy keeps free, or else all that its model has; 0 leaves it to the
+// context policy keeps free, or else all that its model declares; 0 leaves it to the
 // model.
 func (t *template) maxOutput(agent *spec.Agent) int {
 	if agent.ContextPolicy == nil {
-		return t.capabilities.MaxOutput
+		return t.capabilities.DeclaredOutput
 	}
 	p := t.policyOf(agent)
 	return p.OutputTokens

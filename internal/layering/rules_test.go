@@ -36,6 +36,7 @@ var layers = []string{
 	"interaction",
 	"settings",
 	"workflow",
+	"model/catalog",
 	"spec",
 	"internal/check",
 	"diag",

@@ -11,6 +11,7 @@ import (
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -27,10 +28,14 @@ type Executor struct {
 var (
 	_ model.Executor = (*Executor)(nil)
 	_ model.Vendor   = (*Executor)(nil)
+	_ catalog.Listed = (*Executor)(nil)
 )
 
 // Vendor returns anthropic.
 func (*Executor) Vendor() string { return "anthropic" }
+
+// CatalogVendor returns who serves the models; empty for a server that is not known.
+func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
 // vendorKey matches the vendor's keys, also where only their ends are shown.
 var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)

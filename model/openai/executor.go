@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -36,10 +37,14 @@ type Executor struct {
 var (
 	_ model.Executor = (*Executor)(nil)
 	_ model.Vendor   = (*Executor)(nil)
+	_ catalog.Listed = (*Executor)(nil)
 )
 
 // Vendor returns openai, or azure-openai where the models are served by Azure.
 func (e *Executor) Vendor() string { return e.vendor }
+
+// CatalogVendor returns who serves the models; empty for a server that is not known.
+func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
 // azureHosts are what the names of Azure's hosts end with.
 var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/catalog"
 )
 
 // API sends requests to the API of one provider. It is safe for use from many
@@ -63,6 +64,10 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		access:   a,
 	}, nil
 }
+
+// CatalogVendor returns the catalog's name of the vendor that is asked; empty for a server
+// that is not known.
+func (a *API) CatalogVendor() string { return catalog.VendorOf(a.base.Hostname()) }
 
 // newRequest returns the request with a body to a path below the base URL.
 func (a *API) newRequest(ctx context.Context, path string, body []byte) (*http.Request, error) {
