@@ -57,9 +57,9 @@ func ParsePath(text string) (path []string) {
 	return path
 }
 
-// MarshalJSON writes the event as Event.MarshalJSON does.
+// MarshalJSON writes the event as Event.MarshalJSON does, with its ids as they are shown.
 func (r Record) MarshalJSON() ([]byte, error) {
-	head := header{r.Seq, r.Time, r.Type, r.TurnID, r.SessionID, r.Path}
+	head := header{r.Seq, r.Time, r.Type, ShownID(r.TurnID), ShownID(r.SessionID), r.Path}
 	return head.joinBody(r.Data)
 }
 

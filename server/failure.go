@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -210,12 +211,14 @@ var failures = []func(error) *Failure{
 	}),
 	matchErrorType(ClassTooDeep, func(*runtime.DelegationError) Details { return Details{} }),
 	matchErrorType(ClassExists, func(e *service.ExistsError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
-	matchErrorType(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: e.ID} }),
-	matchErrorType(ClassBusy, func(e *service.BusyError) Details { return Details{SessionID: e.SessionID, TurnID: e.TurnID} }),
-	matchErrorType(ClassWrongState, func(e *service.StateError) Details {
-		return Details{Kind: e.Kind, ID: e.ID, State: e.State, Want: e.Want}
+	matchErrorType(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: event.ShownID(e.ID)} }),
+	matchErrorType(ClassBusy, func(e *service.BusyError) Details {
+		return Details{SessionID: event.ShownID(e.SessionID), TurnID: event.ShownID(e.TurnID)}
 	}),
-	matchErrorType(ClassAnswered, func(e *service.ConflictError) Details { return Details{TurnID: e.TurnID, ID: e.ID} }),
+	matchErrorType(ClassWrongState, func(e *service.StateError) Details {
+		return Details{Kind: e.Kind, ID: event.ShownID(e.ID), State: e.State, Want: e.Want}
+	}),
+	matchErrorType(ClassAnswered, func(e *service.ConflictError) Details { return Details{TurnID: event.ShownID(e.TurnID), ID: e.ID} }),
 	matchErrorType(ClassLimit, func(*service.LimitError) Details { return Details{} }),
 }
 

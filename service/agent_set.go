@@ -32,3 +32,12 @@ func NewAgentSet(globs []string) *AgentSet {
 func (s *AgentSet) Has(agentID string) bool {
 	return s == nil || slices.ContainsFunc(s.globs, func(glob pattern.Pattern) bool { return glob.Match(agentID) })
 }
+
+// sources returns the globs as they were written.
+func (s *AgentSet) sources() []string {
+	list := make([]string, len(s.globs))
+	for i, glob := range s.globs {
+		list[i] = glob.String()
+	}
+	return list
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -94,7 +95,7 @@ func (s *Service) exportSession(ctx context.Context, caller Caller, id, snapshot
 		return nil, err
 	}
 	out := &SessionExport{Version: ExportVersion, ExportedAt: s.now(), Session: ExportedSession{
-		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: PublicMetadata(session.Metadata), CreatedAt: session.CreatedAt,
+		ID: event.ShownID(session.ID), AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: PublicMetadata(session.Metadata), CreatedAt: session.CreatedAt,
 	}}
 	first := snapshotID
 	if first == "" {

@@ -31,6 +31,16 @@ func (s *Service) createWithExport(ctx context.Context, caller Caller, req Creat
 	if err := checkSession(&req); err != nil {
 		return nil, err
 	}
+	sees := func(id string) (bool, error) { return s.seesSessionID(ctx, caller, id) }
+	return createOwn(caller, req.ID, sees, func(id string) (*store.Session, error) {
+		named := req
+		named.ID = id
+		return s.createNamed(ctx, caller, named, export, request)
+	})
+}
+
+// createNamed is createWithExport with an id that may be marked.
+func (s *Service) createNamed(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
 	if req.AgentID != "" {
 		if err := s.checkAgent(ctx, caller, req.Revision, req.AgentID); err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
@@ -29,11 +30,21 @@ import (
 // a *store.ExistsError, a *store.KeyConflictError, a *backend.CapabilityError for
 // what a hosted provider cannot do, and those of an agent that does not resolve. With any of them there is no turn.
 func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
-	scope, err := caller.toScope()
-	if err != nil {
+	if err := checkTurn(&req); err != nil {
 		return nil, err
 	}
-	if err := checkTurn(&req); err != nil {
+	sees := func(id string) (bool, error) { return s.seesTurnID(ctx, caller, id) }
+	return createOwn(caller, req.ID, sees, func(id string) (*Turn, error) {
+		named := req
+		named.ID = id
+		return s.createNamedTurn(ctx, caller, named)
+	})
+}
+
+// createNamedTurn is CreateTurn with an id that may be marked.
+func (s *Service) createNamedTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
+	scope, err := caller.toScope()
+	if err != nil {
 		return nil, err
 	}
 	session, err := s.readSession(ctx, caller, req.SessionID)
@@ -89,6 +100,7 @@ func (s *Service) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn,
 func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
 	same := *req
 	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
+	same.ID = event.ShownID(same.ID)
 	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, &same)
 	if err != nil {
 		return nil, err

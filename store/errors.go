@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/agentruntime/agentruntime/event"
 )
 
 // ErrNotFound is returned if a record does not exist or the caller may not see it:
@@ -63,7 +65,7 @@ type BusyError struct {
 
 // Error names the session and the turn.
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("session %s is busy with turn %s", e.SessionID, e.TurnID)
+	return fmt.Sprintf("session %s is busy with turn %s", event.ShownID(e.SessionID), event.ShownID(e.TurnID))
 }
 
 // StateError reports that something cannot be done to a record in its state.
@@ -78,7 +80,7 @@ type StateError struct {
 
 // Error names the record and its state.
 func (e *StateError) Error() string {
-	return fmt.Sprintf("%s %s is %s: it cannot be %s", e.Kind, e.ID, e.State, e.Want)
+	return fmt.Sprintf("%s %s is %s: it cannot be %s", e.Kind, event.ShownID(e.ID), e.State, e.Want)
 }
 
 // ConflictError reports that an interaction has another answer already.
@@ -88,7 +90,7 @@ type ConflictError struct {
 
 // Error names the interaction.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("interaction %s of turn %s has another answer already", e.ID, e.TurnID)
+	return fmt.Sprintf("interaction %s of turn %s has another answer already", e.ID, event.ShownID(e.TurnID))
 }
 
 // FencedError reports that a turn, or a webhook of it, does not belong to the worker

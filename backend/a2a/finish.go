@@ -51,7 +51,7 @@ func (t *turn) keepFiles(text string) string {
 // keepFile keeps one file. Its name is one that no other turn's has: a peer must
 // not be able to replace what others keep.
 func (t *turn) keepFile(number int, name, media string, data []byte) (string, error) {
-	id := t.answerID() + "/f" + strconv.Itoa(number)
+	id := t.job.TurnID + "/m" + strconv.Itoa(t.course.Step) + "/f" + strconv.Itoa(number)
 	_, err := t.host.Session().KeepArtifact(tools.Artifact{ID: id, Name: id + "/" + name, MediaType: media, Data: data})
 	return id, err
 }

@@ -95,7 +95,9 @@ func (t *turn) endStep() {
 }
 
 // answerID is the id that the answer of the step has in the conversation.
-func (t *turn) answerID() string { return t.job.TurnID + "/m" + strconv.Itoa(t.course.Step) }
+func (t *turn) answerID() string {
+	return event.ShownID(t.job.TurnID) + "/m" + strconv.Itoa(t.course.Step)
+}
 
 // userParts returns the part of a turn's input for the peer: the parts of the
 // user's messages, in order.
@@ -145,7 +147,7 @@ const ActivityTask = "a2a_task"
 func (t *turn) showTask(state, text string) {
 	at := t.exchange.Position()
 	t.host.Emit(&event.ActivitySnapshot{
-		MessageID: t.job.TurnID + "/task", ActivityType: ActivityTask,
+		MessageID: event.ShownID(t.job.TurnID) + "/task", ActivityType: ActivityTask,
 		Content: encodeRecord(&taskActivity{t.peer.Endpoint.BaseURL, at.TaskID, at.ContextID, state, text}),
 	})
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
@@ -14,7 +15,7 @@ func (t *turn) keepWhole(c *call, result *tools.Result) string {
 		return ""
 	}
 	// Every call has an artifact of its own: none takes the place of another.
-	id := t.messageID("a") + "/" + c.ID
+	id := t.job.TurnID + "/a" + strconv.Itoa(t.stats.Steps) + "/" + c.ID // with the mark: it is unique in the store
 	note := fmt.Sprintf("\n[the whole output is kept as artifact %s]", id)
 	_, err := t.host.Session().KeepArtifact(tools.Artifact{
 		ID: id, Name: id + ".txt", MediaType: "text/plain; charset=utf-8", Data: []byte(result.Whole),

@@ -248,5 +248,5 @@ func (t *turn) beginIDs() {
 
 // messageID returns the id of the message that a step adds.
 func (t *turn) messageID(kind string) string {
-	return t.job.TurnID + "/" + kind + strconv.Itoa(t.stats.Steps)
+	return event.ShownID(t.job.TurnID) + "/" + kind + strconv.Itoa(t.stats.Steps)
 }

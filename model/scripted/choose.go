@@ -108,6 +108,7 @@ func (p *program) locateRun(req *model.Request) (start, lost int) {
 // stepOf returns the step that added the message with an id: the ids of answers
 // are <turn>/m<step>, those of results <turn>/t<step>.
 func stepOf(id, turn string) (step int, ok bool) {
+	turn, _, _ = strings.Cut(turn, "@") // ids of messages have no mark of the owner
 	rest, ok := strings.CutPrefix(id, turn)
 	if turn == "" || !ok || len(rest) < len("/m1") || rest[0] != '/' || rest[1] != 'm' && rest[1] != 't' {
 		return 0, false

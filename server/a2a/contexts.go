@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -42,7 +43,7 @@ func (c *call) findSession(ctx context.Context, contextID string) (*service.Sess
 	if err := checkContext(contextID); err != nil {
 		return nil, err
 	}
-	session, err := c.service.GetSession(ctx, c.caller, contextID)
+	session, err := service.FindOwn(c.caller, contextID, func(id string) (*service.Session, error) { return c.service.GetSession(ctx, c.caller, id) })
 	if err == nil && (session.AgentID == c.agent || session.AgentID == "") {
 		return session, nil
 	}
@@ -75,7 +76,7 @@ func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) 
 	if err != nil && !errors.Is(err, service.ErrNotFound) { // it was deleted since, or belongs to another agent as well
 		return "", fmt.Errorf("read the context of a task: %w", err)
 	}
-	name := sessionID
+	name := event.ShownID(sessionID)
 	if session != nil && session.Labels[labelContext] != "" {
 		name = session.Labels[labelContext]
 	}
@@ -89,5 +90,5 @@ func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) 
 // infoOf returns what the caller calls a task and its context.
 func (c *call) infoOf(ctx context.Context, turn *service.Turn) (a2a.TaskInfo, error) {
 	name, err := c.contextOf(ctx, turn.SessionID)
-	return a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: name}, err
+	return a2a.TaskInfo{TaskID: a2a.TaskID(event.ShownID(turn.ID)), ContextID: name}, err
 }

@@ -59,7 +59,7 @@ func (c *call) getTurn(ctx context.Context, id a2a.TaskID) (*service.Turn, error
 	if id == "" {
 		return nil, errNoTaskID
 	}
-	t, err := c.service.GetTurn(ctx, c.caller, string(id))
+	t, err := service.FindOwn(c.caller, string(id), func(id string) (*service.Turn, error) { return c.service.GetTurn(ctx, c.caller, id) })
 	if errors.Is(err, service.ErrNotFound) || err == nil && t.AgentID != c.agent {
 		return nil, unknownTask(id)
 	}

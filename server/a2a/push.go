@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -140,7 +141,7 @@ func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := &a2a.PushConfig{TaskID: a2a.TaskID(h.TurnID), ID: h.ID, URL: target.URL}
+	config := &a2a.PushConfig{TaskID: a2a.TaskID(event.ShownID(h.TurnID)), ID: h.ID, URL: target.URL}
 	if target.Scheme != "" {
 		config.Auth = &a2a.PushAuthInfo{Scheme: target.Scheme}
 	}

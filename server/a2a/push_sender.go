@@ -110,7 +110,7 @@ func (s *PushSender) Send(ctx context.Context, d *webhook.Delivery) error {
 	if err != nil {
 		return &webhook.DeliveryError{Cause: err, Final: true}
 	}
-	info := a2a.TaskInfo{TaskID: a2a.TaskID(d.Record.TurnID), ContextID: cmp.Or(target.Context, d.Record.SessionID)}
+	info := a2a.TaskInfo{TaskID: a2a.TaskID(event.ShownID(d.Record.TurnID)), ContextID: cmp.Or(target.Context, event.ShownID(d.Record.SessionID))}
 	status, err := statusAt(d.Record, info)
 	if err != nil {
 		return &webhook.DeliveryError{Cause: err, Final: true}

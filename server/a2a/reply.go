@@ -47,7 +47,7 @@ func (c *call) replyMessage(ctx context.Context, turn *service.Turn) (*a2a.Messa
 		return nil, err
 	}
 	m := &a2a.Message{
-		ID: turn.ID + "." + responseID, Role: a2a.MessageRoleAgent, ContextID: info.ContextID,
+		ID: event.ShownID(turn.ID) + "." + responseID, Role: a2a.MessageRoleAgent, ContextID: info.ContextID,
 		Parts: a2a.ContentParts{c.answerPart(ctx, cmp.Or(o.Agent, turn.AgentID), o.Response)},
 	}
 	a2awire.SetReport(m, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})

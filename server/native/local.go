@@ -34,7 +34,15 @@ func (l *Local) ListSessions(ctx context.Context, q SessionQuery) (*SessionList,
 
 // GetSession returns a session.
 func (l *Local) GetSession(ctx context.Context, id string) (*Session, error) {
-	return shownSession(l.Service.GetSession(ctx, l.Caller, id))
+	return shownSession(l.findSession(ctx, id))
+}
+
+func (l *Local) findSession(ctx context.Context, id string) (*service.Session, error) {
+	return service.FindOwn(l.Caller, id, func(id string) (*service.Session, error) { return l.Service.GetSession(ctx, l.Caller, id) })
+}
+
+func (l *Local) findTurn(ctx context.Context, id string) (*service.Turn, error) {
+	return service.FindOwn(l.Caller, id, func(id string) (*service.Turn, error) { return l.Service.GetTurn(ctx, l.Caller, id) })
 }
 
 func shownSession(s *service.Session, err error) (*Session, error) {
@@ -52,7 +60,7 @@ func (l *Local) CreateSession(ctx context.Context, req CreateSession) (*Session,
 
 // ExportSession returns a session with everything that its tip is made of.
 func (l *Local) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
-	return l.Service.ExportSession(ctx, l.Caller, id)
+	return service.FindOwn(l.Caller, id, func(id string) (*service.SessionExport, error) { return l.Service.ExportSession(ctx, l.Caller, id) })
 }
 
 // ImportSession creates a session from an export. The errors are those of the service,
@@ -67,7 +75,13 @@ func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *se
 // ListTurns returns a page of turns, with what they wait for. It has fewer than
 // there is room for where some of them belong to agents that the caller may not use.
 func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
-	page, err := l.Service.ListTurns(ctx, l.Caller, service.TurnQuery{SessionID: q.SessionID, AgentID: q.AgentID, Statuses: q.Statuses, Page: q.Page})
+	session := q.SessionID
+	if session != "" {
+		if found, err := l.findSession(ctx, session); err == nil {
+			session = found.ID
+		}
+	}
+	page, err := l.Service.ListTurns(ctx, l.Caller, service.TurnQuery{SessionID: session, AgentID: q.AgentID, Statuses: q.Statuses, Page: q.Page})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +98,7 @@ func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
 
 // GetTurn returns a turn, with what it waits for.
 func (l *Local) GetTurn(ctx context.Context, id string) (*Turn, error) {
-	t, err := l.Service.GetTurn(ctx, l.Caller, id)
+	t, err := l.findTurn(ctx, id)
 	return l.shownTurn(ctx, t, err)
 }
 
@@ -114,7 +128,11 @@ func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	if err := checkInput(req.Input); err != nil {
 		return nil, err
 	}
-	t, err := l.Service.CreateTurn(ctx, l.Caller, req.toRequest())
+	t, err := service.FindOwn(l.Caller, req.SessionID, func(id string) (*service.Turn, error) {
+		create := req.toRequest()
+		create.SessionID = id
+		return l.Service.CreateTurn(ctx, l.Caller, create)
+	})
 	return l.shownTurn(ctx, t, err)
 }
 
@@ -126,13 +144,15 @@ func (l *Local) CancelTurn(ctx context.Context, id, reason string) (*Turn, error
 	if len(reason) > maxReason {
 		return nil, &service.InvalidError{Field: "reason", Problem: fmt.Sprintf("it has %d bytes; %d are allowed", len(reason), maxReason)}
 	}
-	t, err := l.Service.CancelTurn(ctx, l.Caller, id, reason)
+	t, err := service.FindOwn(l.Caller, id, func(id string) (*service.Turn, error) { return l.Service.CancelTurn(ctx, l.Caller, id, reason) })
 	return l.shownTurn(ctx, t, err)
 }
 
 // ListInteractions returns what a turn asked for, the oldest first.
 func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interaction, error) {
-	found, err := l.Service.ListInteractions(ctx, l.Caller, service.InteractionQuery{TurnID: turnID})
+	found, err := service.FindOwn(l.Caller, turnID, func(id string) ([]*service.Interaction, error) {
+		return l.Service.ListInteractions(ctx, l.Caller, service.InteractionQuery{TurnID: id})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +166,9 @@ func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interact
 // AnswerInteraction answers what a turn waits for. The errors are those of the
 // service.
 func (l *Local) AnswerInteraction(ctx context.Context, turnID string, r interaction.Answer) (*Interaction, error) {
-	i, err := l.Service.AnswerInteraction(ctx, l.Caller, turnID, r)
+	i, err := service.FindOwn(l.Caller, turnID, func(id string) (*service.Interaction, error) {
+		return l.Service.AnswerInteraction(ctx, l.Caller, id, r)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +179,16 @@ func (l *Local) AnswerInteraction(ctx context.Context, turnID string, r interact
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
 // without waiting for more. None are left when it returns none.
 func (l *Local) ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error) {
-	return l.Service.ReadEvents(ctx, l.Caller, turnID, after, limit, filter...)
+	return service.FindOwn(l.Caller, turnID, func(id string) ([]event.Record, error) {
+		return l.Service.ReadEvents(ctx, l.Caller, id, after, limit, filter...)
+	})
 }
 
 // Events returns the events of a turn with a seq greater than after: those there
 // are, and then those that come, up to the terminal one.
 func (l *Local) Events(ctx context.Context, turnID string, after uint64, filter ...service.EventFilter) iter.Seq2[event.Record, error] {
+	if found, err := l.findTurn(ctx, turnID); err == nil {
+		turnID = found.ID
+	}
 	return l.Service.Events(ctx, l.Caller, turnID, after, filter...)
 }

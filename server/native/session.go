@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -90,7 +91,7 @@ func (s *Session) isWhole() bool { return s.ID != "" }
 
 func sessionOf(s *service.Session) Session {
 	return Session{
-		ID: s.ID, Owner: s.Owner, AgentID: s.AgentID, CurrentAgentID: cmp.Or(s.CurrentAgentID, s.AgentID), State: s.State, Labels: s.Labels, Metadata: withoutHeaders(s.Metadata), SnapshotID: s.Tip,
+		ID: event.ShownID(s.ID), Owner: s.Owner, AgentID: s.AgentID, CurrentAgentID: cmp.Or(s.CurrentAgentID, s.AgentID), State: s.State, Labels: s.Labels, Metadata: withoutHeaders(s.Metadata), SnapshotID: s.Tip,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
 	}
 }

@@ -48,7 +48,7 @@ func (c *call) serveEvents() error {
 	if !strings.Contains(c.r.Header.Get("Accept"), streamType) {
 		return c.eventPage(id, after, limit, filter)
 	}
-	turn, err := c.Service.GetTurn(c.r.Context(), c.Caller, id)
+	turn, err := c.findTurn(c.r.Context(), id)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (i *Interaction) isWhole() bool { return i.ID != "" && i.State != "" }
 
 func turnOf(t *service.Turn, waitsFor []Question) Turn {
 	return Turn{
-		ID: t.ID, SessionID: t.SessionID, Owner: t.Owner, AgentID: t.AgentID, Status: t.Status, Expired: t.Expired, Worker: t.Worker, Strikes: t.Strikes,
+		ID: event.ShownID(t.ID), SessionID: event.ShownID(t.SessionID), Owner: t.Owner, AgentID: t.AgentID, Status: t.Status, Expired: t.Expired, Worker: t.Worker, Strikes: t.Strikes,
 		Steps: t.Steps, Events: t.Seq, Background: t.Background, Metadata: withoutHeaders(t.Metadata),
 		CreatedAt: t.CreatedAt, NotBefore: t.NotBefore, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt, WaitsFor: waitsFor, Outcome: t.Outcome,
 	}
@@ -166,7 +166,7 @@ func turnOf(t *service.Turn, waitsFor []Question) Turn {
 
 func interactionOf(i *service.Interaction) Interaction {
 	return Interaction{
-		ID: i.ID, TurnID: i.TurnID, SessionID: i.SessionID, State: i.State, Request: i.Request, Answer: i.Answer, AnsweredBy: i.AnsweredBy,
+		ID: i.ID, TurnID: event.ShownID(i.TurnID), SessionID: event.ShownID(i.SessionID), State: i.State, Request: i.Request, Answer: i.Answer, AnsweredBy: i.AnsweredBy,
 		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt, AnsweredAt: i.AnsweredAt,
 	}
 }

@@ -1,0 +1,13 @@
+package event
+
+import "strings"
+
+// IDMark separates an id from a mark of its owner, where the id alone belongs to somebody
+// else. It is no part of ids that callers choose.
+const IDMark = "@"
+
+// ShownID returns an id without the mark.
+func ShownID(id string) string {
+	shown, _, _ := strings.Cut(id, IDMark)
+	return shown
+}
