@@ -29,22 +29,37 @@ type doctorOptions struct {
 	allowOld     bool
 	// keys is a file with a JWK set.
 	keys string
+	// provider is the provider of a configuration that is checked instead of a peer, with
+	// the model of this id, or its first.
+	provider, model string
 }
 
 func newDoctor(p *program) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor URL",
-		Short: "Check an A2A peer for protocol violations",
+		Use:   "doctor URL | FILE… --provider ID",
+		Short: "Check an A2A peer, or the provider of a model",
 		Long: `doctor looks at a peer that agents can delegate to: its agent card, and how each
 of its interfaces answers calls that change nothing. Each check says what was
 seen, and what would be right. A peer that lists several agents has each of them
 looked at. URL is the base_url of an endpoint or a remote source, or that of the
 card or list itself, which ends in .json.
 
+With --provider, doctor asks a model of this provider in the files for a text and
+for a tool call, which costs a few tokens. It shows what was sent, what the server
+refused and what was understood, and names the setting to change.
+
 Exit codes: 0 no errors, 1 errors, 2 usage.`,
-		Args: arguments(1, 1),
+		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.provider != "":
+				return checkProvider(cmd.Context(), cmd, p, args, &o)
+			case o.model != "":
+				return usagef(cmd, "--model needs --provider")
+			case len(args) > 1:
+				return usagef(cmd, "%d arguments are given", len(args))
+			}
 			return doctor(cmd.Context(), cmd, p, args[0], &o)
 		},
 	}
@@ -53,6 +68,8 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "hosts with private addresses that may be reached")
 	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "other origins that interfaces may have")
 	cmd.Flags().StringVar(&o.keys, "signature-keys", "", "a file with the JWK set that the card must be signed with")
+	cmd.Flags().StringVar(&o.provider, "provider", "", "check this provider of the files instead of a peer")
+	cmd.Flags().StringVar(&o.model, "model", "", "with --provider, the id of the model to ask; by default its first")
 	cmd.Flags().BoolVar(&o.allowOld, "allow-v0_3", false, "take a peer that speaks version 0.3 alone for usable")
 	return cmd
 }

@@ -41,7 +41,8 @@ runtime explain assistant --server https://agents.example`,
 	"diff": `runtime diff --fail-on widened before.yaml config.yaml
 runtime diff --fail-on widened config.yaml --server https://agents.example`,
 	"doctor": `runtime doctor https://agents.example.com/a2a
-runtime doctor https://agents.example.com --header "Authorization: Bearer $TOKEN" --format json`,
+runtime doctor https://agents.example.com --header "Authorization: Bearer $TOKEN" --format json
+runtime doctor config.yaml --provider openai`,
 
 	"run": `runtime run config.yaml assistant "How many words has this question?"
 runtime run config.yaml assistant - < question.txt

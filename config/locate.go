@@ -1,6 +1,8 @@
 package config
 
 import (
+	"regexp"
+
 	"github.com/agentruntime/agentruntime/diag"
 )
 
@@ -28,6 +30,18 @@ func (f *File) findPath(path string) (found, bool) {
 	at.exact = true
 	return at, len(segments) > 0
 }
+
+// References returns the variables and files that the value at a path is from, as the
+// files write them: ${NAME}, ${file:path}.
+func (f *File) References(path string) []string {
+	at, ok := f.findPath(path)
+	if !ok || !at.exact || at.value == nil {
+		return nil
+	}
+	return writtenReference.FindAllString(at.value.text, -1)
+}
+
+var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 
 // followSegment returns what a segment leads to from a node.
 func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {

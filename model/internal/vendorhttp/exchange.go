@@ -3,6 +3,7 @@ package vendorhttp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -110,13 +111,30 @@ func (t *attempt) sendRequest(x Exchange) error {
 			return t.api.failures.Named(&model.Error{Class: model.InvalidRequest, Message: "the request cannot be made", Err: err})
 		}
 		if t.response, err = t.api.send(req); err == nil { //nolint:bodyclose // close does
+			t.reportExchange(req, body, nil)
 			return nil
 		}
 		failure := t.api.failures.OfRequest(t.caller, err)
+		t.reportExchange(req, body, failure)
 		if !x.Concede(failure) {
 			return failure
 		}
 	}
+}
+
+// reportExchange tells what was sent and how the answer began, if somebody wants to know.
+func (t *attempt) reportExchange(req *http.Request, body []byte, failure *model.Error) {
+	report := model.ExchangeReporter(t.caller)
+	if report == nil {
+		return
+	}
+	x := &model.Exchange{Method: req.Method, URL: req.URL.String(), Body: slices.Clone(body), Failure: failure}
+	if failure != nil {
+		x.Status = failure.Status
+	} else {
+		x.Status, x.ContentType = t.response.StatusCode, t.response.Header.Get("Content-Type")
+	}
+	report(x)
 }
 
 // readStream hands on the events of the answer.

@@ -41,8 +41,19 @@ func CheckURL(path, raw string) diag.List {
 	case u.Fragment != "":
 		return fault("must not have a fragment")
 	}
+	for _, end := range requestPaths {
+		if path == "base_url" && strings.HasSuffix(strings.TrimRight(u.Path, "/"), end) {
+			list := fault("ends in " + end + ", the path of requests, which are sent below it")
+			list[0] = list[0].WithHint("leave out %s", end)
+			return list
+		}
+	}
 	return nil
 }
+
+// requestPaths are the ends of the paths that requests are sent to. Addresses of APIs are
+// often given with them.
+var requestPaths = []string{"/chat/completions", "/completions", "/responses", "/v1/messages", "/models"}
 
 // CheckSecret checks the setting at path, a value that goes into a header and
 // may not be shown. The findings call it name.

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/spf13/cobra"
+)
+
+// trialLimit is how long a provider may take for one request.
+const trialLimit = 2 * time.Minute
+
+// checkProvider asks a provider of a configuration and shows what it makes of it.
+func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
+	l, err := p.load(files, true, unheard())
+	if err != nil {
+		return usagef(cmd, "%w", err)
+	}
+	defer l.close()
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return err
+	}
+	set := rev.Set()
+	path := diag.Key("providers", o.provider)
+	var faults diag.List
+	for i := range list {
+		if list[i].Severity == diag.Error && (list[i].Path == path || strings.HasPrefix(list[i].Path, path+".")) {
+			faults = append(faults, list[i])
+		}
+	}
+	exec, ok := set.Providers.Get(o.provider)
+	switch {
+	case len(faults) > 0:
+		if err := l.refuse(faults, p.err); err != nil {
+			return err
+		}
+		return exit{exitFailed}
+	case !ok:
+		return usagef(cmd, "no provider %q; there are %s", o.provider, strings.Join(set.Providers.IDs(), ", "))
+	}
+	asked, err := findModel(set, o)
+	if err != nil {
+		return usagef(cmd, "%w", err)
+	}
+	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked}
+	found := &backend.Examination{Peer: "provider " + o.provider, Name: "model " + asked.ID + ": " + asked.UpstreamModel, Checks: x.run(ctx)}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i := range found.Checks {
+		found.Checks[i].Seen, found.Checks[i].Want = l.file.Redact(found.Checks[i].Seen), l.file.Redact(found.Checks[i].Want)
+	}
+	if err := showExamination(p.out, found, o.format.value); err != nil {
+		return err
+	}
+	if found.Count(backend.OutcomeError) > 0 {
+		return exit{exitFailed}
+	}
+	return nil
+}
+
+// findModel returns the model that is asked: the one that is named, or the first of the
+// provider.
+func findModel(set *registry.Set, o *doctorOptions) (*spec.Model, error) {
+	var of []string
+	for _, id := range set.Models.IDs() {
+		m, _ := set.Models.Get(id)
+		if m.ProviderID == o.provider && (o.model == "" || o.model == id) {
+			return m, nil
+		}
+		if m.ProviderID == o.provider {
+			of = append(of, id)
+		}
+	}
+	if len(of) == 0 {
+		return nil, fmt.Errorf("no model has provider_id: %s", o.provider)
+	}
+	return nil, fmt.Errorf("provider %q has no model %q; it has %s", o.provider, o.model, strings.Join(of, ", "))
+}
+
+// providerCheck asks a model and collects what was seen.
+type providerCheck struct {
+	loaded *loaded
+	// path is where the provider stands in the configuration.
+	path   string
+	exec   model.Executor
+	model  *spec.Model
+	checks []backend.Check
+}
+
+// run asks for a text and for a tool call. Without any answer to the first, the second is
+// not asked for.
+func (x *providerCheck) run(ctx context.Context) []backend.Check {
+	text := x.ask(ctx, "text", &model.Request{
+		Messages: []model.Message{model.User("Count from one to ten, in words.")},
+	})
+	if text.failure != nil {
+		return x.checks
+	}
+	x.checkStream(text)
+	call := x.ask(ctx, "tool", &model.Request{
+		Messages: []model.Message{model.User("Call the tool note_word with the word apple.")},
+		Tools: []model.Tool{{
+			Name: "note_word", Description: "Notes a word.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`),
+		}},
+	})
+	if call.failure == nil {
+		x.checkCall(call)
+	}
+	return x.checks
+}
+
+// trial is one request and what was understood of its answer.
+type trial struct {
+	exchanges []*model.Exchange
+	text      string
+	name      string
+	arguments string
+	// pieces counts the pieces of text, and first is when the first event came.
+	pieces  int
+	first   time.Duration
+	usage   *model.Usage
+	failure *model.Error
+}
+
+// ask sends a request and adds what was sent, rejected and understood.
+func (x *providerCheck) ask(ctx context.Context, name string, req *model.Request) *trial {
+	ctx, cancel := context.WithTimeout(ctx, trialLimit)
+	defer cancel()
+	t := &trial{}
+	req.Model = x.model.UpstreamModel
+	began := time.Now()
+	exec := &model.Watched{Executor: x.exec, Idle: trialLimit, FirstToken: trialLimit}
+	for ev, err := range exec.Stream(model.WithExchanges(ctx, func(e *model.Exchange) { t.exchanges = append(t.exchanges, e) }), req) {
+		if t.first == 0 {
+			t.first = time.Since(began)
+		}
+		if err != nil {
+			t.failure = model.AsError(err)
+			break
+		}
+		t.take(&ev)
+	}
+	x.addExchanges(name, t)
+	if t.failure != nil {
+		x.add(name+" answer", backend.OutcomeError, t.failure.Error(), x.advise(t))
+	}
+	return t
+}
+
+// take adds one event of the answer.
+func (t *trial) take(ev *model.Event) {
+	switch ev.Type {
+	case model.EventText:
+		t.text += ev.Delta
+		t.pieces++
+	case model.EventToolCallStart:
+		t.name = ev.Name
+	case model.EventToolCallDelta:
+		t.arguments += ev.Delta
+	case model.EventFinish:
+		if ev.Usage != nil {
+			t.usage = new(*ev.Usage)
+		}
+	default: // reasoning and the like
+	}
+}
+
+func (x *providerCheck) add(name string, outcome backend.Outcome, seen, want string) {
+	x.checks = append(x.checks, backend.Check{Name: name, Outcome: outcome, Seen: oneLine(seen), Want: want})
+}
+
+// addExchanges adds the requests, with the reasons for which earlier ones were refused and
+// what the next one changed.
+func (x *providerCheck) addExchanges(name string, t *trial) {
+	for i, e := range t.exchanges {
+		seen := fmt.Sprintf("%s %s with %s", e.Method, e.URL, strings.Join(fieldsOf(e.Body), ", "))
+		if i == len(t.exchanges)-1 {
+			x.add(name+" request", backend.OutcomeOK, seen, "")
+			return
+		}
+		x.add(name+" request", backend.OutcomeWarning, fmt.Sprintf("%s; refused: %s", seen, e.Failure.Error()),
+			"sent again with "+changeBetween(e.Body, t.exchanges[i+1].Body)+", as the runtime then always does for this model")
+	}
+}
+
+// checkStream adds how the text arrived.
+func (x *providerCheck) checkStream(t *trial) {
+	seen := fmt.Sprintf("%q in %s, the first after %s", t.text, count(t.pieces, "piece", "pieces"), t.first.Round(time.Millisecond))
+	if t.text == "" {
+		x.add("text answer", backend.OutcomeWarning, "no text", "an answer to a simple question has text; raise max_output_tokens if the model reasons")
+	} else {
+		x.add("text answer", backend.OutcomeOK, seen, "")
+	}
+	switch last := t.exchanges; {
+	case len(last) > 0 && strings.Contains(last[len(last)-1].ContentType, "json"):
+		x.add("stream", backend.OutcomeWarning, "the server sent a JSON document instead of a stream", "clients see an answer only when it is complete; switch streaming on at the server or gateway")
+	case t.pieces == 1:
+		x.add("stream", backend.OutcomeWarning, "the whole text came in one piece", "pieces as the model writes them; a proxy may buffer the answer")
+	default:
+		x.add("stream", backend.OutcomeOK, "the text came as it was written", "")
+	}
+	if t.usage == nil {
+		x.add("usage", backend.OutcomeWarning, "the server reports no tokens", "without a count, max_tokens and max_cost limit nothing")
+		return
+	}
+	x.add("usage", backend.OutcomeOK, fmt.Sprintf("%d tokens in, %d out", t.usage.Input, t.usage.Output), "")
+}
+
+// checkCall adds whether the model called the tool.
+func (x *providerCheck) checkCall(t *trial) {
+	var arguments struct {
+		Word string `json:"word"`
+	}
+	switch err := json.Unmarshal([]byte(t.arguments), &arguments); {
+	case t.name == "":
+		x.add("tool answer", backend.OutcomeWarning, fmt.Sprintf("no call, but the text %q", t.text),
+			"the call note_word; agents with tools need a model, and a server, that can call them")
+	case t.name != "note_word" || err != nil || arguments.Word == "":
+		x.add("tool answer", backend.OutcomeError, fmt.Sprintf("the call %s %s", t.name, t.arguments), `the call note_word {"word":"apple"}`)
+	default:
+		x.add("tool answer", backend.OutcomeOK, fmt.Sprintf("the call %s %s", t.name, t.arguments), "")
+	}
+}
+
+// fieldsOf returns the names of the fields of a request, sorted.
+func fieldsOf(body []byte) []string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return []string{"a body that is no JSON object"}
+	}
+	return slices.Sorted(maps.Keys(fields))
+}
+
+// changeBetween returns how the fields of a request differ from those of an earlier one.
+func changeBetween(before, after []byte) string {
+	var old, now map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(before, &old), json.Unmarshal(after, &now)); err != nil {
+		return "another body"
+	}
+	var changes []string
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if _, kept := now[name]; !kept {
+			changes = append(changes, "no "+name)
+		} else if string(old[name]) != string(now[name]) {
+			changes = append(changes, "another "+name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, had := old[name]; !had {
+			changes = append(changes, "the field "+name)
+		}
+	}
+	return strings.Join(changes, ", ")
+}

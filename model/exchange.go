@@ -1,0 +1,29 @@
+package model
+
+import "context"
+
+// Exchange is one HTTP request to a vendor and how its answer began.
+type Exchange struct {
+	Method, URL string
+	// Body is the body of the request. Keys are in headers, which are not part of this.
+	Body []byte
+	// Status and ContentType are those of the answer; zero if none came.
+	Status      int
+	ContentType string
+	// Failure is why the request was refused or could not be sent; nil if it was accepted.
+	Failure *Error
+}
+
+type exchangeKey struct{}
+
+// WithExchanges returns a context with which executors report each of their HTTP requests,
+// one after the other, before the events of its answer.
+func WithExchanges(ctx context.Context, report func(*Exchange)) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, report)
+}
+
+// ExchangeReporter returns the function that an executor reports its requests to, or nil.
+func ExchangeReporter(ctx context.Context) func(*Exchange) {
+	report, _ := ctx.Value(exchangeKey{}).(func(*Exchange))
+	return report
+}
