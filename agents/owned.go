@@ -121,7 +121,7 @@ func (a *owned) setExpired(row *wire.Snapshot) {
 	}
 }
 
-// latestGood returns the last completed snapshot of a session; nil if there is none. Those
+// latestGood returns the last completed snapshot of a session; nil without one. Those
 // that failed, were aborted or expired are left out.
 func (a *owned) latestGood(ctx context.Context, sessionID string) (*wire.Snapshot, error) {
 	row, err := a.store.GetLatestSnapshot(ctx, sessionID)

@@ -147,7 +147,7 @@ func TestTheNativeFilterShowsDelegates(t *testing.T) {
 	}
 	own := w.wholeStream(t, http.MethodGet, path+"?delegates=false", "")
 	frames := strings.SplitAfter(live, "\n\n")
-	frames = frames[:len(frames)-1] // behind the last
+	frames = frames[:len(frames)-1] // after the last
 	for i := range frames {
 		rest, after := strings.Join(frames[i:], ""), strconv.Itoa(i)
 		if got := w.wholeStream(t, http.MethodGet, path+"?delegates=true", "", after); got != rest {

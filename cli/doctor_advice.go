@@ -48,7 +48,7 @@ func (x *providerCheck) adviseKey() string {
 	return "a valid key, as " + diag.Join(x.path, "api_key") + ", which is not set or is plain text"
 }
 
-// advisePath says what may be wrong with the address of a request that is not found.
+// advisePath returns which part of an address to change after a request that is not found.
 func advisePath(sent string) string {
 	u, err := url.Parse(sent)
 	if err != nil {
