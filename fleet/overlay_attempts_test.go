@@ -139,22 +139,68 @@ func startLimited(t *testing.T) *process {
 	return p.start(t, limitedBase)
 }
 
+// routes are the ways in which somebody can give an overlay a patch of the agent clerk.
+var routes = map[string]func(p *process, patch string) error{
+	"a document with the patch": func(p *process, patch string) error {
+		_, err := p.publishFor("acme", `{"version":1,"patches":{"agents":{"clerk":`+patch+`}}}`)
+		return err
+	},
+	"an agent that extends the other": func(p *process, patch string) error {
+		_, err := p.publishFor("acme", `{"version":1,"agents":{"own":`+strings.Replace(patch, "{", `{"extends":"clerk",`, 1)+`}}`)
+		return err
+	},
+	"the patch alone": func(p *process, patch string) error {
+		_, err := p.fleet.Tenant("acme").PublishPatch(p.t.Context(), &fleet.PatchChange{Registry: "agents", ID: "clerk", Value: []byte(patch)})
+		return err
+	},
+	"a dry run": func(p *process, patch string) error {
+		_, err := p.fleet.Tenant("acme").PublishPatch(p.t.Context(), &fleet.PatchChange{Registry: "agents", ID: "clerk", Value: []byte(patch), Change: fleet.Change{DryRun: true}})
+		return err
+	},
+	"validate": func(p *process, patch string) error {
+		found, _, err := p.fleet.Tenant("acme").Validate(p.t.Context(), []byte(`{"version":1,"patches":{"agents":{"clerk":`+patch+`}}}`))
+		if found.HasErrors() {
+			return &fleet.InvalidError{Findings: found}
+		}
+		return err
+	},
+}
+
 func TestOverlaysCannotLiftLimits(t *testing.T) {
 	t.Parallel()
 	one := startLimited(t)
 	for field, patches := range attempts {
 		top, _, _ := strings.Cut(field, ".")
 		for _, patch := range patches {
-			for _, overlay := range []string{
-				`{"version":1,"patches":{"agents":{"clerk":` + patch + `}}}`,
-				`{"version":1,"agents":{"own":` + strings.Replace(patch, "{", `{"extends":"clerk",`, 1) + `}}`,
-			} {
-				d := one.refusal(overlay)
-				if d != nil && (d.Code != diag.WidenedAccess || !strings.Contains(d.Path, top) && !strings.Contains(patch, strings.TrimPrefix(d.Path[strings.LastIndexByte(d.Path, '.'):], "."))) {
-					t.Errorf("%s is refused by %s at %s: %s", overlay, d.Code, d.Path, d.Message)
+			for route, try := range routes {
+				err := try(one, patch)
+				invalid, ok := errors.AsType[*fleet.InvalidError](err)
+				if !ok {
+					t.Errorf("%s as %s: the error is %v", patch, route, err)
+					continue
+				}
+				d := &invalid.Findings.Errors()[0]
+				if d.Code != diag.WidenedAccess || !strings.Contains(d.Path, top) && !strings.Contains(patch, strings.TrimPrefix(d.Path[strings.LastIndexByte(d.Path, '.'):], ".")) {
+					t.Errorf("%s as %s is rejected by %s at %s: %s", patch, route, d.Code, d.Path, d.Message)
 				}
 			}
 		}
+	}
+}
+
+// An overlay that an earlier base allowed cannot be rolled back to once it widens.
+func TestRollingBackCannotLiftLimits(t *testing.T) {
+	t.Parallel()
+	p := program{store: newStore(t), fromStore: true, risky: true, exec: answersDone(), tools: []tools.Kind{httptool.Kind()}}
+	one := p.start(t, strings.Replace(limitedBase, "may: {", "may: {fields: [max_rounds], ", 1))
+	lax := one.mustPublishFor("acme", `{"version":1,"patches":{"agents":{"clerk":{"max_rounds":0}}}}`)
+	strict := one.mustPublishFor("acme", `{"version":1}`)
+	if _, err := one.change(limitedBase); err != nil {
+		t.Fatal(err)
+	}
+	_, err := one.fleet.Tenant("acme").Rollback(t.Context(), lax.Hash, &fleet.Change{Expected: strict.Hash})
+	if invalid, ok := errors.AsType[*fleet.InvalidError](err); !ok || invalid.Findings.Errors()[0].Code != diag.WidenedAccess {
+		t.Errorf("the error is %v", err)
 	}
 }
 
