@@ -131,18 +131,12 @@ func TestSchemaBombsHarmNobody(t *testing.T) {
 	}
 	v := f.start("127.0.0.1:0")
 	calm, other := &bystander{v.url, "ark_desk-desk-desk-desk", "calm"}, &bystander{v.url, "ark_bomber-bomber-bomber", "acme"}
-	const runs = 300
-	quiet := calm.slowest(t, runs)
-
-	stop := eightAtATime(t, func(ctx context.Context) {
+	t.Logf("the 99th percentile is %v alone", calm.slowest(t, 300))
+	compareLoads(t, calm, 2, func(ctx context.Context) {
 		for range 2 {
 			_, _, _ = other.run(ctx, `{"systemPrompt":"Answer.","prompt":"nest","outputSchema":{"name":"o","schema":{"type":"object"}}}`)
 		}
-	})
-	beside := calm.slowest(t, runs)
-	stop()
-
-	stop = eightAtATime(t, func(ctx context.Context) {
+	}, func(ctx context.Context) {
 		status, text, err := other.run(ctx, `{"systemPrompt":"Answer.","prompt":"nest","outputSchema":{"name":"o","schema":`+recursiveSchema+`}}`)
 		if err == nil && !strings.Contains(text, "The reason came.") {
 			t.Errorf("a nested answer: %d %s", status, text[max(0, len(text)-600):])
@@ -152,15 +146,32 @@ func TestSchemaBombsHarmNobody(t *testing.T) {
 			t.Errorf("a schema that doubles: %d %.300s", status, text)
 		}
 	})
-	busy := calm.slowest(t, runs)
-	stop()
-	peak := peakMemory(t, v.cmd.Process.Pid)
-	t.Logf("the 99th percentile is %v alone, %v beside other runs and %v beside bombs; at most %d MB", quiet, beside, busy, peak>>20)
-	if peak > 300<<20 {
+	if peak := peakMemory(t, v.cmd.Process.Pid); peak > 300<<20 {
 		t.Errorf("the server took %d MB", peak>>20)
 	}
-	if busy > 2*beside {
-		t.Errorf("the 99th percentile is %v beside bombs, and %v beside other runs", busy, beside)
+}
+
+// compareLoads checks that the 99th percentile of a client's runs is at most some times as
+// high beside eight hostile clients as beside eight ordinary ones. What else the machine
+// does makes single measurements differ, so that one of three has to show it.
+func compareLoads(t *testing.T, calm *bystander, most time.Duration, ordinary, hostile func(ctx context.Context)) {
+	t.Helper()
+	const runs, tries = 300, 3
+	for try := 1; ; try++ {
+		stop := eightAtATime(t, ordinary)
+		beside := calm.slowest(t, runs)
+		stop()
+		stop = eightAtATime(t, hostile)
+		busy := calm.slowest(t, runs)
+		stop()
+		t.Logf("the 99th percentile is %v beside ordinary clients and %v beside hostile ones", beside, busy)
+		if busy <= most*beside {
+			return
+		}
+		if try == tries {
+			t.Errorf("the 99th percentile is more than %d times as high beside hostile clients", most)
+			return
+		}
 	}
 }
 
