@@ -1,5 +1,11 @@
 package config
 
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
 // overlayLimit is how many entries an overlay may have of a kind.
 type overlayLimit struct {
 	section, noun, setting string
@@ -8,17 +14,64 @@ type overlayLimit struct {
 	count func(section *node) int
 }
 
+// outline are the entries of an overlay.
+type outline struct{ Agents, Tools, Workflows map[string]json.RawMessage }
+
+// checkOutline reports an overlay in JSON that has more entries than the base allows. It
+// takes much less than reading the overlay, which checkCounts needs.
+func (b *TenantBase) checkOutline(data []byte) diag.List {
+	var all struct {
+		outline
+
+		Patches outline
+	}
+	if json.Unmarshal(data, &all) != nil {
+		return nil
+	}
+	for _, l := range b.limits() {
+		var own, patches int
+		switch l.noun {
+		case nounOfAgents:
+			own, patches = len(all.Agents), len(all.Patches.Agents)
+		case nounOfTools:
+			own, patches = len(all.Tools), len(all.Patches.Tools)
+		case nounOfWorkflows:
+			own, patches = len(all.Workflows), len(all.Patches.Workflows)
+		}
+		if own+patches > l.most {
+			path := l.section
+			if patches > 0 {
+				path = diag.Key(patchesKey, l.section)
+			}
+			return diag.List{diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot have more than %d %s, and this one has %d", l.most, l.noun, own+patches).
+				WithHint("the configuration sets the limit under tenants.may.%s", l.setting)}
+		}
+	}
+	return nil
+}
+
+const (
+	nounOfAgents    = "agents and patches of agents"
+	nounOfTools     = "tools and patches of tools"
+	nounOfWorkflows = "workflows and patches of workflows"
+)
+
+// limits are the limits of overlays.
+func (b *TenantBase) limits() []overlayLimit {
+	rights := &b.Rights
+	return []overlayLimit{
+		{agentsKey, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
+		{toolsKey, nounOfTools, "max_tools", rights.ToolLimit(), countEntries},
+		{workflowsKey, nounOfWorkflows, "workflows.max", rights.Workflows.Limit() + len(b.entries[workflowsKey]), countEntries},
+		{workflowsKey, "schedules", "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
+	}
+}
+
 // checkCounts reports whether an overlay has no more entries than the base allows. They
 // are counted before any of them is checked.
 func (d *overlayChecker) checkCounts(root *node) bool {
-	rights := &d.base.Rights
 	within := true
-	for _, l := range []overlayLimit{
-		{agentsKey, "agents and patches of agents", "max_agents", rights.AgentLimit(), countEntries},
-		{toolsKey, "tools and patches of tools", "max_tools", rights.ToolLimit(), countEntries},
-		{workflowsKey, "workflows and patches of workflows", "workflows.max", rights.Workflows.Limit() + len(d.base.entries[workflowsKey]), countEntries},
-		{workflowsKey, "schedules", "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
-	} {
+	for _, l := range d.base.limits() {
 		within = d.checkCount(root, &l) && within
 	}
 	return within

@@ -45,8 +45,11 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // may use more than they may in the configuration.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
 	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}, base: base}
-	root := d.readOverlay(source)
 	o := &TenantOverlay{Removed: map[string][]string{}}
+	if found := base.checkOutline(source.Data); found != nil {
+		return o, found
+	}
+	root := d.readOverlay(source)
 	if root != nil && d.checkCounts(root) {
 		d.checkTop(o, root)
 	}

@@ -56,25 +56,30 @@ func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, docum
 
 // layWhen is lay for a caller that waits until the processor is free for it.
 func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, document []byte, free func(context.Context) (done func(), err error)) (*overlaid, error) {
+	done, err := free(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { done() }()
 	read, found := config.ParseTenantOverlay(base.seenBy(tenant), config.Source{Name: f.overlayName(tenant), Data: document})
 	if found.HasErrors() {
 		return nil, &InvalidError{Findings: f.nameSources(read.DecidedPaths(found), tenant)}
 	}
 	o := &overlaid{overlay: read, builder: builder.NewOverlay(base.rev, tenant, read)}
 	if bringsServers(read) {
+		done()
 		if f.settings.Variables != nil {
 			o.builder.ListToolsFor(f.settings.Variables(tenant))
 		}
 		learning, cancel := context.WithTimeout(ctx, toolTime)
 		o.builder.LearnTools(learning)
 		cancel()
+		if done, err = free(ctx); err != nil {
+			done = func() {}
+			_ = o.close()
+			return nil, err
+		}
 	}
-	done, err := free(ctx)
-	if err != nil {
-		_ = o.close()
-		return nil, err
-	}
-	defer done()
 	rev, list := o.builder.BuildOverlay(ctx)
 	if err := ctx.Err(); err != nil {
 		_ = o.close()

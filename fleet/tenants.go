@@ -88,12 +88,18 @@ func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
 	return r, err
 }
 
+// maxOverlay bounds the overlay of a tenant, in bytes: reading one takes a multiple of it.
+const maxOverlay = 1 << 20
+
 // Publish is Fleet.Publish for the overlay: it proves that what the overlay changes
 // resolves over the base and does no more than the base allows. The report compares it
 // with what the tenant has now. The error may be ErrNoTenants, too.
 func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if !t.fleet.settings.FromStore && !c.DryRun {
 		return nil, ErrFromFiles
+	}
+	if n := len(c.Document); n > maxOverlay {
+		return nil, &InvalidError{Findings: diag.List{diag.New(diag.InvalidValue, "", "the overlay has %d bytes; at most %d are allowed", n, maxOverlay)}}
 	}
 	leave, err := t.fleet.validations.enter(ctx, t.name)
 	if err != nil {
@@ -215,6 +221,11 @@ func (o *overlaid) concerned() []string {
 }
 
 func (t *Tenant) reportDiff(ctx context.Context, before, after *registry.Revision, ids []string, shown ...*overlaid) (*resolve.DiffReport, error) {
+	done, err := t.fleet.validations.prove(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	slices.Sort(ids)
 	diffs, err := resolve.DiffAgents(ctx, before, after, slices.Compact(ids))
 	if err != nil {
