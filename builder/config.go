@@ -75,8 +75,8 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		}
 	}
 	b.withRecords(f)
-	if document, err := f.Document(); err == nil {
-		b.set.Document = config.HashDocument(document)
+	if hash, ok := f.DocumentHash(); ok {
+		b.set.Document = hash
 	}
 	if len(f.GuardedPatches()) > 0 {
 		b.patched = append(b.patched, f)

@@ -144,6 +144,9 @@ func TestPlainValuesAreNeitherStoredNorShown(t *testing.T) {
 				if _, refused := errors.AsType[*config.PlainSecretError](err); stored.MatchString(path) && !refused {
 					t.Errorf("%s %s: %q is stored (%v)", path, name, plain, err)
 				}
+				if masked := string(config.MaskDocument([]byte(data), config.Options{Kinds: parts.ConfigKinds()})); strings.Contains(masked, "canary") {
+					t.Errorf("%s %s: a stored %q is shown: %s", path, name, plain, masked)
+				}
 				if err != nil && strings.Contains(err.Error(), "canary") || strings.Contains(found, "canary") {
 					t.Errorf("%s %s: %q is shown: %v %s", path, name, plain, err, found)
 				}

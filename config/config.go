@@ -88,6 +88,9 @@ type Source struct {
 	// relative to the directory of Name.
 	Name string
 	Data []byte
+	// Stored is set for the document of a revision, or an overlay, that the store has. It
+	// is used even if an earlier version of the runtime stored secrets in it.
+	Stored bool
 }
 
 // Entry is one entry of a registry of components.

@@ -168,6 +168,15 @@ func (f *File) BaseDir() string {
 	return f.documents[0].dir
 }
 
+// DocumentHash returns the hash of the document, and whether there is one.
+func (f *File) DocumentHash() (string, bool) {
+	document, err := f.Document()
+	if err != nil && len(f.documents) == 1 && f.documents[0].stored {
+		document, err = f.documents[0].data, nil
+	}
+	return HashDocument(document), err == nil
+}
+
 // HashDocument returns the hash that names a document.
 func HashDocument(document []byte) string {
 	sum := sha256.Sum256(document)

@@ -130,7 +130,7 @@ func secretName(name string) bool {
 }
 
 // hiddenNames are the fields that hold secrets by their kind.
-var hiddenNames = regexp.MustCompile(`^(env|headers)$|(^|[_-])key$`)
+var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])key$`)
 
 // hiddenName reports whether what stands under a name is hidden where its record is unknown.
 func hiddenName(name string) bool { return secretName(name) || hiddenNames.MatchString(name) }

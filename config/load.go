@@ -89,7 +89,7 @@ func (d *decoder) parse(sources []Source) (*File, diag.List) {
 		doc := &document{
 			name: source.Name,
 			dir:  filepath.Dir(source.Name),
-			data: bytes.TrimPrefix(source.Data, []byte("\ufeff")),
+			data: bytes.TrimPrefix(source.Data, []byte("\ufeff")), stored: source.Stored,
 		}
 		f.documents = append(f.documents, doc)
 		found, ok := parseDocument(doc, i)

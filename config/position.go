@@ -19,6 +19,8 @@ type document struct {
 	// data is the text without a byte order mark; nil when it is too large.
 	data []byte
 	root *node
+	// stored is set for what the store has, as in Source.
+	stored bool
 	// secrets are the values that the text must not be shown with.
 	secrets []*node
 	// findings and errors count what was found in the file, omitted is the

@@ -80,7 +80,9 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	if found.HasErrors() {
 		return o, found
 	}
-	if o.Document, err = o.File.overlayDocument(); err != nil {
+	if source.Stored {
+		o.Document = source.Data
+	} else if o.Document, err = o.File.overlayDocument(); err != nil {
 		return o, append(found, PlainSecretFindings(err)...)
 	}
 	return o, found

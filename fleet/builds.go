@@ -177,7 +177,7 @@ func (f *Fleet) makeBase(ctx context.Context, r *rebuilt, revision *Revision, kn
 	} else {
 		current.Release()
 	}
-	made, err := f.build(ctx, revision.Document)
+	made, err := f.buildStored(ctx, revision.Document)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -49,6 +49,8 @@ func (e *InUseError) Error() string {
 // view is a document with its entries found, for lists.
 type view struct {
 	revision *store.Revision
+	// document is that of the revision without secrets.
+	document []byte
 
 	mu      sync.Mutex
 	entries map[string][]Entry
@@ -83,7 +85,7 @@ func (f *Fleet) currentView(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v = &view{revision: r, entries: make(map[string][]Entry)}
+	v = &view{revision: r, document: f.MaskDocument(r.Document), entries: make(map[string][]Entry)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.viewed = v
@@ -106,11 +108,11 @@ func (v *view) list(registry string) ([]Entry, error) {
 	if known {
 		return list, nil
 	}
-	found, err := config.DocumentEntries(v.revision.Document, registry)
+	found, err := config.DocumentEntries(v.document, registry)
 	if err != nil {
 		return nil, err
 	}
-	patches, err := config.DocumentPatches(v.revision.Document)
+	patches, err := config.DocumentPatches(v.document)
 	if err != nil {
 		return nil, err
 	}

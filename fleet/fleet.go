@@ -238,7 +238,16 @@ type built struct {
 // build makes what a document declares. The caller closes the builder, or hands what it
 // made to a runtime.
 func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
-	file, found := config.Parse([]config.Source{{Name: f.documentName(), Data: document}}, f.settings.Config)
+	return f.buildFrom(ctx, config.Source{Name: f.documentName(), Data: document})
+}
+
+// buildStored is build for the document of a revision of the store.
+func (f *Fleet) buildStored(ctx context.Context, document []byte) (*built, error) {
+	return f.buildFrom(ctx, config.Source{Name: f.documentName(), Data: document, Stored: true})
+}
+
+func (f *Fleet) buildFrom(ctx context.Context, source config.Source) (*built, error) {
+	file, found := config.Parse([]config.Source{source}, f.settings.Config)
 	if found.HasErrors() {
 		return nil, &InvalidError{Findings: f.placeFindings(file, found)}
 	}

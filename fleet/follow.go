@@ -98,7 +98,7 @@ func (f *Fleet) adopt(ctx context.Context, r *store.Revision) error {
 		}
 		_ = made.builder.Close() // what is wrong, the whole document tells
 	}
-	made, err := f.build(ctx, r.Document)
+	made, err := f.buildStored(ctx, r.Document)
 	if err == nil {
 		made.builder.Adopt(current)
 		if err = f.swap(ctx, made, r); err != nil {

@@ -51,6 +51,12 @@ func (f *Fleet) Revision(ctx context.Context, hash string) (*Revision, error) {
 	return r, err
 }
 
+// MaskDocument returns a document as it may be shown: values of fields that hold secrets,
+// which earlier versions of the runtime stored, are masked.
+func (f *Fleet) MaskDocument(document []byte) json.RawMessage {
+	return config.MaskDocument(document, f.settings.Config)
+}
+
 // Diff compares what two revisions come to for each agent. Both are built in this
 // process, with the values that variables have now.
 func (f *Fleet) Diff(ctx context.Context, from, to string) (report *resolve.DiffReport, err error) {
@@ -63,7 +69,7 @@ func (f *Fleet) Diff(ctx context.Context, from, to string) (report *resolve.Diff
 			return nil, err
 		}
 		documents[i] = r.Document
-		made, err := f.build(ctx, r.Document)
+		made, err := f.buildStored(ctx, r.Document)
 		if err != nil {
 			return nil, fmt.Errorf("revision %d cannot be built any more: %w", r.Number, err)
 		}

@@ -47,21 +47,23 @@ func (f *Fleet) overlayName(tenant string) string {
 	return filepath.Join(f.settings.Dir, ".runtime", "tenants", hex.EncodeToString(sum[:])[:shown], "overlay")
 }
 
-// lay lays the overlay of a tenant over a base, and proves that every agent resolves and
+// lay lays the stored overlay of a tenant over a base, and proves that every agent resolves and
 // that none may do more than the base allows. The caller closes what it returns before
 // it releases the base. The error is an *InvalidError.
 func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
-	return f.layWhen(ctx, base, tenant, document, func(context.Context) (func(), error) { return func() {}, nil })
+	return f.layWhen(ctx, base, tenant, config.Source{Data: document, Stored: true}, func(context.Context) (func(), error) { return func() {}, nil })
 }
 
-// layWhen is lay for a caller that waits until the processor is free for it.
-func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, document []byte, free func(context.Context) (done func(), err error)) (*overlaid, error) {
+// layWhen is lay for a caller that waits until the processor is free for it, and for
+// overlays that are not stored, too.
+func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, source config.Source, free func(context.Context) (done func(), err error)) (*overlaid, error) {
 	done, err := free(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { done() }()
-	read, found := config.ParseTenantOverlay(base.seenBy(tenant), config.Source{Name: f.overlayName(tenant), Data: document})
+	source.Name = f.overlayName(tenant)
+	read, found := config.ParseTenantOverlay(base.seenBy(tenant), source)
 	if found.HasErrors() {
 		return nil, &InvalidError{Findings: f.nameSources(read.DecidedPaths(found), tenant)}
 	}

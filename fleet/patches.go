@@ -30,7 +30,7 @@ func (t *Tenant) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := config.DocumentPatches(current.Document)
+	list, err := config.DocumentPatches(t.fleet.MaskDocument(current.Document))
 	return list, current, err
 }
 
@@ -98,7 +98,7 @@ func (f *Fleet) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := config.DocumentPatches(v.revision.Document)
+	list, err := config.DocumentPatches(v.document)
 	return list, v.revision, err
 }
 

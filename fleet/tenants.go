@@ -117,8 +117,8 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 }
 
 // lay lays an overlay of the tenant over a base for a caller.
-func (t *Tenant) lay(ctx context.Context, base *overlayBase, document []byte) (*overlaid, error) {
-	return t.fleet.layWhen(ctx, base, t.name, document, t.fleet.validations.prove)
+func (t *Tenant) lay(ctx context.Context, base *overlayBase, source config.Source) (*overlaid, error) {
+	return t.fleet.layWhen(ctx, base, t.name, source, t.fleet.validations.prove)
 }
 
 // baseTries is how often an overlay is proven anew because the base has changed.
@@ -144,7 +144,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 		return out, err
 	}
 	defer base.rev.Release()
-	made, err := t.lay(ctx, base, c.Document)
+	made, err := t.lay(ctx, base, config.Source{Data: c.Document})
 	if err != nil {
 		return out, err
 	}
@@ -195,7 +195,7 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 		return nil, err
 	}
 	if current != nil {
-		known, err := t.lay(ctx, base, current.Document)
+		known, err := t.lay(ctx, base, config.Source{Data: current.Document, Stored: true})
 		if err == nil {
 			defer func() { _ = known.close() }()
 			before = known.rev
@@ -277,7 +277,7 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 		if err != nil {
 			return nil, err
 		}
-		made, err := t.lay(ctx, base, r.Document)
+		made, err := t.lay(ctx, base, config.Source{Data: r.Document, Stored: true})
 		if err != nil {
 			return nil, fmt.Errorf("revision %d does not resolve over the current base: %w", r.Number, err)
 		}
@@ -325,7 +325,7 @@ func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 		return nil, err
 	}
 	defer base.rev.Release()
-	made, err := t.lay(ctx, base, r.Document)
+	made, err := t.lay(ctx, base, config.Source{Data: r.Document, Stored: true})
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.Findings, nil
 	}

@@ -261,13 +261,13 @@ func (s *Surface) readRevision(ctx context.Context, caller service.Caller, r *ht
 	if err != nil {
 		return nil, err
 	}
-	return wholeRevision(found, current), nil
+	return s.wholeRevision(found, current), nil
 }
 
 // wholeRevision returns a revision with its document and findings.
-func wholeRevision(found *fleet.Revision, current uint64) *Revision {
+func (s *Surface) wholeRevision(found *fleet.Revision, current uint64) *Revision {
 	out := revisionOf(found, current)
-	out.Document = json.RawMessage(found.Document)
+	out.Document = s.fleet.MaskDocument(found.Document)
 	if len(found.Findings) > 0 {
 		out.Findings = json.RawMessage(found.Findings)
 	}

@@ -148,7 +148,7 @@ func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http
 		return nil, refuse(err)
 	}
 	held, err := t.HeldOver(ctx)
-	return &CurrentOverlay{*wholeRevision(current, current.Number), held}, err
+	return &CurrentOverlay{*s.wholeRevision(current, current.Number), held}, err
 }
 
 // TenantsProof is what became of the overlays of tenants over a new base.

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
+)
+
+// secretMembers finds fields that may hold secrets in the text of a document.
+var secretMembers = regexp.MustCompile(`"(?:env|headers|params|[a-z_]*(?:key|token|secret|password|header))"\s*:`)
+
+// MaskDocument returns a document, or an overlay, with asterisks in place of values in env,
+// headers and fields for keys that are not references. Documents of earlier versions of
+// the runtime contain such values. One that cannot be read has nothing that can be shown.
+func MaskDocument(document []byte, options Options) json.RawMessage {
+	if !secretMembers.Match(document) {
+		return document
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	var root map[string]any
+	if decoder.Decode(&root) != nil {
+		return json.RawMessage(`{}`)
+	}
+	patches := root[patchesKey] // their values take the place of others, and some are for entries elsewhere
+	delete(root, patchesKey)
+	declared, err := json.Marshal(root)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	file, _ := Parse([]Source{{Name: "document", Data: declared}}, options)
+	found := maskNamed(patches, false)
+	for _, path := range file.noted.plain {
+		at, ok := diag.ParsePath(path)
+		if !ok || !maskAt(root, at) {
+			return json.RawMessage(`{}`)
+		}
+		found = true
+	}
+	if !found {
+		return document
+	}
+	if patches != nil {
+		root[patchesKey] = patches
+	}
+	masked, err := json.Marshal(root)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return masked
+}
+
+// maskAt masks the text at a path and reports whether it is there.
+func maskAt(value any, path []diag.Segment) bool {
+	for i, segment := range path {
+		last := i == len(path)-1
+		switch v := value.(type) {
+		case map[string]any:
+			if _, ok := v[segment.Key]; ok && last {
+				v[segment.Key] = redact.Placeholder
+				return true
+			}
+			value = v[segment.Key]
+		case []any:
+			if segment.Index < 0 || segment.Index >= len(v) {
+				return false
+			}
+			if last {
+				v[segment.Index] = redact.Placeholder
+				return true
+			}
+			value = v[segment.Index]
+		}
+	}
+	return false
+}
+
+// maskNamed masks the texts of fields whose names say that they hold secrets, and reports
+// whether there are any. all is set below env and headers.
+func maskNamed(value any, all bool) (found bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, one := range v {
+			text, isText := one.(string)
+			secret := all || secretMembers.MatchString(`"`+name+`":`)
+			switch {
+			case isText && secret && !isReference(text):
+				v[name], found = redact.Placeholder, true
+			case !isText:
+				mapping := name == "env" || name == "headers" || name == "params"
+				found = maskNamed(one, mapping) || found
+			}
+		}
+	case []any:
+		for _, one := range v {
+			found = maskNamed(one, all) || found
+		}
+	}
+	return found
+}
