@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// vendorMessage is a message of a request of Chat Completions.
+type vendorMessage struct {
+	Role      string                       `json:"role"`
+	Content   json.RawMessage              `json:"content"`
+	Reasoning *string                      `json:"reasoning_content"`
+	Calls     []map[string]json.RawMessage `json:"tool_calls"`
+}
+
+// vendorRefusals are the requests that servers refuse, by the name of the case.
+var vendorRefusals = map[string]func(messages []vendorMessage) string{
+	"assistant-without-content": func(messages []vendorMessage) string {
+		for _, m := range messages {
+			if m.Role == "assistant" && m.Content == nil {
+				return "missing field content"
+			}
+		}
+		return ""
+	},
+	"reasoning-not-sent-back": func(messages []vendorMessage) string {
+		for _, m := range messages {
+			if m.Role == "assistant" && m.Reasoning == nil {
+				return "missing field reasoning_content"
+			}
+		}
+		return ""
+	},
+	"signature-of-call-not-sent-back": func(messages []vendorMessage) string {
+		for _, m := range messages {
+			for _, call := range m.Calls {
+				if string(call["extra_content"]) != `{"google":{"thought_signature":"U0lH"}}` {
+					return "missing thought_signature"
+				}
+			}
+		}
+		return ""
+	},
+	"task-trimmed-away": func(messages []vendorMessage) string {
+		for _, m := range messages {
+			if m.Role == "user" && strings.Contains(string(m.Content), "zebras") {
+				return ""
+			}
+		}
+		return "the request does not say what to do"
+	},
+}
+
+// TestInputsOfVendorsHaveTheRightResult runs a turn against a server that answers as the file
+// of a case says. Each is modeled on a report of a user.
+func TestInputsOfVendorsHaveTheRightResult(t *testing.T) {
+	files, err := filepath.Glob("testdata/vendors/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := map[string]string{}
+			var bodies []string
+			for _, f := range archive.Files {
+				if parts[f.Name] = string(f.Data); strings.HasPrefix(f.Name, "body-") {
+					bodies = append(bodies, string(f.Data))
+				}
+			}
+			server := httptest.NewServer(playVendor(name, parts["content_type"], bodies))
+			defer server.Close()
+			config := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(config, []byte(strings.ReplaceAll(parts["config.yaml"], "VENDOR", server.URL)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			code := run(t.Context(), []string{"run", config, "a", "Count the zebras."}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+			exit, want, _ := strings.Cut(strings.TrimSpace(parts["want"]), ": ")
+			if fmt.Sprintf("exit %d", code) != exit || !strings.Contains(out.String()+errs.String(), want) {
+				t.Errorf("exit %d, want %s with %q: %s%s", code, exit, want, out.String(), errs.String())
+			}
+		})
+	}
+}
+
+// playVendor answers the nth request with the nth body, or with the last one. A body that
+// begins with comments arrives slowly.
+func playVendor(name, contentType string, bodies []string) http.Handler {
+	asked := 0
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []vendorMessage `json:"messages"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if refuse := vendorRefusals[name]; refuse != nil {
+			if why := refuse(request.Messages); why != "" {
+				http.Error(w, fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error"}}`, why), http.StatusBadRequest)
+				return
+			}
+		}
+		body := bodies[min(asked, len(bodies)-1)]
+		asked++
+		w.Header().Set("Content-Type", "text/event-stream")
+		if contentType != "" {
+			w.Header().Set("Content-Type", strings.TrimSpace(contentType))
+		}
+		for frame := range strings.SplitAfterSeq(body, "\n\n") {
+			_, _ = io.WriteString(w, frame)
+			if strings.HasPrefix(body, ": ping") {
+				_ = http.NewResponseController(w).Flush()
+				waitOrEnd(r, 400*time.Millisecond)
+			}
+		}
+	})
+}
+
+// waitOrEnd waits, at most until the client is gone.
+func waitOrEnd(r *http.Request, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+	}
+}
