@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -370,4 +371,62 @@ func TestTurnsWithOneDeathLeftAreWorkedOnOneAtATime(t *testing.T) {
 			t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
 		}
 	}
+}
+
+// The crash of a worker is recorded before the next attempt, and the last attempt has its
+// process for itself, whichever turn is claimed first.
+func TestTheLastAttemptOfASuspectTurnRunsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := newMemory(t)
+		var running atomic.Int32
+		var suspected, shared atomic.Bool
+		release := make(chan struct{})
+		exec := &turntest.Answerer{Answer: func(_ context.Context, upstream string, _ int) turntest.Answer {
+			others := running.Add(1) - 1
+			defer running.Add(-1)
+			if upstream == "suspect" {
+				suspected.Store(true)
+				defer suspected.Store(false)
+			}
+			if suspected.Load() && others > 0 {
+				shared.Store(true)
+			}
+			<-release
+			return turntest.Answer{Text: "not guilty"}
+		}}
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "suspect"}, spec.Agent{ID: "other"}))
+		s := idle(t, rt, on(kept))
+		var made []string
+		for _, agent := range []string{"other", "other", "suspect", "other"} {
+			made = append(made, create(t, s, says(session(t, s, agent), "x")).ID)
+		}
+		const suspect = 2
+		for n := range service.DefaultStrikes - 1 {
+			if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: made[suspect], Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := kept.Recover(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if turn, err := kept.Turn(t.Context(), store.Everything, made[suspect]); err != nil || turn.Strikes != n+1 || turn.Status != store.Pending {
+				t.Fatalf("after crash %d the turn is %+v, %v", n+1, turn, err)
+			}
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for range made {
+			release <- struct{}{}
+			synctest.Wait()
+		}
+		for _, id := range made {
+			if turn := ended(t, s, id); turn.Status != store.Succeeded {
+				t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+			}
+		}
+		if shared.Load() {
+			t.Error("the suspect turn ran beside others")
+		}
+	})
 }

@@ -39,10 +39,7 @@ func (p *Pool) releaseTurn(h *heldTurn) {
 	if p.held[h.turn.ID] == h { // it may have been claimed anew
 		delete(p.held, h.turn.ID)
 	}
-	if p.quiet != nil && len(p.held) <= 1 {
-		close(p.quiet)
-		p.quiet = nil
-	}
+	p.noteQuiet()
 }
 
 // setWorker notes that a worker works on a turn.

@@ -32,7 +32,7 @@ func (p *Pool) acquireIsolation() (release func(), ok bool) {
 // there are any.
 func (p *Pool) runAlone(ctx context.Context, last bool) (release func()) {
 	p.mu.Lock()
-	others := len(p.held) > 1
+	others := len(p.held)+p.claiming > 1
 	if p.alone != nil || others && !last {
 		p.mu.Unlock()
 		return func() {}
@@ -60,25 +60,51 @@ func (p *Pool) runAlone(ctx context.Context, last bool) (release func()) {
 	return func() { limit.Stop(); end() }
 }
 
-// isAlone reports whether a turn has the process for itself.
-func (p *Pool) isAlone() bool {
+// tryBeginClaim reports whether this process may claim a turn, which it may not while a
+// turn has the process for itself. endClaim has to be called once the turn is held, or was
+// not claimed.
+func (p *Pool) tryBeginClaim() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.alone != nil
+	if p.alone != nil {
+		return false
+	}
+	p.claiming++
+	return true
 }
 
-// waitForAlone waits while a turn has the process for itself.
-func (p *Pool) waitForAlone(ctx context.Context) {
-	for ctx.Err() == nil {
+// beginClaim waits until this process may claim a turn. It reports false if ctx ends
+// before; otherwise endClaim has to be called.
+func (p *Pool) beginClaim(ctx context.Context) bool {
+	for !p.tryBeginClaim() {
 		p.mu.Lock()
 		ended := p.alone
 		p.mu.Unlock()
 		if ended == nil {
-			return
+			continue
 		}
 		select {
 		case <-ended:
 		case <-ctx.Done():
+			return false
 		}
+	}
+	return true
+}
+
+// endClaim ends what tryBeginClaim or beginClaim began.
+func (p *Pool) endClaim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claiming--
+	p.noteQuiet()
+}
+
+// noteQuiet tells the turn that waits for others to end that there are none. The caller
+// holds the lock.
+func (p *Pool) noteQuiet() {
+	if p.quiet != nil && len(p.held)+p.claiming <= 1 {
+		close(p.quiet)
+		p.quiet = nil
 	}
 }

@@ -25,11 +25,13 @@ func (p *Pool) Start(ctx context.Context, n *store.NewTurn) (made *store.Turn, b
 	}
 	made, claimed, err := starter.StartTurn(ctx, n, p.claimOf(n.Turn.ID, current))
 	if err != nil || claimed == nil {
+		p.endClaim()
 		current.Release()
 		place.Release()
 		return made, false, err
 	}
 	held := p.holdTurn(&claimed.Turn)
+	p.endClaim()
 	place.Run(made.ID, func(ctx context.Context) {
 		defer current.Release()
 		p.workOn(ctx, held, claimed, current, nil)
@@ -47,13 +49,14 @@ func beforeClaim(t *store.Turn, n *store.NewTurn) *store.Turn {
 }
 
 // reserve returns a place for a turn of a tenant that is about to be stored, and the
-// revision in which it begins, if there are both.
+// revision in which it begins, if there are both. Then endClaim has to be called.
 func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place, current *registry.Revision, ok bool) {
 	reserver, ok := p.settings.Queue.(dispatch.Reserver)
-	if !ok || p.draining.Load() || p.settings.Runtime == nil || p.isAlone() {
+	if !ok || p.draining.Load() || p.settings.Runtime == nil || !p.tryBeginClaim() {
 		return nil, nil, false
 	}
 	if place, ok = reserver.Reserve(); !ok {
+		p.endClaim()
 		return nil, nil, false
 	}
 	current, err := p.acquireFor(ctx, tenant)
@@ -63,6 +66,7 @@ func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place
 		}
 	}
 	if err != nil { // the worker that the job comes to deals with it
+		p.endClaim()
 		place.Release()
 		return nil, nil, false
 	}

@@ -68,20 +68,35 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	p.waitForAlone(ctx)
+	if !p.beginClaim(ctx) {
+		return
+	}
 	current, broken, err := p.acquireCurrent(ctx, turnID)
-	var claimed *store.Claimed
 	if err == nil {
 		defer current.Release()
-		claimed, err = p.claimTurn(ctx, turnID, current)
 	}
+	held, claimed, err := p.claimAndHold(ctx, turnID, current, err)
 	if err != nil {
 		if !isDeclined(err) {
 			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
 		}
 		return
 	}
-	p.workOn(ctx, p.holdTurn(&claimed.Turn), claimed, current, broken)
+	p.workOn(ctx, held, claimed, current, broken)
+}
+
+// claimAndHold ends what beginClaim began: by claiming and holding the turn, unless failed
+// says why that cannot be.
+func (p *Pool) claimAndHold(ctx context.Context, turnID string, current *registry.Revision, failed error) (*heldTurn, *store.Claimed, error) {
+	defer p.endClaim()
+	if failed != nil {
+		return nil, nil, failed
+	}
+	claimed, err := p.claimTurn(ctx, turnID, current)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.holdTurn(&claimed.Turn), claimed, nil
 }
 
 // workOn works on a turn that was claimed, and releases it. current is the revision in which
