@@ -8,16 +8,18 @@ names the commit and the version of the tables.
 
 Usage: generate.py [COMMIT...]   (in a clone with its history; PostgreSQL is installed)
 """
-import json, os, pathlib, re, signal, sqlite3, subprocess, sys, tempfile, time, urllib.request
+import base64, hashlib, json, os, pathlib, re, signal, sqlite3, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 # What each commit had, besides turns and webhooks: the mark up to which it reads config.yaml.
 COMMITS = {
     "a464f6e3": "# revisions",  # 21 November
     "2dad3d1f": "# revisions",  # 23 November, after turns moved to package service
     "8fd86752": "# workflows",  # 24 November, with revisions
-    "a001648c": "",  # 24 November, with workflows
+    "a001648c": "",  # 24 November, with workflows, tenants and tools of turns
     "8da2838f": "",  # 27 November
 }
+LOCAL, ADMIN = "ark_local-local-local-local", "ark_admin-admin-admin-admin"
+SECRET = "desk-secret-desk-secret"
 HERE = pathlib.Path(__file__).resolve().parent
 ADDRESS = "127.0.0.1:18181"
 PGBIN = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
@@ -33,9 +35,10 @@ def build(commit, work):
     return binary
 
 
-def call(method, path, body=None, **headers):
+def call(method, path, body=None, key=LOCAL, **headers):
     data = json.dumps(body).encode() if body is not None else None
-    request = urllib.request.Request(f"http://{ADDRESS}{path}", data, {"Content-Type": "application/json", **headers}, method=method)
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer " + key, **headers}
+    request = urllib.request.Request(f"http://{ADDRESS}{path}", data, headers, method=method)
     with urllib.request.urlopen(request, timeout=20) as answer:
         return json.load(answer)
 
@@ -56,6 +59,41 @@ def say(session, text, **more):
     return call("POST", "/runtime/v1/turns", {"session_id": session, "input": [message], **more}, **{"Idempotency-Key": text})["id"]
 
 
+def revoke():
+    """Gets an access token and revokes it."""
+
+    def post(path, **form):
+        form = urllib.parse.urlencode({"client_id": "desk", "client_secret": SECRET, **form}).encode()
+        with urllib.request.urlopen(f"http://{ADDRESS}/api/oauth/{path}", form, timeout=20) as answer:
+            return json.load(answer)
+
+    post("revoke", token=post("token", grant_type="client_credentials")["access_token"])
+
+
+def settings(revisions):
+    """Returns the part of the configuration that only the server reads."""
+    keys = [{"id": "local", "key": LOCAL, "tenant": "local"}]
+    if revisions:
+        keys.append({"id": "admin", "key": ADMIN, "tenant": "local", "scopes": ["config:read", "config:write"]})
+    client = {"id": "desk", "secret_hash": "sha256:" + hashlib.sha256(SECRET.encode()).hexdigest(), "tenant": "local", "scopes": ["a2a:invoke"]}
+    key = base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
+    return {"listen": ADDRESS, "encryption_key": key, "keys": keys, "oauth": {"clients": [client]}}
+
+
+def change_tenant():
+    """Makes what tenants have: variables, an overlay, a schedule, a trigger, and tools of a turn."""
+    call("PUT", "/runtime/v1/tenants/local/variables/GREETING", {"value": "hello"}, ADMIN)
+    call("PUT", "/runtime/v1/tenants/local/variables/HOOK", {"value": "s3cret-s3cret"}, ADMIN)
+    own = {"events": [{"type": "other"}], "steps": [{"id": "ask", "agent": {"agent": "clerk", "prompt": "x"}}]}
+    overlay = {"version": 1, "patches": {"agents": {"clerk": {"system_prompt": "Overlaid."}}}, "workflows": {"own": own}}
+    call("POST", "/runtime/v1/tenants/local/revisions", {"document": overlay}, ADMIN, **{"If-Match": '"none"'})
+    target = {"agent": {"agent": "clerk", "prompt": "x"}}
+    call("POST", "/workflow/schedules", {"id": "mine", "cron": "@yearly", "target": target})
+    call("POST", "/workflow/event-triggers", {"id": "seen", "match": {"type": "never"}, "target": target})
+    far = {"kind": "mcp", "name": "far", "url": "https://mcp.invalid/x", "headers": {"Authorization": "Bearer s3cret"}}
+    call("POST", "/api/v1/workspaces/local/agent-runs", {"systemPrompt": "Answer.", "prompt": "slow", "tools": [far]})
+
+
 def status(turn):
     return call("GET", f"/runtime/v1/turns/{turn}")["status"]
 
@@ -64,32 +102,45 @@ def work_on(binary, mark, directory, store):
     """Lets a command fill a store, and kills it while a turn runs."""
     config = (HERE / "config.yaml").read_text()
     config = config[: config.index(mark)] if mark else config
-    (directory / "config.yaml").write_text(config + f"store: {json.dumps(store)}\nserver: {{listen: {ADDRESS}}}\n")
+    server = settings("# revisions" in config)
+    (directory / "config.yaml").write_text(config + f"store: {json.dumps(store)}\nserver: {json.dumps(server)}\n")
     (directory / "script.yaml").write_text((HERE / "script.yaml").read_text())
-    subprocess.run([binary, "migrate", "config.yaml"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
-    server = subprocess.Popen([binary, "serve", "config.yaml"], cwd=directory, stderr=subprocess.DEVNULL)
+    environment = {**os.environ, "PEER_URL": f"http://{ADDRESS}", "PEER_KEY": LOCAL}
+    subprocess.run([binary, "migrate", "config.yaml"], cwd=directory, env=environment, check=True, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([binary, "serve", "config.yaml"], cwd=directory, env=environment, stderr=subprocess.DEVNULL)
     try:
         until(lambda: call("GET", "/runtime/v1/sessions") is not None)
         talk = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "talk"}})["id"]
-        for text in ("hello", "again"):
+        for text in ("hello", "big"):
             turn = say(talk, text)
             until(lambda: status(turn) == "succeeded")
         waits = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "waits"}})["id"]
         turn = say(waits, "pay")
         until(lambda: status(turn) == "waiting")
         say(waits, "after it")  # pending behind it
+        peer = call("POST", "/runtime/v1/sessions", {"agent_id": "far", "labels": {"kind": "peer"}})["id"]
+        turn = say(peer, "pay far")
+        until(lambda: status(turn) == "waiting")
+        revoke()
         message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
         push = {"url": "https://receiver.invalid/hook", "token": "t"}
         call("POST", "/a2a/clerk/message:send", {"message": message, "configuration": {"taskPushNotificationConfig": push}}, **{"A2A-Version": "1.0"})
         if "workflows:" in config:
             call("POST", "/workflow/events", {"type": "bill", "source": "test", "id": "1", "data": {"say": "pay"}})
             until(lambda: call("GET", "/workflow/runs")["items"][0]["status"] == "waiting")
+        if "tenants:" in config:
+            change_tenant()
         slow = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "slow"}})["id"]
         turn = say(slow, "slow")
         until(lambda: status(turn) == "running")
     finally:
         server.send_signal(signal.SIGKILL)
         server.wait()
+
+
+def shorten(text, repeat):
+    """Returns SQL with calls in place of long rows of x."""
+    return re.sub("x{1000,}", lambda row: "'||" + repeat(len(row[0])) + "||'", text)
 
 
 def quote(value):
@@ -112,6 +163,7 @@ def dump_sqlite(path):
             continue
         rows = db.execute(f"SELECT * FROM {table} ORDER BY 1")
         lines += [f"INSERT INTO {table} VALUES ({', '.join(map(quote, row))});" for row in rows]
+    lines = [shorten(line, lambda n: f"replace(printf('%{n}s', ''), ' ', 'x')") for line in lines]
     return version, lines
 
 
@@ -131,9 +183,10 @@ def dump_postgres(socket, name):
     query = "SELECT max(version_id) FROM agentruntime_migrations WHERE is_applied"
     version = as_postgres(PGBIN / "psql", "-h", socket, "-Atc", query, name, capture_output=True).stdout.strip()
     text = as_postgres(PGBIN / "pg_dump", "-h", socket, "--data-only", "--inserts", "--exclude-table=agentruntime_migrations*",
-                       "--exclude-table=river_*", name, capture_output=True).stdout
+                       "--exclude-table=river_[^j]*", name, capture_output=True).stdout
     lines = [line for line in text.split("\n") if line and not line.startswith(("--", "SET ", "SELECT pg_catalog.set_config", "\\"))]
-    return version, [re.sub(r"'\\x([0-9a-f]*)'", readable, line) for line in lines]
+    lines = [re.sub(r"'\\x([0-9a-f]*)'", readable, line) for line in lines]
+    return version, [shorten(line, lambda n: f"repeat('x', {n})") for line in lines]
 
 
 def main():
