@@ -37,13 +37,23 @@ func newAnswer(r *report) *answer {
 // is complete; then the last of the events is an EventFinish.
 func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	a.out = out
-	done, err = a.translateEvent(ev)
+	if ev.IsEnd() {
+		done, err = a.finishAnswer() // the mark of other vendors
+	} else {
+		done, err = a.translateEvent(ev)
+	}
 	out.Usage = a.usageSoFar()
 	return done, err
 }
 
-// End returns false: a complete answer has an event at its end.
-func (a *answer) End(*vendorhttp.Batch) (done bool, err error) { return false, nil }
+// End ends an answer that has a reason for its end, but no event there.
+func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
+	if a.reason == "" {
+		return false, nil
+	}
+	a.out = out
+	return a.finishAnswer()
+}
 
 func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err error) {
 	name, err := eventName(ev)
@@ -147,16 +157,14 @@ func (a *answer) countUsage(u *usage) {
 	a.counted = true
 }
 
-// finishAnswer ends the answer. A call that may have been cut off stays without an
-// end.
+// finishAnswer ends the answer. Without a reason it ended by itself. A call that may have
+// been cut off stays without an end.
 func (a *answer) finishAnswer() (done bool, err error) {
 	reason := finishReason(a.reason)
 	switch {
-	case a.reason == "":
-		return false, vendorhttp.Malformed("it does not say why the answer ended", nil)
 	case reason != model.FinishStop:
-	case len(a.blocks) > 0:
-		return false, vendorhttp.Malformed("a content block does not end", nil)
+	case a.hasOpenCall():
+		return false, vendorhttp.Malformed("a tool call does not end", nil)
 	default:
 		a.endCall()
 		if a.calls > 0 {
@@ -168,6 +176,16 @@ func (a *answer) finishAnswer() (done bool, err error) {
 	}
 	a.out.Add(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.usageSoFar()})
 	return true, nil
+}
+
+// hasOpenCall reports whether a call has no end. Some gateways do not end texts.
+func (a *answer) hasOpenCall() bool {
+	for _, b := range a.blocks {
+		if b.kind == "tool_use" {
+			return true
+		}
+	}
+	return false
 }
 
 // usageSoFar returns what the answer has cost so far, nil when the vendor did not

@@ -97,6 +97,10 @@ func (a *answer) startCall(b *block, id, name string) error {
 	return nil
 }
 
+// impliedKinds are the kinds of blocks that some gateways do not begin, by what continues
+// them.
+var impliedKinds = map[string]string{"text_delta": "text", "thinking_delta": "thinking"}
+
 func (a *answer) continueBlock(data []byte) error {
 	a.delta = blockDelta{}
 	if err := vendorhttp.DecodeEvent(data, &a.delta); err != nil {
@@ -105,7 +109,14 @@ func (a *answer) continueBlock(data []byte) error {
 	delta := &a.delta.Delta
 	b := a.blocks[a.delta.Index]
 	if b == nil {
-		return vendorhttp.Malformed("a content block goes on that is not open", nil)
+		kind := impliedKinds[delta.Type]
+		if kind == "" {
+			return vendorhttp.Malformed("a content block goes on that is not open", nil)
+		}
+		if err := a.openBlock(a.delta.Index, &blockContent{Type: kind}); err != nil {
+			return err
+		}
+		b = a.blocks[a.delta.Index]
 	}
 	switch {
 	case b.kind == "text" && delta.Type == "text_delta":

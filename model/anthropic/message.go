@@ -12,15 +12,14 @@ type wholeMessage struct {
 	Usage      vendorhttp.Detail[*usage] `json:"usage"`
 }
 
-// readMessage reads an answer that was not streamed. An answer without a reason for its
-// end is not one.
+// readMessage reads an answer that was not streamed.
 func (a *answer) readMessage(data []byte) (done bool, err error) {
 	var m wholeMessage
 	if err := vendorhttp.DecodeEvent(data, &m); err != nil {
 		return false, err
 	}
-	if m.StopReason == "" {
-		return false, nil
+	if m.StopReason == "" && len(m.Content) == 0 {
+		return false, nil // it is no answer
 	}
 	a.reason = m.StopReason
 	a.countUsage(m.Usage.Value)

@@ -43,7 +43,7 @@ var vendor = &vendortest.Vendor{
 		"ANTHROPIC_OPEN_TELEMETRY": "true",
 	},
 	Model: testModel, Conversation: conversation,
-	Folder: "testdata", Calls: "tools", Recordings: recordings, EndIsMarked: true,
+	Folder: "testdata", Calls: "tools", Recordings: recordings,
 	Patience:    100 * time.Millisecond,
 	Refusal:     `{"error":{"message":%q}}`,
 	StreamError: "event: error\ndata: {\"type\":\"error\",\"error\":{\"message\":%q}}\n\n",

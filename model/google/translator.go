@@ -1,6 +1,7 @@
 package google
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -68,6 +69,8 @@ type translator struct {
 	// reason and message tell why the answer ended; empty as long as it did not.
 	reason  vendorReason
 	message string
+	// answers is set once a candidate had content.
+	answers bool
 	// held is text that waits while the answer may yet come as a call of our
 	// function, and answered is set once it did.
 	held     strings.Builder
@@ -81,7 +84,15 @@ const blocked = finishSafety
 // not always the last, so the answer is complete when the stream is.
 func (t *translator) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	t.out = out
+	if ev.IsEnd() { // the mark of other vendors
+		t.reason = cmp.Or(t.reason, finishStop)
+		err = t.finishAnswer()
+		return err == nil, err
+	}
 	err = t.translateChunk(ev.Data)
+	if ev.Last && t.answers {
+		t.reason = cmp.Or(t.reason, finishStop)
+	}
 	out.Ending = t.reason != ""
 	return false, err
 }
@@ -123,6 +134,7 @@ func (t *translator) translateChunk(data []byte) error {
 }
 
 func (t *translator) translateCandidate(c *candidate) error {
+	t.answers = t.answers || len(c.Content.Parts) > 0
 	for i := range c.Content.Parts {
 		if err := t.translatePart(&c.Content.Parts[i]); err != nil {
 			return err

@@ -159,6 +159,9 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 			s.addChoice(&chunk.Choices[i], out)
 		}
 	}
+	if ev.Last && s.reason == "" && len(out.Events) > 0 {
+		s.reason = string(model.FinishStop)
+	}
 	return false, nil
 }
 

@@ -254,6 +254,10 @@ func (s *responsesStream) endItem(data []byte, out *vendorhttp.Batch) error {
 		return err
 	}
 	switch item := &ev.Item; item.Type {
+	case "message":
+		if !s.text.seen || s.text.output != ev.OutputIndex {
+			s.addMessage(ev.OutputIndex, item, out)
+		}
 	case "reasoning":
 		addEncrypted(item, out)
 	case "function_call":
@@ -299,26 +303,32 @@ func (s *responsesStream) readWhole(data []byte, out *vendorhttp.Batch) (bool, e
 	return s.finishWhole(&answer, out)
 }
 
-// addMissing adds the items of a whole answer if none of it was streamed.
-func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Batch) error {
-	if s.text.seen || len(s.calls.list) > 0 {
-		return nil
+// addMessage adds the text of a whole message.
+func (s *responsesStream) addMessage(at vendorhttp.Number, item *outputItem, out *vendorhttp.Batch) {
+	for _, part := range item.Content {
+		if text := part.Text + part.Refusal; text != "" {
+			s.text.moveTo(model.EventText, at, 0, out)
+			out.AddDelta(model.EventText, text)
+		}
 	}
+}
+
+// addMissing adds the texts of a whole answer if none was streamed, and the same for its
+// calls.
+func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Batch) error {
+	hasText, hasCalls := s.text.seen, len(s.calls.list) > 0
 	for i := range answer.Output {
 		item, at := &answer.Output[i], vendorhttp.Number(i)
-		switch item.Type {
-		case "message":
-			for _, part := range item.Content {
-				s.text.moveTo(model.EventText, at, 0, out)
-				out.AddDelta(model.EventText, part.Text+part.Refusal)
-			}
-		case "reasoning":
+		switch {
+		case item.Type == "message" && !hasText:
+			s.addMessage(at, item, out)
+		case item.Type == "reasoning" && !hasText && !hasCalls:
 			for j, part := range item.Summary {
 				s.reasoning.moveTo(model.EventReasoning, at, vendorhttp.Number(j), out)
 				out.AddDelta(model.EventReasoning, part.Text)
 			}
 			addEncrypted(item, out)
-		case "function_call":
+		case item.Type == "function_call" && !hasCalls:
 			if err := s.endFunctionCall(at, item, out); err != nil {
 				return err
 			}

@@ -53,6 +53,8 @@ var responsesRecordings = []vendortest.Recording{
 	{Name: "error_unnamed", Class: model.ContentFiltered, Message: "flagged"},
 	{Name: "completed_only", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 3, Output: 2},
 		Parts: []model.Part{vendortest.Reasoning("Hm.", "gAAA", "rs_1"), model.Text("Looking."), vendortest.ToolCall("c1", "weather", paris)}},
+	{Name: "text_done_only", Reason: model.FinishStop, Usage: &model.Usage{Input: 3, Output: 1}, Parts: []model.Part{model.Text("Hi")}},
+	{Name: "text_completed_call_done", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 3, Output: 1}, Parts: []model.Part{vendortest.ToolCall("c1", "now", `{}`), model.Text("Hi")}},
 	{Name: "document", Reason: model.FinishStop, Parts: []model.Part{model.Text("No.")}},
 }
 
@@ -150,6 +152,7 @@ var chatRecordings = []vendortest.Recording{
 	{Name: "calls_repeated", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairRepeated)}},
 	{Name: "calls_cumulative", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairCumulative)}},
 	{Name: "calls_extra", Reason: model.FinishToolCalls, Parts: []model.Part{withExtra(vendortest.ToolCall("a1", "weather", paris), `{"google": {"thought_signature": "U0lH"}}`)}},
+	{Name: "document_no_reason", Reason: model.FinishStop, Parts: []model.Part{model.Text("Hi")}},
 	{Name: "document", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 3, Output: 1}, Parts: []model.Part{model.Text("hi"), vendortest.ToolCall("a1", "weather", paris)}},
 	{Name: "document_error", Class: model.Unauthorized, Message: "bad key"},
 	{Name: "document_detail", Class: model.Provider, Message: "body.messages: field required"},

@@ -60,5 +60,6 @@ func (r *eventReader) nextDocument() bool {
 	}
 	r.event.Data = append(r.event.Data, r.documents[0]...)
 	r.documents = r.documents[1:]
+	r.event.Last = len(r.documents) == 0
 	return true
 }

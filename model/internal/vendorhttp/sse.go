@@ -14,7 +14,12 @@ const readSize = 4 << 10
 
 // ServerEvent is one event of a stream. Both fields are valid until the next
 // event is read.
-type ServerEvent struct{ Name, Data []byte }
+type ServerEvent struct {
+	Name, Data []byte
+	// Last is set for the last part of a complete JSON document that was sent instead of a
+	// stream: nothing is missing after it.
+	Last bool
+}
 
 // IsEnd reports whether the event is the mark with which some streams end.
 func (e *ServerEvent) IsEnd() bool { return bytes.HasPrefix(e.Data, []byte("[DONE]")) }
@@ -137,7 +142,7 @@ func (r *eventReader) decodeEvent() bool {
 }
 
 func (r *eventReader) clearEvent() {
-	r.event.Name, r.event.Data, r.fields = r.event.Name[:0], r.event.Data[:0], 0
+	r.event.Name, r.event.Data, r.event.Last, r.fields = r.event.Name[:0], r.event.Data[:0], false, 0
 }
 
 // readLine returns the next line without its end, or io.EOF with what follows

@@ -68,8 +68,6 @@ type Vendor struct {
 	Folder     string
 	Calls      string
 	Recordings []Recording
-	// EndIsMarked is set if every complete stream has the mark of its end.
-	EndIsMarked bool
 	// Patience is how long a whole answer may be held up by a server that leaves
 	// its stream open.
 	Patience time.Duration
