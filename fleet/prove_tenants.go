@@ -35,11 +35,6 @@ type ChangedTenant struct {
 	Warnings diag.List
 }
 
-// loses reports whether an agent of a tenant loses a tool. It is safe for nil.
-func (p *TenantsProof) loses() bool {
-	return p != nil && slices.ContainsFunc(p.Changed, func(t ChangedTenant) bool { return t.Diff.Lost })
-}
-
 // BrokenTenant is a tenant whose overlay does not resolve over a base.
 type BrokenTenant struct {
 	Tenant   string

@@ -31,17 +31,18 @@ func (e *InvalidError) Error() string { return e.Findings.Err().Error() }
 // WidenedError reports a change that lets agents do more than they may, and was not to.
 type WidenedError struct {
 	Diff *resolve.DiffReport
+	// Tenants is what a new base does to tenants; nil if there are none.
+	Tenants *TenantsProof
 }
 
-// Error names the agents.
+// Error names the agents and tenants.
 func (e *WidenedError) Error() string {
-	text, sep := "the change widens access for ", ""
-	for i := range e.Diff.Agents {
-		if d := &e.Diff.Agents[i]; d.Widened() {
-			text, sep = text+sep+d.Agent, ", "
+	return "the change widens access for " + listAffected(e.Diff, e.Tenants, func(d *resolve.AgentDiff) string {
+		if !d.Widened() {
+			return ""
 		}
-	}
-	return text
+		return "agent " + d.Agent
+	})
 }
 
 // LostError reports a change by which agents lose tools, and was not to.
@@ -51,26 +52,38 @@ type LostError struct {
 	Tenants *TenantsProof
 }
 
-// Error names the agents and tenants.
+// Error names the agents with their tools, and the tenants.
 func (e *LostError) Error() string {
+	return "the change takes tools away from " + listAffected(e.Diff, e.Tenants, func(d *resolve.AgentDiff) string {
+		if len(d.Lost()) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("agent %s (%s)", d.Agent, strings.Join(d.Lost(), ", "))
+	})
+}
+
+// listAffected lists the agents that a function describes, also those of tenants, ten at
+// most.
+func listAffected(diff *resolve.DiffReport, tenants *TenantsProof, describe func(*resolve.AgentDiff) string) string {
 	var who []string
-	for i := range e.Diff.Agents {
-		if d := &e.Diff.Agents[i]; len(d.Lost()) > 0 {
-			who = append(who, fmt.Sprintf("agent %s (%s)", d.Agent, strings.Join(d.Lost(), ", ")))
+	add := func(diff *resolve.DiffReport, of string) {
+		for i := range diff.Agents {
+			if text := describe(&diff.Agents[i]); text != "" {
+				who = append(who, text+of)
+			}
 		}
 	}
-	if e.Tenants != nil {
-		for i := range e.Tenants.Changed {
-			if t := &e.Tenants.Changed[i]; t.Diff.Lost {
-				who = append(who, "tenant "+t.Tenant)
-			}
+	add(diff, "")
+	if tenants != nil {
+		for i := range tenants.Changed {
+			add(tenants.Changed[i].Diff, " of tenant "+tenants.Changed[i].Tenant)
 		}
 	}
 	const shown = 10
 	if more := len(who) - shown; more > 0 {
 		who = append(who[:shown], fmt.Sprintf("%d more", more))
 	}
-	return "the change takes tools away from " + strings.Join(who, ", ")
+	return strings.Join(who, ", ")
 }
 
 // FailOn is an effect of a change with which it is not published.
@@ -78,7 +91,7 @@ type FailOn string
 
 // The effects.
 const (
-	// FailOnWidened is an agent that may do or use more than before.
+	// FailOnWidened is an agent, also one of a tenant, that may do or use more than before.
 	FailOnWidened FailOn = "widened"
 	// FailOnLost is an agent, also one of a tenant, that loses a tool.
 	FailOnLost FailOn = "lost"
@@ -103,6 +116,26 @@ type Change struct {
 	// Progress is told how many overlays of tenants were proven over a base; nil is
 	// nobody. It must not block.
 	Progress func(done, total int)
+}
+
+// checkEffect returns an error if a change with this effect is not to be published. tenants
+// is nil if it affects none.
+func (c *Change) checkEffect(diff *resolve.DiffReport, tenants *TenantsProof) error {
+	widened, lost := diff.Widened, diff.Lost
+	if tenants != nil {
+		for i := range tenants.Changed {
+			widened = widened || tenants.Changed[i].Diff.Widened
+			lost = lost || tenants.Changed[i].Diff.Lost
+		}
+	}
+	switch {
+	case c.FailOn == FailOnWidened && widened:
+		return &WidenedError{Diff: diff, Tenants: tenants}
+	case c.FailOn == FailOnLost && lost:
+		return &LostError{Diff: diff, Tenants: tenants}
+	default:
+		return nil
+	}
 }
 
 // Proof is what the dry run of a change found.
@@ -191,9 +224,6 @@ func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *
 	if err != nil {
 		return out, err
 	}
-	if c.FailOn == FailOnWidened && out.Diff.Widened {
-		return out, &WidenedError{Diff: out.Diff}
-	}
 	published, err := f.storeProven(ctx, &candidate{built: made, rev: rev, document: document}, c, out)
 	if err != nil || published == nil {
 		return out, err
@@ -275,8 +305,8 @@ func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out
 		if out.Tenants, proven, err = f.proveTenants(ctx, base, c); err != nil {
 			return nil, err
 		}
-		if c.FailOn == FailOnLost && (out.Diff.Lost || out.Tenants.loses()) {
-			return nil, &LostError{Diff: out.Diff, Tenants: out.Tenants}
+		if err := c.checkEffect(out.Diff, out.Tenants); err != nil {
+			return nil, err
 		}
 		if c.DryRun {
 			return nil, nil //nolint:nilnil // nothing is published

@@ -156,11 +156,8 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	if out.Diff, err = t.compare(ctx, base, made); err != nil {
 		return out, err
 	}
-	if c.FailOn == FailOnWidened && out.Diff.Widened {
-		return out, &WidenedError{Diff: out.Diff}
-	}
-	if c.FailOn == FailOnLost && out.Diff.Lost {
-		return out, &LostError{Diff: out.Diff}
+	if err := c.checkEffect(out.Diff, nil); err != nil {
+		return out, err
 	}
 	if c.DryRun {
 		return out, nil

@@ -51,7 +51,7 @@ func TestABaseNamesWhatTenantsLose(t *testing.T) {
 	}
 	_, err = one.fleet.Publish(t.Context(), &fleet.Change{Document: document, Expected: before, FailOn: fleet.FailOnLost})
 	lost, ok := errors.AsType[*fleet.LostError](err)
-	if !ok || !strings.Contains(lost.Error(), "agent clerk (find), tenant acme, tenant warned") || one.fleet.Running().Hash != before {
+	if !ok || !strings.Contains(lost.Error(), "agent clerk (find), agent clerk (find) of tenant acme, agent own (find) of tenant warned") || one.fleet.Running().Hash != before {
 		t.Fatalf("it is published: %v", err)
 	}
 	if _, err := one.fleet.Publish(t.Context(), &fleet.Change{Document: document, Expected: before}); err != nil {
