@@ -257,9 +257,9 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 	case out.DryRun:
 		text += "dry run: nothing is published\n"
 	case out.Unchanged:
-		text += fmt.Sprintf("revision %d (%.12s) is current already\n", out.Number, out.Hash)
+		text += fmt.Sprintf("revision %d (%.12s) is current already\n", out.Number, oneLine(out.Hash))
 	default:
-		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, out.Hash)
+		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, oneLine(out.Hash))
 	}
 	_, err := io.WriteString(p.out, redact(text))
 	return err
@@ -267,7 +267,7 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 
 // describeBroken returns why the overlay of a tenant does not resolve.
 func describeBroken(t *admin.BrokenTenant) string {
-	text := "tenant " + t.Tenant + " breaks:\n"
+	text := "tenant " + oneLine(t.Tenant) + " breaks:\n"
 	for i := range t.Findings {
 		text += "  " + findingLine(&t.Findings[i])
 	}
@@ -281,11 +281,11 @@ func describeChanged(t *admin.ChangedTenant) string {
 	for i := range t.Diff.Agents {
 		d := &t.Diff.Agents[i]
 		if lost := d.Lost(); len(lost) > 0 {
-			text += fmt.Sprintf("  agent %s loses %s\n", d.Agent, strings.Join(lost, ", "))
+			text += oneLine(fmt.Sprintf("  agent %s loses %s", d.Agent, strings.Join(lost, ", "))) + "\n"
 		}
 		for j := range d.Changes {
 			if c := &d.Changes[j]; c.Widened {
-				text += fmt.Sprintf("  agent %s: %s\n", d.Agent, changeText(c))
+				text += oneLine(fmt.Sprintf("  agent %s: %s", d.Agent, changeText(c))) + "\n"
 			}
 		}
 	}
@@ -295,11 +295,11 @@ func describeChanged(t *admin.ChangedTenant) string {
 	if text == "" {
 		return ""
 	}
-	return "tenant " + t.Tenant + ":\n" + text
+	return "tenant " + oneLine(t.Tenant) + ":\n" + text
 }
 
 func findingLine(d *diag.Diagnostic) string {
-	return fmt.Sprintf("%s[%s] %s: %s\n", d.Severity, d.Code, d.Path, d.Message)
+	return oneLine(fmt.Sprintf("%s[%s] %s: %s", d.Severity, d.Code, d.Path, d.Message)) + "\n"
 }
 
 // describeDetails returns what the answer of a server says besides its message.
@@ -309,7 +309,7 @@ func describeDetails(d *server.Details) string {
 		b.WriteString("\n  " + strings.TrimSuffix(findingLine(&d.Findings[i]), "\n"))
 	}
 	for _, at := range d.UsedBy {
-		b.WriteString("\n  used by " + at)
+		b.WriteString("\n  used by " + oneLine(at))
 	}
 	return b.String()
 }

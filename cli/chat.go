@@ -274,7 +274,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	signal.Reset(os.Interrupt) // which would end the command, and not the turn alone
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", s.ID, joinNames(" / ", orDash(c.agent), c.currentModel()))
+	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", oneLine(s.ID), oneLine(joinNames(" / ", orDash(c.agent), c.currentModel())))
 	if c.screen != nil {
 		c.shown = c.screen
 		err = c.screen.run(ctx, c, c.readPrompts)
@@ -285,7 +285,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 		return err
 	}
 	if where.keeps {
-		fmt.Fprintf(p.err, "Resume with: %s chat %s --resume=%s\n", p.command(), where.name, s.ID)
+		fmt.Fprintf(p.err, "Resume with: %s chat %s --resume=%s\n", p.command(), where.name, oneLine(s.ID))
 	}
 	return nil
 }

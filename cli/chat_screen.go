@@ -569,7 +569,7 @@ func (m *chatModel) View() tea.View {
 	for len(shown) < rows {
 		shown = append(shown, "")
 	}
-	shown = append(shown, styleFaint.Render(ansi.Truncate(cleanText(m.statusLine()), m.width, "…")))
+	shown = append(shown, styleFaint.Render(ansi.Truncate(oneLine(m.statusLine()), m.width, "…")))
 	typed := m.editorLines()
 	shown = append(shown, typed...)
 	v.SetContent(strings.Join(shown, "\n"))
@@ -620,7 +620,7 @@ func (m *chatModel) render(b *chatBlock) []string {
 	b.width, b.unfolded, b.stale = m.width, m.unfolded, false
 	m.renderKind(b)
 	if b.delegate != "" {
-		name := styleFaint.Render(ansi.Truncate(cleanText("["+b.delegate+"]"), m.width, "…"))
+		name := styleFaint.Render(ansi.Truncate(oneLine("["+b.delegate+"]"), m.width, "…"))
 		b.lines = append([]string{name}, b.lines...)
 	}
 	return b.lines

@@ -183,9 +183,9 @@ func (r diffReport) text() string {
 	var widened []string
 	for i := range r.Agents {
 		d := &r.Agents[i]
-		fmt.Fprintf(&b, "%s agent %s\n", signs[d.Kind], d.Agent)
+		fmt.Fprintf(&b, "%s agent %s\n", signs[d.Kind], oneLine(d.Agent))
 		for _, c := range d.Changes {
-			fmt.Fprintf(&b, "    %s\n", changeText(&c))
+			fmt.Fprintf(&b, "    %s\n", oneLine(changeText(&c)))
 		}
 		if d.Widened() {
 			widened = append(widened, d.Agent)
@@ -193,7 +193,7 @@ func (r diffReport) text() string {
 	}
 	entries := r.shownEntries()
 	for _, c := range entries {
-		fmt.Fprintf(&b, "%s %s\n", signs[c.Kind], c.Path)
+		fmt.Fprintf(&b, "%s %s\n", signs[c.Kind], oneLine(c.Path))
 	}
 	switch {
 	case r.Same:
@@ -201,7 +201,7 @@ func (r diffReport) text() string {
 	case len(r.Agents) == 0:
 		fmt.Fprintf(&b, "no agent differs; %s\n", count(len(entries), "other entry does", "other entries do"))
 	case r.Widened:
-		fmt.Fprintf(&b, "%s; access is widened for %s\n", count(len(r.Agents), "agent differs", "agents differ"), strings.Join(widened, ", "))
+		fmt.Fprintf(&b, "%s; access is widened for %s\n", count(len(r.Agents), "agent differs", "agents differ"), oneLine(strings.Join(widened, ", ")))
 	default:
 		fmt.Fprintf(&b, "%s; access is not widened\n", count(len(r.Agents), "agent differs", "agents differ"))
 	}

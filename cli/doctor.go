@@ -169,13 +169,13 @@ func showExamination(w io.Writer, found *backend.Examination, format string) err
 	var text strings.Builder
 	text.WriteString(found.Peer)
 	if found.Name != "" {
-		fmt.Fprintf(&text, " (%s)", found.Name)
+		fmt.Fprintf(&text, " (%s)", oneLine(found.Name))
 	}
 	text.WriteString("\n\n")
 	for _, c := range found.Checks {
-		fmt.Fprintf(&text, "%-7s  %s: %s\n", c.Outcome, c.Name, c.Seen)
+		fmt.Fprintf(&text, "%-7s  %s: %s\n", c.Outcome, oneLine(c.Name), oneLine(c.Seen))
 		if c.Want != "" {
-			fmt.Fprintf(&text, "%-7s  right would be: %s\n", "", c.Want)
+			fmt.Fprintf(&text, "%-7s  right would be: %s\n", "", oneLine(c.Want))
 		}
 	}
 	fmt.Fprintf(&text, "\n%s, %s\n",

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -46,8 +50,8 @@ var attackedCommands = map[string][]string{
 	"provider": nil, "revisions": nil, "tenants": nil, "tenants variables": nil,
 	"workflows": nil, "workflows runs": nil, "workflows schedules": nil, "workflows triggers": nil,
 
-	"validate":         {"validate bad.yaml", "validate bad.yaml --format github", "validate bad.yaml --format json", "validate bad.yaml --format sarif", "validate config.yaml --agent ESC"},
-	"explain":          {"explain config.yaml a", "explain config.yaml a --format json", "explain bad.yaml b", "explain a --server SERVER"},
+	"validate":         {"validate bad.yaml", "validate bad.yaml --format github", "validate bad.yaml --format json", "validate bad.yaml --format sarif", "validate config.yaml --agent ESC", "validate live.yaml --online", "validate peers.yaml --online"},
+	"explain":          {"explain config.yaml a", "explain config.yaml a --format json", "explain bad.yaml b", "explain a --server SERVER", "explain live.yaml a", "explain live.yaml a --format json"},
 	"diff":             {"diff bad.yaml config.yaml", "diff config.yaml --server SERVER"},
 	"doctor":           {"doctor SERVER --allow-private 127.0.0.1"},
 	"run":              {"run config.yaml a Go", "run config.yaml a Go --format json", "run config.yaml a Go --format events", "run config.yaml a Fail", "run --server SERVER a Go"},
@@ -101,9 +105,10 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 		if !strings.Contains(r.URL.Path, ".well-known") {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_, _ = io.WriteString(w, `{"name": "peer`+attack+`", "error": {"code": "bad_request", "message": "no`+attack+`"}}`)
+		_, _ = io.WriteString(w, `{"name": "peer`+attack+`\n`+forgedLine+`", "error": {"code": "bad_request", "message": "no`+attack+`\n`+forgedLine+`"}}`)
 	}))
 	t.Cleanup(server.Close)
+	writeLive(t, server.URL)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	execute := func(line string) string {
@@ -113,6 +118,7 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 		return out.String() + errs.String()
 	}
 	execute("run config.yaml a Go --session S")
+	execute("validate live.yaml --online") // learns the tools
 	var list struct {
 		Turns []struct{ ID string }
 	}
@@ -137,6 +143,9 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 			if !isInert(shown) {
 				t.Errorf("%s controls the terminal: %q", line, shown)
 			}
+			if strings.Contains("\n"+shown, "\n"+forgedLine) {
+				t.Errorf("%s lets others forge a line: %s", line, shown)
+			}
 			if !strings.Contains(shown, attackMark) && !slices.Contains(silentLines, line) {
 				t.Errorf("%s does not show the attack: %q", line, shown)
 			}
@@ -149,5 +158,26 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 	}
 }
 
-// silentLines are command lines that show ids, which cannot hold an attack.
-var silentLines = []string{"sessions config.yaml --format json --agent a"}
+// silentLines are command lines that show ids, which cannot hold an attack, or nothing of
+// what peers and servers of tools say.
+var silentLines = []string{"sessions config.yaml --format json --agent a", "explain live.yaml a", "explain live.yaml a --format json", "validate live.yaml --online", "validate peers.yaml --online"}
+
+// writeLive writes live.yaml, whose agents are at a peer and have tools of an MCP server that
+// attack the terminal.
+func writeLive(t *testing.T, peer string) {
+	t.Helper()
+	tools := mcp.NewServer(&mcp.Implementation{Name: "tools" + attackText, Version: attackText}, &mcp.ServerOptions{Instructions: attackText})
+	mcp.AddTool(tools, &mcp.Tool{Name: "look", Title: attackText, Description: "Looks." + attackText}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, errors.New(attackText)
+	})
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, nil))
+	t.Cleanup(server.Close)
+	text := "version: 1\nproviders: {d: {type: scripted}}\nmodels: {m: {provider_id: d, upstream_model: x}}\ntools: {live: {type: mcp, url: " + server.URL + "}}\n" +
+		"agents: {a: {model_id: m}}\n"
+	peers := "version: 1\nagents: {far: {endpoint: {backend: a2a, base_url: " + peer + "}}}\nremote_agents: [{name: peers, backend: a2a, base_url: " + peer + "}]\n"
+	for name, text := range map[string]string{"live.yaml": text, "peers.yaml": peers} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

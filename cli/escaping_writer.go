@@ -114,6 +114,18 @@ func escapeText(text string) string {
 	return string(escaped)
 }
 
+// indentRest indents the lines of an error after the first, so that a text of others cannot
+// forge one.
+func indentRest(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := 1; i < len(lines); i++ {
+		if !strings.HasPrefix(lines[i], "  ") {
+			lines[i] = "  " + lines[i]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // oneLine escapes a text, and replaces line ends and tabs with spaces, so that it cannot
 // forge a line.
 func oneLine(text string) string {

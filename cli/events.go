@@ -111,7 +111,7 @@ func (o *eventLog) line(r *event.Record, text string) {
 	if len(r.Path) > 0 {
 		text = o.clip(strings.Join(r.Path, "/")) + ": " + text
 	}
-	_, err := fmt.Fprintf(o.out, "%6d  %s  %-21s  %s\n", r.Seq, r.Time.UTC().Format(milliseconds), r.Type, text)
+	_, err := fmt.Fprintf(o.out, "%6d  %s  %-21s  %s\n", r.Seq, r.Time.UTC().Format(milliseconds), oneLine(string(r.Type)), text)
 	o.keep(err)
 }
 

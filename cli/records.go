@@ -187,6 +187,6 @@ func (p *program) fail(ctx context.Context, redact func(string) string, err erro
 	case err == nil, errors.As(err, new(exit)):
 		return err
 	}
-	p.printErrorf("%s", redact(err.Error()))
+	p.printErrorf("%s", indentRest(redact(err.Error())))
 	return exit{exitFailed}
 }

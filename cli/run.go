@@ -214,10 +214,10 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 		p.printErrorf("canceled")
 		return exit{exitCanceled}
 	case err != nil || result.Status != event.StatusSucceeded:
-		p.printErrorf("%s", out.redact(failure(result, err)))
+		p.printErrorf("%s", indentRest(out.redact(failure(result, err))))
 		return exit{exitFailed}
 	case result.Termination.CutShort() && result.Response == "":
-		p.printErrorf("the turn was stopped without an answer (%s: %s)", result.Termination.Code, out.redact(result.Termination.Detail))
+		p.printErrorf("the turn was stopped without an answer (%s: %s)", oneLine(result.Termination.Code), oneLine(out.redact(result.Termination.Detail)))
 		return exit{exitFailed}
 	}
 	return nil

@@ -188,7 +188,7 @@ func importSession(ctx context.Context, p *program, at *target, o *importOptions
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(p.out, made.ID)
+		_, err = fmt.Fprintln(p.out, oneLine(made.ID))
 		return err
 	})
 }

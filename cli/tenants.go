@@ -145,7 +145,7 @@ func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []str
 		}
 		text := ""
 		for i := range found {
-			text += "tenant " + name + ": " + findingLine(&found[i])
+			text += "tenant " + oneLine(name) + ": " + findingLine(&found[i])
 		}
 		if diag.List(found).HasErrors() {
 			broken++
@@ -284,7 +284,7 @@ users of the machine could see it, and the shell would remember it.`,
 				if set.Secret {
 					kind = "secret"
 				}
-				_, err = fmt.Fprintf(p.out, "set: %s %s of tenant %s\n", kind, set.Name, args[0])
+				_, err = fmt.Fprintf(p.out, "set: %s %s of tenant %s\n", kind, oneLine(set.Name), args[0])
 				return err
 			})
 		},

@@ -85,8 +85,8 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session.ID)
 			return p.awaitTurn(ctx, into, made.ID)
 		}
-		fmt.Fprintf(p.err, "! stored in session %s\n", session.ID)
-		_, err = fmt.Fprintln(p.out, made.ID)
+		fmt.Fprintf(p.err, "! stored in session %s\n", oneLine(session.ID))
+		_, err = fmt.Fprintln(p.out, oneLine(made.ID))
 		return err
 	})
 }

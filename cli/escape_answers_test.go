@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/event/display"
+)
+
+// forgedLine is the beginning of a line that others try to add to the output.
+const forgedLine = "FORGED"
+
+// attackText is attack with the beginning of a line after it.
+var attackText = func() (text string) {
+	_ = json.Unmarshal([]byte(`"`+attack+`\n`+forgedLine+`"`), &text)
+	return text
+}()
+
+// describedAnswers answers requests as the description of a server has it, with an attack in
+// every text.
+type describedAnswers struct {
+	paths   map[string]map[string]any
+	schemas map[string]any
+}
+
+func newDescribedAnswers(t *testing.T) *describedAnswers {
+	t.Helper()
+	w := newTown(t)
+	var document struct {
+		Paths      map[string]map[string]any
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal([]byte(w.ask(t, http.MethodGet, "/openapi.json", "").body), &document); err != nil {
+		t.Fatal(err)
+	}
+	return &describedAnswers{document.Paths, document.Components.Schemas}
+}
+
+func (d *describedAnswers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		w.Header().Set("Content-Type", "text/event-stream")
+		text, _ := json.Marshal(attackText) //nolint:errchkjson // a text
+		for i, data := range []string{`"event_type":"run_start","agent_id":` + string(text), `"event_type":"text_delta","delta":"` + attack + `"`, `"event_type":"run_finish","status":"failed","termination":{"type":"error","detail":` + string(text) + `},"error":{"message":` + string(text) + `}`} {
+			fmt.Fprintf(w, "id: %d\ndata: {\"seq\":%d,\"time\":\"2026-01-01T00:00:00Z\",\"turn_id\":\"t\",%s}\n\n", i+1, i+1, data)
+		}
+		return
+	}
+	for template, methods := range d.paths {
+		pattern := regexp.MustCompile(`\\\{[^/]*?\\\}`).ReplaceAllString(regexp.QuoteMeta(template), `[^/]+`)
+		operation, ok := methods[strings.ToLower(r.Method)].(map[string]any)
+		if !ok || !regexp.MustCompile(`^`+pattern+`$`).MatchString(r.URL.Path) {
+			continue
+		}
+		responses, _ := operation["responses"].(map[string]any)
+		for _, status := range []int{200, 201, 202, 204} {
+			response, ok := responses[fmt.Sprint(status)].(map[string]any)
+			if !ok {
+				continue
+			}
+			content, _ := response["content"].(map[string]any)
+			media, _ := content["application/json"].(map[string]any)
+			schema, _ := media["schema"].(map[string]any)
+			if status != http.StatusNoContent && (len(schema) == 0 || r.Method == http.MethodDelete && responses["204"] != nil) {
+				continue // events, or an answer that is not described
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			if r.URL.Query().Get("after") == "" || r.URL.Query().Get("after") == "0" {
+				_ = json.NewEncoder(w).Encode(d.valueOf(schema, 0))
+			} else { // the list ends
+				_, _ = w.Write([]byte(`{"events":[],"turns":[],"sessions":[],"runs":[],"schedules":[],"triggers":[],"tenants":[],"revisions":[]}`))
+			}
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
+}
+
+// valueOf returns a value of a schema with an attack in every text.
+func (d *describedAnswers) valueOf(schema any, depth int) any {
+	s, _ := schema.(map[string]any)
+	if ref, ok := s["$ref"].(string); ok {
+		s, _ = d.schemas[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+	}
+	for _, union := range []string{"allOf", "anyOf", "oneOf"} {
+		if list, ok := s[union].([]any); ok && len(list) > 0 {
+			merged := map[string]any{}
+			for _, one := range list {
+				value := d.valueOf(one, depth+1)
+				object, isObject := value.(map[string]any)
+				if !isObject || union != "allOf" {
+					return value
+				}
+				maps.Copy(merged, object)
+			}
+			own := maps.Clone(s)
+			delete(own, union)
+			if object, ok := d.valueOf(own, depth+1).(map[string]any); ok {
+				maps.Copy(merged, object)
+			}
+			return merged
+		}
+	}
+	if values, ok := s["enum"].([]any); ok {
+		for _, good := range []any{"succeeded", "error"} {
+			if slices.Contains(values, good) {
+				return good
+			}
+		}
+		return values[0]
+	}
+	kind := s["type"]
+	if kinds, ok := kind.([]any); ok {
+		kind = slices.DeleteFunc(slices.Clone(kinds), func(one any) bool { return one == "null" })[0]
+	}
+	switch {
+	case s["const"] != nil:
+		return s["const"]
+	case kind == "string" && s["format"] == "date-time":
+		return "2026-01-01T00:00:00Z"
+	case kind == "string":
+		return "x" + attackText
+	case kind == "integer" || kind == "number":
+		return 7
+	case kind == "boolean":
+		return true
+	case kind == "array":
+		return []any{d.valueOf(s["items"], depth+1)}
+	case depth > 12:
+		return nil
+	}
+	out := map[string]any{}
+	properties, _ := s["properties"].(map[string]any)
+	for name, property := range properties {
+		switch name {
+		case "next", "next_after":
+		default:
+			out[name] = d.valueOf(property, depth+1)
+			switch _, isText := out[name].(string); {
+			case isText && momentName.MatchString(name):
+				out[name] = "2026-01-01T00:00:00Z"
+			case isText && name == "hash":
+				out[name] = "0123456789abcdef" // commands send it
+			}
+		}
+	}
+	if more, ok := s["additionalProperties"].(map[string]any); ok {
+		out["k"+attackText] = d.valueOf(more, depth+1)
+	}
+	return out
+}
+
+// momentName matches the fields that hold times.
+var momentName = regexp.MustCompile(`(^|_)(at|time|before)$|(At|Time|Run|For)$`)
+
+// TestNoAnswerOfAServerControlsTheTerminal runs each command against a server that grants
+// all requests, with attacks in its answers.
+func TestNoAnswerOfAServerControlsTheTerminal(t *testing.T) {
+	server := httptest.NewServer(newDescribedAnswers(t))
+	t.Cleanup(server.Close)
+	t.Chdir(filesIn(t, map[string]string{"config.yaml": attackConfig, "replies.yaml": attackReplies, "export.json": `{"version":1,"exported_at":"2026-01-01T00:00:00Z","session":{"id":"x","agent_id":"a","state":"active","created_at":"2026-01-01T00:00:00Z"}}`}))
+	for _, path := range slices.Sorted(maps.Keys(attackedCommands)) {
+		for _, line := range attackedCommands[path] {
+			if !strings.Contains(line, "--server SERVER") || strings.Contains(line, "bad.yaml") {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			var out, errs bytes.Buffer
+			in := `{"x": "y"}`
+			if path == "sessions import" {
+				in = readAll(t, "export.json")
+			}
+			code := run(ctx, strings.Fields(strings.ReplaceAll(line, "SERVER", server.URL)), streams{in: strings.NewReader(in), out: &out, err: &errs})
+			ended := ctx.Err()
+			cancel()
+			shown := out.String() + errs.String()
+			if !isInert(shown) {
+				t.Errorf("%s controls the terminal: %q", line, shown)
+			}
+			if strings.Contains("\n"+shown, "\n"+forgedLine) {
+				t.Errorf("%s lets others forge a line: %s", line, shown)
+			}
+			if ended != nil {
+				t.Errorf("%s does not end: %s", line, shown)
+			}
+			if !strings.Contains(shown, attackMark) && !slices.Contains(silentAnswers, line) {
+				t.Errorf("%s does not show the attack: exit code %d, %q", line, code, shown)
+			}
+		}
+	}
+}
+
+// silentAnswers are command lines that show nothing of others, or whose answer the server
+// does not describe.
+var silentAnswers = []string{
+	"apply config.yaml --server SERVER", "explain a --server SERVER", "revisions diff 7 8 --server SERVER", "sessions export --server SERVER S",
+	"tenants variables delete acme X --server SERVER", "turns cancel --server SERVER x", "turns resolve --server SERVER x call --approve", "turns transcript --server SERVER x",
+	"workflows publish --server SERVER --type x --source y", "workflows runs answer x call --server SERVER --approve",
+	"workflows schedules create --server SERVER --cron @daily --agent a --prompt Go", "workflows schedules delete x --server SERVER",
+	"workflows triggers create --server SERVER --type x --agent a --prompt Go", "workflows triggers delete x --server SERVER",
+}
+
+// screenStyle matches the colors and attributes that the screen itself writes.
+var screenStyle = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+
+// TestNothingOnTheChatScreenControlsTheTerminal renders every kind of block, the status line
+// and the editor with attacks in their texts.
+func TestNothingOnTheChatScreenControlsTheTerminal(t *testing.T) {
+	t.Parallel()
+	front := &screenFront{redact: func(text string) string { return text }}
+	for _, kind := range []display.Kind{blockPrompt, blockMessage, display.KindText, display.KindReasoning, display.KindTool, display.KindError, "other"} {
+		for _, unfolded := range []bool{false, true} {
+			m := &chatModel{front: front, title: attackText, chatPane: chatPane{width: 60, height: 30, follow: true, unfolded: unfolded}}
+			m.Update(tea.PasteMsg{Content: attackText})
+			text := "# " + attackText + "\n\n`" + attackText + "`\n\n[" + attackText + "](https://x.example/" + attackText + ")\n\n| a |\n|---|\n| " + attackText + " |\n"
+			m.add(&chatBlock{kind: kind, delegate: attackText, text: text, input: attackText, call: &display.Display{Action: attackText, Label: attackText, Ref: attackText}})
+			shown := m.View().Content
+			if !isInert(screenStyle.ReplaceAllString(shown, "")) {
+				t.Errorf("a block of kind %s controls the terminal: %q", kind, shown)
+			}
+			if !strings.Contains(shown, attackMark) || strings.Count(shown, "\n") >= m.height {
+				t.Errorf("a block of kind %s is shown as %q", kind, shown)
+			}
+		}
+	}
+}
