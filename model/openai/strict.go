@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // The limits of the vendor's strict mode that a schema may reach: how deep it
@@ -25,8 +27,8 @@ const (
 // already: every property required, and no keyword that the mode does not
 // know.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
-	root, ok := parseMembers(schema)
-	if !ok || string(findMember(root, "type")) != `"object"` || findMember(root, "anyOf") != nil {
+	root, ok := rawjson.Members(schema)
+	if !ok || string(rawjson.Find(root, "type")) != `"object"` || rawjson.Find(root, "anyOf") != nil {
 		return nil, false
 	}
 	w := &strictWriter{}
@@ -62,27 +64,27 @@ var strictFormats = []string{
 
 // writeSchema writes a schema. The depth is how many others it lies in.
 func (w *strictWriter) writeSchema(raw json.RawMessage, depth int) bool {
-	fields, ok := parseMembers(raw)
+	fields, ok := rawjson.Members(raw)
 	if !ok || !isTyped(fields) || depth > maxStrictDepth {
 		return false
 	}
-	kind := findMember(fields, "type")
+	kind := rawjson.Find(fields, "type")
 	object := allowsType(kind, "object")
-	if object && !isClosed(fields) || allowsType(kind, "array") && findMember(fields, "items") == nil {
+	if object && !isClosed(fields) || allowsType(kind, "array") && rawjson.Find(fields, "items") == nil {
 		return false
 	}
 	w.out.WriteByte('{')
 	first := true
 	for _, f := range fields {
-		if slices.Contains(notes, f.name) || findMember(fields, "$ref") != nil && (f.name == "title" || f.name == "description") {
+		if slices.Contains(notes, f.Name) || rawjson.Find(fields, "$ref") != nil && (f.Name == "title" || f.Name == "description") {
 			continue
 		}
-		w.writeName(f.name, &first)
+		w.writeName(f.Name, &first)
 		if !w.writeKeyword(f, depth) {
 			return false
 		}
 	}
-	if object && findMember(fields, "additionalProperties") == nil {
+	if object && rawjson.Find(fields, "additionalProperties") == nil {
 		w.writeName("additionalProperties", &first)
 		w.out.WriteString("false")
 	}
@@ -91,46 +93,46 @@ func (w *strictWriter) writeSchema(raw json.RawMessage, depth int) bool {
 }
 
 // writeKeyword writes the value of a keyword.
-func (w *strictWriter) writeKeyword(f member, depth int) bool {
-	switch f.name {
+func (w *strictWriter) writeKeyword(f rawjson.Member, depth int) bool {
+	switch f.Name {
 	case "properties", "$defs", "definitions":
-		return w.writeSchemas(f.value, depth)
+		return w.writeSchemas(f.Value, depth)
 	case "items":
-		return w.writeSchema(f.value, depth+1)
+		return w.writeSchema(f.Value, depth+1)
 	case "anyOf":
-		return w.writeAlternatives(f.value, depth)
+		return w.writeAlternatives(f.Value, depth)
 	case "format":
 		var format string
-		if json.Unmarshal(f.value, &format) != nil || !slices.Contains(strictFormats, format) {
+		if json.Unmarshal(f.Value, &format) != nil || !slices.Contains(strictFormats, format) {
 			return false
 		}
 	case "$ref":
 		var ref string
-		if json.Unmarshal(f.value, &ref) != nil || !strings.HasPrefix(ref, "#") {
+		if json.Unmarshal(f.Value, &ref) != nil || !strings.HasPrefix(ref, "#") {
 			return false
 		}
 	case "enum":
 		var values []json.RawMessage
-		if json.Unmarshal(f.value, &values) != nil {
+		if json.Unmarshal(f.Value, &values) != nil {
 			return false
 		}
 		w.enum += len(values)
 	}
-	w.out.Write(f.value)
-	return slices.Contains(plainKeywords, f.name)
+	w.out.Write(f.Value)
+	return slices.Contains(plainKeywords, f.Name)
 }
 
 // writeSchemas writes a mapping of names to schemas.
 func (w *strictWriter) writeSchemas(raw json.RawMessage, depth int) bool {
-	fields, ok := parseMembers(raw)
+	fields, ok := rawjson.Members(raw)
 	if !ok {
 		return false
 	}
 	w.out.WriteByte('{')
 	first := true
 	for _, f := range fields {
-		w.writeName(f.name, &first)
-		if !w.writeSchema(f.value, depth+1) {
+		w.writeName(f.Name, &first)
+		if !w.writeSchema(f.Value, depth+1) {
 			return false
 		}
 	}
@@ -164,8 +166,8 @@ func (w *strictWriter) writeName(name string, first *bool) {
 }
 
 // isTyped reports whether a schema has a type in a form that the mode knows.
-func isTyped(fields []member) bool {
-	return findMember(fields, "type") != nil || findMember(fields, "$ref") != nil || findMember(fields, "anyOf") != nil
+func isTyped(fields []rawjson.Member) bool {
+	return rawjson.Find(fields, "type") != nil || rawjson.Find(fields, "$ref") != nil || rawjson.Find(fields, "anyOf") != nil
 }
 
 // allowsType reports whether the value of type names a type.
@@ -182,60 +184,20 @@ func allowsType(value json.RawMessage, name string) bool {
 // isClosed reports whether the schema of an object names all properties that the
 // object has: none is optional, and there are no others. One that names none at
 // all may have any.
-func isClosed(fields []member) bool {
-	properties, ok := parseMembers(findMember(fields, "properties"))
-	more := string(findMember(fields, "additionalProperties"))
+func isClosed(fields []rawjson.Member) bool {
+	properties, ok := rawjson.Members(rawjson.Find(fields, "properties"))
+	more := string(rawjson.Find(fields, "additionalProperties"))
 	if more != "" && more != "false" || !ok && more == "" {
 		return false
 	}
 	var required []string
-	if value := findMember(fields, "required"); value != nil && json.Unmarshal(value, &required) != nil {
+	if value := rawjson.Find(fields, "required"); value != nil && json.Unmarshal(value, &required) != nil {
 		return false
 	}
 	for _, p := range properties {
-		if !slices.Contains(required, p.name) {
+		if !slices.Contains(required, p.Name) {
 			return false
 		}
 	}
 	return len(required) == len(properties) && (len(properties) > 0 || more == "false")
-}
-
-// member is one entry of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// parseMembers returns the entries of a JSON object in their order, and whether raw
-// is one without a name that is there twice.
-func parseMembers(raw json.RawMessage) ([]member, bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil, false
-	}
-	var list []member
-	for d.More() {
-		token, err := d.Token()
-		name, ok := token.(string)
-		if err != nil || !ok {
-			return nil, false
-		}
-		m := member{name: name}
-		if d.Decode(&m.value) != nil || findMember(list, m.name) != nil {
-			return nil, false
-		}
-		list = append(list, m)
-	}
-	_, err := d.Token()
-	return list, err == nil
-}
-
-// findMember returns the value of the member with the name, or nil if none.
-func findMember(list []member, name string) json.RawMessage {
-	for i := range list {
-		if list[i].name == name {
-			return list[i].value
-		}
-	}
-	return nil
 }
