@@ -128,6 +128,19 @@ func NewGet(ctx context.Context, address, name, value string) (*http.Request, er
 	return req, err
 }
 
+// FetchText returns the answer to a request with one further header, which may be empty.
+func (c *Client) FetchText(ctx context.Context, method, address, header, value string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, nil)
+	if err != nil {
+		return "", c.Invalid("the address is not a URL")
+	}
+	if value != "" {
+		req.Header.Set(header, value)
+	}
+	body, err := c.Fetch(req)
+	return string(body), err
+}
+
 // FetchToken returns the token in an answer, and when it expires.
 func (c *Client) FetchToken(req *http.Request) (token string, expiry time.Time, err error) {
 	body, err := c.Fetch(req)

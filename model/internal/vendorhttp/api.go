@@ -2,6 +2,7 @@ package vendorhttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -35,6 +36,10 @@ type Protocol struct {
 	// Refusal returns the error that the body of a refusal amounts to, and reports
 	// whether the body is an error in a form that the vendor or an imitator uses.
 	Refusal func(status int, body []byte) (failure *model.Error, known bool)
+	// Refine completes the error of a refusal by its headers; nil if they say nothing.
+	Refine func(failure *model.Error, header http.Header)
+	// Accept is the media type of a stream; server-sent events when empty.
+	Accept string
 	// Framing is how the server ends events and streams.
 	Framing Framing
 	// Authorize is set where a fixed header does not show who asks.
@@ -49,7 +54,7 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		return nil, fmt.Errorf("create provider %s: parse the base URL: %w", settings.ID, err)
 	}
 	header := p.Header.Clone()
-	header.Set("Accept", "text/event-stream")
+	header.Set("Accept", cmp.Or(p.Accept, "text/event-stream"))
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", "agentruntime")
 	for name, value := range a.Headers {

@@ -43,6 +43,9 @@ func (a *API) documentRefusal(res *http.Response, document []byte) *model.Error 
 func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
 	failure, known := a.protocol.Refusal(res.StatusCode, body)
 	failure.Status = res.StatusCode
+	if a.protocol.Refine != nil {
+		a.protocol.Refine(failure, res.Header)
+	}
 	if failure.RetryAfter == 0 {
 		failure.RetryAfter = retryAfter(res.Header, time.Now())
 	}
