@@ -23,6 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
 	"github.com/agentruntime/agentruntime/model/azure"
+	"github.com/agentruntime/agentruntime/model/bedrock"
 	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/openai"
 	"github.com/agentruntime/agentruntime/model/scripted"
@@ -43,7 +44,7 @@ import (
 func Components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{
-			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind(), azure.Kind()},
+			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind(), azure.Kind(), bedrock.Kind()},
 			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind(), workspace.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 

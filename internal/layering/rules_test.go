@@ -145,7 +145,7 @@ var rules = []rule{
 // them, nor are server/native, server/admin and server/workflows: the command is a client
 // of them, too.
 var implementations = []string{
-	"model/anthropic", "model/azure", "model/google", "model/openai", "model/recorded", "model/scripted",
+	"model/anthropic", "model/azure", "model/bedrock", "model/google", "model/openai", "model/recorded", "model/scripted",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
 	"plugins/log", "plugins/permission", "plugins/toolsearch",
 	"backend/a2a", "backend/provider",
@@ -169,4 +169,5 @@ var (
 // (docs/adr/0014-own-types-for-vendors.md).
 var testModules = []string{
 	"github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai", "cloud.google.com/go",
+	"github.com/aws/aws-sdk-go-v2/service",
 }

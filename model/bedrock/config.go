@@ -1,0 +1,149 @@
+package bedrock
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// Config is a provider of type bedrock, as it is written in a configuration.
+type Config struct {
+	Region      string            `json:"region,omitempty" required:"true" pattern:"^[a-z0-9]+(-[a-z0-9]+)+$" doc:"The region whose endpoint is asked, such as us-east-1. Requests are signed for it."`
+	APIKey      string            `json:"api_key,omitempty" secret:"true" doc:"A Bedrock API key, such as ${AWS_BEARER_TOKEN_BEDROCK}; sent as a bearer token. Leave it out with credentials."`
+	Credentials *Credentials      `json:"credentials,omitempty" doc:"Signs requests with the keys of a user or role instead."`
+	BaseURL     string            `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the region by default, https://bedrock-runtime.REGION.amazonaws.com. A private endpoint has its own."`
+	Headers     map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request. They are signed."`
+}
+
+// Source is where the keys come from.
+type Source string
+
+// The sources.
+const (
+	// FromFields takes the keys from the configuration.
+	FromFields Source = "fields"
+	// FromEnvironment takes the keys from the variables of the process.
+	FromEnvironment Source = "environment"
+	// FromProfile takes the keys from a profile of the shared credentials file.
+	FromProfile Source = "profile"
+	// FromContainer asks for the role of a task or pod.
+	FromContainer Source = "container"
+	// FromInstance asks for the role of a virtual machine.
+	FromInstance Source = "instance"
+	// FromWebIdentity takes on a role with the token of another issuer.
+	FromWebIdentity Source = "web_identity"
+)
+
+// Credentials are keys of AWS, or where they come from.
+type Credentials struct {
+	From            Source `json:"from,omitempty" enum:"fields|environment|profile|container|instance|web_identity" default:"fields" doc:"Where the keys come from: the fields below; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the process; a profile of a credentials file; the role of an ECS task or EKS pod, at the address that variables of the process name; the role of an EC2 instance; or a role that is taken on with a token file."`
+	AccessKeyID     string `json:"access_key_id,omitempty" secret:"true" doc:"The ID of the key, with from: fields."`
+	SecretAccessKey string `json:"secret_access_key,omitempty" secret:"true" doc:"The key, with from: fields."`
+	SessionToken    string `json:"session_token,omitempty" secret:"true" doc:"The token of temporary keys, with from: fields."`
+	Profile         string `json:"profile,omitempty" default:"default" doc:"The profile, with from: profile. It must contain the keys themselves."`
+	CredentialsFile string `json:"credentials_file,omitempty" path:"true" doc:"The file with the profile; ~/.aws/credentials by default. It is read again every five minutes."`
+	RoleARN         string `json:"role_arn,omitempty" doc:"The role, with from: web_identity, such as ${AWS_ROLE_ARN}."`
+	TokenFile       string `json:"token_file,omitempty" path:"true" doc:"The file with the token, with from: web_identity, such as ${AWS_WEB_IDENTITY_TOKEN_FILE}. It is read each time the role is taken on."`
+}
+
+// MarshalJSON writes the configuration without its secrets.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	shown := plain(c)
+	shown.APIKey, shown.Headers = c.apiAccess().Redact()
+	return json.Marshal(shown)
+}
+
+// MarshalJSON writes the record without its secrets.
+func (c Credentials) MarshalJSON() ([]byte, error) {
+	type plain Credentials
+	shown := plain(c)
+	shown.AccessKeyID, shown.SecretAccessKey, shown.SessionToken = redact.Text(c.AccessKeyID), redact.Text(c.SecretAccessKey), redact.Text(c.SessionToken)
+	return json.Marshal(shown)
+}
+
+var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
+
+// Validate checks the record by itself. Paths are relative to the provider. No
+// message repeats a value that may hold a secret.
+func (c *Config) Validate() diag.List {
+	list := c.apiAccess().Check()
+	switch {
+	case c.Region == "":
+		list = append(list, diag.New(diag.InvalidValue, "region", "region is required").WithHint("give one, such as us-east-1"))
+	case !regionName.MatchString(c.Region):
+		list = append(list, diag.New(diag.InvalidValue, "region", "region is %q; it is written as in us-east-1", c.Region))
+	}
+	if c.Credentials != nil {
+		list = append(list, c.Credentials.validate()...)
+		if c.APIKey != "" {
+			list = append(list, diag.New(diag.InvalidValue, "credentials", "credentials contradicts api_key").WithHint("give one of the two"))
+		}
+	}
+	return list
+}
+
+// validate checks that the fields fit the source.
+func (c *Credentials) validate() diag.List {
+	var list diag.List
+	fields := []struct {
+		name, value string
+		of          Source
+		required    bool
+	}{
+		{"access_key_id", c.AccessKeyID, FromFields, true},
+		{"secret_access_key", c.SecretAccessKey, FromFields, true},
+		{"session_token", c.SessionToken, FromFields, false},
+		{"profile", c.Profile, FromProfile, false},
+		{"credentials_file", c.CredentialsFile, FromProfile, false},
+		{"role_arn", c.RoleARN, FromWebIdentity, true},
+		{"token_file", c.TokenFile, FromWebIdentity, true},
+	}
+	from := cmp.Or(c.From, FromFields)
+	switch from {
+	case FromFields, FromEnvironment, FromProfile, FromContainer, FromInstance, FromWebIdentity:
+	default:
+		return append(list, diag.New(diag.InvalidValue, "credentials.from",
+			"from is %q; allowed are fields, environment, profile, container, instance and web_identity", c.From))
+	}
+	for _, f := range fields {
+		switch path := "credentials." + f.name; {
+		case f.of == from && f.required && f.value == "":
+			list = append(list, diag.New(diag.InvalidValue, path, "%s is required with from: %s", f.name, from))
+		case f.of != from && f.value != "":
+			list = append(list, diag.New(diag.InvalidValue, path, "%s has no effect with from: %s", f.name, from))
+		default:
+			list = append(list, vendorhttp.CheckSecret(path, f.name, f.value)...)
+		}
+	}
+	return list
+}
+
+// apiAccess returns how the API is reached.
+func (c *Config) apiAccess() *vendorhttp.Access {
+	a := &vendorhttp.Access{
+		APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: "https://bedrock-runtime." + c.Region + "." + c.domain(),
+		KeyHeader: "Authorization", Headers: c.Headers,
+	}
+	if c.Credentials != nil {
+		a.KeySetting = "credentials"
+	}
+	return a
+}
+
+// domain returns the domain of the partition that the region belongs to.
+func (c *Config) domain() string {
+	switch {
+	case strings.HasPrefix(c.Region, "cn-"):
+		return "amazonaws.com.cn"
+	case strings.HasPrefix(c.Region, "eusc-"):
+		return "amazonaws.eu"
+	default:
+		return "amazonaws.com"
+	}
+}

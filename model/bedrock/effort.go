@@ -1,0 +1,160 @@
+package bedrock
+
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// family is the vendor of a model, where it makes a difference.
+type family uint8
+
+const (
+	familyOther family = iota
+	// familyUnknown is that of an inference profile whose name says nothing.
+	familyUnknown
+	familyClaude
+	familyNova
+	familyOpenAI
+)
+
+// familyOf returns the family of a model by its ID, its profile or its ARN.
+func familyOf(id string) family {
+	id = strings.ToLower(id)
+	switch {
+	case strings.Contains(id, "anthropic.") || strings.Contains(id, "claude"):
+		return familyClaude
+	case strings.Contains(id, "amazon.nova"):
+		return familyNova
+	case strings.Contains(id, "openai."):
+		return familyOpenAI
+	case strings.Contains(id, "application-inference-profile") || strings.Contains(id, "provisioned-model"):
+		return familyUnknown
+	default:
+		return familyOther
+	}
+}
+
+// The token budgets that the levels of reasoning effort stand for; Claude accepts none
+// below the lowest.
+const (
+	lowBudget    = 1 << 10
+	mediumBudget = 4000
+	highBudget   = 8000
+	maxBudget    = 32000
+)
+
+// thinkingBudget returns how many tokens Claude may think for.
+func thinkingBudget(e *spec.Effort) int {
+	switch e.Standard() {
+	case "low":
+		return lowBudget
+	case "medium":
+		return mediumBudget
+	case "high":
+		return highBudget
+	case "max":
+		return maxBudget
+	default:
+		return max(lowBudget, e.Budget)
+	}
+}
+
+// effortLevel returns the level that an effort amounts to.
+func effortLevel(e *spec.Effort) string {
+	if level := e.Standard(); level != "" {
+		return level
+	}
+	switch {
+	case e.Budget <= (lowBudget+mediumBudget)/2:
+		return "low"
+	case e.Budget <= (mediumBudget+highBudget)/2:
+		return "medium"
+	default:
+		return "high"
+	}
+}
+
+// askEffort asks for reasoning in the way of the model's family. Other families have no
+// published way.
+func (p *plan) askEffort(req *model.Request, family family, c concessions) {
+	e := req.ReasoningEffort
+	if e == nil || c.has(noEffort) {
+		return
+	}
+	level := effortLevel(e)
+	known := level
+	if known == "max" {
+		known = "high"
+	}
+	switch {
+	case family == familyClaude:
+		p.askThinking(e, level, c)
+	case level == "off":
+	case family == familyNova:
+		p.body.Additional = map[string]any{"reasoningConfig": map[string]string{"type": "enabled", "maxReasoningEffort": known}}
+	case family == familyOpenAI:
+		p.body.Additional = map[string]any{"reasoning_effort": known}
+	}
+	if p.body.Additional != nil {
+		p.features |= asksEffort
+	}
+}
+
+// askThinking asks Claude to think. It does not where it is made to call a tool, or has
+// called tools without having thought, which the API rejects.
+func (p *plan) askThinking(e *spec.Effort, level string, c concessions) {
+	switch {
+	case level == "off":
+		p.body.Additional = map[string]any{"thinking": map[string]string{"type": "disabled"}}
+		return
+	case p.has(chooses):
+		return
+	case c.has(adaptive):
+		p.body.Additional = map[string]any{"thinking": map[string]string{"type": "adaptive", "display": "summarized"}}
+		p.body.OutputConfig.Effort = level
+		p.features |= thinks
+		return
+	case calledWithoutReasoning(p.body.Messages):
+		return
+	}
+	budget := thinkingBudget(e)
+	if limit := p.body.InferenceConfig.MaxTokens; limit > 0 && budget >= limit {
+		budget = limit / 2
+	}
+	if budget < lowBudget {
+		return
+	}
+	p.body.Additional = map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": budget}}
+	p.features |= thinks
+}
+
+// calledWithoutReasoning reports whether the model called the tools whose results it is
+// about to read without having thought.
+func calledWithoutReasoning(messages []*messageParam) bool {
+	calls := false
+	for i := len(messages) - 1; i >= 0; i-- {
+		first := messages[i].Content[0]
+		switch {
+		case messages[i].Role == roleAssistant && first.Reasoning != nil:
+			return false
+		case messages[i].Role == roleAssistant:
+			calls = true
+		case first.ToolResult == nil:
+			return calls
+		}
+	}
+	return calls
+}
+
+func hasReasoning(messages []*messageParam) bool {
+	for _, m := range messages {
+		for i := range m.Content {
+			if m.Content[i].Reasoning != nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+// Package bedrock asks models through the Converse API of Amazon Bedrock. Requests are
+// signed and streams are framed by AWS's own packages; its client, which would add 8 MB to
+// the binary, serves the tests alone.
+package bedrock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/credential"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// Executor asks the models of one provider. It is safe for use from many
+// goroutines.
+type Executor struct {
+	api   *vendorhttp.API
+	tools *vendorhttp.ToolCache[[]byte]
+	known vendorhttp.Concessions[concessions]
+}
+
+var (
+	_ model.Executor = (*Executor)(nil)
+	_ model.Vendor   = (*Executor)(nil)
+)
+
+// Vendor returns bedrock.
+func (*Executor) Vendor() string { return "bedrock" }
+
+// vendorKey matches API keys and the IDs of access keys.
+var vendorKey = regexp.MustCompile(`\bABSK[\w+/=*-]{8,}|\bbedrock-api-key-[\w+/=*-]{8,}|\b(AKIA|ASIA)[A-Z0-9*]{8,}`)
+
+// Kind returns the provider type bedrock.
+func Kind() model.ProviderKind {
+	return vendorhttp.NewKind("bedrock", "Models that Amazon Bedrock serves.", New)
+}
+
+// New returns an executor. It does not reach out.
+func New(settings model.Settings, c *Config) (*Executor, error) {
+	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
+}
+
+// transports reach the vendor, and what is near the machine.
+type transports struct{ vendor, metadata http.RoundTripper }
+
+func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
+	c, err := vendorhttp.Configured(settings, c)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	if c.APIKey != "" {
+		header.Set("Authorization", "Bearer "+c.APIKey)
+	}
+	e := &Executor{tools: vendorhttp.NewToolCache(encodeTools)}
+	e.api, err = c.apiAccess().NewAPI(t.vendor, settings, vendorhttp.Protocol{
+		Header: header, Keys: vendorKey, Refusal: readRefusal, Refine: refineRefusal,
+		Accept: "application/vnd.amazon.eventstream", Framing: vendorhttp.Framing{Decode: decodeFrame},
+		Authorize: c.authorize(t),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// authorize returns what signs requests; nil for none.
+func (c *Config) authorize(t transports) vendorhttp.Authorize {
+	if c.Credentials == nil {
+		return nil
+	}
+	keys, signer, region := credential.NewCached(newKeySource(c, t).fetch), v4.NewSigner(), c.Region
+	return func(ctx context.Context) (vendorhttp.Authorization, error) {
+		current, err := keys.Get(ctx)
+		if err != nil {
+			return vendorhttp.Authorization{}, err
+		}
+		granted := vendorhttp.Authorization{Refused: keys.Drop, Sign: func(req *http.Request, body []byte) error {
+			sum := sha256.Sum256(body)
+			if err := signer.SignHTTP(req.Context(), current, req, hex.EncodeToString(sum[:]), "bedrock", region, time.Now()); err != nil {
+				return errSign(err)
+			}
+			return nil
+		}}
+		if current.SessionToken != "" {
+			granted.Headers = map[string]string{"X-Amz-Security-Token": current.SessionToken}
+		}
+		return granted, nil
+	}
+}
+
+// Stream asks the model and returns its answer as it comes.
+func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		e.api.Ask(ctx, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
+	}
+}

@@ -1,0 +1,236 @@
+package bedrock
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+)
+
+// plan is how a request is put to the API.
+type plan struct {
+	body converseParam
+	// tools is the JSON array of the tools the model may call, nil for none.
+	tools []byte
+	// choice is which tool it calls.
+	choice choiceParam
+	// cached marks what the vendor should keep; toolsCached marks the tools, too.
+	cached, toolsCached bool
+	features            features
+}
+
+// features are what a plan contains that a model may reject.
+type features uint8
+
+const (
+	thinks features = 1 << iota
+	asksEffort
+	sendsReasoning
+	chooses
+)
+
+func (p *plan) has(one features) bool { return p.features&one != 0 }
+
+// exchange is one request. What the model was found to need is conceded at once.
+type exchange struct {
+	executor *Executor
+	request  *model.Request
+	granted  concessions
+	plan     *plan
+}
+
+// Encode returns the request with what was conceded so far.
+func (x *exchange) Encode() (path string, body []byte, err error) {
+	if x.request.Model == "" {
+		return "", nil, invalid("upstream_model must be the ID of a model or an inference profile")
+	}
+	if x.plan, err = x.executor.planRequest(x.request, x.granted); err != nil {
+		return "", nil, err
+	}
+	operation := "/converse-stream"
+	if x.granted.has(whole) {
+		operation = "/converse"
+	}
+	body, err = x.plan.encodeBody()
+	return "model/" + httpbinding.EscapePath(x.request.Model, true) + operation, body, err
+}
+
+// Concede concedes what the request was rejected for, and remembers it.
+func (x *exchange) Concede(refusal *model.Error) (more bool) {
+	if x.granted, more = x.granted.afterRefusal(refusal, x.plan); more {
+		x.executor.known.Remember(x.request.Model, x.granted.ofModel())
+	}
+	return more
+}
+
+// Translator returns the translator for the answer.
+func (x *exchange) Translator() vendorhttp.Translator { return newAnswer() }
+
+// planRequest decides how a request is put. Without tools that may be called, the calls
+// of the conversation are written as text: the API rejects them otherwise, and has no
+// other way to keep a model from calling.
+func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
+	p := &plan{cached: req.Cache && !c.has(noCache)}
+	mayCall := len(req.Tools) > 0 && req.ToolChoice.Mode != model.ToolsNone
+	if mayCall {
+		var err error
+		if p.tools, err = e.tools.Encoded(req.Tools); err != nil {
+			return nil, err
+		}
+		p.chooseTools(req.ToolChoice, c)
+	}
+	family := familyOf(req.Model)
+	w := writer{asText: !mayCall, withReasoning: mayCall && !c.has(forgetReasoning) && (family == familyClaude || family == familyUnknown)}
+	if err := w.writeConversation(req.Messages); err != nil {
+		return nil, err
+	}
+	p.body.System, p.body.Messages = w.system, w.messages
+	if w.withReasoning && hasReasoning(w.messages) {
+		p.features |= sendsReasoning
+	}
+	p.body.InferenceConfig.MaxTokens = max(req.MaxOutputTokens, 0)
+	p.askEffort(req, family, c)
+	p.setSampling(req, c)
+	p.askForm(req, family, c)
+	if p.cached {
+		p.markCached()
+		p.toolsCached = p.tools != nil && !c.has(noToolCache) && (family == familyClaude || family == familyUnknown)
+	}
+	return p, nil
+}
+
+// chooseTools decides which tool the model must call.
+func (p *plan) chooseTools(choice model.ToolChoice, c concessions) {
+	switch {
+	case c.has(freeChoice):
+	case choice.Mode == model.ToolsRequired:
+		p.choice.Any = &struct{}{}
+	case choice.Mode == model.ToolsNamed:
+		p.choice.Tool = &namedChoice{Name: choice.Name}
+	}
+	if p.choice != (choiceParam{}) {
+		p.features |= chooses
+	}
+}
+
+// leastTopP is the smallest top_p that Claude accepts while it thinks, which allows no
+// temperature at all.
+const leastTopP = 0.95
+
+func (p *plan) setSampling(req *model.Request, c concessions) {
+	if c.has(noSampling) {
+		return
+	}
+	i := &p.body.InferenceConfig
+	if !p.has(thinks) {
+		i.Temperature = req.Temperature
+	}
+	if req.TopP != nil && (!p.has(thinks) || *req.TopP >= leastTopP) && (!c.has(oneSampling) || i.Temperature == nil) {
+		i.TopP = req.TopP
+	}
+}
+
+// askForm asks for the form of the answer. A request that makes the model call a tool is
+// not answered yet.
+func (p *plan) askForm(req *model.Request, family family, c concessions) {
+	if req.Output == nil || p.has(chooses) {
+		return
+	}
+	schema, fits := req.Output.Schema, true
+	if family == familyClaude {
+		schema, fits = claude.OutputSchema(schema)
+	}
+	if fits && !c.has(formAsText) {
+		p.body.OutputConfig.TextFormat = &textFormatParam{
+			Type: "json_schema", Structure: structureParam{schemaParam{Schema: string(schema), Name: req.Output.DisplayName()}},
+		}
+		return
+	}
+	p.body.System = append(p.body.System, blockParam{
+		Text: "Your final answer must be a JSON value of this JSON Schema, without any other text:\n" + string(req.Output.Schema),
+	})
+}
+
+// markCached marks the end of the instructions and of the latest two messages of the
+// user. A mark must not follow reasoning, which only the assistant's messages have.
+func (p *plan) markCached() {
+	if len(p.body.System) > 0 {
+		p.body.System = append(p.body.System, cachePoint())
+	}
+	left := 2
+	for i := len(p.body.Messages) - 1; i >= 0 && left > 0; i-- {
+		if m := p.body.Messages[i]; m.Role == roleUser {
+			m.Content = append(m.Content, cachePoint())
+			left--
+		}
+	}
+}
+
+// encodeBody returns the body of the request. The tools are added as the bytes they were
+// once encoded to.
+func (p *plan) encodeBody() ([]byte, error) {
+	body, err := encodeJSON(&p.body)
+	if err != nil || p.tools == nil {
+		return body, err
+	}
+	body = append(body[:len(body)-1], `,"toolConfig":{"tools":`...)
+	body = append(body, p.tools...)
+	if p.toolsCached {
+		body = append(body[:len(body)-1], `,{"cachePoint":{"type":"default"}}]`...)
+	}
+	if p.has(chooses) {
+		choice, err := encodeJSON(p.choice)
+		if err != nil {
+			return nil, err
+		}
+		body = append(append(body, `,"toolChoice":`...), choice...)
+	}
+	return append(body, "}}"...), nil
+}
+
+// encodeTools returns a set of tools as a JSON array.
+func encodeTools(tools []model.Tool) ([]byte, error) {
+	list := make([]toolParam, len(tools))
+	for i := range tools {
+		t := &tools[i]
+		schema, err := objectSchema(t.Parameters)
+		if err != nil {
+			return nil, &model.Error{Class: model.InvalidRequest, Message: "the parameters of tool " + t.Name + " are not a JSON object", Err: err}
+		}
+		list[i] = toolParam{specParam{Name: t.Name, Description: t.Description, InputSchema: inputSchemaRef{schema}}}
+	}
+	return encodeJSON(list)
+}
+
+// objectSchema returns a schema in the form the vendor accepts: its type must be object.
+func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if len(schema) > 0 {
+		if err := json.Unmarshal(schema, &fields); err != nil {
+			return nil, err
+		}
+	}
+	if _, typed := fields["type"]; typed {
+		return schema, nil
+	}
+	if fields == nil { // the JSON null
+		fields = map[string]json.RawMessage{}
+	}
+	fields["type"] = json.RawMessage(`"object"`)
+	return json.Marshal(fields)
+}
+
+// encodeJSON encodes a value as one line; the model reads texts as they were written,
+// without escapes for HTML.
+func encodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,147 @@
+package bedrock
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// refusal is what the vendor said when it rejected a request or broke off an answer, as
+// the cause of a model.Error.
+type refusal struct {
+	// status is the HTTP status, 0 for an exception inside a stream.
+	status int
+	// code is the vendor's name of the exception.
+	code, message string
+}
+
+// Error returns the vendor's name of the exception. The message is left to the
+// model.Error, which knows what must not appear in it.
+func (r *refusal) Error() string { return fmt.Sprintf("bedrock: %q", r.code) }
+
+// readRefusal returns the error for the body of a rejection, and reports whether the body
+// says anything. The exception is named by a header, which refineRefusal reads.
+func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
+	r := parseRefusal(body)
+	r.status = status
+	return r.modelError(), r.message != "" || r.code != ""
+}
+
+// refineRefusal completes a rejection by its headers.
+func refineRefusal(failure *model.Error, header http.Header) {
+	r, ok := failure.Err.(*refusal) //nolint:errorlint // readRefusal made it
+	if !ok {
+		return
+	}
+	name, _, _ := strings.Cut(header.Get("X-Amzn-Errortype"), ":")
+	if name = cloudauth.PrintableCode(name); name != "" {
+		r.code = name
+		refined := r.modelError()
+		failure.Class, failure.Message = refined.Class, refined.Message
+	}
+}
+
+// parseRefusal reads the body of a rejection, or the payload of an exception.
+func parseRefusal(data []byte) *refusal {
+	var fields struct {
+		Type    string          `json:"__type"`
+		Message json.RawMessage `json:"message"` // also Message
+		Output  json.RawMessage `json:"output"`
+	}
+	r := &refusal{}
+	if json.Unmarshal(data, &fields) != nil || fields.Output != nil {
+		return r
+	}
+	_ = json.Unmarshal(fields.Message, &r.message) // what is no text says nothing
+	_, name, found := strings.Cut(fields.Type, "#")
+	if !found {
+		name = fields.Type
+	}
+	r.code = cloudauth.PrintableCode(name)
+	return r
+}
+
+// modelError returns the error that the rejection amounts to. Its message begins with the
+// vendor's name of the exception.
+func (r *refusal) modelError() *model.Error {
+	text := strings.TrimSpace(r.message)
+	if text == "" {
+		text = "the server does not say why"
+		if status := http.StatusText(r.status); status != "" {
+			text = "the server says: " + status
+		}
+	}
+	if r.code != "" {
+		text = r.code + ": " + text
+	}
+	return &model.Error{Class: r.errorClass(), Message: text, Err: r}
+}
+
+// codes are the classes of the vendor's exceptions, in lower case and without Exception
+// at the end: those of streams begin with a small letter.
+var codes = map[string]model.ErrorClass{
+	"accessdenied":               model.Unauthorized,
+	"unrecognizedclient":         model.Unauthorized,
+	"invalidclienttokenid":       model.Unauthorized,
+	"invalidsignature":           model.Unauthorized,
+	"incompletesignature":        model.Unauthorized,
+	"signaturedoesnotmatch":      model.Unauthorized,
+	"missingauthenticationtoken": model.Unauthorized,
+	"expiredtoken":               model.Unauthorized,
+	"requestexpired":             model.Unauthorized,
+	"optinrequired":              model.Unauthorized,
+	"throttling":                 model.RateLimited,
+	"toomanyrequests":            model.RateLimited,
+	"servicequotaexceeded":       model.RateLimited,
+	"serviceunavailable":         model.Overloaded,
+	"modelnotready":              model.Overloaded,
+	"modeltimeout":               model.Timeout,
+	"internalserver":             model.Provider,
+	"internalfailure":            model.Provider,
+	"modelerror":                 model.Provider,
+	"modelstreamerror":           model.StreamInterrupted,
+	"resourcenotfound":           model.ModelNotFound,
+}
+
+// errorClass returns the class: by the exception, where it leaves no doubt, then by the
+// status and the message.
+func (r *refusal) errorClass() model.ErrorClass {
+	if class, ok := codes[strings.TrimSuffix(strings.ToLower(r.code), "exception")]; ok {
+		return class
+	}
+	if class, ok := vendorhttp.CallerClass(r.status); ok {
+		return class
+	}
+	if class, ok := vendorhttp.BusyClass(r.status); ok {
+		return class
+	}
+	said := strings.ToLower(r.message)
+	mentions := func(phrases ...string) bool {
+		for _, phrase := range phrases {
+			if strings.Contains(said, phrase) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case r.status >= http.StatusInternalServerError, r.status == http.StatusFailedDependency:
+		return model.Provider
+	case r.status == http.StatusRequestEntityTooLarge,
+		mentions("too long", "context window", "maximum context", "context length", "too many input tokens", "too many total text bytes"):
+		return model.ContextOverflow
+	case mentions("content filtering policy"):
+		return model.ContentFiltered
+	case mentions("model identifier is invalid", "model id is invalid"):
+		return model.ModelNotFound
+	case r.status >= http.StatusMultipleChoices, r.code != "":
+		return model.InvalidRequest
+	default:
+		return model.Provider
+	}
+}
