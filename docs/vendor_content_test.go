@@ -98,6 +98,17 @@ func fateOf(t *testing.T, exec model.Executor, from string, part model.Part) str
 	for _, err := range exec.Stream(ctx, &model.Request{Model: "gemini-3-pro", Messages: messages}) {
 		_ = err // the server knows no path
 	}
+	if first, last := strings.Index(body, "before"), strings.Index(body, "after"); body != "" && (first < 0 || last < first) {
+		t.Errorf("%s, from %s: the texts around the content are lost or in another order: %s", from, part.Type, body)
+	}
+	if strings.Contains(body, "beforeafter") {
+		t.Errorf("%s, from %s: the texts are not separated: %s", from, part.Type, body)
+	}
+	if mark := placeIn(&part, body); mark != "" {
+		if at := strings.Index(body, mark); at < strings.Index(body, "before") || at > strings.Index(body, "after") {
+			t.Errorf("%s, from %s: the content is not between the texts: %s", from, part.Type, body)
+		}
+	}
 	switch {
 	case body == "":
 		return "`invalid_request`"
@@ -112,6 +123,20 @@ func fateOf(t *testing.T, exec model.Executor, from string, part model.Part) str
 	default:
 		return "a note"
 	}
+}
+
+// placeIn returns what shows where a body has a part: a mark, the bytes or the URL; empty if
+// it has none.
+func placeIn(part *model.Part, body string) string {
+	if part.Blob == nil {
+		return ""
+	}
+	for _, form := range []string{fmt.Sprintf("[%s 1]", part.Type), "which cannot be shown", base64.StdEncoding.EncodeToString(part.Blob.Data), part.Blob.URI} {
+		if form != "" && strings.Contains(body, form) {
+			return form
+		}
+	}
+	return ""
 }
 
 // TestTheTableOfContentIsFresh keeps the table of contents and vendors, and holds that no

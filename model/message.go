@@ -176,6 +176,20 @@ func (m *Message) ToolCalls() []*ToolCall {
 	return calls
 }
 
+// Text returns the texts of the result, each on lines of its own.
+func (r *ToolResult) Text() string {
+	var b strings.Builder
+	for i := range r.Content {
+		if text := r.Content[i].Text; r.Content[i].Type == PartText && text != "" {
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
 // PartsText returns the text among parts joined.
 func PartsText(parts []Part) string {
 	first, more := "", false

@@ -3,6 +3,7 @@ package google
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
@@ -169,7 +170,7 @@ func (w *contentWriter) addResults(m *model.Message) {
 // resultValue returns what a call resulted in, under the names that tell the
 // model whether it failed.
 func resultValue(r *model.ToolResult) map[string]any {
-	text := model.PartsText(r.Content)
+	text := resultText(r)
 	if !r.IsError {
 		return map[string]any{"output": jsonOrText(text)}
 	}
@@ -177,6 +178,31 @@ func resultValue(r *model.ToolResult) map[string]any {
 		text = "the call failed"
 	}
 	return map[string]any{"error": text}
+}
+
+// resultText returns the texts of a result. Between texts, a mark shows where an image or
+// file belongs, because the API has no place for it there.
+func resultText(r *model.ToolResult) string {
+	texts := 0
+	for i := range r.Content {
+		if r.Content[i].Type == model.PartText && r.Content[i].Text != "" {
+			texts++
+		}
+	}
+	if texts < 2 {
+		return r.Text()
+	}
+	marked, blobs := model.ToolResult{}, 0
+	for i := range r.Content {
+		p := &r.Content[i]
+		if isBlob(p) {
+			blobs++
+			marked.Content = append(marked.Content, model.Text(fmt.Sprintf("[%s %d]", p.Type, blobs)))
+			continue
+		}
+		marked.Content = append(marked.Content, *p)
+	}
+	return marked.Text()
 }
 
 // jsonOrText returns a text that holds a JSON object or list as such: so the
