@@ -92,7 +92,7 @@ const wholeBody = `{
 			{"functionCall":{"id":"call_0_1","name":"look"}},
 			{"functionCall":{"id":"call_0_2","name":"look","args":{"malformed":"{\"broken"}}}]},
 		{"role":"user","parts":[
-			{"functionResponse":{"id":"call_0_0","name":"look","response":{"output":"A cat."}}},
+			{"functionResponse":{"id":"call_0_0","name":"look","response":{"output":"A \ncat."}}},
 			{"functionResponse":{"id":"call_0_1","name":"look","response":{"error":"no such file"}}},
 			{"functionResponse":{"id":"call_0_2","name":"look","response":{"error":"the call failed"}}}]},
 		{"role":"user","parts":[{"text":"Time is short."}]},
