@@ -33,6 +33,13 @@ type NoModel interface {
 	AsksNoModel()
 }
 
+// FieldLearner is implemented by executors that leave out optional fields of requests
+// once a server has rejected them.
+type FieldLearner interface {
+	// RejectedFields returns the names of these fields.
+	RejectedFields() []string
+}
+
 // Settings is what the runtime gives a provider when it makes one.
 type Settings struct {
 	// ID is the provider's id.
@@ -73,6 +80,9 @@ type Request struct {
 	// Cache asks the vendor to keep the unchanging start of the request, for
 	// vendors that have to be asked.
 	Cache bool
+	// Edits changes the body of the request, after those of the provider; nil for no
+	// changes.
+	Edits *spec.RequestEdits
 	Params
 }
 

@@ -26,13 +26,17 @@ type Executor struct {
 }
 
 var (
-	_ model.Executor = (*Executor)(nil)
-	_ model.Vendor   = (*Executor)(nil)
-	_ catalog.Listed = (*Executor)(nil)
+	_ model.Executor     = (*Executor)(nil)
+	_ model.Vendor       = (*Executor)(nil)
+	_ catalog.Listed     = (*Executor)(nil)
+	_ model.FieldLearner = (*Executor)(nil)
 )
 
 // Vendor returns anthropic.
 func (*Executor) Vendor() string { return "anthropic" }
+
+// RejectedFields returns the optional fields that the server was found to reject.
+func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 
 // CatalogVendor returns who serves the models; empty for a server that is not known.
 func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
@@ -90,6 +94,6 @@ func headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
+		e.api.Ask(ctx, req, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
 	}
 }

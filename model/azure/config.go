@@ -10,17 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/openai"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Config is a provider of type azure_openai, as it is written in a configuration.
 type Config struct {
-	BaseURL          string            `json:"base_url,omitempty" required:"true" doc:"The endpoint of the resource, such as https://NAME.openai.azure.com, without the path /openai."`
-	APIKey           string            `json:"api_key,omitempty" secret:"true" doc:"A key of the resource; sent in the header Api-Key. Leave it out with entra_id."`
-	EntraID          *EntraID          `json:"entra_id,omitempty" doc:"Asks with tokens of Microsoft Entra ID instead of a key."`
-	API              openai.API        `json:"api,omitempty" enum:"responses|chat_completions" doc:"The API to use. Defaults to responses, and to chat_completions with a dated api_version."`
-	APIVersion       string            `json:"api_version,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$" doc:"A dated version, such as 2024-10-21, selects the paths of deployments, /openai/deployments/NAME. Without it, and with v1, preview or latest, requests go to /openai/v1."`
-	Headers          map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	ReasoningSummary string            `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+	BaseURL          string             `json:"base_url,omitempty" required:"true" doc:"The endpoint of the resource, such as https://NAME.openai.azure.com, without the path /openai."`
+	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"A key of the resource; sent in the header Api-Key. Leave it out with entra_id."`
+	EntraID          *EntraID           `json:"entra_id,omitempty" doc:"Asks with tokens of Microsoft Entra ID instead of a key."`
+	API              openai.API         `json:"api,omitempty" enum:"responses|chat_completions" doc:"The API to use. Defaults to responses, and to chat_completions with a dated api_version."`
+	APIVersion       string             `json:"api_version,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$" doc:"A dated version, such as 2024-10-21, selects the paths of deployments, /openai/deployments/NAME. Without it, and with v1, preview or latest, requests go to /openai/v1."`
+	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
+	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
 }
 
 // EntraID is how tokens of Microsoft Entra ID are obtained: with a client secret, with the

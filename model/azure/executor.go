@@ -40,7 +40,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*openai.Exec
 		return nil, err
 	}
 	return openai.NewAt(settings, &openai.Config{
-		BaseURL: c.BaseURL, API: c.api(), Headers: c.Headers, ReasoningSummary: c.ReasoningSummary,
+		BaseURL: c.BaseURL, API: c.api(), Headers: c.Headers, ReasoningSummary: c.ReasoningSummary, Request: c.Request,
 	}, vendorhttp.Endpoint{
 		Vendor:      "azure-openai",
 		Path:        c.path,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // DefaultBaseURL is where the vendor's own API is.
@@ -17,11 +18,12 @@ const defaultAPIVersion = "v1beta"
 
 // Config is a provider of type google, as it is written in a configuration.
 type Config struct {
-	APIKey         string            `json:"api_key,omitempty" secret:"true" doc:"The key; sent in the header x-goog-api-key. Leave it out for a gateway that asks for none."`
-	BaseURL        string            `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"Where the API is: an http or https URL without the version."`
-	APIVersion     string            `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The version of the API, as it stands in its URLs."`
-	Headers        map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	HostConnection string            `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
+	APIKey         string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent in the header x-goog-api-key. Leave it out for a gateway that asks for none."`
+	BaseURL        string             `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"Where the API is: an http or https URL without the version."`
+	APIVersion     string             `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The version of the API, as it stands in its URLs."`
+	Headers        map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
+	HostConnection string             `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
+	Request        *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
 }
 
 // MarshalJSON writes the configuration without its secrets: the key and the
@@ -53,7 +55,7 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
 func (c *Config) apiVersion() string {

@@ -1,10 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // DefaultBaseURL is where the vendor's own API is.
@@ -24,14 +26,16 @@ const (
 
 // Config is a provider of type openai, as it is written in a configuration.
 type Config struct {
-	APIKey           string            `json:"api_key,omitempty" secret:"true" doc:"The key; sent as a bearer token. Leave it out for a local server that asks for none."`
-	BaseURL          string            `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"Where the API is: an http or https URL, for compatible servers with their path, such as http://localhost:11434/v1."`
-	API              API               `json:"api,omitempty" enum:"responses|chat_completions" default:"responses" doc:"The API to use; most compatible servers know only chat_completions."`
-	Organization     string            `json:"organization,omitempty" doc:"The organization that is charged, when the key belongs to several."`
-	Project          string            `json:"project,omitempty" doc:"The project that is charged, when the key belongs to several."`
-	Headers          map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	HostConnection   string            `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
-	ReasoningSummary string            `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent as a bearer token. Leave it out for a local server that asks for none."`
+	BaseURL          string             `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"Where the API is: an http or https URL, for compatible servers with their path, such as http://localhost:11434/v1."`
+	Dialect          Dialect            `json:"dialect,omitempty" enum:"openai|compatible|mistral|deepseek|ollama|openrouter|groq|xai|vllm" doc:"The variant of chat_completions that the server takes. It decides which optional fields requests have, and is where base_url and api come from if they are not given. Defaults to that of the host of base_url, or to openai."`
+	API              API                `json:"api,omitempty" enum:"responses|chat_completions" default:"responses" doc:"The API to use; most compatible servers know only chat_completions."`
+	Organization     string             `json:"organization,omitempty" doc:"The organization that is charged, when the key belongs to several."`
+	Project          string             `json:"project,omitempty" doc:"The project that is charged, when the key belongs to several."`
+	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
+	HostConnection   string             `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
+	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
 }
 
 // MarshalJSON writes the configuration without its secrets: the key and the
@@ -46,7 +50,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := c.apiAccess().Check()
+	list := append(c.apiAccess().Check(), c.checkDialect()...)
 	switch c.API {
 	case "", Responses, ChatCompletions:
 	default:
@@ -66,5 +70,5 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, DefaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
 }

@@ -26,6 +26,9 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("openai: code %q, type %q, param %q", r.code, r.kind, r.param)
 }
 
+// RejectedField returns the field that the vendor blames.
+func (r *refusal) RejectedField() string { return r.param }
+
 // readRefusal returns the error for the body of a refusal, and reports whether the
 // body says anything.
 func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, known bool) {
@@ -59,7 +62,7 @@ func parseRefusal(data []byte) *refusal {
 	}
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
-		Message looseText       `json:"message"`
+		Message messageText     `json:"message"`
 		Detail  detailText      `json:"detail"`
 		refusalFields
 	}
@@ -67,7 +70,7 @@ func parseRefusal(data []byte) *refusal {
 	if !isNull(outer.Error) {
 		return parseErrorValue(outer.Error)
 	}
-	message := outer.Message
+	message := looseText(outer.Message)
 	if message == "" {
 		message = looseText(outer.Detail)
 	}
@@ -96,6 +99,21 @@ func (d *detailText) UnmarshalJSON(data []byte) error {
 	}
 	*d = detailText(strings.Join(lines, "; "))
 	return nil
+}
+
+// messageText is a text, or an object with the detail that Mistral sends as its message.
+type messageText string
+
+// UnmarshalJSON reads the text.
+func (m *messageText) UnmarshalJSON(data []byte) error {
+	var outer struct {
+		Detail detailText `json:"detail"`
+	}
+	if data[0] == '{' && json.Unmarshal(data, &outer) == nil {
+		*m = messageText(outer.Detail)
+		return nil
+	}
+	return (*looseText)(m).UnmarshalJSON(data)
 }
 
 type refusalFields struct {

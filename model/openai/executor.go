@@ -35,13 +35,17 @@ type Executor struct {
 }
 
 var (
-	_ model.Executor = (*Executor)(nil)
-	_ model.Vendor   = (*Executor)(nil)
-	_ catalog.Listed = (*Executor)(nil)
+	_ model.Executor     = (*Executor)(nil)
+	_ model.Vendor       = (*Executor)(nil)
+	_ catalog.Listed     = (*Executor)(nil)
+	_ model.FieldLearner = (*Executor)(nil)
 )
 
 // Vendor returns openai, or azure-openai where the models are served by Azure.
 func (e *Executor) Vendor() string { return e.vendor }
+
+// RejectedFields returns the optional fields that the server was found to reject.
+func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 
 // CatalogVendor returns who serves the models; empty for a server that is not known.
 func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
@@ -102,7 +106,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 		return nil, err
 	}
 	e := &Executor{vendor: cmp.Or(at.Vendor, vendorAt(c.apiAccess().URL())), path: at.Path}
-	if c.API == ChatCompletions {
+	if c.api() == ChatCompletions {
 		e.dialect = chatDialect()
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
 	} else {
@@ -143,7 +147,7 @@ func headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
+		e.api.Ask(ctx, req, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
 	}
 }
 

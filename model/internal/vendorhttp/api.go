@@ -24,6 +24,8 @@ type API struct {
 	access   *Access
 	// granted authorizes the requests of one call.
 	granted Authorization
+	// rejected are the optional fields that the server is known to reject.
+	rejected *RejectedFields
 }
 
 // Protocol is what the APIs of vendors differ in, apart from the contents of
@@ -67,8 +69,12 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		failures: Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, p.Keys)},
 		protocol: p,
 		access:   a,
+		rejected: rejectedFieldsOf(settings.ID, a.URL()),
 	}, nil
 }
+
+// RejectedFields returns the optional fields that the server was found to reject.
+func (a *API) RejectedFields() []string { return a.rejected.Names() }
 
 // CatalogVendor returns the catalog's name of the vendor that is asked; empty for a server
 // that is not known.

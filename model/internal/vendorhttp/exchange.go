@@ -57,7 +57,7 @@ func (b *Batch) AddDelta(t model.EventType, delta string) {
 
 // Ask sends a request and hands on the events of its answer until the answer is
 // complete, it fails or the consumer stops.
-func (a *API) Ask(ctx context.Context, x Exchange, yield func(model.Event, error) bool) {
+func (a *API) Ask(ctx context.Context, req *model.Request, x Exchange, yield func(model.Event, error) bool) {
 	bound, err := a.bindConnection(ctx)
 	if err == nil {
 		bound, err = bound.authorize(ctx)
@@ -66,7 +66,7 @@ func (a *API) Ask(ctx context.Context, x Exchange, yield func(model.Event, error
 		yield(model.Event{}, err)
 		return
 	}
-	t := &attempt{api: bound, caller: ctx}
+	t := &attempt{api: bound, caller: ctx, editor: editor{api: bound, request: req}}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	defer t.close()
 	if err := t.sendRequest(x); err != nil {
@@ -84,6 +84,7 @@ type attempt struct {
 	caller, ctx context.Context
 	cancel      context.CancelFunc
 	response    *http.Response
+	editor      editor
 	// patience runs while an answer is ending.
 	patience *time.Timer
 }
@@ -106,17 +107,20 @@ func (t *attempt) sendRequest(x Exchange) error {
 		if err != nil {
 			return t.api.failures.Named(err)
 		}
+		encoded := body
+		body = t.editor.editBody(encoded)
 		req, err := t.api.newRequest(t.ctx, path, body)
 		if err != nil {
 			return t.api.failures.Named(&model.Error{Class: model.InvalidRequest, Message: "the request cannot be made", Err: err})
 		}
 		if t.response, err = t.api.send(req); err == nil { //nolint:bodyclose // close does
 			t.reportExchange(req, body, nil)
+			t.editor.remember(t.ctx)
 			return nil
 		}
 		failure := t.api.failures.OfRequest(t.caller, err)
 		t.reportExchange(req, body, failure)
-		if !x.Concede(failure) {
+		if !x.Concede(failure) && !t.editor.concede(failure, encoded) {
 			return failure
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
@@ -24,7 +25,13 @@ type Access struct {
 	// HostConnection names the connection of the host that requests are made with; empty
 	// for none.
 	HostConnection string
+	// Request changes the bodies of all requests; nil for no changes.
+	Request *spec.RequestEdits
+	// Dialect is what the server takes; nil for all that the vendor does.
+	Dialect *Dialect
 }
+
+func (a *Access) hasNoEdits() bool { return a.Request == nil && a.Dialect == nil }
 
 // URL returns where the API is.
 func (a *Access) URL() string { return cmp.Or(a.BaseURL, a.DefaultBaseURL) }
@@ -38,6 +45,9 @@ func (a *Access) Check() diag.List {
 	}
 	if a.HostConnection != "" && a.APIKey != "" {
 		list = append(list, diag.New(diag.InvalidValue, "host_connection", "host_connection contradicts api_key").WithHint("give one of the two"))
+	}
+	if a.Request != nil {
+		list = append(list, check.Within("request", a.Request.Validate())...)
 	}
 	return append(list, checkHeaders(a.Headers, key)...)
 }

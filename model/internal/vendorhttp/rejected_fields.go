@@ -1,0 +1,221 @@
+package vendorhttp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// FieldError is implemented by the cause of a refusal that names the rejected field.
+type FieldError interface {
+	error
+	RejectedField() string
+}
+
+// optionalField is a field that a request can do without.
+type optionalField struct {
+	// name is what servers call it in errors.
+	name string
+	// paths are the places of the field.
+	paths []string
+	// renamed is the name under which older servers know the field; empty for none.
+	renamed string
+	// wanted is set for fields that a configuration asks for. They are given up only where
+	// the server does not know them.
+	wanted bool
+}
+
+// optionalFields are the fields that are left out once a server has rejected them.
+var optionalFields = []optionalField{
+	{name: "stream_options", paths: []string{"stream_options"}},
+	{name: "prompt_cache_key", paths: []string{"prompt_cache_key"}},
+	{name: "store", paths: []string{"store"}},
+	{name: "strict", paths: []string{"tools.strict", "tools.function.strict"}},
+	{name: "max_completion_tokens", paths: []string{"max_completion_tokens"}, renamed: "max_tokens"},
+	{name: "extra_content", paths: []string{"messages.tool_calls.extra_content"}},
+	{name: "reasoning_content", paths: []string{"messages.reasoning_content"}},
+	{name: "reasoning", paths: []string{"messages.reasoning"}},
+	{name: "cache_control", paths: []string{"system.cache_control", "tools.cache_control", "messages.content.cache_control"}},
+	{name: "parallel_tool_calls", paths: []string{"parallel_tool_calls"}, wanted: true},
+	{name: "seed", paths: []string{"seed", "generationConfig.seed"}, wanted: true},
+	{name: "service_tier", paths: []string{"service_tier"}, wanted: true},
+	{name: "verbosity", paths: []string{"verbosity", "text.verbosity"}, wanted: true},
+}
+
+// findOptional returns the field with a name, or nil.
+func findOptional(name string) *optionalField {
+	for i := range optionalFields {
+		if optionalFields[i].name == name {
+			return &optionalFields[i]
+		}
+	}
+	return nil
+}
+
+func (f *optionalField) leaveOut(e *bodyEdit) {
+	if f.renamed != "" {
+		e.renameMember(f.name, f.renamed)
+		return
+	}
+	for _, path := range f.paths {
+		e.omitPath(path)
+	}
+}
+
+// unknownField matches what servers say of fields that they do not know.
+var unknownField = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not supported|unexpected|extra[ _](inputs|fields|forbidden)|not allowed`)
+
+// isBlamed reports whether a refusal is about the field.
+func (f *optionalField) isBlamed(failure *model.Error) bool {
+	if f.wanted && !unknownField.MatchString(failure.Message) {
+		return false
+	}
+	if named, ok := errors.AsType[FieldError](failure.Err); ok {
+		if field := named.RejectedField(); field != "" {
+			return containsWord(field, f.name)
+		}
+	}
+	return containsWord(failure.Message, f.name)
+}
+
+// containsWord reports whether a text has a name that is not part of a longer one.
+func containsWord(text, name string) bool {
+	for {
+		before, after, found := strings.Cut(text, name)
+		if !found {
+			return false
+		}
+		if !endsWord(before, len(before)-1) && !endsWord(after, 0) {
+			return true
+		}
+		text = after
+	}
+}
+
+func endsWord(text string, at int) bool {
+	if at < 0 || at >= len(text) {
+		return false
+	}
+	c := text[at]
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|' ' && c|' ' <= 'z'
+}
+
+// RejectedFields are the fields that the server of one provider was found to reject. It is
+// safe for use from many goroutines.
+type RejectedFields struct {
+	mu    sync.Mutex
+	names atomic.Pointer[[]string]
+}
+
+// processFields holds the fields by provider and address. A reload keeps them.
+var processFields sync.Map // of string to *RejectedFields
+
+func rejectedFieldsOf(provider, address string) *RejectedFields {
+	known, _ := processFields.LoadOrStore(provider+"\n"+address, &RejectedFields{})
+	return known.(*RejectedFields)
+}
+
+// Names returns the names in the order in which they were rejected.
+func (r *RejectedFields) Names() []string {
+	if names := r.names.Load(); names != nil {
+		return slices.Clone(*names)
+	}
+	return nil
+}
+
+// learn adds names and returns the new ones.
+func (r *RejectedFields) learn(names []string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.Names()
+	fresh := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(known, n) })
+	if len(fresh) > 0 {
+		known = append(known, fresh...)
+		r.names.Store(&known)
+	}
+	return fresh
+}
+
+// editor changes the bodies of the requests of one call.
+type editor struct {
+	api     *API
+	request *model.Request
+	// rejected are the fields that the server rejected in this call.
+	rejected []string
+}
+
+// editBody returns a body as the server takes it.
+func (d *editor) editBody(body []byte) []byte {
+	learned := d.api.rejected.names.Load()
+	if d.api.access.hasNoEdits() && learned == nil && len(d.rejected) == 0 && d.request.Edits == nil {
+		return body
+	}
+	e := &bodyEdit{}
+	d.api.access.Dialect.edit(e)
+	if learned != nil {
+		leaveOut(e, *learned)
+	}
+	leaveOut(e, d.rejected)
+	e.addEdits(d.api.access.Request.Merge(d.request.Edits))
+	return e.appendEdited(make([]byte, 0, len(body)), body)
+}
+
+func leaveOut(e *bodyEdit, names []string) {
+	for _, name := range names {
+		if f := findOptional(name); f != nil {
+			f.leaveOut(e)
+		}
+	}
+}
+
+// concede gives up the optional fields that a refusal blames. It reports whether the
+// body changes by that.
+func (d *editor) concede(failure *model.Error, body []byte) bool {
+	if failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	changed := false
+	for i := range optionalFields {
+		f := &optionalFields[i]
+		if slices.Contains(d.rejected, f.name) || !f.isBlamed(failure) {
+			continue
+		}
+		d.rejected = append(d.rejected, f.name)
+		if edited := d.editBody(body); bytes.Equal(edited, d.withoutLast(body)) {
+			d.rejected = d.rejected[:len(d.rejected)-1]
+			continue
+		}
+		changed = true
+	}
+	return changed
+}
+
+// withoutLast returns a body as it is if the last rejected field is not left out.
+func (d *editor) withoutLast(body []byte) []byte {
+	last := d.rejected
+	d.rejected = last[: len(last)-1 : len(last)-1]
+	edited := d.editBody(body)
+	d.rejected = last
+	return edited
+}
+
+// remember keeps what an accepted request had to leave out.
+func (d *editor) remember(ctx context.Context) {
+	if len(d.rejected) == 0 {
+		return
+	}
+	for _, name := range d.api.rejected.learn(d.rejected) {
+		slog.WarnContext(ctx, "the model server rejects a field; requests leave it out from now on",
+			"provider", d.api.failures.Provider, "field", name, "renamed", cmp.Or(findOptional(name).renamed, "no"))
+	}
+}

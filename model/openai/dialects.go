@@ -1,0 +1,105 @@
+package openai
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// Dialect is the variant of Chat Completions that a server takes.
+type Dialect string
+
+// server is what is known of the servers of a dialect.
+type server struct {
+	dialect Dialect
+	// baseURL is where the vendor's API is, or a local server by default; empty if it has
+	// no usual place.
+	baseURL string
+	// takes is what differs from the vendor's own requests.
+	takes vendorhttp.Dialect
+}
+
+var maxTokens = map[string]string{"max_completion_tokens": "max_tokens"}
+
+// servers are the dialects, the vendor's own first.
+var servers = []server{
+	{dialect: "openai", baseURL: DefaultBaseURL},
+	{dialect: "compatible", takes: vendorhttp.Dialect{Omit: []string{"prompt_cache_key", "strict"}, Names: maxTokens}},
+	{dialect: "mistral", baseURL: "https://api.mistral.ai/v1", takes: vendorhttp.Dialect{
+		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "service_tier", "verbosity"},
+		Names: map[string]string{"max_completion_tokens": "max_tokens", "seed": "random_seed"},
+	}},
+	{dialect: "deepseek", baseURL: "https://api.deepseek.com/v1", takes: vendorhttp.Dialect{
+		Omit: []string{"prompt_cache_key", "strict", "parallel_tool_calls", "seed", "service_tier", "verbosity"}, Names: maxTokens,
+	}},
+	{dialect: "ollama", baseURL: "http://localhost:11434/v1", takes: vendorhttp.Dialect{
+		Omit: []string{"prompt_cache_key", "strict", "parallel_tool_calls", "service_tier", "verbosity"}, Names: maxTokens,
+	}},
+	{dialect: "openrouter", baseURL: "https://openrouter.ai/api/v1", takes: vendorhttp.Dialect{Names: maxTokens}},
+	{dialect: "groq", baseURL: "https://api.groq.com/openai/v1", takes: vendorhttp.Dialect{
+		Omit: []string{"prompt_cache_key", "strict", "extra_content", "reasoning_content", "verbosity"},
+	}},
+	{dialect: "xai", baseURL: "https://api.x.ai/v1", takes: vendorhttp.Dialect{
+		Omit: []string{"prompt_cache_key", "strict", "service_tier", "verbosity"},
+	}},
+	{dialect: "vllm", baseURL: "http://localhost:8000/v1", takes: vendorhttp.Dialect{
+		Omit: []string{"prompt_cache_key", "strict", "service_tier", "verbosity"},
+	}},
+}
+
+// server returns the server of the configured dialect, or of the host that is asked.
+func (c *Config) server() *server {
+	if c.Dialect != "" {
+		for i := range servers {
+			if servers[i].dialect == c.Dialect {
+				return &servers[i]
+			}
+		}
+		return &servers[0] // not reached: validated
+	}
+	if at, err := url.Parse(c.BaseURL); err == nil && at.Scheme == "https" {
+		for i := range servers {
+			if own, err := url.Parse(servers[i].baseURL); err == nil && own.Host == at.Host {
+				return &servers[i]
+			}
+		}
+	}
+	return &servers[0]
+}
+
+// requestDialect returns what the server takes; nil for all that the vendor does.
+func (c *Config) requestDialect() *vendorhttp.Dialect {
+	if s := c.server(); s != &servers[0] {
+		return &s.takes
+	}
+	return nil
+}
+
+// api returns the API to ask. Imitators know Chat Completions.
+func (c *Config) api() API {
+	if c.API == "" && c.Dialect != "" && c.Dialect != servers[0].dialect {
+		return ChatCompletions
+	}
+	return cmp.Or(c.API, Responses)
+}
+
+func (c *Config) checkDialect() diag.List {
+	if c.Dialect == "" {
+		return nil
+	}
+	known := make([]string, len(servers))
+	for i := range servers {
+		known[i] = string(servers[i].dialect)
+	}
+	switch {
+	case !slices.Contains(known, string(c.Dialect)):
+		return diag.List{diag.New(diag.InvalidValue, "dialect", "dialect is %q; allowed are %s", c.Dialect, strings.Join(known, ", "))}
+	case c.server().baseURL == "" && c.BaseURL == "":
+		return diag.List{diag.New(diag.InvalidValue, "base_url", "base_url is required with dialect: %s", c.Dialect)}
+	}
+	return nil
+}

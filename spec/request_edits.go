@@ -1,0 +1,82 @@
+package spec
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// RequestEdits changes the JSON bodies of requests to a vendor. Those of a provider apply
+// first, then those of the model and of the agent.
+type RequestEdits struct {
+	Set  map[string]json.RawMessage `json:"set,omitempty" doc:"Fields to add or replace, by name. Objects are merged with what the request has. A later set of a model or an agent restores what an earlier omit removes."`
+	Omit []string                   `json:"omit,omitempty" doc:"Fields to leave out, such as stream_options. A dot leads into an object or the objects of a list: tools.function.strict."`
+}
+
+// essentialFields are the fields without which a request is not the one that the runtime
+// asks, or its answer not one that it reads.
+var essentialFields = []string{
+	"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "stream", "tools",
+}
+
+// Validate checks the record by itself. Paths are relative to the record.
+func (e *RequestEdits) Validate() diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(e.Set)) {
+		path := diag.Key("set", name)
+		switch {
+		case name == "":
+			list = append(list, diag.New(diag.InvalidValue, path, "a field needs a name"))
+		case slices.Contains(essentialFields, name):
+			list = append(list, diag.New(diag.InvalidValue, path, "%s cannot be set: the runtime writes it", name))
+		case !json.Valid(e.Set[name]):
+			list = append(list, diag.New(diag.InvalidValue, path, "%s is not valid JSON", name))
+		}
+	}
+	for i, path := range e.Omit {
+		at := diag.Index("omit", i)
+		switch {
+		case path == "" || slices.Contains(strings.Split(path, "."), ""):
+			list = append(list, diag.New(diag.InvalidValue, at, "%q is not a field: names are separated by single dots", path))
+		case slices.Contains(essentialFields, path):
+			list = append(list, diag.New(diag.InvalidValue, at, "%s cannot be left out: without it the runtime cannot ask the model or read its answer", path))
+		}
+	}
+	return list
+}
+
+// Merge returns the edits with those of over applied after them. Both may be nil.
+func (e *RequestEdits) Merge(over *RequestEdits) *RequestEdits {
+	if e == nil || over == nil {
+		if e == nil {
+			return over
+		}
+		return e
+	}
+	merged := &RequestEdits{Set: maps.Clone(e.Set)}
+	for _, path := range e.Omit {
+		if root, _, _ := strings.Cut(path, "."); over.Set[root] == nil {
+			merged.Omit = append(merged.Omit, path)
+		}
+	}
+	for _, path := range over.Omit {
+		delete(merged.Set, path)
+		merged.Omit = append(merged.Omit, path)
+	}
+	if merged.Set == nil && len(over.Set) > 0 {
+		merged.Set = make(map[string]json.RawMessage, len(over.Set))
+	}
+	maps.Copy(merged.Set, over.Set)
+	return merged
+}
+
+// clone returns a copy of e that shares nothing with it but the bytes of values.
+func (e *RequestEdits) clone() *RequestEdits {
+	if e == nil {
+		return nil
+	}
+	return &RequestEdits{Set: maps.Clone(e.Set), Omit: slices.Clone(e.Omit)}
+}
