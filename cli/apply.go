@@ -36,21 +36,21 @@ func newChangeFlags() *changeFlags {
 // flags adds the flags, but for those that name the server.
 func (c *changeFlags) changeFlags(cmd *cobra.Command) {
 	c.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Var(&c.failOn, "fail-on", "publish nothing, and exit with 1, if the change does this: widened, lost")
-	cmd.Flags().StringVar(&c.note, "note", "", "why it is published, for the list of revisions")
-	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what it would change, and publish nothing")
+	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
+	cmd.Flags().StringVar(&c.note, "note", "", "reason for the change, shown in the list of revisions")
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes without publishing them")
 }
 
 // configFlags adds the flags that name a server to those of a command that works there
 // only.
 func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&r.server, "server", "", "the `URL` of the server")
+	fs.StringVar(&r.server, "server", "", "`URL` of the server")
 	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
 }
 
 // tenantFlag adds the flag that names a tenant.
 func (r *serverFlags) tenantFlag(fs *pflag.FlagSet) {
-	fs.StringVar(&r.tenant, "tenant", "", "work on the overlay of the tenant with this `NAME`, in the place of the configuration")
+	fs.StringVar(&r.tenant, "tenant", "", "use the overlay of the tenant with this `NAME` instead of the configuration")
 }
 
 // configClient returns a client for the configuration that the flags name.
@@ -74,25 +74,25 @@ func newApply(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE… --server URL",
 		Short: "Publish configuration files to a server",
-		Long: `apply publishes the agents, models, tools and all else that files declare at a
-server whose store decides what there is (revisions: {source: store}). The server
-proves that every agent resolves; what changes for each agent is shown, and what
-of it widens access. Variables stay references: the server has their values.
-Settings of the files, such as server and store, are not sent.
+		Long: `apply publishes the agents, models, tools and other entries of files to a server with
+revisions: {source: store}. The server proves that every agent resolves, and the
+command shows what changes for each agent and what widens access. Variables stay
+references; the server has their values. Settings such as server and store are not
+sent.
 
-A new configuration is proved with the overlays of all tenants, too, and nothing is
-published if one breaks; with --except-broken those that break keep the configuration
-that they have. With --tenant FILE is the overlay of one tenant: patches, agents and
-tools over the configuration of the server.
+A new configuration is also proved with the overlays of all tenants, and nothing is
+published if one breaks. With --except-broken, tenants whose overlay breaks keep their
+current configuration. With --tenant, FILE is the overlay of one tenant: patches,
+agents and tools over the server's configuration.
 
-The revision that is current when the command begins is replaced. If somebody
-else publishes meanwhile, nothing is published.
+apply replaces the revision that was current when the command started. If somebody
+else publishes in the meantime, nothing is published.
 
-The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
-the scopes config:read and config:write.
+The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs the
+scopes config:read and config:write.
 
-Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage, or files
-that are invalid or cannot be read.`,
+Exit codes: 0 done, 1 the server rejects the change or cannot be reached, 2 usage, or
+the files are invalid or cannot be read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := c.needServer(cmd); err != nil {
@@ -112,7 +112,7 @@ that are invalid or cannot be read.`,
 	}
 	c.configFlags(cmd.Flags())
 	c.tenantFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&c.exceptBroken, "except-broken", false, "publish although overlays of tenants break, which keep the configuration that they have")
+	cmd.Flags().BoolVar(&c.exceptBroken, "except-broken", false, "publish even if overlays of tenants break; these tenants keep their current configuration")
 	c.changeFlags(cmd)
 	return cmd
 }

@@ -52,33 +52,33 @@ func newChat(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat (FILE | -f FILE…) [AGENT]",
 		Short: "Chat with an agent",
-		Long: `chat holds a conversation with an agent: each line is a prompt, and what the agent
-says and does is shown as it comes. A line that ends in a backslash goes on in the
-next. /help lists the commands. AGENT may be left out where there is only one.
+		Long: `chat holds a conversation with an agent. Each line is a prompt, and the agent's text
+and actions are shown as they happen. A line that ends in a backslash continues on the
+next line. /help lists the commands. AGENT is optional if there is only one agent.
 
-Calls that need the consent of a person, and questions of the agent, are asked about.
-Ctrl-C cancels the turn that runs; where none does it ends the conversation, as
-Ctrl-D does.
+chat asks about calls that need approval, and shows the agent's questions. Ctrl-C
+cancels the running turn, or ends the conversation if no turn is running. Ctrl-D ends
+the conversation.
 
-On a terminal the conversation has the whole screen, unless --plain is given or the
-input or the output is not the terminal. The mouse is left to the terminal, to select
-text with; with --mouse its wheel scrolls.
+On a terminal the conversation uses the full screen, unless --plain is set or the
+input or output is redirected. The terminal keeps the mouse for selecting text; with
+--mouse the wheel scrolls instead.
 
-A delegate is one line; --delegates also shows what each delegate does, after the
-names of the agents that led to it.
+A delegate is one line; --delegates also shows what each delegate does, prefixed with
+the names of the agents that led to it.
 
-With --message the first turn needs no prompt: it begins at once with that text. With
---system the first turn begins with that instruction. Both can be repeated.
+With --message the first turn starts immediately with that text. With --system the
+first turn starts with that instruction. Both can be repeated.
 
-The session is kept in the store, and --resume goes on with it: with its id, or
-without one with the session that was active last. A SQLite file must not be served
-meanwhile: give --server then. The store memory forgets it with the end of the command.
+The store keeps the session. --resume=ID resumes it, and --resume resumes the most
+recently active session. If a server uses the same SQLite file, use --server. The
+memory store forgets the session when the command ends.
 
-With --server URL, and no FILE, the agent is one of a server that runs. A key for the
-server is in the file of --api-key-file or in the variable RUNTIME_API_KEY.
+With --server URL instead of FILE, chat uses an agent of a running server. The key is
+read from --api-key-file or the variable RUNTIME_API_KEY.
 
-Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file that cannot be
-read, 130 canceled.`,
+Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be read,
+130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at.server == "" {
 				return o.files.arguments(0, 1, 1)(cmd, args)

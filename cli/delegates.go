@@ -14,7 +14,7 @@ import (
 
 // delegatesFlag adds the flag --delegates.
 func delegatesFlag(flags *pflag.FlagSet) *bool {
-	return flags.Bool("delegates", false, "show the events of delegates as well")
+	return flags.Bool("delegates", false, "also show the events of delegates")
 }
 
 // eventFilter returns the filter that selects the events to show.

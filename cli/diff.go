@@ -31,24 +31,25 @@ func newDiff(p *program) *cobra.Command {
 		Use:   "diff OLD NEW | OLD… -- NEW… | FILE… --server URL",
 		Short: "Show what a change does to each agent",
 		Long: `diff resolves every agent of two configurations and shows how their effective
-environments differ: model, prompt, plugins, sections, limits, and the tools
-and delegates that an agent gains or loses. OLD and NEW are each a file or a
-directory; of several files the two sides are separated by --. With --server OLD is what the server runs, and
-all files are NEW: the server compares, with the values that its variables have. The
-key is in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the
-scope config:read. With --tenant as well FILE is the overlay of a tenant, and OLD is what
-the tenant has.
+environments differ: model, prompt, plugins, sections, limits, and the tools and
+delegates that an agent gains or loses. OLD and NEW are files or directories. If a side
+has several files, separate the sides with --. With --server, OLD is what the server
+runs and all files are NEW; the server compares them with the values of its variables.
+The key is read from --api-key-file or the variable RUNTIME_API_KEY, and needs the scope
+config:read. With --server and --tenant, FILE is the overlay of a tenant and OLD is the
+tenant's current overlay.
 
-Access is widened when a limit of an agent is raised or removed, and when an agent
-may call what it could not call before: a tool it gained, one whose rules let through a call that they did not, every tool of
-a new agent. The rules of an agent also hold its delegates: a tool that only
-they have is shown as "through" the agents that lead to it. Each tool's permission rules are compared as a whole, and the rule
-that makes the difference is named. Conditions that cannot be compared count as
-independent, so what may let more through counts as widened.
+Access is widened if a limit of an agent is raised or removed, or if an agent may make a
+call that it could not make before: with a tool that it gained, under rules that now
+allow the call, or as a new agent. The rules of an agent also apply to its delegates. A
+tool that only a delegate has is shown as "through" the agents that lead to it. The
+permission rules of each tool are compared as a whole, and the rule that makes the
+difference is named. Conditions that cannot be compared are assumed to be independent,
+so a change that may allow more counts as widened.
 
-Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
-widened (with --fail-on widened) or an agent loses a tool (with --fail-on lost), or the server cannot be reached, 2 usage, or a
-configuration that is invalid or cannot be read.`,
+Exit codes: 0 done, 1 the configurations differ (with --exit-code), access is widened
+(with --fail-on widened), an agent loses a tool (with --fail-on lost), or the server
+cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.server == "" && o.tenant != "":
@@ -78,7 +79,7 @@ configuration that is invalid or cannot be read.`,
 	o.configFlags(cmd.Flags())
 	o.tenantFlag(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if the change does this: widened, lost")
+	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if access is widened or a tool is lost: widened, lost")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if the configurations differ")
 	return cmd
 }

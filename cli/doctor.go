@@ -39,15 +39,15 @@ func newDoctor(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor URL | FILE… --provider ID",
 		Short: "Check an A2A peer, or the provider of a model",
-		Long: `doctor looks at a peer that agents can delegate to: its agent card, and how each
-of its interfaces answers calls that change nothing. Each check says what was
-seen, and what would be right. A peer that lists several agents has each of them
-looked at. URL is the base_url of an endpoint or a remote source, or that of the
-card or list itself, which ends in .json.
+		Long: `doctor checks an A2A peer that agents can delegate to: its agent card, and how each of
+its interfaces answers calls that change nothing. Each check reports what was found and
+what would be right. If a peer lists several agents, all of them are checked. URL is the
+base_url of an endpoint or remote source, or the URL of the card or list, which ends in
+.json.
 
-With --provider, doctor asks a model of this provider in the files for a text and
-for a tool call, which costs a few tokens. It shows what was sent, what the server
-refused and what was understood, and names the setting to change.
+With --provider, doctor asks a model of this provider in the files for a text and for a
+tool call, which costs a few tokens. It shows what was sent, what the server rejected
+and what was understood, and names the setting to change.
 
 Exit codes: 0 no errors, 1 errors, 2 usage.`,
 		Args: arguments(1, unlimited),
@@ -65,11 +65,11 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 	}
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "a header of all requests to the peer, as \"Name: value\"")
-	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "hosts with private addresses that may be reached")
-	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "other origins that interfaces may have")
-	cmd.Flags().StringVar(&o.keys, "signature-keys", "", "a file with the JWK set that the card must be signed with")
+	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "allow these hosts with private addresses")
+	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "allow interfaces at these other origins")
+	cmd.Flags().StringVar(&o.keys, "signature-keys", "", "file with the JWK set that must have signed the card")
 	cmd.Flags().StringVar(&o.provider, "provider", "", "check this provider of the files instead of a peer")
-	cmd.Flags().StringVar(&o.model, "model", "", "with --provider, the id of the model to ask; by default its first")
+	cmd.Flags().StringVar(&o.model, "model", "", "with --provider, the ID of the model to call; default: the first one")
 	cmd.Flags().BoolVar(&o.allowOld, "allow-v0_3", false, "take a peer that speaks version 0.3 alone for usable")
 	return cmd
 }

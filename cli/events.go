@@ -27,18 +27,17 @@ func newEvents(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events FILE… TURN",
 		Short: "Show the events of a turn",
-		Long: `events shows the log of a turn in the store of a configuration, a line for each
-event: its number, its time, what it is and what it says. With --format json the
-lines are the events as they are kept. A delegate is one line, which says how many
-tool calls and tokens it used and what it cost; --delegates shows its events, too,
-after the calls that led to it.
+		Long: `events shows the log of a turn in the store of a configuration, one line per event: its
+number, time, type and content. With --format json each line is the stored event. A
+delegate is one line with its tool calls, tokens and cost; --delegates also shows its
+events, prefixed with the calls that led to it.
 
-With --server URL, and no FILE, the turn is one at a server that runs. A key for
-it is in the file of --api-key-file or in the variable RUNTIME_API_KEY. With
---follow a connection that breaks is taken up again, without a gap.
+With --server URL instead of FILE, events shows a turn of a running server. The key is
+read from --api-key-file or the variable RUNTIME_API_KEY. With --follow a broken
+connection is resumed without a gap.
 
-Exit codes: 0 done, 1 the store or the server cannot be used or there is no such
-turn, 2 usage or a file that cannot be read, 130 canceled.`,
+Exit codes: 0 done, 1 the store or the server cannot be used or the turn does not exist,
+2 usage or a file cannot be read, 130 canceled.`,
 		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			turn := at.take(args, 1)[0]

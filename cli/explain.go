@@ -18,20 +18,20 @@ func newExplain(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain FILE… AGENT | FILE… --workflow ID | AGENT --server URL",
 		Short: "Show how an agent resolves, and why",
-		Long: `explain resolves one agent and shows, stage by stage, what was looked up,
-wrapped, injected, added and dropped, by which rule, and how long it took.
-With --tool it answers why the agent has, or does not have, a tool, and with
---call what becomes of a call: allow, ask, deny, terminate or unavailable, and by
-which rule. With --session-request it shows the agent as a client of agent sessions
-gets it that asks for a turn with the JSON in FILE: which tools the turn is given, and
-by which rule. With --workflow it shows a workflow instead: what starts it, and its steps.
+		Long: `explain resolves one agent and shows, stage by stage, what was looked up, wrapped,
+injected, added and dropped, by which rule, and how long it took. With --tool it shows
+why the agent has a tool or does not have it. With --call it shows what happens to a
+call (allow, ask, deny, terminate or unavailable) and which rule decides. With
+--session-request it shows the agent for a turn of agent sessions that is requested with
+the JSON in FILE: the tools of the turn, and the rules that select them. With --workflow
+it shows a workflow instead: what starts it, and its steps.
 
-With --server the agent of the revision that the server runs is explained. The key is
-in the file of --api-key-file or in the variable RUNTIME_API_KEY, and needs the scope
+With --server, explain shows the agent in the revision that the server runs. The key is
+read from --api-key-file or the variable RUNTIME_API_KEY, and needs the scope
 config:read.
 
-Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
---call, or the server cannot be reached, 2 usage or a file that cannot be read.`,
+Exit codes: 0 done, 1 the agent does not resolve, no source provides the tool of --call,
+or the server cannot be reached, 2 usage or a file cannot be read.`,
 	}
 	files := filesFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ Exit codes: 0 done, 1 the agent does not resolve, no source offers the tool of
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
 	at.tenantFlag(cmd.Flags())
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
-	cmd.Flags().StringVar(&request, "session-request", "", "show the agent in a turn that a client of sessions asks for with the JSON in `FILE`; - is standard input")
+	cmd.Flags().StringVar(&request, "session-request", "", "show the agent for a sessions turn requested with the JSON in `FILE`, or - for standard input")
 	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {

@@ -9,7 +9,7 @@ type fileArguments struct{ files []string }
 // filesFlag adds --file.
 func filesFlag(cmd *cobra.Command) *fileArguments {
 	f := new(fileArguments)
-	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "a `FILE` or directory of the configuration, in place of the first argument; may be repeated")
+	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "read this configuration `FILE` or directory instead of the first argument; can be repeated")
 	return f
 }
 

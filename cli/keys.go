@@ -29,14 +29,14 @@ func newKeysNew(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "Create an API key for the server",
-		Long: `new prints a fresh random API key, and the line that makes a server accept it,
-which belongs below server.keys of the configuration. The line holds a hash: the
-key itself is kept nowhere and cannot be shown again.
+		Long: `new prints a new random API key, and the line to add below server.keys in the server's
+configuration. The line contains a hash. The key is stored nowhere and cannot be shown
+again.
 
 Exit codes: 0 done, 2 usage.`,
 		Args: arguments(0, 0),
 	}
-	cmd.Flags().StringVar(&id, "id", "", "what the key is called in logs; a part of its hash when absent")
+	cmd.Flags().StringVar(&id, "id", "", "name of the key in logs; default: a part of its hash")
 	format := formatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		key := auth.NewKey()
@@ -69,15 +69,14 @@ func newKeysRefresh(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh FILE… CLIENT",
 		Short: "Create a refresh token for an OAuth client",
-		Long: `refresh prints a token with which a client below server.oauth gets access tokens
-at POST /api/oauth/token, together with its secret. It is kept nowhere. It ends
-with its time, with the client, and when the client gets another secret.
+		Long: `refresh prints a refresh token for a client below server.oauth. With this token and its
+secret, the client gets access tokens at POST /api/oauth/token. The token is not stored.
+It is invalid once it expires, the client is removed, or the client's secret changes.
 
-Exit codes: 0 done, 1 there is no such client, 2 usage or a file that cannot be
-read.`,
+Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be read.`,
 		Args: arguments(2, unlimited),
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what the token is good for; all scopes of the client when absent")
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "scopes of the token; default: all scopes of the client")
 	cmd.Flags().DurationVar(&valid, "valid", valid, "how long the token is good")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if valid <= 0 {

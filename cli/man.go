@@ -12,8 +12,8 @@ func newMan(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
-		Long: `man writes a manual page for each command into a directory, which it makes when
-there is none. Their date is that of SOURCE_DATE_EPOCH, if it is set.
+		Long: `man writes a manual page for each command into a directory, and creates the directory if
+it does not exist. SOURCE_DATE_EPOCH, if set, determines the date of the pages.
 
 Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
 		Args: arguments(1, 1),

@@ -13,15 +13,14 @@ func newMigrate(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate FILE…",
 		Short: "Migrate the store to the current schema",
-		Long: `migrate makes the store of a configuration ready for this version of the
-program, and prints what it did to that end. serve does the same when it starts;
-migrate is for those who let only certain people, or a step of a deployment,
-change a database. What was migrated cannot be used by older versions. A SQLite
-file of an older version is also rewritten once, so that it can shrink, which
-serve does not do; that takes as much free disk as the file has.
+		Long: `migrate updates the store of a configuration to this version of the program, and prints
+what it changed. serve does the same when it starts; use migrate where only certain
+people, or one step of a deployment, may change the database. Older versions cannot use
+a migrated store. A SQLite file of an older version is also rewritten once so that it can
+shrink, which serve does not do; that needs as much free disk space as the size of the
+file.
 
-Exit codes: 0 done, 1 the store cannot be migrated, 2 usage or a file that
-cannot be read.`,
+Exit codes: 0 done, 1 the store cannot be migrated, 2 usage or a file cannot be read.`,
 		Args: arguments(1, unlimited),
 	}
 	format := formatFlag(cmd, "text", "json")

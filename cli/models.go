@@ -24,11 +24,10 @@ func newModels(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models [PATTERN]",
 		Short: "List the models of the catalog",
-		Long: `models lists the models of the catalog that is part of this program: their
-context windows, limits and list prices in USD per million tokens. PATTERN is a
-glob that the names must match.
+		Long: `models lists the models of the built-in catalog: their context windows, limits and list
+prices in USD per million tokens. PATTERN is a glob that the names must match.
 
-A model of a configuration takes from the catalog what it does not declare.
+A model of a configuration uses the catalog for every field that it does not set.
 
 Exit codes: 0 done, 2 usage.`,
 		Args: arguments(0, 1),

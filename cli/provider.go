@@ -60,25 +60,25 @@ func newProviderServe(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve FILE…",
 		Short: "Serve an agent to the host that started this process",
-		Long: `provider serve answers the host of Gestalt that started it, over gRPC on the socket
-in GESTALT_PLUGIN_SOCKET: the hand-shake, sessions, turns, their events and what they
-ask. Turns are kept in the store of the configuration; with another driver than memory
-they go on when the host starts the provider again. The tools of a turn are those of the
-agent and, where the host grants them, the tools of the host, which is called at
-GESTALT_AGENT_HOST_SOCKET. The agent is that of --agent, of the host's
-configuration (config.agent), or the only one.
+		Long: `provider serve serves agents to the Gestalt host that started it, over gRPC on the socket
+in GESTALT_PLUGIN_SOCKET: the handshake, sessions, turns, their events and interactions.
+Turns are kept in the store of the configuration. Unless that is the memory store, they
+continue when the host starts the provider again. A turn has the tools of its agent and
+those that the host grants, which are called at GESTALT_AGENT_HOST_SOCKET. The agent is
+set by --agent or by config.agent in the host's configuration; it is optional if there is
+only one.
 
-SIGTERM ends it, and so does the end of the process in GESTALT_PLUGIN_PARENT_PID. It
-answers no HTTP.
+The provider ends on SIGTERM and when the process in GESTALT_PLUGIN_PARENT_PID ends. It
+does not serve HTTP.
 
-Exit codes: 0 after a clean end, 1 the configuration is invalid or the store cannot be
-used, 2 usage or a file that cannot be read.`,
+Exit codes: 0 after a clean shutdown, 1 the configuration is invalid or the store cannot
+be used, 2 usage or a file cannot be read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return serveProvider(cmd.Context(), p, cmd, files, &o)
 		},
 	}
-	cmd.Flags().StringVar(&o.agent, "agent", "", "let the agent with this `id` work on turns, unless the host names another")
+	cmd.Flags().StringVar(&o.agent, "agent", "", "use the agent with this `id`, unless the host names another one")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd

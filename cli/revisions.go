@@ -18,13 +18,13 @@ func newRevisions(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revisions",
 		Short: "List, show, compare and roll back the revisions of a server",
-		Long: `revisions shows what was published at a server. A revision is named by its number,
-or by the beginning of its hash. With --tenant they are those of the overlay of a tenant.
+		Long: `revisions shows what was published at a server. REVISION is a number or the start of a
+hash. With --tenant the revisions are those of a tenant's overlay.
 
-The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
-the scope config:read, and for a rollback config:write.
+The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs the scope
+config:read, and for a rollback config:write.
 
-Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage.`,
+Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -107,8 +107,8 @@ func newRevisionsDiff(p *program, at *serverFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [OLD] REVISION",
 		Short: "Show what a revision changed for each agent",
-		Long: `diff shows what a revision changed for each agent: in comparison with the one that it
-replaced, or with another one.`,
+		Long: `diff shows what a revision changed for each agent, compared with the revision that it
+replaced or with another one.`,
 		Args: arguments(1, 2),
 	}
 	format := formatFlag(cmd, "text", "json")

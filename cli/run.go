@@ -39,33 +39,30 @@ func newRun(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run (FILE | -f FILE…) AGENT [PROMPT]",
 		Short: "Run one turn of an agent",
-		Long: `run gives an agent a prompt and shows what it does: its text on standard
-output as it comes, its progress on standard error. A prompt of "-", or none,
-is read from standard input; on a terminal a conversation begins without one, as
-with chat. Of several files each is given by -f.
+		Long: `run sends a prompt to an agent. It writes the agent's text to standard output and its
+progress to standard error. If PROMPT is "-" or missing, it is read from standard input;
+on a terminal, a conversation starts instead, as with chat. To use several files, set -f
+for each of them.
 
-A delegate is one line, which says how many tool calls and tokens it used and what it
-cost; --delegates also shows what each delegate does, after the names of the agents
-that led to it.
+A delegate is one line with its tool calls, tokens and cost; --delegates also shows what
+each delegate does, prefixed with the names of the agents that led to it.
 
-Of the variables that the configuration names, those have to be set that the agent
-needs: with the agents that it hands work to, their models, tools and plugins.
+Only the variables that the agent needs have to be set, including those of its
+delegates, models, tools and plugins.
 
-A call that needs the consent of a person is asked about on a terminal; see
---approve. Where nobody can be asked the run fails. With OpenTelemetry's
-environment variables the run is traced, as part of the trace in TRACEPARENT.
+On a terminal, run asks about calls that need approval; see --approve. If nobody can
+answer, the run fails. If OpenTelemetry's environment variables are set, the run is
+traced as part of the trace in TRACEPARENT.
 
-With --session ID the turn goes on with a session that the store keeps, and is kept
-there itself. A SQLite file must not be served meanwhile: give --server then.
+With --session ID the turn continues a stored session and is stored there. If a server
+uses the same SQLite file, use --server.
 
-With --server URL, and no FILE, the agent is one of a server that runs, and the
-turn is kept there: a connection that breaks is taken up again, and the turn of a
-run that is canceled is ended. A turn that nobody here can answer is left waiting.
-A key for the server is in the file of --api-key-file or in the variable
+With --server URL instead of FILE, run uses an agent of a running server, which stores
+the turn. A broken connection is resumed. Canceling the command cancels the turn. A turn
+that nobody answers is left waiting. The key is read from --api-key-file or the variable
 RUNTIME_API_KEY.
 
-Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
-130 canceled.`,
+Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canceled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "tenant-variable", "verbose", "file")); done {
 				return err

@@ -9,8 +9,8 @@ func newSchema(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file",
-		Long: `schema prints the JSON Schema of the configuration file, for editors. It
-describes every kind of component that this program knows.`,
+		Long: `schema prints the JSON Schema of the configuration file, for editors. It describes all
+kinds of components in this program.`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := p.out.Write(config.Schema(p.ConfigKinds()))

@@ -28,30 +28,26 @@ func newServe(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve FILE…",
 		Short: "Run the server: process stored turns and serve HTTP",
-		Long: `serve proves that every agent resolves, makes the store ready, takes over what
-dead workers left, and then works on the turns in the store, makes those that
-schedules ask for, and answers HTTP requests. It says when it is ready, on
-standard error. Until then /healthz is 200, and every other request gets 503. A
-server of tools that does not list them within five seconds is asked again later.
-A database that cannot be reached is tried again until it can be, and each attempt
-is logged; one that rejects the user ends the command.
+		Long: `serve proves that every agent resolves, prepares the store and takes over the turns of
+dead workers. Then it processes the turns in the store, creates the turns of schedules,
+and serves HTTP. It reports on standard error when it is ready. Until then /healthz
+returns 200 and every other request 503. A tool server that does not list its tools
+within five seconds is asked again later. If the database cannot be reached, serve keeps
+trying and logs each attempt; if the database rejects the user, the command ends.
 
-SIGTERM or SIGINT ends it: it takes no more turns, refuses new runs with 503, lets
-the steps under way end, and hands the turns to whoever works on next. After the
-grace time of the configuration (turns.grace) steps are cut short and run again
-later. Until then it answers all other requests, such as results of tools and
-streams. Then open responses have five seconds to end. A second signal ends the process at
-once.
+On SIGTERM or SIGINT it claims no more turns, rejects new runs with 503, finishes the
+current steps, and leaves the turns to the next worker. After turns.grace, steps are
+interrupted and repeated later. Until then it serves all other requests, such as tool
+results and streams. Open responses then have five seconds to end. A second signal ends
+the process immediately.
 
-SIGHUP makes it read the files again, and so does a change of one of them, or of
-one that they refer to, with --watch. When all is well with them the agents and
-keys of the files count from then on; turns under way end with the agents they
-began with. Otherwise it shows what is wrong and goes on as before. What has
-changed and waits for the next start is named.
+On SIGHUP it reads the files again. With --watch it also does so when one of them, or a
+file that they refer to, changes. If they are valid, their agents and keys are used from
+then on; running turns keep the agents that they started with. Otherwise serve reports
+the errors and continues unchanged. It lists changes that require a restart.
 
-Exit codes: 0 after a clean end, 1 the configuration is invalid, the store or the
-address cannot be used, or something had to be cut short, 2 usage or a file that
-cannot be read.`,
+Exit codes: 0 after a clean shutdown, 1 the configuration is invalid, the store or the
+address cannot be used, or something was interrupted, 2 usage or a file cannot be read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return serve(cmd.Context(), p, files, &o)

@@ -32,15 +32,15 @@ func newSessions(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions FILE…",
 		Short: "List the sessions in the store",
-		Long: `sessions lists the sessions in the store of a configuration, those with the
-latest activity first, also while a server works on it.
+		Long: `sessions lists the sessions in the store of a configuration, the most recently active
+first, also while a server uses the store.
 
-With --server URL, and no FILE, it lists those at a server that runs: the ones of
-the owner of the key, which is in the file of --api-key-file or in the variable
+With --server URL instead of FILE, it lists the sessions at a running server that belong
+to the owner of the key. The key is read from --api-key-file or the variable
 RUNTIME_API_KEY.
 
-Exit codes: 0 done, 1 the store or the server cannot be used, 2 usage or a file
-that cannot be read.`,
+Exit codes: 0 done, 1 the store or the server cannot be used, 2 usage or a file cannot
+be read.`,
 		Args: at.arguments(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at.take(args, 0)
@@ -51,9 +51,9 @@ that cannot be read.`,
 	}
 	at.flags(cmd.PersistentFlags())
 	o.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().Var(&o.state, "state", "only sessions in this state: active, archived")
-	cmd.Flags().StringVar(&o.agent, "agent", "", "only sessions of the agent with this id")
-	cmd.Flags().Var(&o.labels, "label", "only sessions with this label; may be repeated")
+	cmd.Flags().Var(&o.state, "state", "show only sessions in this state: active, archived")
+	cmd.Flags().StringVar(&o.agent, "agent", "", "show only sessions of the agent with this ID")
+	cmd.Flags().Var(&o.labels, "label", "show only sessions with this label; can be repeated")
 	pageFlags(cmd, &o.page)
 	cmd.AddCommand(newSessionsExport(p, &at), newSessionsImport(p, &at))
 	return cmd
@@ -83,8 +83,8 @@ func (l *labels) Set(text string) error {
 
 // pageFlags adds the flags that choose a page of a list.
 func pageFlags(cmd *cobra.Command, page *store.Page) {
-	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "show so many at most")
-	cmd.Flags().StringVar(&page.After, "after", "", "go on where the page before ended")
+	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "maximum number of results")
+	cmd.Flags().StringVar(&page.After, "after", "", "continue after the previous page")
 }
 
 func listSessions(ctx context.Context, p *program, from *place, o *sessionsOptions) error {
@@ -130,9 +130,9 @@ func newSessionsExport(p *program, at *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export FILE… SESSION",
 		Short: "Export a session as JSON",
-		Long: `export writes a session as JSON: its description, its snapshots with their
-messages, and its artifacts. It holds what was said, secrets included if people
-or tools told any. With --server the values of headers, which clients gave for
+		Long: `export writes a session as JSON: its description, its snapshots with their messages, and
+its artifacts. The output contains everything that was said, including secrets that
+people or tools revealed. With --server the values of headers, which clients set for
 their tools, are left out.`,
 		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,17 +161,17 @@ func newSessionsImport(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Import a session",
-		Long: `import reads what export wrote from standard input, makes a new session of it,
-and prints its id. A SQLite file must not be served meanwhile. With --server the
-session belongs to the owner of the key.`,
+		Long: `import reads the output of export from standard input, creates a new session and prints
+its ID. No server may use the same SQLite file. With --server the session belongs to the
+owner of the key.`,
 		Args: at.arguments(0, ownerFlagNames...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at.take(args, 0)
 			return importSession(cmd.Context(), p, at, &o)
 		},
 	}
-	cmd.Flags().StringVar(&o.id, "id", "", "the id of the new session; a new one when absent")
-	cmd.Flags().StringVar(&o.agent, "agent", "", "the agent of the new session; that of the old one when absent")
+	cmd.Flags().StringVar(&o.id, "id", "", "ID of the new session; default: a new one")
+	cmd.Flags().StringVar(&o.agent, "agent", "", "agent of the new session; default: the exported session's agent")
 	ownerFlags(cmd, &o.tenant, &o.subject)
 	return cmd
 }

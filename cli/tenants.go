@@ -23,12 +23,12 @@ func newTenants(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tenants",
 		Short: "Show and change overlays and variables of tenants",
-		Long: `tenants looks at and changes what the tenants of a server have of their own.
+		Long: `tenants shows and changes the overlays and variables of tenants at a server.
 
-The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
-the scope config:read, and for changes config:write.
+The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs the scope
+config:read, and for changes config:write.
 
-Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage.`,
+Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -100,10 +100,10 @@ func newTenantsCheck(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [TENANT…]",
 		Short: "Check the overlays of tenants",
-		Long: `check shows what is wrong with the overlays of tenants over the configuration that the
-server runs: of those that are named, or of all.
+		Long: `check reports the errors of tenant overlays with the configuration that the server runs.
+Without TENANT it checks all of them.
 
-Exit codes: 0 all resolve, 1 one does not, or the server cannot be reached, 2 usage.`,
+Exit codes: 0 all resolve, 1 one does not or the server cannot be reached, 2 usage.`,
 		Args: arguments(0, unlimited),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
@@ -192,9 +192,9 @@ func newTenantVariables(p *program, at *serverFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "variables",
 		Short: "List, set and delete the variables of a tenant",
-		Long: `variables shows and changes what ${tenant.NAME} stands for in the prompts and tools of a
-server, for one tenant. The configuration declares which variables there are, below
-tenants: {variables: …}. A change takes effect with the next use.`,
+		Long: `variables shows and changes the values of ${tenant.NAME} in the prompts and tools of a
+server, for one tenant. The configuration declares the variables below tenants:
+{variables: …}. A change takes effect with the next use.`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -264,8 +264,8 @@ func newVariablesSet(p *program, at *serverFlags) *cobra.Command {
 		Use:   "set TENANT NAME",
 		Short: "Set a tenant variable, read from standard input",
 		Long: `set reads the value from standard input, without the newline at its end. On a terminal
-it asks for it, and does not show what is typed. The value is never an argument: other
-users of the machine could see it, and the shell would remember it.`,
+it asks for the value and does not show the input. The value is never an argument,
+because other users of the machine could see it and the shell would record it.`,
 		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := at.needServer(cmd); err != nil {

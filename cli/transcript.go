@@ -23,15 +23,14 @@ func newTurnsTranscript(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transcript FILE… TURN",
 		Short: "Show a turn as a readable transcript",
-		Long: `transcript shows a turn for a reader: what the model wrote, the tools it called
-with their input and output, the questions that were asked, and how the turn ended.
-With --format json it is an object with the turn and its events, each with its
-display. Of a turn that has not ended it shows what there is. A delegate is one line;
---delegates also shows what each delegate did, after the names of the agents that led
-to it.
+		Long: `transcript shows a turn as readable text: the model's text, the tool calls with input and
+output, the questions, and how the turn ended. With --format json it is an object with
+the turn and its events, each with its display. If the turn has not ended, transcript
+shows what is stored so far. A delegate is one line; --delegates also shows what each
+delegate did, prefixed with the names of the agents that led to it.
 
-Exit codes: 0 done, 1 the store or the server cannot be used or there is no such
-turn, 2 usage or a file that cannot be read.`,
+Exit codes: 0 done, 1 the store or the server cannot be used or the turn does not exist,
+2 usage or a file cannot be read.`,
 		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			turn := at.take(args, 1)[0]

@@ -25,15 +25,15 @@ func newTurns(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "turns FILE…",
 		Short: "List the turns in the store",
-		Long: `turns lists the turns in the store of a configuration, the newest first, also
-while a server works on it, and what they wait for.
+		Long: `turns lists the turns in the store of a configuration, the newest first, with the
+interactions that they wait for. It also works while a server uses the store.
 
-With --server URL, and no FILE, it lists those at a server that runs: the ones of
-the owner of the key, which is in the file of --api-key-file or in the variable
+With --server URL instead of FILE, it lists the turns at a running server that belong to
+the owner of the key. The key is read from --api-key-file or the variable
 RUNTIME_API_KEY.
 
-Exit codes: 0 done, 1 the store or the server cannot be used, 2 usage or a file
-that cannot be read.`,
+Exit codes: 0 done, 1 the store or the server cannot be used, 2 usage or a file cannot
+be read.`,
 		Args: at.arguments(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at.take(args, 0)
@@ -44,9 +44,9 @@ that cannot be read.`,
 	}
 	at.flags(cmd.PersistentFlags())
 	o.format = formatFlag(cmd, "text", "json")
-	cmd.Flags().StringVar(&o.session, "session", "", "only turns of the session with this id")
-	cmd.Flags().StringVar(&o.agent, "agent", "", "only turns of the agent with this id")
-	cmd.Flags().Var(&o.statuses, "status", "only turns in this state: pending, running, waiting, succeeded, failed, canceled; may be repeated")
+	cmd.Flags().StringVar(&o.session, "session", "", "show only turns of the session with this ID")
+	cmd.Flags().StringVar(&o.agent, "agent", "", "show only turns of the agent with this ID")
+	cmd.Flags().Var(&o.statuses, "status", "show only turns in this state: pending, running, waiting, succeeded, failed, canceled; can be repeated")
 	pageFlags(cmd, &o.page)
 	cmd.AddCommand(newTurnsCreate(p, &at), newTurnsCancel(p, &at), newTurnsResolve(p, &at), newTurnsTranscript(p, &at))
 	return cmd

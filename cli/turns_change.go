@@ -41,23 +41,23 @@ func newTurnsCreate(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create FILE… AGENT PROMPT",
 		Short: "Store a turn for a server to process",
-		Long: `create stores a turn and prints its id. A server works on it, now or when it is
-started. A SQLite file must not be served meanwhile.
+		Long: `create stores a turn and prints its ID. A server processes it, now or when it is started.
+No server may use the same SQLite file.
 
-With --wait, at a server or on a store that several processes may use, it prints
-the answer once there is one instead. With --server the turn belongs to the owner
-of the key.
+With --wait, which needs --server or a store that several processes can use, it waits for
+the turn and prints the answer instead. With --server the turn belongs to the owner of
+the key.
 
-Exit codes: 0 done, 1 the turn cannot be stored, or did not succeed, 2 usage or
-a file that cannot be read, 130 canceled; the turn goes on then.`,
+Exit codes: 0 done, 1 the turn cannot be stored or did not succeed, 2 usage or a file
+cannot be read, 130 canceled; the turn continues then.`,
 		Args: at.arguments(2, ownerFlagNames...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			others := at.take(args, 2)
 			return createTurn(cmd.Context(), p, at, others[0], others[1], &o)
 		},
 	}
-	cmd.Flags().StringVar(&o.session, "session", "", "the session of the turn, which is made when there is none; a new one when absent")
-	cmd.Flags().StringVar(&o.model, "model", "", "the model or pool of the turn, in place of the agent's")
+	cmd.Flags().StringVar(&o.session, "session", "", "session of the turn, created if it does not exist; default: a new one")
+	cmd.Flags().StringVar(&o.model, "model", "", "use this model or pool instead of the agent's")
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the turn has ended, and print its answer")
 	ownerFlags(cmd, &o.tenant, &o.subject)
 	return cmd
@@ -155,8 +155,8 @@ func newTurnsCancel(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel FILE… TURN",
 		Short: "Cancel a turn",
-		Long: `cancel ends a turn, wherever it runs, and prints the state it is in then. One that
-has ended stays as it is. A SQLite file must not be served meanwhile.`,
+		Long: `cancel ends a turn, wherever it runs, and prints its state. A turn that has ended does not
+change. No server may use the same SQLite file.`,
 		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := at.take(args, 1)[0]
@@ -173,7 +173,7 @@ has ended stays as it is. A SQLite file must not be served meanwhile.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "an operator ended it", "why, for those who see the turn")
+	cmd.Flags().StringVar(&reason, "reason", "an operator ended it", "reason to show with the turn")
 	return cmd
 }
 
@@ -188,8 +188,8 @@ func newTurnsResolve(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve FILE… TURN INTERACTION",
 		Short: "Answer an interaction of a turn",
-		Long: `resolve answers an interaction, whose id "` + p.command() + ` turns" shows; the turn goes on.
-A SQLite file must not be served meanwhile.`,
+		Long: `resolve answers an interaction, and the turn continues. "` + p.command() + ` turns" shows the IDs of
+interactions. No server may use the same SQLite file.`,
 		Args: at.arguments(2),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -205,10 +205,10 @@ A SQLite file must not be served meanwhile.`,
 
 // resolveFlags adds the flags that give an answer.
 func (o *resolveOptions) resolveFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.approve, "approve", false, "permit the call, this once")
-	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "refuse the call; the model is told")
-	cmd.Flags().StringVar(&o.result, "result", "", "the answer, as JSON or text")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the model")
+	cmd.Flags().BoolVar(&o.approve, "approve", false, "allow the call once")
+	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "reject the call, and tell the model")
+	cmd.Flags().StringVar(&o.result, "result", "", "answer as JSON or text")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "reason to show to the model")
 }
 
 // check checks that the flags give one answer.

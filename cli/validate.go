@@ -23,11 +23,11 @@ func newValidate(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check that every agent resolves",
-		Long: `validate reads one or more configuration files, resolves every agent without
-calling a model, and reports everything that is wrong, with its place.
+		Long: `validate reads one or more configuration files, resolves every agent without calling a
+model, and reports every error and warning with its location.
 
-Exit codes: 0 valid, 1 errors (with --strict also warnings), 2 usage or a file
-that cannot be read.`,
+Exit codes: 0 valid, 1 errors (with --strict also warnings), 2 usage or a file cannot be
+read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return validate(cmd.Context(), p, files, &o)
@@ -35,9 +35,9 @@ that cannot be read.`,
 	}
 	o.format = formatFlag(cmd, "text", "json", "sarif", "github")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors for the exit code")
-	cmd.Flags().BoolVar(&o.online, "online", false, "also ask remote sources for their agents, peers for their cards, and servers for their tools")
-	cmd.Flags().Var(&o.tenant, "tenant-variable", "with --online, ask servers for their tools with a variable of a tenant: `NAME=VALUE`; can be repeated")
-	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this id, and what it uses")
+	cmd.Flags().BoolVar(&o.online, "online", false, "also get agents from remote sources, cards from peers, and tools from servers")
+	cmd.Flags().Var(&o.tenant, "tenant-variable", "with --online, list tools with this variable of a tenant: `NAME=VALUE`; can be repeated")
+	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this ID and its dependencies")
 	return cmd
 }
 

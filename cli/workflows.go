@@ -21,14 +21,14 @@ func newWorkflows(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflows",
 		Short: "Manage workflow schedules, triggers and runs on a server",
-		Long: `workflows shows what starts workflows at a server and what their runs came to, makes
-schedules and event triggers, cancels and answers runs, and publishes events. How a
-workflow is declared in a file is shown by explain --workflow.
+		Long: `workflows shows what starts workflows at a server and the results of their runs, creates
+schedules and event triggers, cancels and answers runs, and publishes events. To show how
+a file declares a workflow, use explain --workflow.
 
-The key is in the file of --api-key-file or in the variable RUNTIME_API_KEY. It needs
-the scope runs:read, and for changes runs:write.
+The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs the scope
+runs:read, and for changes runs:write.
 
-Exit codes: 0 done, 1 the server refuses it or cannot be reached, 2 usage.`,
+Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -145,22 +145,22 @@ func (f *flows) newPublish() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish",
 		Short: "Publish an event to start matching workflows",
-		Long: `publish publishes an event. It prints the event as the server took it and how many
-runs began. An event with the source and the id of an earlier one begins no run.`,
+		Long: `publish publishes an event. It prints the event as the server stored it and how many runs
+started. An event with the source and ID of an earlier event starts no run.`,
 		Args: arguments(0, 0),
 	}
 	format := formatFlag(cmd, "text", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&o.event.Type, "type", "", "what happened; triggers match it exactly")
-	flags.StringVar(&o.event.Source, "source", "", "where it happened")
-	flags.StringVar(&o.event.Subject, "subject", "", "what it happened to")
-	flags.StringVar(&o.event.ID, "id", "", "the id of the event; a new one when absent")
-	flags.StringVar(&o.event.SpecVersion, "spec-version", "", "the version of CloudEvents: 1.0")
+	flags.StringVar(&o.event.Source, "source", "", "source of the event")
+	flags.StringVar(&o.event.Subject, "subject", "", "subject of the event")
+	flags.StringVar(&o.event.ID, "id", "", "ID of the event; default: a new one")
+	flags.StringVar(&o.event.SpecVersion, "spec-version", "", "CloudEvents version: 1.0")
 	flags.StringVar(&o.at, "time", "", "when it happened, as RFC 3339 has it; now when absent")
-	flags.StringVar(&o.event.DataContentType, "data-content-type", "", "the media type of the data")
-	flags.VarP(&o.data, "data", "p", "a member of the data, NAME=TEXT or NAME:=JSON; may be repeated")
-	flags.StringVar(&o.dataFile, "data-file", "", "the `path` of the data as JSON, or - for standard input")
-	flags.VarP(&o.extensions, "extension", "e", "an extension attribute, NAME=TEXT or NAME:=JSON; may be repeated")
+	flags.StringVar(&o.event.DataContentType, "data-content-type", "", "media type of the data")
+	flags.VarP(&o.data, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.StringVar(&o.dataFile, "data-file", "", "read the data as JSON from this `path`, or - for standard input")
+	flags.VarP(&o.extensions, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.event.Type == "" {
 			return usagef(cmd, "--type is missing")

@@ -87,8 +87,8 @@ func (f *flows) newRunsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run step by step",
-		Long: `show shows a run: what began it, and of each step what it was given, what it came to,
-the turn it was, and the tokens and money that it took.`,
+		Long: `show shows a run: what started it, and for each step its input, result, turn, tokens and
+cost.`,
 		Args: arguments(1, 1),
 	}
 	format := formatFlag(cmd, "text", "json")
@@ -259,7 +259,7 @@ func (f *flows) newRunsCancel() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who see the run")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason to show with the run")
 	return cmd
 }
 

@@ -188,12 +188,12 @@ func (f *flows) newStartsCreate(w startWords) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create a " + w.noun,
-		Long: `create makes a ` + w.noun + `. What its runs do is in the file of --target-file, an object with
-"steps", or is one call of --tool with --param, or one turn of --agent with --prompt.
-Texts may contain references such as ${{ input.x }}.`,
+		Long: `create creates a ` + w.noun + `. Its runs execute the steps in the file of --target-file (an object with
+"steps"), one call of --tool with --param, or one turn of --agent with --prompt. Texts
+may contain references such as ${{ input.x }}.`,
 		Args: arguments(0, 0),
 	}
-	cmd.Flags().StringVar(&o.id, "id", "", "the id of the "+w.noun+"; a new one when absent")
+	cmd.Flags().StringVar(&o.id, "id", "", "ID of the "+w.noun+"; default: a new one")
 	o.startFlags(cmd, w.kind)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		req := workflows.StartRequest{ID: o.id}
@@ -219,9 +219,9 @@ func (f *flows) newStartsUpdate(w startWords) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update ID",
 		Short: "Change parts of a " + w.noun + " created on the server",
-		Long: `update reads a ` + w.noun + `, changes what flags name, and replaces it. A flag that is empty
-clears what may be absent. --param and --prompt alone change a target with one step; a
-target with more is replaced by --target-file.`,
+		Long: `update changes the fields of a ` + w.noun + ` that flags name. An empty flag clears an optional field.
+--param and --prompt alone change a target with one step; to replace a target with several
+steps, use --target-file.`,
 		Args: arguments(1, 1),
 	}
 	o.startFlags(cmd, w.kind)
@@ -229,7 +229,7 @@ target with more is replaced by --target-file.`,
 		cmd.Flags().BoolVar(&o.clearInput, "clear-input", false, "remove the input")
 	}
 	cmd.Flags().BoolVar(&o.target.clearArguments, "clear-params", false, "remove the arguments of the tool")
-	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it begin runs")
+	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it start runs")
 	cmd.MarkFlagsMutuallyExclusive("paused", "no-paused")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
@@ -265,19 +265,19 @@ type startOptions struct {
 func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 	flags := cmd.Flags()
 	if k == workflows.Schedules {
-		flags.StringVar(&o.cron, "cron", "", "when: five fields, or @daily, @every 10m and the like")
+		flags.StringVar(&o.cron, "cron", "", "cron expression with five fields, or @daily, @every 10m and so on")
 		flags.StringVar(&o.zone, "timezone", "", "the IANA name of the time zone of --cron; UTC when absent")
-		flags.StringVar(&o.missed, "missed", "", "what becomes of missed times: skip, latest, all")
-		flags.Var(&o.input, "input", "a member of the input of runs, NAME=TEXT or NAME:=JSON; may be repeated")
-		flags.StringVar(&o.inputFile, "input-file", "", "the `path` of the input as JSON, or - for standard input")
+		flags.StringVar(&o.missed, "missed", "", "what to do about missed times: skip, latest, all")
+		flags.Var(&o.input, "input", "set a field of the runs' input: NAME=TEXT or NAME:=JSON; can be repeated")
+		flags.StringVar(&o.inputFile, "input-file", "", "read the input as JSON from this `path`, or - for standard input")
 	} else {
 		flags.StringVar(&o.match.Type, "type", "", "the type of the events, exactly")
-		flags.StringVar(&o.match.Source, "source", "", "their source, exactly; any when absent")
-		flags.StringVar(&o.match.Subject, "subject", "", "their subject, exactly; any when absent")
+		flags.StringVar(&o.match.Source, "source", "", "exact source of the events; default: any")
+		flags.StringVar(&o.match.Subject, "subject", "", "exact subject of the events; default: any")
 	}
 	o.onWait.allowed = []string{"wait", "fail"}
-	flags.Var(&o.onWait, "on-wait", "what becomes of a run that has to wait for a person: wait, fail")
-	flags.BoolVar(&o.paused, "paused", false, "let it begin no runs until it is resumed")
+	flags.Var(&o.onWait, "on-wait", "what to do with a run that has to wait for a person: wait, fail")
+	flags.BoolVar(&o.paused, "paused", false, "start no runs until it is resumed")
 	o.target.targetFlags(cmd)
 }
 
@@ -333,11 +333,11 @@ type targetOptions struct {
 // targetFlags adds the flags.
 func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.file, "target-file", "", "the `path` of the whole target as JSON, or - for standard input")
+	flags.StringVar(&o.file, "target-file", "", "read the whole target as JSON from this `path`, or - for standard input")
 	flags.StringVar(&o.tool, "tool", "", "the tool that is called, in place of steps")
-	flags.VarP(&o.arguments, "param", "p", "an argument of the tool, NAME=TEXT or NAME:=JSON; may be repeated")
-	flags.StringVar(&o.agent, "agent", "", "the agent that works on a turn, in place of steps")
-	flags.StringVar(&o.prompt, "prompt", "", "what the agent is asked")
+	flags.VarP(&o.arguments, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.StringVar(&o.agent, "agent", "", "run one turn of this agent instead of steps")
+	flags.StringVar(&o.prompt, "prompt", "", "prompt for the agent")
 	cmd.MarkFlagsMutuallyExclusive("target-file", "tool", "agent")
 	cmd.MarkFlagsMutuallyExclusive("target-file", "param")
 	cmd.MarkFlagsMutuallyExclusive("target-file", "prompt")
