@@ -176,7 +176,7 @@ var foreignKinds = map[string][]foreignName{
 		{"claude anthropic_claude", "anthropic", "write type: anthropic"},
 		{"gemini google_genai google_ai googleai genai google_gemini", "google", "write type: google"},
 		{"aws aws_bedrock amazon_bedrock bedrock_converse", "bedrock", "write type: bedrock and region; upstream_model is the ID of a model or of an inference profile"},
-		{"vertex vertexai vertex_ai google_vertexai", "", "there is no such type: reach it through a gateway that is compatible with OpenAI, with type: openai and base_url"},
+		{"vertexai vertex_ai google_vertexai", "vertex", "write type: vertex, project and location"},
 		{"mock fake echo test dummy stub", "scripted", "write type: scripted"},
 	},
 	"tools": {

@@ -67,7 +67,6 @@ func TestNamesOfOtherSystemsHaveHints(t *testing.T) {
 		{"providers: [{type: vendor}]", "providers: {<id>: {…}}"},
 		{"tools: [{id: wc, type: command}]", "tools: {wc: {…}}"},
 		{"remote_agents: {cloud: {}}", "remote_agents: [{name: cloud"},
-		{"providers: {p: {type: vertex}}", "compatible with OpenAI"},
 		{"tools: {t: {type: function}}", "type: command"},
 		{"plugins: {p: {type: permission}}", "plugin_ids"},
 	} {

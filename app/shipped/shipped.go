@@ -27,6 +27,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/openai"
 	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/model/vertex"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
@@ -44,7 +45,7 @@ import (
 func Components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{
-			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind(), azure.Kind(), bedrock.Kind()},
+			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind(), azure.Kind(), bedrock.Kind(), vertex.Kind()},
 			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind(), workspace.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 

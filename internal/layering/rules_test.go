@@ -47,6 +47,7 @@ var layers = []string{
 // siblings are the imports within a layer that are meant.
 var siblings = map[string][]string{
 	"model/azure":               {"model/openai"},
+	"model/vertex":              {"model/anthropic", "model/google"},
 	"internal/testkit/a2asdk":   {"internal/testkit/needs", "internal/testkit/pyenv"},
 	"internal/testkit/grpcpy":   {"internal/testkit/pyenv"},
 	"internal/testkit/genkitjs": {"internal/testkit/needs"},
@@ -99,7 +100,7 @@ var rules = []rule{
 		why: "resolving reaches no network and reads no files",
 	},
 	{
-		except: []string{"app/shipped", "app/stores", "app/surfaces", "app/turntools", "examples", "model/azure"}, own: implementations,
+		except: []string{"app/shipped", "app/stores", "app/surfaces", "app/turntools", "examples", "model/azure", "model/vertex"}, own: implementations,
 		why: "an implementation is named where it becomes a component, by one of a cloud that serves the vendor's models, in examples and in tests alone",
 	},
 	{
@@ -145,7 +146,7 @@ var rules = []rule{
 // them, nor are server/native, server/admin and server/workflows: the command is a client
 // of them, too.
 var implementations = []string{
-	"model/anthropic", "model/azure", "model/bedrock", "model/google", "model/openai", "model/recorded", "model/scripted",
+	"model/anthropic", "model/azure", "model/bedrock", "model/google", "model/openai", "model/recorded", "model/scripted", "model/vertex",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
 	"plugins/log", "plugins/permission", "plugins/toolsearch",
 	"backend/a2a", "backend/provider",

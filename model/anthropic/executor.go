@@ -5,6 +5,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -22,6 +23,7 @@ type Executor struct {
 	tools *vendorhttp.ToolCache[[]byte]
 	// maxOutputTokens limits the answers to requests that set no limit.
 	maxOutputTokens int
+	at              Endpoint
 	known           vendorhttp.Concessions[concessions]
 }
 
@@ -32,8 +34,8 @@ var (
 	_ model.FieldLearner = (*Executor)(nil)
 )
 
-// Vendor returns anthropic.
-func (*Executor) Vendor() string { return "anthropic" }
+// Vendor returns anthropic, or the cloud that serves the models.
+func (e *Executor) Vendor() string { return cmp.Or(e.at.Vendor, "anthropic") }
 
 // RejectedFields returns the optional fields that the server was found to reject.
 func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
@@ -62,6 +64,20 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	return NewAt(settings, c, Endpoint{}, transport)
+}
+
+// Endpoint is where the models are served by a cloud.
+type Endpoint struct {
+	vendorhttp.Endpoint
+	// Version is sent in the body as anthropic_version, and the model only in the path;
+	// empty at the vendor's own API.
+	Version string
+}
+
+// NewAt is New for models at an endpoint of a cloud. What the endpoint leaves empty is as
+// at the vendor's own.
+func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
 		return nil, err
@@ -69,12 +85,15 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	e := &Executor{
 		tools:           vendorhttp.NewToolCache(encodeTools),
 		maxOutputTokens: c.maxOutputTokens(),
+		at:              at,
 	}
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
-		Header:  headersOf(c),
-		Keys:    vendorKey,
+		Header:  e.headersOf(c),
+		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
 		Framing: vendorhttp.Framing{StrictEnd: true},
+
+		Authorize: at.Authorize,
 	})
 	if err != nil {
 		return nil, err
@@ -83,8 +102,11 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 }
 
 // headersOf returns the headers of every request.
-func headersOf(c *Config) http.Header {
-	header := http.Header{"Anthropic-Version": {apiVersion}}
+func (e *Executor) headersOf(c *Config) http.Header {
+	header := http.Header{}
+	if e.at.Version == "" {
+		header.Set("Anthropic-Version", apiVersion)
+	}
 	if c.APIKey != "" {
 		header.Set("X-Api-Key", c.APIKey)
 	}

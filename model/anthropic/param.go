@@ -12,7 +12,8 @@ import (
 type messageParams struct {
 	MaxTokens    int64            `json:"max_tokens"`
 	Messages     []messageParam   `json:"messages"`
-	Model        string           `json:"model"`
+	Model        string           `json:"model,omitempty"`
+	Version      string           `json:"anthropic_version,omitempty"`
 	Temperature  *float64         `json:"temperature,omitempty"`
 	TopP         *float64         `json:"top_p,omitempty"`
 	OutputConfig outputParam      `json:"output_config,omitzero"`

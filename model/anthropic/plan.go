@@ -23,7 +23,9 @@ type plan struct {
 // planRequest decides how a request is put.
 func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache}
-	p.params.Model = req.Model
+	if p.params.Version = e.at.Version; p.params.Version == "" {
+		p.params.Model = req.Model
+	}
 	var err error
 	if p.report, err = newReport(req); err != nil {
 		return nil, err

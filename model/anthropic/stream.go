@@ -19,8 +19,13 @@ func (x *exchange) Encode() (path string, body []byte, err error) {
 	if x.plan, err = x.executor.planRequest(x.request, x.granted); err != nil {
 		return "", nil, err
 	}
+	if path = messagesPath; x.executor.at.Path != nil {
+		if path, err = x.executor.at.Path(x.request.Model); err != nil {
+			return "", nil, err
+		}
+	}
 	body, err = x.plan.encodeBody()
-	return messagesPath, body, err
+	return path, body, err
 }
 
 // Concede concedes what the request was refused for, and remembers it.

@@ -8,6 +8,7 @@
 package google
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -24,7 +25,10 @@ type Executor struct {
 	api *vendorhttp.API
 	// version is the version of the API, with which every path begins.
 	version string
+	vendor  string
 	tools   *vendorhttp.ToolCache[[]byte]
+	// path returns the path of the requests for a model, below the base URL.
+	path func(model string) (string, error)
 }
 
 var (
@@ -34,8 +38,8 @@ var (
 	_ model.FieldLearner = (*Executor)(nil)
 )
 
-// Vendor returns google.
-func (*Executor) Vendor() string { return "google" }
+// Vendor returns google, or the cloud that serves the models.
+func (e *Executor) Vendor() string { return e.vendor }
 
 // RejectedFields returns the optional fields that the server was found to reject.
 func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
@@ -58,19 +62,32 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
+}
+
+// NewAt is New for models at an endpoint of a cloud. What the endpoint leaves empty is as
+// at the vendor's own.
+func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
 		return nil, err
 	}
 	e := &Executor{
 		version: c.apiVersion(),
+		vendor:  cmp.Or(at.Vendor, "google"),
 		tools:   vendorhttp.NewToolCache(encodeTools),
+		path:    at.Path,
+	}
+	if e.path == nil {
+		e.path = streamPath
 	}
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header:  headersOf(c),
-		Keys:    vendorKey,
+		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
 		Framing: vendorhttp.Framing{PlainErrors: true},
+
+		Authorize: at.Authorize,
 	})
 	if err != nil {
 		return nil, err

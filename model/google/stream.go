@@ -18,7 +18,7 @@ type exchange struct {
 
 // Encode returns the request.
 func (x *exchange) Encode() (path string, body []byte, err error) {
-	path, err = streamPath(x.request.Model)
+	path, err = x.executor.path(x.request.Model)
 	if err != nil {
 		return "", nil, err
 	}

@@ -126,7 +126,7 @@ func (t *attempt) sendRequest(x Exchange) error {
 	}
 }
 
-// reportExchange tells what was sent and how the answer began, if somebody wants to know.
+// reportExchange reports the request and the beginning of the answer to an observer.
 func (t *attempt) reportExchange(req *http.Request, body []byte, failure *model.Error) {
 	report := model.ExchangeReporter(t.caller)
 	if report == nil {

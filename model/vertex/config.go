@@ -1,0 +1,93 @@
+package vertex
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// Config is a provider of type vertex, as it is written in a configuration.
+type Config struct {
+	Project            string            `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project that is charged."`
+	Location           string            `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"Where models run: global, a region such as europe-west1, or us or eu."`
+	ServiceAccountFile string            `json:"service_account_file,omitempty" path:"true" doc:"The JSON file with the key of a service account. It is read for each new token. Without it, and without api_key and token: none, tokens come from the metadata server of the machine."`
+	APIKey             string            `json:"api_key,omitempty" secret:"true" doc:"A key that is bound to a service account, instead of tokens; sent in the header x-goog-api-key."`
+	Token              string            `json:"token,omitempty" enum:"metadata|none" doc:"metadata takes tokens from the metadata server of the machine; none sends none, for a gateway that adds them."`
+	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The limit of an answer of Claude, in tokens, for requests that set none."`
+	BaseURL            string            `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the location by default."`
+	Headers            map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as x-goog-user-project."`
+}
+
+// MarshalJSON writes the configuration without its secrets.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	shown := plain(c)
+	shown.APIKey, shown.Headers = c.apiAccess().Redact()
+	return json.Marshal(shown)
+}
+
+var (
+	projectID    = regexp.MustCompile(`^[a-z0-9.:-]+$`)
+	locationName = regexp.MustCompile(`^[a-z0-9-]+$`)
+)
+
+// Validate checks the record by itself. Paths are relative to the provider. No
+// message repeats a value that may hold a secret.
+func (c *Config) Validate() diag.List {
+	list := c.apiAccess().Check()
+	switch {
+	case c.Project == "":
+		list = append(list, diag.New(diag.InvalidValue, "project", "project is required"))
+	case !projectID.MatchString(c.Project):
+		list = append(list, diag.New(diag.InvalidValue, "project", "project is %q; it is an ID as in my-project-123", c.Project))
+	}
+	if c.Location != "" && !locationName.MatchString(c.Location) {
+		list = append(list, diag.New(diag.InvalidValue, "location", "location is %q; it is written as in global or europe-west1", c.Location))
+	}
+	if c.MaxOutputTokens < 0 {
+		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens", "max_output_tokens is %d; it must be 0 or more", c.MaxOutputTokens))
+	}
+	switch {
+	case c.Token != "" && c.Token != "metadata" && c.Token != "none":
+		list = append(list, diag.New(diag.InvalidValue, "token", "token is %q; allowed are metadata and none", c.Token))
+	case c.ServiceAccountFile != "" && c.Token != "":
+		list = append(list, diag.New(diag.InvalidValue, "token", "token contradicts service_account_file").WithHint("give one of the two"))
+	case c.APIKey != "" && (c.ServiceAccountFile != "" || c.Token == "metadata"):
+		list = append(list, diag.New(diag.InvalidValue, "api_key", "api_key contradicts service_account_file and token: metadata").WithHint("give one of them"))
+	}
+	return list
+}
+
+// usesTokens reports whether requests carry tokens.
+func (c *Config) usesTokens() bool { return c.APIKey == "" && c.Token != "none" }
+
+// apiAccess returns how the API is reached.
+func (c *Config) apiAccess() *vendorhttp.Access {
+	a := &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: c.endpoint(), KeyHeader: keyHeader, Headers: c.Headers}
+	if c.usesTokens() {
+		a.KeyHeader, a.KeySetting = "Authorization", "token"
+	}
+	return a
+}
+
+// location returns where models run.
+func (c *Config) location() string {
+	if c.Location == "" {
+		return "global"
+	}
+	return c.Location
+}
+
+// endpoint returns the vendor's endpoint of the location.
+func (c *Config) endpoint() string {
+	switch location := c.location(); location {
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return "https://aiplatform." + location + ".rep.googleapis.com"
+	default:
+		return "https://" + location + "-aiplatform.googleapis.com"
+	}
+}

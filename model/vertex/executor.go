@@ -1,0 +1,131 @@
+// Package vertex asks models through Vertex AI of Google Cloud: Gemini as package google
+// does, and Claude as package anthropic does.
+package vertex
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/anthropic"
+	"github.com/agentruntime/agentruntime/model/google"
+	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+const (
+	// keyHeader carries a key; one in the URL would end up in logs.
+	keyHeader = "X-Goog-Api-Key"
+	// geminiVersion and claudeVersion are the versions of the API in paths.
+	geminiVersion = "v1beta1"
+	claudeVersion = "v1"
+	// messagesVersion is the version of Claude's API in bodies.
+	messagesVersion = "vertex-2023-10-16"
+)
+
+// Executor asks the models of one provider. It is safe for use from many
+// goroutines.
+type Executor struct {
+	gemini *google.Executor
+	claude *anthropic.Executor
+}
+
+var (
+	_ model.Executor = (*Executor)(nil)
+	_ model.Vendor   = (*Executor)(nil)
+)
+
+// Vendor returns vertex.
+func (*Executor) Vendor() string { return "vertex" }
+
+// Kind returns the provider type vertex.
+func Kind() model.ProviderKind {
+	return vendorhttp.NewKind("vertex", "Gemini and Claude on Vertex AI.", New)
+}
+
+// New returns an executor. It does not reach out.
+func New(settings model.Settings, c *Config) (*Executor, error) {
+	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
+}
+
+// transports reach the vendor, and what is near the machine.
+type transports struct{ vendor, metadata http.RoundTripper }
+
+// vendorKey matches the vendor's keys and tokens.
+var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}|\bya29\.[\w.*-]{8,}`)
+
+func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
+	c, err := vendorhttp.Configured(settings, c)
+	if err != nil {
+		return nil, err
+	}
+	at := vendorhttp.Endpoint{Vendor: "vertex", Keys: vendorKey, Authorize: c.authorize(t)}
+	baseURL := c.apiAccess().URL()
+	e := &Executor{}
+	at.Path = func(name string) (string, error) {
+		return c.path("google", name, ":streamGenerateContent?alt=sse")
+	}
+	if e.gemini, err = google.NewAt(settings, &google.Config{BaseURL: baseURL, Headers: c.Headers, APIVersion: geminiVersion}, at, t.vendor); err != nil {
+		return nil, err
+	}
+	at.Path = func(name string) (string, error) {
+		path, err := c.path("anthropic", name, ":streamRawPredict")
+		return claudeVersion + "/" + path, err
+	}
+	e.claude, err = anthropic.NewAt(settings, &anthropic.Config{BaseURL: baseURL, Headers: c.Headers, MaxOutputTokens: c.MaxOutputTokens},
+		anthropic.Endpoint{Endpoint: at, Version: messagesVersion}, t.vendor)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// path returns where requests for a model go, below the version of the API. A name without
+// a publisher is a model of the vendor's own; one of an endpoint belongs to the project.
+func (c *Config) path(publisher, name, method string) (string, error) {
+	segments := strings.Split(name, "/")
+	if len(segments) == 1 {
+		segments = []string{"publishers", publisher, "models", name}
+	}
+	if segments[0] != "projects" {
+		segments = append([]string{"projects", c.Project, "locations", c.location()}, segments...)
+	}
+	for i, segment := range segments {
+		if strings.Trim(segment, ".") == "" {
+			return "", &model.Error{Class: model.InvalidRequest, Message: fmt.Sprintf("invalid model name %q", name)}
+		}
+		segments[i] = url.PathEscape(segment)
+	}
+	return strings.Join(segments, "/") + method, nil
+}
+
+// authorize returns what requests carry; nil for nothing but the headers.
+func (c *Config) authorize(t transports) vendorhttp.Authorize {
+	switch {
+	case c.APIKey != "":
+		key := vendorhttp.Authorization{Headers: map[string]string{keyHeader: c.APIKey}}
+		return func(context.Context) (vendorhttp.Authorization, error) { return key, nil }
+	case c.usesTokens():
+		return cloudauth.Bearer(newTokenSource(c, t).fetch)
+	default:
+		return nil
+	}
+}
+
+// Stream asks the model and returns its answer as it comes.
+func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	if isClaude(req.Model) {
+		return e.claude.Stream(ctx, req)
+	}
+	return e.gemini.Stream(ctx, req)
+}
+
+// isClaude reports whether a model is Claude.
+func isClaude(name string) bool {
+	return strings.HasPrefix(name, "claude-") || strings.Contains(name, "publishers/anthropic/")
+}
