@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
@@ -285,7 +286,7 @@ func TestObjectSchema(t *testing.T) {
 		`{"type":"object" }`:  `{"type":"object" }`,
 		`{"$schema":"draft"}`: `{"$schema":"draft","type":"object"}`,
 	} {
-		if got, err := objectSchema(json.RawMessage(schema)); err != nil || string(got) != want {
+		if got, err := toolschema.FlattenRoot(json.RawMessage(schema)); err != nil || string(got.Schema) != want {
 			t.Errorf("the schema %s is sent as %s (%v), want %s", schema, got, err, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
 
 // declaration is what the API is told of a tool.
@@ -19,7 +20,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]declaration, len(tools))
 	for i := range tools {
 		t := &tools[i]
-		schema, err := objectSchema(t.Parameters)
+		schema, err := toolschema.FlattenRoot(t.Parameters)
 		if err != nil {
 			return nil, &model.Error{
 				Class:   model.InvalidRequest,
@@ -27,7 +28,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 				Err:     err,
 			}
 		}
-		list[i] = declaration{Name: t.Name, Description: t.Description, InputSchema: schema}
+		list[i] = declaration{Name: t.Name, Description: schema.Describe(t.Description), InputSchema: schema.Schema}
 	}
 	return encodeDeclarations(list)
 }
@@ -38,24 +39,4 @@ func encodeDeclarations(list []declaration) ([]byte, error) {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the tools cannot be encoded", Err: err}
 	}
 	return encoded, nil
-}
-
-// objectSchema returns schema in the form the vendor accepts: its type must be
-// object.
-func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
-	if len(schema) == 0 {
-		return json.RawMessage(`{"type":"object"}`), nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &fields); err != nil {
-		return nil, err
-	}
-	if _, typed := fields["type"]; typed {
-		return schema, nil
-	}
-	if fields == nil { // the JSON null
-		fields = make(map[string]json.RawMessage, 1)
-	}
-	fields["type"] = json.RawMessage(`"object"`)
-	return json.Marshal(fields)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
@@ -196,31 +197,13 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]toolParam, len(tools))
 	for i := range tools {
 		t := &tools[i]
-		schema, err := objectSchema(t.Parameters)
+		schema, err := toolschema.FlattenRoot(t.Parameters)
 		if err != nil {
 			return nil, &model.Error{Class: model.InvalidRequest, Message: "the parameters of tool " + t.Name + " are not a JSON object", Err: err}
 		}
-		list[i] = toolParam{specParam{Name: t.Name, Description: t.Description, InputSchema: inputSchemaRef{schema}}}
+		list[i] = toolParam{specParam{Name: t.Name, Description: schema.Describe(t.Description), InputSchema: inputSchemaRef{schema.Schema}}}
 	}
 	return encodeJSON(list)
-}
-
-// objectSchema returns a schema in the form the vendor accepts: its type must be object.
-func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
-	fields := map[string]json.RawMessage{}
-	if len(schema) > 0 {
-		if err := json.Unmarshal(schema, &fields); err != nil {
-			return nil, err
-		}
-	}
-	if _, typed := fields["type"]; typed {
-		return schema, nil
-	}
-	if fields == nil { // the JSON null
-		fields = map[string]json.RawMessage{}
-	}
-	fields["type"] = json.RawMessage(`"object"`)
-	return json.Marshal(fields)
 }
 
 // encodeJSON encodes a value as one line; the model reads texts as they were written,

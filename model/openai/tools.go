@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
 
 // declaration is what both APIs say of a function.
@@ -23,11 +24,11 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]any, len(tools))
 	for i := range tools {
 		t := &tools[i]
-		parameters, err := objectSchema(t.Parameters)
+		parameters, description, err := objectSchema(t.Parameters, descriptionOf(t))
 		if err != nil {
 			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name), err)
 		}
-		list[i] = d.declare(declaration{Name: t.Name, Description: descriptionOf(t), Parameters: parameters})
+		list[i] = d.declare(declaration{Name: t.Name, Description: description, Parameters: parameters})
 	}
 	encoded, err := encodeJSON(list)
 	if err != nil {
@@ -57,31 +58,23 @@ func descriptionOf(t *model.Tool) string {
 	return text
 }
 
-// objectSchema returns schema in the form the vendor accepts: an object schema must
-// list its properties, even if it has no properties.
-func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
-	if len(schema) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+// objectSchema returns the schema in the form that the vendor accepts, and the description
+// with what that leaves out: an object schema must list its properties, even if it has none.
+func objectSchema(schema json.RawMessage, description string) (json.RawMessage, string, error) {
+	mapped, err := toolschema.FlattenRoot(schema)
+	if err != nil {
+		return nil, "", err
+	}
+	if told := mapped.Describe(description); len(told) <= longestDescription {
+		description = told
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &fields); err != nil {
-		return nil, err
+	if err := json.Unmarshal(mapped.Schema, &fields); err != nil || fields["properties"] != nil {
+		return mapped.Schema, description, err
 	}
-	_, typed := fields["type"]
-	_, named := fields["properties"]
-	if typed && named {
-		return schema, nil
-	}
-	if fields == nil { // the JSON null
-		fields = make(map[string]json.RawMessage, 2)
-	}
-	if !typed {
-		fields["type"] = json.RawMessage(`"object"`)
-	}
-	if !named {
-		fields["properties"] = json.RawMessage(`{}`)
-	}
-	return json.Marshal(fields)
+	fields["properties"] = json.RawMessage(`{}`)
+	mapped.Schema, err = json.Marshal(fields)
+	return mapped.Schema, description, err
 }
 
 // encodeJSON encodes a value so that a model reads texts as they were written.

@@ -10,14 +10,14 @@ import (
 
 func TestObjectSchema(t *testing.T) {
 	for schema, want := range map[string]string{
-		``:                  `{"type":"object","properties":{}}`,
+		``:                  `{"properties":{},"type":"object"}`,
 		`null`:              `{"properties":{},"type":"object"}`,
 		`{}`:                `{"properties":{},"type":"object"}`,
 		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
 		`{"properties":{"b":{},"a":{}},"type":"object"}`: `{"properties":{"b":{},"a":{}},"type":"object"}`,
 		`{"type":"object","required":["a"]}`:             `{"properties":{},"required":["a"],"type":"object"}`,
 	} {
-		if got, err := objectSchema(json.RawMessage(schema)); err != nil || string(got) != want {
+		if got, _, err := objectSchema(json.RawMessage(schema), ""); err != nil || string(got) != want {
 			t.Errorf("the schema %s is sent as %s (%v), want %s", schema, got, err, want)
 		}
 	}
