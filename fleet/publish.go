@@ -31,7 +31,7 @@ func (e *InvalidError) Error() string { return e.Findings.Err().Error() }
 // WidenedError reports a change that lets agents do more than they may, and was not to.
 type WidenedError struct {
 	Diff *resolve.DiffReport
-	// Tenants is what a new base does to tenants; nil if there are none.
+	// Tenants is what a new base does to tenants; nil without tenants.
 	Tenants *TenantsProof
 }
 
@@ -48,7 +48,7 @@ func (e *WidenedError) Error() string {
 // LostError reports a change by which agents lose tools, and was not to.
 type LostError struct {
 	Diff *resolve.DiffReport
-	// Tenants is what a new base does to tenants; nil if there are none.
+	// Tenants is what a new base does to tenants; nil without tenants.
 	Tenants *TenantsProof
 }
 
@@ -156,7 +156,7 @@ type Published struct {
 	Number uint64
 	// Unchanged is set if the document was current already.
 	Unchanged bool
-	// Tenants is what became of the overlays of tenants over a base; nil if there are none.
+	// Tenants is what became of the overlays of tenants over a base; nil without tenants.
 	Tenants *TenantsProof
 
 	// recorded is set once the attempt is in the store.

@@ -264,7 +264,7 @@ func (o *operand) isWithin(other *operand) bool {
 		return true
 	}
 	if o.kind == ofCommand && o.command.open && !other.command.open {
-		return false // the other cannot tell where something is expanded
+		return false // the other does not see expansions
 	}
 	if strings.ContainsAny(o.text, `[]{}\,!`+wildcard) || strings.ContainsAny(other.text, `?[]{}\,!`) {
 		return false
