@@ -31,6 +31,8 @@ type concessions struct {
 	unforced bool
 	// oneSampling gives at most one of temperature and top_p, noSampling none.
 	oneSampling, noSampling bool
+	// noForm asks for the report instead of the form of the text.
+	noForm bool
 	// outputLimit is the most output tokens the model has, 0 when unknown.
 	outputLimit int
 
@@ -45,11 +47,18 @@ type concessions struct {
 // more. No concession is ever taken back, so that trying comes to an end.
 func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, bool) {
 	refusal, ok := errors.AsType[*refusal](failure.Err)
-	if !ok || refusal.status != http.StatusBadRequest {
+	if !ok || refusal.status != http.StatusBadRequest && refusal.status != http.StatusForbidden {
 		return c, false
 	}
 	before := c
 	said := strings.ToLower(refusal.message)
+	if p.params.OutputConfig.Format != nil && blamesForm(said) {
+		c.noForm = true
+		return c, c != before
+	}
+	if refusal.status != http.StatusBadRequest {
+		return c, false
+	}
 	has := func(text string) bool { return strings.Contains(said, text) }
 	thinking := p.params.Thinking
 	switch {
@@ -78,6 +87,16 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 		c = c.lessSampling(said, p)
 	}
 	return c, c != before
+}
+
+// blamesForm reports whether a refusal is about the form of the answer.
+func blamesForm(said string) bool {
+	for _, name := range []string{"output_config.format", "output_format", "structured output", "structured_output", "json_schema", "json schema", "compiled grammar", "schema is too complex"} {
+		if strings.Contains(said, name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c concessions) lessEffort(p *plan) concessions {

@@ -20,7 +20,10 @@ func TestConcessions(t *testing.T) {
 	effort := func(level string) func(*model.Request) {
 		return func(r *model.Request) { r.ReasoningEffort = &spec.Effort{Level: level} }
 	}
-	report := func(r *model.Request) { r.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)} }
+	report := func(r *model.Request) {
+		r.Model = reportModel
+		r.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)}
+	}
 	thought := func(r *model.Request) {
 		r.Messages = append(r.Messages, model.Message{Role: model.RoleAssistant, Parts: []model.Part{
 			reasoning("x", thinkingMark+"sig"), model.Text("a"),

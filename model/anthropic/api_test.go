@@ -86,6 +86,10 @@ type apiThinking struct {
 
 type apiOutputParam struct {
 	Effort string `json:"effort"`
+	Format *struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	} `json:"format"`
 }
 
 var (

@@ -36,6 +36,7 @@ func BenchmarkEncode(b *testing.B) {
 	e := offline(b, Config{}, nil)
 	req := vendortest.LongConversation(testModel)
 	req.Cache = true
+	req.Model = reportModel
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)}
 	b.ReportAllocs()
 	for b.Loop() {

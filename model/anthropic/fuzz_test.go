@@ -26,6 +26,7 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, schema string, stream []byte) {
 		req := hello()
 		if _, _, err := reportSchema([]byte(schema)); err == nil {
+			req.Model = reportModel
 			req.Output = &spec.OutputSchema{Schema: []byte(schema)}
 		}
 		events, _ := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(stream)), req)

@@ -36,6 +36,7 @@ const (
 
 type outputParam struct {
 	Effort outputLevel `json:"effort,omitempty"`
+	Format *formParam  `json:"format,omitempty"`
 }
 
 // outputLevel is the vendor's level of effort.

@@ -27,8 +27,12 @@ func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error)
 		p.params.Model = req.Model
 	}
 	var err error
-	if p.report, err = newReport(req); err != nil {
-		return nil, err
+	if wantsAnswer(req) {
+		if p.params.OutputConfig.Format = newForm(req, c); p.params.OutputConfig.Format == nil {
+			if p.report, err = newReport(req); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if p.tools, err = e.tools.Encoded(req.Tools); err != nil {
 		return nil, err

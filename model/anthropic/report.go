@@ -25,12 +25,14 @@ const (
 	reportProperty = "value"
 )
 
-// newReport returns the report to offer with a request, nil when it wants none:
-// a request that makes the model call one of its tools is not answered yet.
+// wantsAnswer reports whether a request wants an answer of a form. One that makes the
+// model call one of its tools is not answered yet.
+func wantsAnswer(req *model.Request) bool {
+	return req.Output != nil && req.ToolChoice.Mode != model.ToolsRequired && req.ToolChoice.Mode != model.ToolsNamed
+}
+
+// newReport returns the report to offer with a request.
 func newReport(req *model.Request) (*report, error) {
-	if req.Output == nil || req.ToolChoice.Mode == model.ToolsRequired || req.ToolChoice.Mode == model.ToolsNamed {
-		return nil, nil
-	}
 	schema, wrapped, err := reportSchema(req.Output.Schema)
 	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema is not a JSON object", Err: err}

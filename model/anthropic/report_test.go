@@ -46,6 +46,7 @@ func TestTheReportIsForcedOrOffered(t *testing.T) {
 			req.Messages = append([]model.Message{model.System("Be brief.")}, req.Messages...)
 			req.Tools, req.ToolChoice.Mode = someTools(tt.tools), tt.mode
 			req.ReasoningEffort = &spec.Effort{Level: "high"}
+			req.Model = reportModel
 			req.Output = &spec.OutputSchema{Name: "city", Schema: json.RawMessage(citySchema)}
 			body, raw := encoded(t, req, tt.conceded)
 			choice := ""
@@ -75,6 +76,7 @@ func TestTheReportIsForcedOrOffered(t *testing.T) {
 func TestTheReportIsCachedWithTheTools(t *testing.T) {
 	req := hello()
 	req.Tools, req.Cache = someTools(2), true
+	req.Model = reportModel
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)}
 	body, _ := encoded(t, req, concessions{})
 	if body.Tools[1].CacheControl != nil || body.Tools[2].CacheControl == nil {
@@ -85,6 +87,7 @@ func TestTheReportIsCachedWithTheTools(t *testing.T) {
 func TestTheReportHasANameOfItsOwn(t *testing.T) {
 	req := hello()
 	req.Tools = []model.Tool{{Name: "final_report"}, {Name: "final_report_2"}}
+	req.Model = reportModel
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)}
 	body, _ := encoded(t, req, concessions{})
 	if body.Tools[2].Name != "final_report_3" {
@@ -112,6 +115,7 @@ func TestReportSchema(t *testing.T) {
 		}
 	}
 	req := hello()
+	req.Model = reportModel
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(`[]`)}
 	if _, err := offline(t, Config{}, nil).planRequest(req, concessions{}); model.AsError(err).Class != model.InvalidRequest {
 		t.Errorf("a schema that is a list gives %v", err)

@@ -81,6 +81,7 @@ var recordings = []vendortest.Recording{
 func asking(schema string) func() *model.Request {
 	return func() *model.Request {
 		req := hello()
+		req.Model = reportModel
 		req.Output = &spec.OutputSchema{Schema: []byte(schema)}
 		return req
 	}

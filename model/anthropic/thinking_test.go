@@ -163,6 +163,7 @@ func TestEveryPlanIsOneTheAPITakes(t *testing.T) {
 			nil, {Level: "off"}, {Level: "low"}, {Level: "max"}, {Percent: 70}, {Budget: 1}, {Budget: 100000},
 		}).Draw(r, "effort")
 		if flag("output") {
+			req.Model = rapid.SampledFrom([]string{testModel, reportModel}).Draw(r, "model")
 			req.Output = &spec.OutputSchema{Schema: []byte(rapid.SampledFrom([]string{citySchema, listSchema}).Draw(r, "schema"))}
 		}
 		modes := []model.ToolMode{model.ToolsAuto, model.ToolsNone}

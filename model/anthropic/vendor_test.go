@@ -18,6 +18,8 @@ const (
 	// testKey is the key the vendor of these tests accepts.
 	testKey   = "sk-ant-test-0123456789abcdef"
 	testModel = "claude-opus-5-5"
+	// reportModel has no forms of its answers, so the report is used.
+	reportModel = "claude-opus-4-1-20250805"
 )
 
 // vendor is Anthropic, as the suite of all vendors knows it.
