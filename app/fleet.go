@@ -21,7 +21,7 @@ func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
 	logger := s.Logger.Named("fleet")
 	settings := fleet.Settings{
 		Store: a.store, Runtime: a.runtime, NewBuilder: s.NewBuilder, Logger: logger, MeterProvider: s.MeterProvider,
-		Config: config.Options{Kinds: s.Components.ConfigKinds(), RequireVariables: true},
+		Config: config.Options{Kinds: s.Components.ConfigKinds(), RequireVariables: true, Keyed: s.File.Server.Authenticated()},
 		Dir:    s.File.BaseDir(), FromStore: s.File.Revisions.FromStore(),
 		Learn: func(ctx context.Context, b *builder.AgentRuntimeBuilder) {
 			Learn(ctx, b, StartupToolTime, func(e *builder.DiscoveryError) {

@@ -73,6 +73,9 @@ type Options struct {
 	// RequireVariables makes a variable that is not set an error instead of a
 	// warning.
 	RequireVariables bool
+	// Keyed is set for documents without a server of their own whose process has one that
+	// needs credentials.
+	Keyed bool
 }
 
 func (o *Options) lookupFunc() func(string) (string, bool) {

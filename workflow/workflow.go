@@ -57,7 +57,7 @@ type Workflow struct {
 	Timeout     *spec.Duration `json:"timeout,omitempty" doc:"How long a run may take, from its first step on; without it only its steps have limits."`
 	OnWait      OnWait         `json:"on_wait,omitempty" enum:"wait|fail" default:"wait" doc:"What becomes of a run that has to wait for a person: it waits, or what waits is canceled and the run fails."`
 	Concurrency *Concurrency   `json:"concurrency,omitempty" doc:"How many runs are under way at the same time; without it any number."`
-	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that the runs belong to, and whose events begin them."`
+	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that the runs belong to, and whose events begin them. Without credentials for the server, a workflow that names neither tenant nor subject belongs to the subject local of the tenant local, as all callers do."`
 	Subject     string         `json:"subject,omitempty" default:"workflow" doc:"The subject of the tenant that the sessions and turns of the runs belong to."`
 }
 

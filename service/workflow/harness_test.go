@@ -36,7 +36,7 @@ tools:
   flaky: {type: command, description: Succeeds the third time., command: [sh, -c, "echo $RUNTIME_IDEMPOTENCY_KEY >>./keys; [ $(wc -l <./keys) -ge 3 ] && echo done"], effect: idempotent}
 agents:
   writer: {model_id: m, allowed_tools: [send]}
-server: {public_url: "https://example.com/agents"}
+server: {public_url: "https://example.com/agents", keys: [{id: k, hash: "sha256:5e884898da28047151d0e56f8dc6292773603d0d6aabbd62a11ef721d1542d80"}]}
 `
 
 // world is a running app with its files.

@@ -188,7 +188,7 @@ providers: {demo: {type: scripted, script: %[1]s/replies.yaml}}
 models: {m: {provider_id: demo, upstream_model: x}}
 tools: {act: {type: command, description: Acts., command: [tee, -a, %[1]s/act.log], effect: once, parameters: {type: object, properties: {mark: {type: string}}}}}
 agents: {clerk: {model_id: m, allowed_tools: []}}
-server: {public_url: "https://example.com/agents"}
+server: {public_url: "https://example.com/agents", keys: [{id: k, hash: "sha256:5e884898da28047151d0e56f8dc6292773603d0d6aabbd62a11ef721d1542d80"}]}
 %[2]sworkflows:
 `, dir, kept)
 	for i := range points {
