@@ -26,7 +26,7 @@ var exposureColumns = []string{
 
 // exposures are all classes of fields.
 var exposures = []exposure{
-	{"Values in `env`, `headers`, `params` and fields for keys; secret variables of tenants", `.*\.(env|headers|params)\..*|.*\.(api_key|token|client_secret|grant_key|secret|previous_secret|encryption_key|identity_header)|agents\.keyed\.endpoint\.auth\.key|server\.keys\.0\.key|overlay\.variables\.SECRET`, "nnnnnnnnnn"},
+	{"Values in `env`, `headers`, `params` and fields for keys; secret variables of tenants", `.*\.(env|headers|params)\..*|.*\.(api_key|token|client_secret|grant_key|secret|previous_secret|encryption_key|identity_header|access_key_id|secret_access_key|session_token)|agents\.keyed\.endpoint\.auth\.key|server\.keys\.0\.key|overlay\.variables\.SECRET`, "nnnnnnnnnn"},
 	{"Descriptions and skills of agents; `organization`, `public_url`, `jwt.issuer`", `agents\.(clerk|other|id-agent)\.(description|a2a\..*)|server\.(a2a\.organization.*|public_url|jwt\.issuer)`, "yyyyyyyyny"},
 	{"IDs of agents", `agents\.id`, "yyyyyyyyyy"},
 	{"Descriptions of agents elsewhere", `agents\.(far|keyed|borne)\.description`, "nyoynonyny"},
@@ -37,7 +37,7 @@ var exposures = []exposure{
 	{"Credentials of endpoints that are no secrets: client IDs, scopes, token addresses", `agents\.(far|keyed)\.endpoint\.auth\.(client_id|scopes\..*|name|token_url)`, "nnnnnnnynn"},
 	{"Models and pools", `models\..*|model_pools\.id`, "nyyyyyyyyy"},
 	{"IDs and addresses of providers of models, in errors of turns", `providers\.(id|id-openai\.base_url)`, "nynynnyyyn"},
-	{"Other settings of providers of models", `providers\..*\.(base_url|organization|project|entra_id\..*)`, "nnnnnnnynn"},
+	{"Other settings of providers of models", `providers\..*\.(base_url|organization|project|entra_id\..*|credentials\..*|request\..*)`, "nnnnnnnynn"},
 	{"IDs of tools", `tools\.id`, "nnnnnyyynn"},
 	{"Tools", `tools\..*`, "nnnnnnnyyn"},
 	{"Plugins, agent providers and remote sources", `(plugins|agent_providers|remote_agents)\..*`, "nnnnnnnyyn"},

@@ -179,7 +179,11 @@ var notSecret = map[string]string{
 func isMarked(field map[string]any) bool {
 	forms, _ := field["anyOf"].([]any)
 	for _, form := range forms {
-		if form, ok := form.(map[string]any); ok && form["type"] != "null" && !isMarked(form) {
+		form, _ := form.(map[string]any)
+		if form["enum"] != nil {
+			return true // a word of the format
+		}
+		if form["type"] != "null" && !isMarked(form) {
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // secretMembers finds fields that may hold secrets in the text of a document.
-var secretMembers = regexp.MustCompile(`"(?:env|headers|params|[a-z_]*(?:key|token|secret|password|header))"\s*:`)
+var secretMembers = regexp.MustCompile(`"(?:env|headers|params|[a-z_]*(?:key|key_id|token|secret|password|header))"\s*:`)
 
 // MaskDocument returns a document, or an overlay, with asterisks in place of values in env,
 // headers and fields for keys that are not references. Documents of earlier versions of
