@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,6 +34,9 @@ func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*s
 	}
 	config := configOf(req)
 	if err := checkHistory(config.HistoryLength); err != nil {
+		return nil, err
+	}
+	if err := checkOutputModes(config.AcceptedOutputModes); err != nil {
 		return nil, err
 	}
 	if config.PushConfig != nil {
@@ -64,6 +68,22 @@ func (c *call) registerPush(ctx context.Context, turn *service.Turn, config *a2a
 	return err
 }
 
+// checkOutputModes rejects a message whose sender accepts neither text nor JSON. Some
+// clients write text for text/plain.
+func checkOutputModes(accepted []string) error {
+	for _, mode := range accepted {
+		mode, _, _ = strings.Cut(strings.ToLower(mode), ";")
+		switch strings.TrimSpace(mode) {
+		case "text", "text/plain", "text/*", "text/markdown", "application/json", "application/*", "*/*", "*":
+			return nil
+		}
+	}
+	if len(accepted) == 0 {
+		return nil
+	}
+	return a2a.NewError(a2a.ErrUnsupportedContentType, "acceptedOutputModes: answers are text/plain or application/json")
+}
+
 func checkMessage(m *a2a.Message) error {
 	switch {
 	case m == nil:
@@ -76,6 +96,8 @@ func checkMessage(m *a2a.Message) error {
 		return newInvalidParams("the role of the message is %q; it must be %s", m.Role, a2a.MessageRoleUser)
 	case len(m.Parts) == 0:
 		return newInvalidParams("the message has no parts")
+	case len(m.ReferenceTasks) > 0:
+		return newInvalidParams("referenceTaskIds is not supported: name a task in taskId, or a conversation in contextId")
 	default:
 		return nil
 	}
