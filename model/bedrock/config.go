@@ -9,15 +9,17 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Config is a provider of type bedrock, as it is written in a configuration.
 type Config struct {
-	Region      string            `json:"region,omitempty" required:"true" pattern:"^[a-z0-9]+(-[a-z0-9]+)+$" doc:"The region whose endpoint is asked, such as us-east-1. Requests are signed for it."`
-	APIKey      string            `json:"api_key,omitempty" secret:"true" doc:"A Bedrock API key, such as ${AWS_BEARER_TOKEN_BEDROCK}; sent as a bearer token. Leave it out with credentials."`
-	Credentials *Credentials      `json:"credentials,omitempty" doc:"Signs requests with the keys of a user or role instead."`
-	BaseURL     string            `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the region by default, https://bedrock-runtime.REGION.amazonaws.com. A private endpoint has its own."`
-	Headers     map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request. They are signed."`
+	Region      string             `json:"region,omitempty" required:"true" pattern:"^[a-z0-9]+(-[a-z0-9]+)+$" doc:"The region whose endpoint is asked, such as us-east-1. Requests are signed for it."`
+	APIKey      string             `json:"api_key,omitempty" secret:"true" doc:"A Bedrock API key, such as ${AWS_BEARER_TOKEN_BEDROCK}; sent as a bearer token. Leave it out with credentials."`
+	Credentials *Credentials       `json:"credentials,omitempty" doc:"Signs requests with the keys of a user or role instead."`
+	BaseURL     string             `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the region by default, https://bedrock-runtime.REGION.amazonaws.com. A private endpoint has its own."`
+	Headers     map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request. They are signed."`
+	Request     *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
 }
 
 // Source is where the keys come from.
@@ -127,7 +129,7 @@ func (c *Credentials) validate() diag.List {
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	a := &vendorhttp.Access{
-		APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: "https://bedrock-runtime." + c.Region + "." + c.domain(),
+		Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: "https://bedrock-runtime." + c.Region + "." + c.domain(),
 		KeyHeader: "Authorization", Headers: c.Headers,
 	}
 	if c.Credentials != nil {

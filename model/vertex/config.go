@@ -6,18 +6,20 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Config is a provider of type vertex, as it is written in a configuration.
 type Config struct {
-	Project            string            `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project that is charged."`
-	Location           string            `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"Where models run: global, a region such as europe-west1, or us or eu."`
-	ServiceAccountFile string            `json:"service_account_file,omitempty" path:"true" doc:"The JSON file with the key of a service account. It is read for each new token. Without it, and without api_key and token: none, tokens come from the metadata server of the machine."`
-	APIKey             string            `json:"api_key,omitempty" secret:"true" doc:"A key that is bound to a service account, instead of tokens; sent in the header x-goog-api-key."`
-	Token              string            `json:"token,omitempty" enum:"metadata|none" doc:"metadata takes tokens from the metadata server of the machine; none sends none, for a gateway that adds them."`
-	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The limit of an answer of Claude, in tokens, for requests that set none."`
-	BaseURL            string            `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the location by default."`
-	Headers            map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as x-goog-user-project."`
+	Project            string             `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project that is charged."`
+	Location           string             `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"Where models run: global, a region such as europe-west1, or us or eu."`
+	ServiceAccountFile string             `json:"service_account_file,omitempty" path:"true" doc:"The JSON file with the key of a service account. It is read for each new token. Without it, and without api_key and token: none, tokens come from the metadata server of the machine."`
+	APIKey             string             `json:"api_key,omitempty" secret:"true" doc:"A key that is bound to a service account, instead of tokens; sent in the header x-goog-api-key."`
+	Token              string             `json:"token,omitempty" enum:"metadata|none" doc:"metadata takes tokens from the metadata server of the machine; none sends none, for a gateway that adds them."`
+	MaxOutputTokens    int                `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The limit of an answer of Claude, in tokens, for requests that set none."`
+	BaseURL            string             `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the location by default."`
+	Headers            map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as x-goog-user-project."`
+	Request            *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
 }
 
 // MarshalJSON writes the configuration without its secrets.
@@ -65,7 +67,7 @@ func (c *Config) usesTokens() bool { return c.APIKey == "" && c.Token != "none" 
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	a := &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: c.endpoint(), KeyHeader: keyHeader, Headers: c.Headers}
+	a := &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: c.endpoint(), KeyHeader: keyHeader, Headers: c.Headers}
 	if c.usesTokens() {
 		a.KeyHeader, a.KeySetting = "Authorization", "token"
 	}

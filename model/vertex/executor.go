@@ -70,14 +70,14 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	at.Path = func(name string) (string, error) {
 		return c.path("google", name, ":streamGenerateContent?alt=sse")
 	}
-	if e.gemini, err = google.NewAt(settings, &google.Config{BaseURL: baseURL, Headers: c.Headers, APIVersion: geminiVersion}, at, t.vendor); err != nil {
+	if e.gemini, err = google.NewAt(settings, &google.Config{Request: c.Request, BaseURL: baseURL, Headers: c.Headers, APIVersion: geminiVersion}, at, t.vendor); err != nil {
 		return nil, err
 	}
 	at.Path = func(name string) (string, error) {
 		path, err := c.path("anthropic", name, ":streamRawPredict")
 		return claudeVersion + "/" + path, err
 	}
-	e.claude, err = anthropic.NewAt(settings, &anthropic.Config{BaseURL: baseURL, Headers: c.Headers, MaxOutputTokens: c.MaxOutputTokens},
+	e.claude, err = anthropic.NewAt(settings, &anthropic.Config{Request: c.Request, BaseURL: baseURL, Headers: c.Headers, MaxOutputTokens: c.MaxOutputTokens},
 		anthropic.Endpoint{Endpoint: at, Version: messagesVersion}, t.vendor)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	"google.golang.org/genai"
@@ -290,5 +291,25 @@ func TestValidate(t *testing.T) {
 		{Config{Project: "p", Location: "eu"}, "", ""},
 	} {
 		vendors["gemini"].CheckConfig(t, &tt.config, tt.path, tt.said)
+	}
+}
+
+func TestRequestsAreEdited(t *testing.T) {
+	for _, name := range []string{geminiModel, claudeModel} {
+		body := ""
+		answer := vendortest.RoundTrip(func(r *http.Request) (*http.Response, error) {
+			data, _ := io.ReadAll(r.Body)
+			body = string(data)
+			publisher := map[bool]string{true: "claude", false: "gemini"}[isClaude(name)]
+			return vendortest.StreamResponse(r, bytes.NewReader(vendors[publisher].Recorded(t, "text"))), nil
+		})
+		edits := &spec.RequestEdits{Set: map[string]json.RawMessage{"labels": json.RawMessage(`{"team":"a"}`)}}
+		e, err := newExecutor(model.Settings{ID: vendortest.Provider}, &Config{Project: "acme", Token: "none", Request: edits}, transports{answer, answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, failure := vendortest.Ask(t, e, vendortest.Hello(name)); failure != nil || !strings.Contains(body, `"labels":{"team":"a"}`) {
+			t.Errorf("%s is sent %s, %v", name, body, failure)
+		}
 	}
 }
