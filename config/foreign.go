@@ -34,7 +34,7 @@ var foreignFields = map[string][]foreignName{
 		{"permissions permission permission_mode guardrails input_guardrails output_guardrails human_in_the_loop interrupt_on interrupt_before human_input_mode", "", "write plugin_ids: [permission] and the rules under sections: {permission: …}"},
 		{"mcp mcps mcp_servers mcp_server", "", "declare servers under the top-level tools with type: mcp; allowed_tool_patterns: [\"mcp__<id>__*\"] allows their tools"},
 		{"memory checkpointer session session_service state knowledge", "", "conversations are kept by the top-level store; a tool or a plugin gives access to anything else"},
-		{"temperature top_p top_k seed stop frequency_penalty presence_penalty model_settings model_kwargs generate_content_config", "", "sampling is left to the provider; reasoning_effort controls how much the model thinks"},
+		{"top_k frequency_penalty presence_penalty model_settings model_kwargs generate_content_config extra_body", "request", "write request: {set: …} with fields of the vendor's requests"},
 		{"max_tokens max_completion_tokens max_output_tokens", "", "write max_output_tokens in the entry under models, or budgets: {max_tokens: …} for a whole turn"},
 		{"timeout max_execution_time timeout_seconds deadline", "", "write budgets: {max_duration: 5m}"},
 		{"budget max_budget max_budget_usd max_cost limits usage_limits", "budgets", "write budgets: {max_cost: …}"},
@@ -56,7 +56,8 @@ var foreignFields = map[string][]foreignName{
 		{"api_key base_url api_base endpoint url organization headers", "", "set this in the entry under providers that provider_id names"},
 		{"fallback fallbacks", "", "write an entry under model_pools, whose members stand in for each other"},
 		{"type kind", "provider_id", "write provider_id: the id of an entry under providers"},
-		{"temperature top_p top_k seed reasoning_effort", "", "sampling is left to the provider; reasoning_effort is a field of agents"},
+		{"top_k frequency_penalty presence_penalty model_kwargs extra_body", "request", "write request: {set: …} with fields of the vendor's requests"},
+		{"reasoning_effort", "", "reasoning_effort is a field of agents"},
 	},
 	"pool": {
 		{"models pool targets deployments", "members", "write members: [{model_id: …}, …]"},

@@ -30,7 +30,7 @@ func TestNamesOfOtherSystemsHaveHints(t *testing.T) {
 		{"agents: {a: {model_id: m, middleware: [x]}}", "write plugin_ids"},
 		{"agents: {a: {model_id: m, permissions: {}}}", "sections: {permission:"},
 		{"agents: {a: {model_id: m, mcpServers: {}}}", "type: mcp"},
-		{"agents: {a: {model_id: m, temperature: 0.2}}", "sampling"},
+		{"agents: {a: {model_id: m, top_k: 2}}", "request: {set"},
 		{"agents: {a: {model_id: m, timeout: 3s}}", "max_duration"},
 		{"agents: {a: {model_id: m, name: x}}", "key under agents"},
 		{"agents: {a: {model_id: m, budgets: {max_usd: 3}}}", "write max_cost"},

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -116,6 +117,11 @@ type Params struct {
 	TopP            *float64     `json:"top_p,omitempty"`
 	MaxOutputTokens int          `json:"max_output_tokens,omitempty"`
 	ReasoningEffort *spec.Effort `json:"reasoning_effort,omitempty"`
+	Seed            *int         `json:"seed,omitempty"`
+	// Stop are texts before which an answer ends.
+	Stop        []string `json:"stop,omitempty"`
+	ServiceTier string   `json:"service_tier,omitempty"`
+	Verbosity   string   `json:"verbosity,omitempty"`
 }
 
 // Merge returns p with the fields that over sets.
@@ -132,7 +138,21 @@ func (p Params) Merge(over Params) Params {
 	if over.ReasoningEffort != nil {
 		p.ReasoningEffort = over.ReasoningEffort
 	}
+	if over.Seed != nil {
+		p.Seed = over.Seed
+	}
+	if len(over.Stop) > 0 {
+		p.Stop = over.Stop
+	}
+	p.ServiceTier = cmp.Or(over.ServiceTier, p.ServiceTier)
+	p.Verbosity = cmp.Or(over.Verbosity, p.Verbosity)
 	return p
+}
+
+// IsZero reports whether nothing is set.
+func (p *Params) IsZero() bool {
+	return p.MaxOutputTokens == 0 && p.ReasoningEffort == nil &&
+		len(p.SetAmong("temperature", "top_p", "seed", "stop", "service_tier", "verbosity")) == 0
 }
 
 // Tool is a tool as a model sees it.

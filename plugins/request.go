@@ -83,7 +83,7 @@ func (p *RequestPlan) RemoveContext(key string) {
 
 // Empty reports whether the plan changes nothing.
 func (p *RequestPlan) Empty() bool {
-	return p == nil || len(p.Context) == 0 && !p.Restrict && len(p.Exclude) == 0 && !p.WithoutTools && p.Params == (model.Params{}) && p.Model == ""
+	return p == nil || len(p.Context) == 0 && !p.Restrict && len(p.Exclude) == 0 && !p.WithoutTools && p.Params.IsZero() && p.Model == ""
 }
 
 // Offers reports whether a tool is offered.

@@ -260,7 +260,11 @@ func (t *template) executorOf(m *spec.Model) model.Executor {
 		return nil
 	}
 	t.trace.addChoice("looked up", "provider", m.ProviderID, "")
-	return exec
+	t.checkParams(m, exec)
+	if m.ModelSettings.IsZero() {
+		return exec
+	}
+	return &model.Configured{Executor: exec, Params: model.SettingsParams(&m.ModelSettings), Edits: m.Request}
 }
 
 // modelExecutor returns the executor of an agent that runs on one model, or nil

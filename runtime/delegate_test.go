@@ -70,7 +70,7 @@ func TestADelegateSeesThePromptAlone(t *testing.T) {
 	if _, err := rt.Run(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]model.Message{model.User("help")}, job.Input); diff != "" || job.History != nil || job.Params != (model.Params{}) {
+	if diff := cmp.Diff([]model.Message{model.User("help")}, job.Input); diff != "" || job.History != nil || !job.Params.IsZero() {
 		t.Errorf("the delegate was given %+v", job)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/panics"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -151,7 +150,7 @@ func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.R
 	switch {
 	case !limits.Empty():
 		need.Overrides = backend.OverrideLimits
-	case req.Params != (model.Params{}):
+	case !req.Params.IsZero():
 		need.Overrides = backend.OverrideParams
 	}
 	inherited := parent != nil && parent.meter != nil || req.State != nil && req.State.Budgets != nil

@@ -75,8 +75,12 @@ func whole() *spec.Agent {
 	return &spec.Agent{
 		ID: "a", Description: "Answers.", ModelID: "m", SystemPrompt: "You are helpful.",
 		MaxRounds: new(3), OnMaxRounds: spec.MaxRoundsFinalizes, MaxContinuationRetries: new(1), OnTruncation: spec.TruncationFails,
-		StopConditions:  []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
-		Variables:       []byte(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+		StopConditions: []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
+		Variables:      []byte(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+		ModelSettings: spec.ModelSettings{
+			Temperature: new(0.5), TopP: new(0.5), Seed: new(1), Stop: []string{"END"}, ServiceTier: "flex", Verbosity: "low",
+			Request: &spec.RequestEdits{Set: map[string]json.RawMessage{"user": []byte(`"u"`)}, Omit: []string{"store"}},
+		},
 		ReasoningEffort: &spec.Effort{Budget: 5}, ToolExecution: spec.Sequential,
 		PluginIDs: []string{"permission"}, ActiveHookFilter: []string{"permission"},
 		AllowedTools: spec.Names{"x"}, AllowedToolPatterns: spec.Names{"y*"}, ExcludedTools: spec.Names{"z"}, ExcludedToolPatterns: spec.Names{"w"},

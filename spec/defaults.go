@@ -53,6 +53,13 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inheritField(m, "on_max_rounds", &m.agent.OnMaxRounds, d.OnMaxRounds, a.OnMaxRounds != "")
 	inheritField(m, "on_truncation", &m.agent.OnTruncation, d.OnTruncation, a.OnTruncation != "")
 	inheritField(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
+	inheritField(m, "temperature", &m.agent.Temperature, d.Temperature, a.Temperature != nil)
+	inheritField(m, "top_p", &m.agent.TopP, d.TopP, a.TopP != nil)
+	inheritField(m, "seed", &m.agent.Seed, d.Seed, a.Seed != nil)
+	inheritList(m, "stop", &m.agent.Stop, d.Stop, a.Stop != nil)
+	inheritField(m, "service_tier", &m.agent.ServiceTier, d.ServiceTier, a.ServiceTier != "")
+	inheritField(m, "verbosity", &m.agent.Verbosity, d.Verbosity, a.Verbosity != "")
+	inheritField(m, "request", &m.agent.Request, d.Request, a.Request != nil)
 	inheritField(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
 	_, compacts := a.Sections[CompactionSection]
 	ownPolicy := compacts || a.ContextPolicy != nil
@@ -94,6 +101,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 func (d *Defaults) withoutModel() *Defaults {
 	c := &Defaults{Agent: *d.Clone()}
 	c.ModelID, c.ReasoningEffort, c.ContextPolicy, c.MaxContinuationRetries = "", nil, nil, nil
+	c.ModelSettings = ModelSettings{}
 	c.Handoffs, c.MaxHandoffs = nil, nil
 	delete(c.Sections, CompactionSection)
 	return c

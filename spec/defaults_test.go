@@ -24,6 +24,13 @@ func inherited() map[string][2]func(*spec.Agent) {
 		"on_max_rounds":            {func(a *spec.Agent) { a.OnMaxRounds = spec.MaxRoundsFinalizes }, func(a *spec.Agent) { a.OnMaxRounds = spec.MaxRoundsStops }},
 		"on_truncation":            {func(a *spec.Agent) { a.OnTruncation = spec.TruncationFails }, func(a *spec.Agent) { a.OnTruncation = spec.TruncationAccepted }},
 		"reasoning_effort":         {func(a *spec.Agent) { a.ReasoningEffort = &spec.Effort{Level: "low"} }, func(a *spec.Agent) { a.ReasoningEffort = &spec.Effort{Level: "none"} }},
+		"temperature":              {func(a *spec.Agent) { a.Temperature = new(0.5) }, func(a *spec.Agent) { a.Temperature = new(0.0) }},
+		"top_p":                    {func(a *spec.Agent) { a.TopP = new(0.5) }, func(a *spec.Agent) { a.TopP = new(0.0) }},
+		"seed":                     {func(a *spec.Agent) { a.Seed = new(9) }, func(a *spec.Agent) { a.Seed = new(0) }},
+		"stop":                     {func(a *spec.Agent) { a.Stop = []string{"d"} }, func(a *spec.Agent) { a.Stop = []string{} }},
+		"service_tier":             {func(a *spec.Agent) { a.ServiceTier = "flex" }, func(a *spec.Agent) { a.ServiceTier = "auto" }},
+		"verbosity":                {func(a *spec.Agent) { a.Verbosity = "low" }, func(a *spec.Agent) { a.Verbosity = "high" }},
+		"request":                  {func(a *spec.Agent) { a.Request = &spec.RequestEdits{Omit: []string{"d"}} }, func(a *spec.Agent) { a.Request = &spec.RequestEdits{} }},
 		"tool_execution":           {func(a *spec.Agent) { a.ToolExecution = spec.Sequential }, func(a *spec.Agent) { a.ToolExecution = spec.Parallel }},
 		"plugin_ids":               {func(a *spec.Agent) { a.PluginIDs = []string{"d"} }, func(a *spec.Agent) { a.PluginIDs = []string{} }},
 		"active_hook_filter":       {func(a *spec.Agent) { a.ActiveHookFilter = []string{"d"} }, func(a *spec.Agent) { a.ActiveHookFilter = []string{} }},
@@ -95,8 +102,11 @@ func TestTheTableOfDefaultsIsComplete(t *testing.T) {
 	known := slices.Collect(maps.Keys(inherited()))
 	known = append(known, "id", "endpoint", "registry")
 	agent := reflect.TypeFor[spec.Agent]()
-	for i := range agent.NumField() {
-		name, _, _ := strings.Cut(agent.Field(i).Tag.Get("json"), ",")
+	for _, field := range reflect.VisibleFields(agent) {
+		if field.Anonymous {
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if !slices.Contains(known, name) {
 			t.Errorf("%s is neither listed as inherited nor as not inherited", name)
 		}

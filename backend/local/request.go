@@ -14,7 +14,7 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	req := &model.Request{
 		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered,
 		SessionID: t.job.SessionID, TurnID: t.job.TurnID, Cache: t.wantsCaching(),
-		Params: model.Params{ReasoningEffort: t.agent.ReasoningEffort, MaxOutputTokens: t.env.MaxOutput}.Merge(t.job.Params),
+		Edits: t.agent.Request, Params: t.agentParams().Merge(t.job.Params),
 	}
 	if t.form != nil {
 		req.Output = t.form.Spec
@@ -40,6 +40,13 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	}
 	req.Messages = messages
 	return req, nil
+}
+
+// agentParams returns the parameters that the agent gives.
+func (t *turn) agentParams() model.Params {
+	p := model.SettingsParams(&t.agent.ModelSettings)
+	p.ReasoningEffort, p.MaxOutputTokens = t.agent.ReasoningEffort, t.env.MaxOutput
+	return p
 }
 
 // wantsCaching reports whether the vendor is asked to keep the start of the request.

@@ -16,6 +16,8 @@ type messageParams struct {
 	Version      string           `json:"anthropic_version,omitempty"`
 	Temperature  *float64         `json:"temperature,omitempty"`
 	TopP         *float64         `json:"top_p,omitempty"`
+	Stop         []string         `json:"stop_sequences,omitempty"`
+	ServiceTier  string           `json:"service_tier,omitempty"`
 	OutputConfig outputParam      `json:"output_config,omitzero"`
 	System       []*textBlock     `json:"system,omitempty"`
 	Thinking     *thinkingParam   `json:"thinking,omitempty"`

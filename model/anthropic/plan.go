@@ -25,6 +25,7 @@ func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error)
 	p := &plan{cached: req.Cache}
 	if p.params.Version = e.at.Version; p.params.Version == "" {
 		p.params.Model = req.Model
+		p.params.Stop, p.params.ServiceTier = req.Stop, req.ServiceTier
 	}
 	var err error
 	if wantsAnswer(req) {

@@ -103,3 +103,8 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 		e.api.Ask(ctx, req, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
 	}
 }
+
+// UnsupportedParams returns the parameters that are set and that the API does not have.
+func (*Executor) UnsupportedParams(p model.Params) []string {
+	return p.SetAmong("seed", "service_tier", "verbosity")
+}

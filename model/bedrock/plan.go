@@ -122,6 +122,7 @@ func (p *plan) chooseTools(choice model.ToolChoice, c concessions) {
 const leastTopP = 0.95
 
 func (p *plan) setSampling(req *model.Request, c concessions) {
+	p.body.InferenceConfig.Stop = req.Stop
 	if c.has(noSampling) {
 		return
 	}

@@ -113,3 +113,8 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 		e.api.Ask(ctx, req, &exchange{executor: e, request: req, form: formOf(req)}, yield)
 	}
 }
+
+// UnsupportedParams returns the parameters that are set and that the API does not have.
+func (*Executor) UnsupportedParams(p model.Params) []string {
+	return p.SetAmong("service_tier", "verbosity")
+}

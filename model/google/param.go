@@ -76,6 +76,8 @@ type generationParam struct {
 	Temperature        *float32        `json:"temperature,omitempty"`
 	ThinkingConfig     *thinkingParam  `json:"thinkingConfig,omitempty"`
 	TopP               *float32        `json:"topP,omitempty"`
+	Seed               *int            `json:"seed,omitempty"`
+	StopSequences      []string        `json:"stopSequences,omitempty"`
 }
 
 // thinkingParam is how much a model thinks: by a budget or by a level, depending

@@ -72,11 +72,13 @@ func generationConfig(req *model.Request, g generation, f form) *generationParam
 		Temperature:     toFloat32(req.Temperature),
 		TopP:            toFloat32(req.TopP),
 		ThinkingConfig:  g.thinkingConfig(req.ReasoningEffort),
+		Seed:            req.Seed,
+		StopSequences:   req.Stop,
 	}
 	if f.native {
 		c.ResponseMIMEType, c.ResponseJSONSchema = "application/json", req.Output.Schema
 	}
-	if c.MaxOutputTokens == 0 && c.Temperature == nil && c.TopP == nil && c.ThinkingConfig == nil && !f.native {
+	if c.MaxOutputTokens == 0 && c.Temperature == nil && c.TopP == nil && c.ThinkingConfig == nil && c.Seed == nil && len(c.StopSequences) == 0 && !f.native {
 		return nil
 	}
 	return &c

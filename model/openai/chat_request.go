@@ -30,7 +30,7 @@ func chatDialect() dialect {
 			}{"function", function{tool}}
 		},
 		output: "response_format",
-		describe: func(form outputForm) any {
+		describe: func(form outputForm, _ string) any {
 			return struct {
 				Type       string     `json:"type"`
 				JSONSchema outputForm `json:"json_schema"`
@@ -52,6 +52,10 @@ type chatRequest struct {
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
 	ReasoningEffort     effortLevel       `json:"reasoning_effort,omitempty"`
 	PromptCacheKey      string            `json:"prompt_cache_key,omitempty"`
+	Seed                *int              `json:"seed,omitempty"`
+	Stop                []string          `json:"stop,omitempty"`
+	ServiceTier         string            `json:"service_tier,omitempty"`
+	Verbosity           string            `json:"verbosity,omitempty"`
 }
 
 type chatStreamOptions struct {
@@ -129,6 +133,10 @@ func encodeChat(req *model.Request, c concessions) ([]byte, error) {
 		MaxCompletionTokens: max(req.MaxOutputTokens, 0),
 		ReasoningEffort:     c.reasoningEffort(req),
 		PromptCacheKey:      cacheKey(req.SessionID),
+		Seed:                req.Seed,
+		Stop:                req.Stop,
+		ServiceTier:         req.ServiceTier,
+		Verbosity:           req.Verbosity,
 	})
 }
 

@@ -32,6 +32,8 @@ type Executor struct {
 	// path returns the path of the requests for a model, below the base URL.
 	path  func(model string) (string, error)
 	known vendorhttp.Concessions[concessions]
+	// unsupported are the parameters that requests cannot have.
+	unsupported []string
 }
 
 var (
@@ -78,7 +80,7 @@ type dialect struct {
 	// output is the field with the required form of the answer, and describe
 	// returns its value.
 	output   string
-	describe func(outputForm) any
+	describe func(form outputForm, verbosity string) any
 	// translate returns a translator for the answer to a request.
 	translate func(*model.Request) translator
 }
@@ -111,8 +113,10 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
 	} else {
 		e.dialect = responsesDialect(c.ReasoningSummary)
+		e.unsupported = []string{"seed", "stop"}
 		e.unknownPath = " (the server may not know api: responses; most compatible servers need api: chat_completions, and a base_url that ends in /v1)"
 	}
+	e.unsupported = append(e.unsupported, c.server().takes.Omit...)
 	e.unknownPath = cmp.Or(at.UnknownPath, e.unknownPath)
 	if e.path == nil {
 		e.path = func(string) (string, error) { return e.dialect.path, nil }
@@ -159,7 +163,7 @@ func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, err
 	}
 	body = append(body[:len(body)-1], `,"stream":true`...)
 	if req.Output != nil && !c.noOutputForm {
-		form, err := encodeJSON(e.dialect.describe(formOf(req.Output, c)))
+		form, err := encodeJSON(e.dialect.describe(formOf(req.Output, c), req.Verbosity))
 		if err != nil {
 			return nil, invalidRequest("the output schema cannot be encoded", err)
 		}
@@ -198,3 +202,6 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	}
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }
+
+// UnsupportedParams returns the parameters that are set and that the API does not have.
+func (e *Executor) UnsupportedParams(p model.Params) []string { return p.SetAmong(e.unsupported...) }

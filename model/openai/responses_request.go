@@ -29,14 +29,15 @@ func responsesDialect(summary string) dialect {
 			}{"function", tool}
 		},
 		output: "text",
-		describe: func(form outputForm) any {
+		describe: func(form outputForm, verbosity string) any {
 			type format struct {
 				Type string `json:"type"`
 				outputForm
 			}
 			return struct {
-				Format format `json:"format"`
-			}{format{"json_schema", form}}
+				Format    format `json:"format"`
+				Verbosity string `json:"verbosity,omitempty"`
+			}{format{"json_schema", form}, verbosity}
 		},
 		translate: func(req *model.Request) translator { return newResponsesStream(req) },
 	}
@@ -54,6 +55,13 @@ type responsesRequest struct {
 	TopP            *float64            `json:"top_p,omitempty"`
 	MaxOutputTokens int                 `json:"max_output_tokens,omitempty"`
 	PromptCacheKey  string              `json:"prompt_cache_key,omitempty"`
+	ServiceTier     string              `json:"service_tier,omitempty"`
+	Text            *responsesText      `json:"text,omitempty"`
+}
+
+// responsesText is the text of an answer that has no required form.
+type responsesText struct {
+	Verbosity string `json:"verbosity"`
 }
 
 type responsesReasoning struct {
@@ -103,7 +111,10 @@ func encodeResponses(req *model.Request, c concessions, summary string) ([]byte,
 	}
 	body := &responsesRequest{
 		Model: req.Model, Input: w.items, Temperature: req.Temperature, TopP: req.TopP,
-		MaxOutputTokens: max(req.MaxOutputTokens, 0), PromptCacheKey: cacheKey(req.SessionID),
+		MaxOutputTokens: max(req.MaxOutputTokens, 0), PromptCacheKey: cacheKey(req.SessionID), ServiceTier: req.ServiceTier,
+	}
+	if req.Verbosity != "" && (req.Output == nil || c.noOutputForm) {
+		body.Text = &responsesText{req.Verbosity}
 	}
 	if !c.plainReasoning {
 		body.Include = []string{"reasoning.encrypted_content"}

@@ -32,6 +32,13 @@ var fields = []Field{
 	stopping("window", "raised, or 0", spec.StopLoopDetection),
 
 	{Path: "reasoning_effort", Class: Widening, Widens: "raised, or not comparable, as a level with tokens or with nothing", Overlay: MayNarrow, widens: effortWidens},
+	neutral("temperature", MayChange),
+	neutral("top_p", MayChange),
+	neutral("seed", MayChange),
+	neutral("stop", MayChange),
+	{Path: "service_tier", Class: Widening, Widens: "changed, unless it is removed", Overlay: MayNotChange, widens: tierWidens},
+	neutral("verbosity", MayChange),
+	{Path: "request", Class: Widening, Widens: "changed, unless it is removed", Overlay: MayNotChange, whole: true, widens: requestWidens},
 	neutral("tool_execution", MayChange),
 	resolved("plugin_ids", Narrowing, "a plugin is removed; gates are compared by tool", MayNotChange),
 	resolved("active_hook_filter", Narrowing, "a plugin is left out", MayNotChange),

@@ -206,3 +206,13 @@ func backendOptions(e *spec.Endpoint) any {
 	}
 	return options
 }
+
+// tierWidens reports whether another tier is asked for, which may cost more.
+func tierWidens(before, after *spec.Agent) bool {
+	return after.ServiceTier != "" && before.ServiceTier != after.ServiceTier
+}
+
+// requestWidens reports whether requests have other fields.
+func requestWidens(before, after *spec.Agent) bool {
+	return after.Request != nil && !reflect.DeepEqual(before.Request, after.Request)
+}

@@ -1,0 +1,57 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+)
+
+// ModelSettings is how a model answers. Settings of an agent win over those of its model.
+type ModelSettings struct {
+	Temperature *float64      `json:"temperature,omitempty" min:"0" max:"2" doc:"How freely the model chooses its words, from 0 to 2." remote:"ignored" hosted:"ignored"`
+	TopP        *float64      `json:"top_p,omitempty" min:"0" max:"1" doc:"The share of likely words that the model chooses from, from 0 to 1." remote:"ignored" hosted:"ignored"`
+	Seed        *int          `json:"seed,omitempty" doc:"Makes answers repeatable as far as the vendor can." remote:"ignored" hosted:"ignored"`
+	Stop        []string      `json:"stop,omitempty" doc:"Texts before which an answer ends." remote:"ignored" hosted:"ignored"`
+	ServiceTier string        `json:"service_tier,omitempty" doc:"How the vendor serves requests, in its own words, such as flex or priority." remote:"ignored" hosted:"ignored"`
+	Verbosity   string        `json:"verbosity,omitempty" enum:"low|medium|high" doc:"How long answers are." remote:"ignored" hosted:"ignored"`
+	Request     *RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of requests to set or to leave out. Those of the provider apply first, then those of the model and of the agent." remote:"ignored" hosted:"ignored"`
+}
+
+// clone returns a copy of s that shares nothing with it but the bytes of values.
+func (s *ModelSettings) clone() ModelSettings {
+	return ModelSettings{
+		Temperature: copyPointer(s.Temperature), TopP: copyPointer(s.TopP), Seed: copyPointer(s.Seed), Stop: slices.Clone(s.Stop),
+		ServiceTier: s.ServiceTier, Verbosity: s.Verbosity, Request: s.Request.clone(),
+	}
+}
+
+// IsZero reports whether nothing is set.
+func (s *ModelSettings) IsZero() bool {
+	return s.Temperature == nil && s.TopP == nil && s.Seed == nil && len(s.Stop) == 0 && s.ServiceTier == "" && s.Verbosity == "" && s.Request == nil
+}
+
+func (s *ModelSettings) validate() diag.List {
+	var list diag.List
+	within := func(path string, v *float64, limit float64) {
+		if v != nil && (!(*v >= 0) || *v > limit) {
+			list = append(list, diag.New(diag.InvalidValue, path, "%s is %v; it must lie between 0 and %v", path, *v, limit))
+		}
+	}
+	within("temperature", s.Temperature, 2)
+	within("top_p", s.TopP, 1)
+	for i, text := range s.Stop {
+		if text == "" {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("stop", i), "a text of stop is empty"))
+		}
+	}
+	switch s.Verbosity {
+	case "", "low", "medium", "high":
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "verbosity", "verbosity is %q; allowed are low, medium and high", s.Verbosity))
+	}
+	if s.Request != nil {
+		list = append(list, check.Within("request", s.Request.Validate())...)
+	}
+	return list
+}
