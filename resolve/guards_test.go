@@ -217,6 +217,8 @@ func TestPluginsThatClaimOneSectionReadItEachInItsOwnWay(t *testing.T) {
 // agent has an endpoint; empty for those that have their effect there.
 var local = map[string]diag.Severity{
 	"id": "", "description": "", "endpoint": "", "registry": "", "session_start": "",
+	"temperature": diag.Warning, "top_p": diag.Warning, "seed": diag.Warning, "stop": diag.Warning, "service_tier": diag.Warning,
+	"verbosity": diag.Warning, "request": diag.Warning,
 	"model_id": diag.Warning, "system_prompt": diag.Warning, "reasoning_effort": diag.Warning, "tool_execution": diag.Warning,
 	"variables": diag.Warning, "active_hook_filter": diag.Warning, "context_policy": diag.Warning, "a2a": diag.Warning,
 	"max_rounds": diag.Error, "on_max_rounds": diag.Error, "max_continuation_retries": diag.Error, "on_truncation": diag.Error,
@@ -233,7 +235,10 @@ func TestFieldsThatHaveNoEffectAtAnEndpoint(t *testing.T) {
 	whole := reflect.ValueOf(spec.Agent{
 		ID: "far", Description: "Far away.", Registry: "", ModelID: "gone", SystemPrompt: "Be brief.", Variables: []byte(`{}`),
 		MaxRounds: new(0), OnMaxRounds: spec.MaxRoundsFails, MaxContinuationRetries: new(0), OnTruncation: spec.TruncationFails,
-		StopConditions:  []spec.StopCondition{{Type: spec.StopTokenBudget, MaxTotal: 5}},
+		StopConditions: []spec.StopCondition{{Type: spec.StopTokenBudget, MaxTotal: 5}},
+		ModelSettings: spec.ModelSettings{
+			Temperature: new(0.5), TopP: new(0.5), Seed: new(1), Stop: []string{"END"}, ServiceTier: "flex", Verbosity: "low", Request: &spec.RequestEdits{},
+		},
 		ReasoningEffort: &spec.Effort{Level: "low"}, ToolExecution: spec.Sequential, PluginIDs: []string{"gone"}, ActiveHookFilter: []string{"gone"},
 		AllowedTools: spec.Names{}, AllowedToolPatterns: spec.Names{"[a-"}, ExcludedTools: spec.Names{"rm"}, ExcludedToolPatterns: spec.Names{"rm*"},
 		Budgets: &spec.Budgets{MaxTokens: new(1)}, LoopDetection: &spec.LoopDetection{}, ToolBudgets: map[string]spec.ToolBudget{"wc": {MaxCalls: 1}},
@@ -242,8 +247,10 @@ func TestFieldsThatHaveNoEffectAtAnEndpoint(t *testing.T) {
 		A2A:           &spec.AgentA2A{Reply: spec.ReplyMessage},
 		ContextPolicy: &spec.ContextPolicy{}, Sections: spec.Sections{"permission": []byte(`{"rules": 3}`)},
 	})
-	for i := range whole.NumField() {
-		field := whole.Type().Field(i)
+	for _, field := range reflect.VisibleFields(whole.Type()) {
+		if field.Anonymous {
+			continue
+		}
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		want, known := local[name]
 		if !known {
@@ -254,7 +261,7 @@ func TestFieldsThatHaveNoEffectAtAnEndpoint(t *testing.T) {
 			t.Parallel()
 			a := spec.Agent{Endpoint: &spec.Endpoint{BaseURL: "https://x.example"}}
 			if name != "endpoint" {
-				reflect.ValueOf(&a).Elem().Field(i).Set(whole.Field(i))
+				reflect.ValueOf(&a).Elem().FieldByIndex(field.Index).Set(whole.FieldByIndex(field.Index))
 			}
 			a.ID = "far"
 			rev := revision(t, withBackend(factory{}), plugin("permission", permission.New()), func(d *registry.Draft) { d.Agents.Put("far", &a) })

@@ -41,15 +41,19 @@ type RemoteField struct {
 // declared.
 func (a *Agent) RemoteFields() []RemoteField {
 	v := reflect.ValueOf(a).Elem()
-	fields := make([]RemoteField, v.NumField())
-	for i := range fields {
-		f := v.Type().Field(i)
+	visible := reflect.VisibleFields(v.Type())
+	fields := make([]RemoteField, 0, len(visible))
+	for i := range visible {
+		f := &visible[i]
+		if f.Anonymous {
+			continue
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		effect := remoteEffect(f.Tag)
 		if a.Hosted() {
 			effect = hostedEffect(f.Tag)
 		}
-		fields[i] = RemoteField{Name: name, Effect: effect, Set: isSet(v.Field(i))}
+		fields = append(fields, RemoteField{Name: name, Effect: effect, Set: isSet(v.FieldByIndex(f.Index))})
 	}
 	return fields
 }
