@@ -243,7 +243,7 @@ func (a *App) drainRuns(ctx context.Context) error {
 		steps, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if a.service.Drain(steps) != nil {
-			a.drainErr = fmt.Errorf("the grace time of %s is over; the steps under way are run again", grace)
+			a.drainErr = fmt.Errorf("the grace time of %s has ended; interrupted steps will be repeated", grace)
 		}
 		if a.server != nil {
 			a.server.DrainClients(steps)

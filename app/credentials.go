@@ -37,7 +37,7 @@ type credentials struct {
 // configuration is invalid.
 func (c *Components) IssueRefreshToken(s *settings.Server, client string, scopes []string, end time.Time) (string, error) {
 	if s.OAuth == nil {
-		return "", fmt.Errorf("there is no client %q below server.oauth", client)
+		return "", fmt.Errorf("client %q is not defined below server.oauth", client)
 	}
 	made, err := newCredentials(s, c.TokenPrefix, nil, nil)
 	if err != nil {

@@ -63,7 +63,7 @@ func (e *ConfigError) Error() string {
 
 // ErrNoPublicURL reports that neither Options.PublicURL nor server.public_url is set.
 // Cards of agents need it, because a handler cannot know where it is mounted.
-var ErrNoPublicURL = errors.New("nothing says where clients find the agents: set PublicURL or server.public_url")
+var ErrNoPublicURL = errors.New("server.public_url is required (PublicURL in Go): clients find the agents there")
 
 // Open reads configuration files, proves that every agent resolves, opens the store
 // and works on the turns in it. What the configuration serves is reached by Handler:

@@ -209,7 +209,7 @@ func (unavailableProvider) Profile() backend.Profile { return backend.LocalProfi
 
 // Execute returns why the provider could not be made.
 func (p unavailableProvider) Execute(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
-	return &backend.Result{}, fmt.Errorf("the agent provider cannot be used: %w", p.err)
+	return &backend.Result{}, fmt.Errorf("using the agent provider failed: %w", p.err)
 }
 
 // unavailablePlugin stands for a plugin that could not be made.

@@ -148,7 +148,7 @@ func discoverAgents(ctx context.Context, factory backend.Factory, source *regist
 func checkAgent(agent *spec.Agent, before []*spec.Agent) error {
 	switch {
 	case agent == nil:
-		return errors.New("it names an agent that is nil")
+		return errors.New("it returned a nil agent")
 	case spec.CheckID("", "agent", agent.ID) != nil:
 		return fmt.Errorf("the id %.80q of an agent is not allowed", agent.ID)
 	case agent.Local():

@@ -64,7 +64,7 @@ func (r *serverFlags) configClient(c *native.Client) *admin.Client {
 // needServer checks that a server is named.
 func (r *serverFlags) needServer(cmd *cobra.Command) error {
 	if r.server == "" {
-		return usagef(cmd, "--server is missing: name the URL of the server")
+		return usagef(cmd, "--server is required: the URL of the server")
 	}
 	return nil
 }
@@ -103,9 +103,9 @@ the files are invalid or cannot be read.`,
 			}
 			switch {
 			case len(files) != 1:
-				return usagef(cmd, "the overlay of a tenant is one FILE, and %s given", count(len(files), "argument is", "arguments are"))
+				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", count(len(files), "argument is", "arguments are"))
 			case c.exceptBroken:
-				return usagef(cmd, "--except-broken is for a new configuration, and --tenant is given")
+				return usagef(cmd, "--except-broken and --tenant exclude each other")
 			}
 			return applyOverlay(cmd.Context(), p, c, files[0])
 		},

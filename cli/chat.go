@@ -85,7 +85,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 			}
 			_, err := at.check(cmd, args, min(len(args), 1), append(slices.Clone(ownerFlagNames), "verbose", "file"))
 			if err == nil && len(args) == 0 && o.resume == "" {
-				err = usagef(cmd, "with --server an AGENT or --resume has to be given")
+				err = usagef(cmd, "with --server, AGENT or --resume is required")
 			}
 			return err
 		},
@@ -155,7 +155,7 @@ func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) e
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
-		p.printErrorf("the conversation is not observed: %v", err)
+		p.printErrorf("the conversation is not traced: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	err = p.chatWith(withCaller(ctx), l, o, logger)
@@ -190,11 +190,11 @@ func onlyAgent(l *loaded) (string, error) {
 	if len(ids) == 1 {
 		return ids[0], nil
 	}
-	return "", fmt.Errorf("an AGENT has to be given: the configuration has %s", cmp.Or(strings.Join(ids, ", "), "no agent"))
+	return "", fmt.Errorf("AGENT is required: the configuration has %s", cmp.Or(strings.Join(ids, ", "), "no agent"))
 }
 
 // errNoSession is the answer to --resume where there is nothing to go on with.
-var errNoSession = errors.New("no active agent sessions found: leave out --resume to begin one")
+var errNoSession = errors.New("no active agent sessions found: run without --resume to start one")
 
 // chooseSession returns the session that a conversation goes on with, or a new one.
 func chooseSession(ctx context.Context, where *place, agent, resume string) (*native.Session, error) {

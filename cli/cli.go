@@ -139,7 +139,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 			return nil
 		}
 		if len(args) == 0 {
-			return usagef(cmd, "no argument is given")
+			return usagef(cmd, "an argument is required")
 		}
 		return usagef(cmd, "%s given", count(len(args), "argument is", "arguments are"))
 	}

@@ -53,15 +53,15 @@ cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.server == "" && o.tenant != "":
-				return usagef(cmd, "--tenant belongs to --server, which is not given")
+				return usagef(cmd, "--tenant needs --server")
 			case o.server != "" && cmd.ArgsLenAtDash() > 0:
-				return usagef(cmd, "with --server all files are the new configuration, and -- is given")
+				return usagef(cmd, "with --server all files are the new configuration: remove --")
 			case o.tenant != "" && len(args) != 1:
-				return usagef(cmd, "the overlay of a tenant is one FILE, and %s given", count(len(args), "argument is", "arguments are"))
+				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", count(len(args), "argument is", "arguments are"))
 			case o.server != "":
 				return arguments(1, unlimited)(cmd, args)
 			case o.keyFile != "":
-				return usagef(cmd, "--api-key-file belongs to --server, which is not given")
+				return usagef(cmd, "--api-key-file needs --server")
 			}
 			if n := cmd.ArgsLenAtDash(); n > 0 && n < len(args) {
 				return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // errVolatile reports that a store in memory cannot be read by another process.
-var errVolatile = errors.New("the store is memory, which belongs to the process that serves it: there is nothing to see from outside (use store: {driver: sqlite} or {driver: postgres})")
+var errVolatile = errors.New("the memory store belongs to the process that serves it and cannot be read from outside: use store: {driver: sqlite} or {driver: postgres}")
 
 // loadStore reads files for a command that needs their store, and shows what is
 // wrong with that. Of what is wrong with agents it takes no notice.

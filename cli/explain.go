@@ -53,10 +53,10 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
-			return usagef(cmd, "--tool and --call are answered as text or json, not as mermaid")
+			return usagef(cmd, "--tool and --call support the formats text and json")
 		}
 		if at.tenant != "" && at.server == "" {
-			return usagef(cmd, "--tenant belongs to --server, which is not given")
+			return usagef(cmd, "--tenant needs --server")
 		}
 		if at.server != "" {
 			return explainAtServer(cmd, p, at, args[0], format.value)

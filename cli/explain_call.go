@@ -39,7 +39,7 @@ func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at += max(0, int(syntax.Offset)-1)
 		}
-		return nil, usagef(cmd, "--call: the arguments are no JSON: character %d: %w", utf8.RuneCountInString(text[:at])+1, err)
+		return nil, usagef(cmd, "--call: the arguments are not JSON: character %d: %w", utf8.RuneCountInString(text[:at])+1, err)
 	}
 	return &toolCall{tool: tool, arguments: json.RawMessage(arguments)}, nil
 }

@@ -42,7 +42,7 @@ func newProvider(p *program) *cobra.Command {
 		Use:   "provider COMMAND",
 		Short: "Serve agents to a Gestalt host",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return usagef(cmd, "no command is given") },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return usagef(cmd, "a command is required") },
 	}
 	cmd.AddCommand(newProviderServe(p))
 	return cmd
@@ -107,7 +107,7 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
-		p.printErrorf("the turns are not observed: %v", err)
+		p.printErrorf("turns are not traced: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	l.toolTime = app.StartupToolTime

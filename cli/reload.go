@@ -110,14 +110,14 @@ func (k *keeper) reload(ctx context.Context) {
 			said = k.redactions.redact(err.Error())
 			problem = said
 		}
-		k.program.printErrorf("not reloaded, everything stays as it was: %s", said)
+		k.program.printErrorf("not reloaded, nothing has changed: %s", said)
 		logger.Error("the new configuration is refused; everything stays as it was", zap.String("problem", problem))
 		return
 	}
 	k.program.printErrorf("reloaded: revision %d", number)
 	logger.Info("the configuration is reloaded", zap.Uint64("revision", number))
 	if len(restart) > 0 {
-		k.program.printErrorf("warning: the server goes on with what it began with until it is started again: %s", strings.Join(restart, ", "))
+		k.program.printErrorf("warning: restart required to apply settings: %s", strings.Join(restart, ", "))
 		logger.Warn("some settings wait for a restart", zap.Strings("settings", restart))
 	}
 }

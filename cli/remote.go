@@ -44,17 +44,17 @@ func (r *serverFlags) flags(fs *pflag.FlagSet) {
 func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local []string) (done bool, err error) {
 	if r.server == "" {
 		if r.keyFile != "" {
-			return true, usagef(cmd, "--api-key-file belongs to --server, which is not given")
+			return true, usagef(cmd, "--api-key-file needs --server")
 		}
 		return false, nil
 	}
 	for _, name := range local {
 		if cmd.Flags().Changed(name) {
-			return true, usagef(cmd, "--%s belongs to a FILE, and --server is given", name)
+			return true, usagef(cmd, "--%s cannot be used with --server", name)
 		}
 	}
 	if len(args) > most {
-		return true, usagef(cmd, "with --server there is no FILE, and %s given", count(len(args), "argument is", "arguments are"))
+		return true, usagef(cmd, "--server and FILE exclude each other, but %s given", count(len(args), "argument is", "arguments are"))
 	}
 	return true, arguments(most, most)(cmd, args)
 }
@@ -75,7 +75,7 @@ func (r *serverFlags) key() (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("--api-key-file: %w", err)
 	case key == "":
-		return "", fmt.Errorf("--api-key-file: there is no key in %s", r.keyFile)
+		return "", fmt.Errorf("--api-key-file: no key in %s", r.keyFile)
 	}
 	return key, nil
 }

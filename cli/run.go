@@ -69,7 +69,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 			}
 			for _, name := range ownerFlagNames {
 				if cmd.Flags().Changed(name) && o.session.id == "" {
-					return usagef(cmd, "--%s belongs to --session, which is not given", name)
+					return usagef(cmd, "--%s needs --session", name)
 				}
 			}
 			return o.files.arguments(1, 2, 1)(cmd, args)
@@ -153,7 +153,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
-		p.printErrorf("the run is not observed: %v", err)
+		p.printErrorf("the run is not traced: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	err = runTurn(withCaller(ctx), p, l, prompt, out, a, o, logger)

@@ -66,7 +66,7 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 	case len(q.text) > maxPrompt:
 		return fmt.Errorf("the prompt is larger than %d bytes", maxPrompt)
 	case strings.TrimSpace(q.text) == "":
-		return errors.New("there is no prompt: give one as the last argument or on standard input")
+		return errors.New("a prompt is required, as the last argument or on standard input")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // errForgets is the answer to who wants to keep a session where nothing is kept.
-var errForgets = errors.New("--session keeps the session in the store, and the store is memory, which ends with this command: use store: {driver: sqlite} or {driver: postgres}, or --server URL")
+var errForgets = errors.New("--session needs a store that outlives this command, and the store is memory: use store: {driver: sqlite} or {driver: postgres}, or --server URL")
 
 // session is the kept session that a run belongs to.
 type session struct {

@@ -57,7 +57,7 @@ func TestARunWithoutACollectorSucceeds(t *testing.T) {
 	if code != 0 || out != "echo: hello\n" {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if want := "runtime: the run is not observed: OTEL_TRACES_EXPORTER is \"zipkin\", and only otlp and none are known\n= 1 step, 5 tokens (2 in, 3 out)\n"; err != want {
+	if want := "runtime: the run is not traced: OTEL_TRACES_EXPORTER is \"zipkin\", and only otlp and none are known\n= 1 step, 5 tokens (2 in, 3 out)\n"; err != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 }

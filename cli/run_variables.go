@@ -40,7 +40,7 @@ func (v *variableFlags) Set(text string) error {
 		return fmt.Errorf("%q is not a valid variable name", name)
 	}
 	if _, twice := v.values[name]; twice {
-		return fmt.Errorf("%s is given twice", name)
+		return fmt.Errorf("%s is set twice", name)
 	}
 	raw := json.RawMessage(value)
 	if !isJSON {
@@ -85,7 +85,7 @@ func (v *tenantFlags) Set(text string) error {
 		return fmt.Errorf("%q is not a valid variable name", name)
 	}
 	if _, twice := v.values[name]; twice {
-		return fmt.Errorf("%s is given twice", name)
+		return fmt.Errorf("%s is set twice", name)
 	}
 	if v.values == nil {
 		v.values = tools.TenantValues{}

@@ -112,7 +112,7 @@ type followed struct {
 }
 
 // errCut reports that a stream was cut off.
-var errCut = errors.New("the stream was cut off")
+var errCut = errors.New("the stream was interrupted")
 
 // follow reads the events, also from servers that are started later.
 func (f *followed) follow(ctx context.Context) {

@@ -113,7 +113,7 @@ func reachable(signal string) error {
 	if variable, endpoint := otlpSetting(signal, "ENDPOINT"); endpoint != "" {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%s is no URL of an HTTP server", variable)
+			return fmt.Errorf("%s is not the URL of an HTTP server", variable)
 		}
 	}
 	if variable, protocol := otlpSetting(signal, "PROTOCOL"); protocol != "" && !strings.HasPrefix(protocol, "http/") {

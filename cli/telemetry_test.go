@@ -203,8 +203,8 @@ func TestAWrongVariableIsSaidToBe(t *testing.T) {
 	}{
 		{[]string{"OTEL_TRACES_EXPORTER=zipkin"}, `OTEL_TRACES_EXPORTER is "zipkin", and only otlp and none are known`},
 		{[]string{endpoint, "OTEL_METRICS_EXPORTER=prometheus"}, `OTEL_METRICS_EXPORTER is "prometheus", and only otlp and none are known`},
-		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=user:pw@host"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no URL of an HTTP server"},
-		{[]string{endpoint, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=:4318"}, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is no URL of an HTTP server"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=user:pw@host"}, "OTEL_EXPORTER_OTLP_ENDPOINT is not the URL of an HTTP server"},
+		{[]string{endpoint, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=:4318"}, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is not the URL of an HTTP server"},
 		{[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", and only http/protobuf and http/json are known`},
 	} {
 		t.Run(tt.want, func(t *testing.T) {

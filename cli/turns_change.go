@@ -66,7 +66,7 @@ cannot be read, 130 canceled; the turn continues then.`,
 func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
 	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
 		if o.wait && !p.StoreDriver(l.file).Shared {
-			return nil, fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one and give --server, or use \"%s run\"", l.file.Store.Driver, p.command())
+			return nil, fmt.Errorf("--wait needs a server, and the store %s cannot be shared with one: start a server and use --server, or use \"%s run\"", l.file.Store.Driver, p.command())
 		}
 		return l.build(ctx, p)
 	}}

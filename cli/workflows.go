@@ -113,7 +113,7 @@ func (f *flows) readJSON(flag, path string) (json.RawMessage, error) {
 	case len(data) > maxTarget:
 		return nil, fmt.Errorf("%s: it has more than %d bytes", flag, maxTarget)
 	case !json.Valid(data):
-		return nil, fmt.Errorf("%s: it is not JSON", flag)
+		return nil, fmt.Errorf("%s: not JSON", flag)
 	}
 	return data, nil
 }
@@ -123,7 +123,7 @@ func (f *flows) readJSON(flag, path string) (json.RawMessage, error) {
 func (f *flows) objectOf(cmd *cobra.Command, members fields, fileFlag, path string) (json.RawMessage, error) {
 	switch {
 	case path != "" && members != nil:
-		return nil, usagef(cmd, "--%s stands beside single values", fileFlag)
+		return nil, usagef(cmd, "--%s excludes flags for single values", fileFlag)
 	case path != "":
 		return f.readJSON("--"+fileFlag, path)
 	case members == nil:
@@ -163,7 +163,7 @@ started. An event with the source and ID of an earlier event starts no run.`,
 	flags.VarP(&o.extensions, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if o.event.Type == "" {
-			return usagef(cmd, "--type is missing")
+			return usagef(cmd, "--type is required")
 		}
 		if err := f.completeEvent(cmd, &o); err != nil {
 			return err

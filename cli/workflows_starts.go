@@ -201,7 +201,7 @@ may contain references such as ${{ input.x }}.`,
 			return err
 		}
 		if w.kind == workflows.EventTriggers && req.Match == nil {
-			return usagef(cmd, "--type is missing")
+			return usagef(cmd, "--type is required")
 		}
 		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
 			s, err := c.CreateStart(ctx, w.kind, req)
@@ -345,7 +345,7 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 }
 
 // errManySteps refuses flags that name a part of a target.
-var errManySteps = errors.New("the target does not consist of one such step: --param changes a single call, --prompt a single turn, and --target-file replaces any target")
+var errManySteps = errors.New("--param needs a target with a single call, and --prompt one with a single turn; --target-file replaces any target")
 
 // apply changes a target as the flags name it.
 func (o *targetOptions) apply(cmd *cobra.Command, f *flows, t *workflows.Target) error {

@@ -149,7 +149,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"reasoning_effort: -1":                                 {"reasoning_effort is -1; as a number it must be a whole one from 0 to 100"},
 		"reasoning_effort: 101":                                {"reasoning_effort is 101; as a number it must be a whole one from 0 to 100"},
 		"reasoning_effort: 1.5":                                {"reasoning_effort is 1.5; as a number it must be a whole one from 0 to 100"},
-		"reasoning_effort: 010":                                {"reasoning_effort: the number 010 begins with 0, which may mean octal: write it without, or as 0o…, or in quotes"},
+		"reasoning_effort: 010":                                {"reasoning_effort: the number 010 starts with 0, which may mean octal: remove the 0, or write 0o… or quotes"},
 		"reasoning_effort: medum":                              {`reasoning_effort cannot be "medum"; allowed are off, none, low, medium, high or max (did you mean "medium"?)`},
 		"reasoning_effort: [low]":                              {"reasoning_effort must be one of off, none, low, medium, high, max, a number from 0 to 100, or {budget: tokens}, not a list"},
 		"reasoning_effort: {tokens: 5}":                        {"budget is missing (The number of tokens the model may think for.)", `unknown field "tokens" (allowed are budget)`},

@@ -107,7 +107,7 @@ func (e *expander) expand(text, dir string) expansion {
 				return x
 			}
 			if e.left -= len(value); e.left < 0 {
-				x.err = fmt.Errorf("what variables and files are replaced by comes to more than %d bytes", maxExpanded)
+				x.err = fmt.Errorf("the values of variables and files have more than %d bytes", maxExpanded)
 				return x
 			}
 			out.WriteString(value)
@@ -196,7 +196,7 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 // includeFile returns the text of a file. Its contents never appear in the error.
 func (e *expander) includeFile(path, dir string) (string, error) {
 	if path == "" {
-		return "", errors.New("the path of the file is empty")
+		return "", errors.New("the path of the file is required")
 	}
 	full := relativeTo(dir, path)
 	if known, ok := e.files[full]; ok {
@@ -205,7 +205,7 @@ func (e *expander) includeFile(path, dir string) (string, error) {
 	var read included
 	read.text, read.err = readText(full)
 	if e.unread -= len(read.text); e.unread < 0 {
-		read = included{err: fmt.Errorf("the files come to more than %d bytes", maxIncludedTotal)}
+		read = included{err: fmt.Errorf("the files have more than %d bytes together", maxIncludedTotal)}
 	}
 	if read.err != nil {
 		read.err = fmt.Errorf("the file %s cannot be read: %w", clip.Text(path), read.err)

@@ -27,7 +27,7 @@ import (
 // agents get the fields of those that they extend.
 func Load(paths []string, opts Options) (*File, diag.List, error) {
 	if len(paths) == 0 {
-		return nil, nil, errors.New("read configuration: no file is given")
+		return nil, nil, errors.New("read configuration: a file is required")
 	}
 	paths, err := Expand(paths)
 	if err != nil {

@@ -42,7 +42,7 @@ func parseNumber(text string) (number, error) {
 		}
 		return number{sign + v.String()}, nil
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
-		return number{}, fmt.Errorf("the number %s begins with 0, which may mean octal: write it without, or as 0o…, or in quotes", clip.Text(text))
+		return number{}, fmt.Errorf("the number %s starts with 0, which may mean octal: remove the 0, or write 0o… or quotes", clip.Text(text))
 	}
 	return normalizeDecimal(text, sign, digits)
 }

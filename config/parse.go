@@ -110,7 +110,7 @@ func visitTexts(data []byte, visit func(string)) bool {
 // file may end the process.
 func loadNode(loader *yaml.Loader, n *yaml.Node) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
-		err = fmt.Errorf("the YAML parser gave up: %v", p.Value)
+		err = fmt.Errorf("the YAML parser failed: %v", p.Value)
 	})
 	return loader.Load(n)
 }

@@ -34,7 +34,7 @@ type PlaceholderPart struct{ Literal, Name string }
 
 // The errors do not repeat the text: it may be a secret.
 var (
-	errPlaceholder = errors.New("a placeholder is written {{name}}, its name of letters, digits, '_', '-' and '.'")
+	errPlaceholder = errors.New("a placeholder is {{name}} with a name of letters, digits, '_', '-' and '.'")
 	errBraces      = errors.New("}} has no {{ before it")
 )
 

@@ -141,7 +141,7 @@ func defaultParameters(given map[string]string) string {
 	return statements.String()
 }
 
-var errDSN = errors.New("the DSN of PostgreSQL cannot be read: it is a URL (postgres://user:password@host:5432/database), in which special characters of the password are escaped, or key=value text")
+var errDSN = errors.New("invalid PostgreSQL DSN: use a URL (postgres://user:password@host:5432/database) with escaped special characters in the password, or key=value text")
 
 // Pool returns the connections of the store, for a queue that writes its jobs in
 // the store's transactions. They are closed with the store.

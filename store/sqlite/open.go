@@ -94,7 +94,7 @@ func OpenReadOnly(ctx context.Context, s store.Settings) (_ *Store, err error) {
 
 func newStore(s store.Settings) (*Store, error) {
 	if s.DSN == "" {
-		return nil, errors.New("open SQLite: the DSN is empty: it is the path of a file")
+		return nil, errors.New("open SQLite: a DSN is required: the path of a file")
 	}
 	path, err := filepath.Abs(s.DSN)
 	if err != nil {

@@ -38,7 +38,7 @@ func parseBody(raw json.RawMessage, typ string) (*body, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		if !isJSON(media) {
-			return nil, errors.New("a body that is not JSON is written as a text")
+			return nil, errors.New("a body that is not JSON must be a string")
 		}
 		return parseStructure(raw)
 	}

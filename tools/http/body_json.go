@@ -13,7 +13,7 @@ import (
 func parseStructure(raw json.RawMessage) (*body, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
-		return nil, errors.New("body is no JSON")
+		return nil, errors.New("body is not JSON")
 	}
 	return parseJSON(compact.String(), true)
 }
@@ -36,7 +36,7 @@ func parseJSON(text string, structure bool) (*body, error) {
 		return nil, err
 	}
 	if !json.Valid(sample) {
-		return nil, errors.New("body is no JSON with its placeholders filled in; for another format set the header Content-Type")
+		return nil, errors.New("body is not JSON with its placeholders filled in; for another format set the header Content-Type")
 	}
 	return b, nil
 }

@@ -85,7 +85,7 @@ func parseQuery(values map[string]string) ([]param, diag.List) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		p, err := parseParam(name, values[name])
 		if strings.Contains(name, "{{") {
-			err = errors.New("a placeholder must not stand in the name of a query parameter, only in its value")
+			err = errors.New("a placeholder may be in the value of a query parameter, not in its name")
 		}
 		if err != nil {
 			list = append(list, diag.New(diag.InvalidValue, diag.Key("query", name), "%s", err))

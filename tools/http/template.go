@@ -16,7 +16,7 @@ type part struct{ literal, name, tenant string }
 
 // Braces that are no placeholder are refused rather than sent as they are: most
 // likely they are a misspelt one. The text is not repeated, it may be a secret.
-var errPlaceholder = errors.New("a placeholder is written {{name}}, its name of letters, digits, '_', '-' and '.'")
+var errPlaceholder = errors.New("a placeholder is {{name}} with a name of letters, digits, '_', '-' and '.'")
 
 // parseTemplate splits a text at its placeholders.
 func parseTemplate(text string) (template, error) {

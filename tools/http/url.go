@@ -41,7 +41,7 @@ type param struct {
 func parseAddress(raw string) (*address, error) {
 	raw, _, hasFragment := strings.Cut(raw, "#")
 	if hasFragment {
-		return nil, errors.New("url must not have a fragment: it would never be sent")
+		return nil, errors.New("url must not have a fragment, which is never sent")
 	}
 	a := new(address)
 	begin, rest, err := parseOrigin(raw)
@@ -101,7 +101,7 @@ func (a *address) setHost(authority string) error {
 	case u.Hostname() == "":
 		return errors.New("url names no host")
 	case !utf8.ValidString(authority):
-		return errors.New("the host of url is no text")
+		return errors.New("url host must be a string")
 	case strings.HasSuffix(u.Host, ":"):
 		return errors.New("url has an empty port")
 	}
@@ -133,7 +133,7 @@ func (a *address) setPath(path string) error {
 func parsePair(pair string) (param, error) {
 	key, value, hasValue := strings.Cut(pair, "=")
 	if strings.Contains(key, "{{") {
-		return param{}, errors.New("a placeholder must not stand in the name of a query parameter, only in its value")
+		return param{}, errors.New("a placeholder may be in the value of a query parameter, not in its name")
 	}
 	key, err := escapeLiteral(key)
 	if err != nil {
@@ -185,7 +185,7 @@ func escapeLiteral(text string) (string, error) {
 			b.WriteByte(c)
 		case c == '%':
 			if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
-				return "", errors.New("url has a '%' that begins no escape; write %25 for the character itself")
+				return "", errors.New("url has a '%' that starts no escape; write %25 for a literal '%'")
 			}
 			b.WriteByte(c)
 		default:

@@ -125,7 +125,7 @@ func (c *Config) fillURL(fill func(name string, at urlPlace) (string, error)) (s
 		case part.Scope != spec.TenantScope:
 			return "", errTurnVariable
 		case at == inBeginning && i > 0 || i == 1 && strings.HasPrefix(c.URL, "${"):
-			return "", errors.New("a variable can stand in place of the beginning of the url, in its host, in its path and in its query")
+			return "", errors.New("a variable may replace the start of the url, its host, its path or its query")
 		default:
 			value, err := fill(part.Name, at)
 			if err != nil {
@@ -319,7 +319,7 @@ func (b *binding) bindHeader(text string) (string, error) {
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // errNoTenant reports that a server was asked for its tools without a tenant.
-var errNoTenant = errors.New("variables of tenants stand in its settings, so that only a tenant can ask for its tools")
+var errNoTenant = errors.New("its settings contain variables of tenants, so its tools can be listed only for a tenant")
 
 // RefreshFor asks the server for its tools with the variables of a tenant, and keeps the
 // answer for all tenants. The connection is closed again.

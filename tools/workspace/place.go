@@ -13,7 +13,7 @@ import (
 )
 
 // errNoWorkspace reports a call of a session without a workspace.
-var errNoWorkspace = errors.New("the session has no workspace, and the tool has no root of its own")
+var errNoWorkspace = errors.New("the session has no workspace, and the tool has no root")
 
 // place is where a call works.
 type place struct {

@@ -67,7 +67,7 @@ func openFile(root *scope, name string) (*os.File, error) {
 }
 
 // errNotRegular reports a directory, a pipe, a device or a socket.
-var errNotRegular = errors.New("is no regular file")
+var errNotRegular = errors.New("is not a regular file")
 
 // heedingReader fails once a context has ended: reading a file that is huge does not go on
 // when nobody waits any more.
@@ -121,7 +121,7 @@ func readLines(r io.Reader, first, count, room int) (string, error) {
 	case number == 0:
 		return "[the file is empty]", nil
 	case number < first:
-		return "", fmt.Errorf("the file has %d lines, and offset is %d", number, first)
+		return "", fmt.Errorf("the file has %d lines; offset is %d", number, first)
 	}
 	return b.String(), nil
 }

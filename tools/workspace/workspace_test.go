@@ -175,7 +175,7 @@ func TestFilesAreWrittenAsAWhole(t *testing.T) {
 		{"write_file", `{"path":"dir","content":"b"}`, `path "dir" is no regular file`, true},
 		{"write_file", `{"path":"big","content":"` + strings.Repeat("x", 65) + `"}`, "the content has 65 bytes, and max_file is 64", true},
 		{"edit_file", `{"path":"a.txt","old":"three","new":"x"}`, "a.txt does not contain the text of old", true},
-		{"edit_file", `{"path":"a.txt","old":"two","new":"x"}`, "a.txt contains the text of old 2 times: give more of what is around it, or set all", true},
+		{"edit_file", `{"path":"a.txt","old":"two","new":"x"}`, "a.txt contains the text of old 2 times: give more of the surrounding text, or set all", true},
 		{"edit_file", `{"path":"in","old":"one","new":"1"}`, "replacements: 1", false},
 		{"edit_file", `{"path":"a.txt","old":"two","new":"2","all":true}`, "replacements: 2", false},
 		{"edit_file", `{"path":"a.txt","old":"","new":"2"}`, "old is empty; write_file writes a whole file", true},

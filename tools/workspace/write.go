@@ -38,7 +38,7 @@ func (w *workspace) writeFile(ctx context.Context, in writeInput) (string, error
 // symbolic link stays one, and the file that it leads to is written.
 func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 	if limit := w.config.fileLimit(); int64(len(data)) > limit {
-		return fmt.Errorf("the content has %d bytes, and max_file is %d", len(data), limit)
+		return fmt.Errorf("the content has %d bytes; max_file is %d", len(data), limit)
 	}
 	local, err := root.localPath(name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *workspace) editFile(ctx context.Context, in editInput) (string, error) 
 	case places == 0:
 		return "", fmt.Errorf("%s does not contain the text of old", in.Path)
 	case places > 1 && !in.All:
-		return "", fmt.Errorf("%s contains the text of old %d times: give more of what is around it, or set all", in.Path, places)
+		return "", fmt.Errorf("%s contains the text of old %d times: include more of the surrounding text, or set all", in.Path, places)
 	}
 	if err := w.replaceFile(root, in.Path, bytes.ReplaceAll(data, []byte(in.Old), []byte(in.New))); err != nil {
 		return "", err

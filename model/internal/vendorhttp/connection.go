@@ -12,7 +12,7 @@ import (
 )
 
 // errConnectionURL reports a connection without the address of the API.
-var errConnectionURL = errors.New("its parameter baseUrl cannot be used: it must be an http or https URL without user, query and fragment")
+var errConnectionURL = errors.New("parameter baseUrl must be an http or https URL without user, query and fragment")
 
 // bindConnection returns the API as one request reaches it: with the headers, and at the
 // address, of a connection of the host, if the settings name one.
