@@ -184,7 +184,7 @@ func TestWhatAPeerNamesIsNotTrusted(t *testing.T) {
 		says   string
 	}{
 		"an agent that would run here": {[]*spec.Agent{{ID: "x", ModelID: "m"}}, "has no endpoint"},
-		"nil":                          {[]*spec.Agent{nil}, "is nil"},
+		"nil":                          {[]*spec.Agent{nil}, "nil agent"},
 		"an id with a slash":           {[]*spec.Agent{remote("x/y")}, "is not allowed"},
 		"an empty id":                  {[]*spec.Agent{remote("")}, "is not allowed"},
 		"an id without end":            {[]*spec.Agent{remote(strings.Repeat("x", 1<<20))}, "is not allowed"},

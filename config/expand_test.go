@@ -65,7 +65,7 @@ func TestExpand(t *testing.T) {
 		"another operator":       {text: "${A-x}", err: `"A-x" is not a valid variable name`},
 		"no end":                 {text: "x ${A", err: `lacks its closing }`},
 		"a reference in default": {text: "${B:-${A}}", err: "default of ${B} contains a reference"},
-		"no path":                {text: "${file:}", err: "path of the file is empty"},
+		"no path":                {text: "${file:}", err: "path of the file is required"},
 		"no file":                {text: "${file:none}", err: "the file none cannot be read: it does not exist"},
 		"a directory":            {text: "${file:.}", err: "it is not a regular file"},
 		"a device":               {text: "${file:/dev/zero}", err: "it is not a regular file"},

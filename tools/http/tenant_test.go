@@ -142,7 +142,7 @@ func TestReferencesToTenantsAreChecked(t *testing.T) {
 		"http://u@${tenant.HOST}/":   "user or password",
 		"${turn.BASE}/":              "a variable of a turn",
 		"http://h.example/${turn.A}": "a variable of a turn",
-		"${tenant.BASE}/{{a":         "a placeholder is written",
+		"${tenant.BASE}/{{a":         "a placeholder is {{name}}",
 	} {
 		c := Config{URL: url}
 		if list := c.Validate(); len(list) != 1 || !strings.Contains(list[0].Message, want) {

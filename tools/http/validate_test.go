@@ -57,8 +57,8 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		{"open placeholder", func(c *Config) { c.URL = "https://a.example/{{city" }, []string{"invalid-value url: {{name}}"}},
 		{"empty placeholder", func(c *Config) { c.URL = "https://a.example/{{}}" }, []string{"invalid-value url: {{name}}"}},
 		{"odd placeholder", func(c *Config) { c.URL = "https://a.example/?q={{ci ty}}" }, []string{"invalid-value url: {{name}}"}},
-		{"placeholder as parameter", func(c *Config) { c.URL = "https://a.example/?{{city}}" }, []string{"invalid-value url: name of a query"}},
-		{"placeholder as name", func(c *Config) { c.URL = "https://a.example/?a{{city}}=1" }, []string{"invalid-value url: name of a query"}},
+		{"placeholder as parameter", func(c *Config) { c.URL = "https://a.example/?{{city}}" }, []string{"invalid-value url: value of a query"}},
+		{"placeholder as name", func(c *Config) { c.URL = "https://a.example/?a{{city}}=1" }, []string{"invalid-value url: value of a query"}},
 		{"undeclared in path", func(c *Config) { c.URL = "https://a.example/{{town}}" }, []string{"invalid-value url: {{town}}"}},
 		{"misspelt in query", func(c *Config) { c.URL = "https://a.example/?q={{citi}}" }, []string{"invalid-value url: {{citi}}"}},
 		{"undeclared everywhere", func(c *Config) {
@@ -77,7 +77,7 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 			c.URL = "https://a.example/{{anything}}"
 		}, nil},
 		{"broken schema", func(c *Config) { c.Parameters = json.RawMessage(`[`); c.URL = "https://a.example/{{city}}" }, nil},
-		{"query name", func(c *Config) { c.Query = map[string]string{"a{{city}}": "1"} }, []string{`invalid-value query["a{{city}}"]: name of a query`}},
+		{"query name", func(c *Config) { c.Query = map[string]string{"a{{city}}": "1"} }, []string{`invalid-value query["a{{city}}"]: value of a query`}},
 		{"query value", func(c *Config) { c.Query = map[string]string{"a": "{{"} }, []string{"invalid-value query.a: {{name}}"}},
 		{"header name", func(c *Config) { c.Headers = map[string]string{"X H": "1", "": "2"} }, []string{
 			`invalid-value headers[""]: invalid header name`, `invalid-value headers["X H"]: invalid header name`,
@@ -97,11 +97,11 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		{"placeholder as key", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`{"{{city}}":1}`) }, []string{"invalid-value body: key"}},
 		{"placeholder in key", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`{"a":{"x{{city}}":1}}`) }, []string{"invalid-value body: key"}},
 		{"placeholder in key of text", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`"{\"{{city}}\" : 1}"`) }, []string{"invalid-value body: key"}},
-		{"numbers glued together", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`"[1{{city}}]"`) }, []string{"invalid-value body: no JSON"}},
-		{"half an escape", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`"\"\\u{{city}}\""`) }, []string{"invalid-value body: no JSON"}},
+		{"numbers glued together", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`"[1{{city}}]"`) }, []string{"invalid-value body: not JSON"}},
+		{"half an escape", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`"\"\\u{{city}}\""`) }, []string{"invalid-value body: not JSON"}},
 		{"structure that is no JSON", func(c *Config) {
 			c.Method, c.Body, c.Headers = "POST", json.RawMessage(`{}`), map[string]string{"Content-Type": "text/plain"}
-		}, []string{"invalid-value body: as a text"}},
+		}, []string{"invalid-value body: must be a string"}},
 		{"arguments as a form", func(c *Config) {
 			c.Method, c.Headers = "POST", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 		}, []string{"invalid-value body: write a body"}},

@@ -74,11 +74,11 @@ func TestWhatIsNoRegularFile(t *testing.T) {
 	defer func() { _ = reader.Close() }()
 	c := Config{Root: root}
 	for _, tt := range []struct{ tool, arguments, want string }{
-		{"read_file", `{"path":"pipe"}`, "pipe: is no regular file"},
-		{"read_file", `{"path":"link"}`, "link: is no regular file"},
-		{"write_file", `{"path":"pipe","content":"x"}`, `path "pipe" is no regular file`},
-		{"write_file", `{"path":"link","content":"x"}`, "link: is no regular file"},
-		{"edit_file", `{"path":"link","old":"x","new":"y"}`, "link: is no regular file"},
+		{"read_file", `{"path":"pipe"}`, "pipe: is not a regular file"},
+		{"read_file", `{"path":"link"}`, "link: is not a regular file"},
+		{"write_file", `{"path":"pipe","content":"x"}`, `path "pipe" is not a regular file`},
+		{"write_file", `{"path":"link","content":"x"}`, "link: is not a regular file"},
+		{"edit_file", `{"path":"link","old":"x","new":"y"}`, "link: is not a regular file"},
 		{"read_file", `{"path":"null"}`, "null: path escapes from parent"},
 		{"write_file", `{"path":"null","content":"x"}`, "null: path escapes from parent"},
 		{"grep", `{"expression":"x"}`, "a.txt:1:x\n"},
