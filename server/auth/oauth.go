@@ -155,7 +155,7 @@ func (o *OAuth) Authenticate(r *http.Request) (*server.Principal, error) {
 func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time.Time) (string, error) {
 	client := o.findClient(clientID)
 	if client == nil {
-		return "", fmt.Errorf("there is no client %q", clientID)
+		return "", fmt.Errorf("client %q is not defined", clientID)
 	}
 	if scopes == nil {
 		scopes = client.Principal.Caller.Scopes
