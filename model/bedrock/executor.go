@@ -35,6 +35,9 @@ var (
 // Vendor returns bedrock.
 func (*Executor) Vendor() string { return "bedrock" }
 
+// CatalogVendor returns bedrock.
+func (*Executor) CatalogVendor() string { return "bedrock" }
+
 // vendorKey matches API keys and the IDs of access keys.
 var vendorKey = regexp.MustCompile(`\bABSK[\w+/=*-]{8,}|\bbedrock-api-key-[\w+/=*-]{8,}|\b(AKIA|ASIA)[A-Z0-9*]{8,}`)
 

@@ -43,6 +43,9 @@ var (
 // Vendor returns vertex.
 func (*Executor) Vendor() string { return "vertex" }
 
+// CatalogVendor returns vertex.
+func (*Executor) CatalogVendor() string { return "vertex" }
+
 // Kind returns the provider type vertex.
 func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("vertex", "Gemini and Claude on Vertex AI.", New)
