@@ -62,6 +62,27 @@ var vendorRefusals = map[string]func(messages []vendorMessage) string{
 	},
 }
 
+// vendorBodyRefusals are the whole requests that servers refuse, by the name of the case.
+var vendorBodyRefusals = map[string]func(body string) string{
+	"strict-server-unknown-fields": func(body string) string {
+		if strings.Contains(body, `"stream_options"`) || strings.Contains(body, `"prompt_cache_key"`) || strings.Contains(body, `"max_completion_tokens"`) {
+			return "Extra inputs are not permitted: stream_options, prompt_cache_key, max_completion_tokens"
+		}
+		return ""
+	},
+	"anthropic-top-level-oneof": func(body string) string {
+		var request struct {
+			Tools []struct {
+				Schema map[string]json.RawMessage `json:"input_schema"`
+			} `json:"tools"`
+		}
+		if json.Unmarshal([]byte(body), &request) != nil || len(request.Tools) == 0 || request.Tools[0].Schema["oneOf"] != nil {
+			return "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
+		}
+		return ""
+	},
+}
+
 // TestInputsOfVendorsHaveTheRightResult runs a turn against a server that answers as the file
 // of a case says. Each is modeled on a report of a user.
 func TestInputsOfVendorsHaveTheRightResult(t *testing.T) {
@@ -108,8 +129,16 @@ func playVendor(name, contentType string, bodies []string) http.Handler {
 		var request struct {
 			Messages []vendorMessage `json:"messages"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		sent, err := io.ReadAll(r.Body)
+		if err == nil && vendorBodyRefusals[name] == nil {
+			err = json.Unmarshal(sent, &request)
+		}
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if refuse := vendorBodyRefusals[name]; refuse != nil && refuse(string(sent)) != "" {
+			http.Error(w, fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error"}}`, refuse(string(sent))), http.StatusBadRequest)
 			return
 		}
 		if refuse := vendorRefusals[name]; refuse != nil {
