@@ -203,7 +203,7 @@ func (a *Agent) Clone() *Agent {
 	c.MaxRounds = copyPointer(a.MaxRounds)
 	c.MaxContinuationRetries = copyPointer(a.MaxContinuationRetries)
 	c.ReasoningEffort = copyPointer(a.ReasoningEffort)
-	c.ModelSettings = a.ModelSettings.clone()
+	c.ModelSettings = a.cloneSettings()
 	c.ContextPolicy = a.ContextPolicy.clone()
 	c.Budgets = a.Budgets.clone()
 	c.LoopDetection = a.LoopDetection.clone()
@@ -249,7 +249,7 @@ func (a *Agent) Validate() diag.List {
 	if a.ReasoningEffort != nil {
 		list = append(list, check.Within("reasoning_effort", a.ReasoningEffort.Validate())...)
 	}
-	list = append(list, a.ModelSettings.validate()...)
+	list = append(list, a.validateSettings()...)
 	if a.ContextPolicy != nil {
 		list = append(list, check.Within("context_policy", a.ContextPolicy.Validate())...)
 	}

@@ -65,7 +65,7 @@ func (m *Model) Clone() *Model {
 	c := *m
 	c.ContextWindow = copyPointer(m.ContextWindow)
 	c.MaxOutputTokens = copyPointer(m.MaxOutputTokens)
-	c.ModelSettings = m.ModelSettings.clone()
+	c.ModelSettings = m.cloneSettings()
 	if m.Modalities != nil {
 		c.Modalities = &Modalities{Input: slices.Clone(m.Modalities.Input), Output: slices.Clone(m.Modalities.Output)}
 	}
@@ -95,7 +95,7 @@ func (m *Model) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "knowledge_cutoff",
 			"knowledge_cutoff is %q; it must be a date written YYYY-MM or YYYY-MM-DD", m.KnowledgeCutoff))
 	}
-	list = append(list, m.ModelSettings.validate()...)
+	list = append(list, m.validateSettings()...)
 	if m.Pricing != nil {
 		list = append(list, check.Within("pricing", m.Pricing.Validate())...)
 	}

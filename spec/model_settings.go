@@ -19,7 +19,7 @@ type ModelSettings struct {
 }
 
 // clone returns a copy of s that shares nothing with it but the bytes of values.
-func (s *ModelSettings) clone() ModelSettings {
+func (s *ModelSettings) cloneSettings() ModelSettings {
 	return ModelSettings{
 		Temperature: copyPointer(s.Temperature), TopP: copyPointer(s.TopP), Seed: copyPointer(s.Seed), Stop: slices.Clone(s.Stop),
 		ServiceTier: s.ServiceTier, Verbosity: s.Verbosity, Request: s.Request.clone(),
@@ -31,7 +31,7 @@ func (s *ModelSettings) IsZero() bool {
 	return s.Temperature == nil && s.TopP == nil && s.Seed == nil && len(s.Stop) == 0 && s.ServiceTier == "" && s.Verbosity == "" && s.Request == nil
 }
 
-func (s *ModelSettings) validate() diag.List {
+func (s *ModelSettings) validateSettings() diag.List {
 	var list diag.List
 	within := func(path string, v *float64, limit float64) {
 		if v != nil && (!(*v >= 0) || *v > limit) {
