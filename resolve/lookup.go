@@ -261,7 +261,7 @@ func (t *template) executorOf(m *spec.Model) model.Executor {
 	}
 	t.trace.addChoice("looked up", "provider", m.ProviderID, "")
 	t.checkParams(m, exec)
-	if m.ModelSettings.IsZero() {
+	if !m.HasSettings() {
 		return exec
 	}
 	return &model.Configured{Executor: exec, Params: model.SettingsParams(&m.ModelSettings), Edits: m.Request}

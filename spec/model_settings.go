@@ -18,7 +18,7 @@ type ModelSettings struct {
 	Request     *RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of requests to set or to leave out. Those of the provider apply first, then those of the model and of the agent." remote:"ignored" hosted:"ignored"`
 }
 
-// clone returns a copy of s that shares nothing with it but the bytes of values.
+// cloneSettings returns a copy of s that shares nothing with it but the bytes of values.
 func (s *ModelSettings) cloneSettings() ModelSettings {
 	return ModelSettings{
 		Temperature: copyPointer(s.Temperature), TopP: copyPointer(s.TopP), Seed: copyPointer(s.Seed), Stop: slices.Clone(s.Stop),
@@ -26,9 +26,9 @@ func (s *ModelSettings) cloneSettings() ModelSettings {
 	}
 }
 
-// IsZero reports whether nothing is set.
-func (s *ModelSettings) IsZero() bool {
-	return s.Temperature == nil && s.TopP == nil && s.Seed == nil && len(s.Stop) == 0 && s.ServiceTier == "" && s.Verbosity == "" && s.Request == nil
+// HasSettings reports whether anything is set.
+func (s *ModelSettings) HasSettings() bool {
+	return s.Temperature != nil || s.TopP != nil || s.Seed != nil || len(s.Stop) > 0 || s.ServiceTier != "" || s.Verbosity != "" || s.Request != nil
 }
 
 func (s *ModelSettings) validateSettings() diag.List {
