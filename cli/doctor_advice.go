@@ -29,7 +29,7 @@ func (x *providerCheck) advise(t *trial) string {
 	case e.Class == model.EmptyAnswer:
 		return "a text or a tool call; check that the server speaks the API of the provider's type and api"
 	case e.Class == model.InvalidRequest && e.Status != 0:
-		return "a request that the server takes; the message names the field to change or to leave out"
+		return "a request that the server takes; leave out the field that the message names with request: {omit: […]}"
 	case e.Status == 0 && sent != "":
 		return "an answer from " + hostOf(sent) + "; check " + x.path + ".base_url and the network"
 	default:

@@ -54,6 +54,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	if err != nil {
 		return usagef(cmd, "%w", err)
 	}
+	exec = &model.Configured{Executor: exec, Params: model.SettingsParams(&asked.ModelSettings), Edits: asked.Request}
 	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked}
 	found := &backend.Examination{Peer: "provider " + o.provider, Name: "model " + asked.ID + ": " + asked.UpstreamModel, Checks: x.run(ctx)}
 	if err := ctx.Err(); err != nil {
@@ -193,7 +194,7 @@ func (x *providerCheck) addExchanges(name string, t *trial) {
 			return
 		}
 		x.add(name+" request", backend.OutcomeWarning, fmt.Sprintf("%s; refused: %s", seen, e.Failure.Error()),
-			"sent again with "+changeBetween(e.Body, t.exchanges[i+1].Body)+", as the runtime then always does for this model")
+			"sent again with "+changeBetween(e.Body, t.exchanges[i+1].Body)+", as the runtime then does from the start; dialect, or request: {omit: […]}, saves the refusal")
 	}
 }
 
