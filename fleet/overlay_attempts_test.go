@@ -83,6 +83,8 @@ var attempts = map[string][]string{
 	"stop_conditions.pattern":              {withCondition(5, `"pattern":""`), withCondition(5, `"pattern":"never"`)},
 	"stop_conditions.window":               {withCondition(6, `"window":0`), withCondition(6, `"window":4`)},
 	"reasoning_effort":                     {`{"reasoning_effort":"max"}`, `{"reasoning_effort":null}`, `{"reasoning_effort":100}`, `{"reasoning_effort":{"budget":1}}`, `{"reasoning_effort":"medium"}`},
+	"service_tier":                         {`{"service_tier":"priority"}`},
+	"request":                              {`{"request":{"set":{"n":2}}}`, `{"request":{"omit":["store"]}}`},
 	"plugin_ids":                           {`{"plugin_ids":null}`, `{"plugin_ids":[]}`},
 	"active_hook_filter":                   {`{"active_hook_filter":["x"]}`},
 	"allowed_tools":                        {`{"excluded_tools":[],"allowed_tools":["risky","extra"]}`, `{"allowed_tools":["agent_run_third"],"delegates":["third"]}`},
