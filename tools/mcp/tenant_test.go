@@ -304,8 +304,8 @@ func TestReferencesToTenantsInServersAreChecked(t *testing.T) {
 		want   string
 	}{
 		"beginning without a path": {Config{URL: "${tenant.BASE}x"}, "url: after the variable"},
-		"two beginnings":           {Config{URL: "${tenant.BASE}${tenant.HOST}"}, "url: a variable can stand"},
-		"the scheme":               {Config{URL: "ht${tenant.BASE}"}, "url: a variable can stand"},
+		"two beginnings":           {Config{URL: "${tenant.BASE}${tenant.HOST}"}, "url: a variable may replace"},
+		"the scheme":               {Config{URL: "ht${tenant.BASE}"}, "url: a variable may replace"},
 		"of a turn":                {Config{URL: "https://a.example/${turn.A}"}, "url: a variable of a turn"},
 		"a header of a turn":       {Config{URL: "https://a.example/", Headers: map[string]string{"X": "${turn.A}"}}, "headers.X: a variable of a turn"},
 		"dots":                     {Config{URL: "https://a.example/${tenant.A}/../x"}, `url: the path of url must not have a "." or ".."`},
@@ -331,7 +331,7 @@ func TestReferencesToTenantsInServersAreChecked(t *testing.T) {
 	if len(list) != 1 || list[0].Code != diag.NoCatalog || !strings.Contains(list[0].Hint, "--tenant-variable") {
 		t.Errorf("without a catalogue: %v", list)
 	}
-	if err := s.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "only a tenant can ask") {
+	if err := s.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "only for a tenant") {
 		t.Errorf("without a tenant: %v", err)
 	}
 }
