@@ -25,7 +25,7 @@ models:
 tools:
   sleep: {type: command, description: Sleeps., command: [sleep, "60"]}
 agents:
-  waits: {model_id: waits, allowed_tools: []}
+  waits: {model_id: waits, description: Waits., allowed_tools: []}
   calls: {model_id: calls}
   lead: {model_id: calls, delegates: [waits], allowed_tools: [sleep, agent_run_waits]}
 `

@@ -54,7 +54,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	if err != nil {
 		return usagef(cmd, "%w", err)
 	}
-	exec = &model.Configured{Executor: exec, Params: model.SettingsParams(&asked.ModelSettings), Edits: asked.Request}
+	exec = &model.Configured{Executor: exec, Params: model.OptionParams(&asked.ModelOptions), Edits: asked.Request}
 	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked}
 	found := &backend.Examination{Peer: "provider " + o.provider, Name: "model " + asked.ID + ": " + asked.UpstreamModel, Checks: x.run(ctx)}
 	if err := ctx.Err(); err != nil {

@@ -24,7 +24,7 @@ tools:
 plugins:
   audit: {type: log}
 agents:
-  a: {model_id: main, plugin_ids: [permission, audit], allowed_tools: [wc]}
+  a: {model_id: main, description: d, plugin_ids: [permission, audit], allowed_tools: [wc]}
 `
 
 // mistake is an edit of the configuration that makes one thing wrong.
@@ -80,7 +80,7 @@ var mistakes = []mistake{
 	{diag.InvalidValue, "model_id: main", "extends: a"},
 	{diag.InvalidValue, "agents:\n", "agents:\n  b: {extends: c}\n  c: {extends: b, delegates: [a]}\n"},
 	{diag.ModelNotFound, "agents:", "patches: {agents: {a: {model_id: mian}}}\nagents:\n  b: {extends: a}"},
-	{diag.WidenedAccess, "agents:", "patches: {agents: {a: {allowed_tools: [wc, agent_run_b], delegates: [b]}}}\nagents:\n  b: {model_id: main}"},
+	{diag.WidenedAccess, "agents:", "patches: {agents: {a: {allowed_tools: [wc, agent_run_b], delegates: [b]}}}\nagents:\n  b: {model_id: main, description: d}"},
 	{diag.InvalidValue, "agents:", "patches: {agents: {a: {allowed_tools: 3}}}\nagents:"},
 	{diag.UndeclaredVariable, "model_id: main", "model_id: main, system_prompt: \"For ${turn.name}.\""},
 	{diag.UndeclaredVariable, "agents:", "defaults: {system_prompt: \"For ${turn.name}.\"}\nagents:\n  b: {model_id: main, variables: {properties: {name: {type: string}}}}"},
@@ -104,8 +104,8 @@ var mistakes = []mistake{
 	{diag.InvalidPattern, "allowed_tools: [wc]", "excluded_tool_patterns: [\"{x\"]"},
 	{diag.InvalidPattern, "allowed_tools: [wc]", "allowed_tool_patterns: [\"w[c\"], sections: {permission: {default_behavior: allow, rules: [{tool: wc, behavior: deny}]}}"},
 	{diag.InvalidPattern, "allowed_tools: [wc]", "allowed_tool_patterns: [\"[\"], tool_budgets: {wc: {max_calls: 1}}"},
-	{diag.InvalidPattern, "allowed_tools: [wc]}", "allowed_tool_patterns: [\"w[c\"], delegates: [b]}\n  b: {model_id: main}"},
-	{diag.InvalidPattern, "agents:", "defaults: {allowed_tool_patterns: [\"w[c\"]}\nagents:\n  b: {model_id: main}"},
+	{diag.InvalidPattern, "allowed_tools: [wc]}", "allowed_tool_patterns: [\"w[c\"], delegates: [b]}\n  b: {model_id: main, description: d}"},
+	{diag.InvalidPattern, "agents:", "defaults: {allowed_tool_patterns: [\"w[c\"]}\nagents:\n  b: {model_id: main, description: d}"},
 	{diag.InvalidPattern, "model_id: main", "model_id: main, sections: {permission: {rules: [{tool: \"[wc\", behavior: deny}]}}"},
 	{diag.InvalidCondition, "wc, -w]", "wc, -w], parameters: {type: object, properties: {n: {type: number}}, additionalProperties: false}"},
 	{diag.InvalidSchema, "wc, -w]", "wc, -w], parameters: {type: array}"},
@@ -125,7 +125,7 @@ var mistakes = []mistake{
 	{diag.IgnoredField, "agents:", "agents:\n  far: {system_prompt: Be brief., endpoint: {base_url: \"https://x.example\"}}"},
 	{diag.IgnoredField, "agents:", "agents:\n  far: {model_id: main, endpoint: {base_url: \"https://x.example\"}}"},
 	{diag.NoEffect, "model_id: main", "model_id: main, max_handoffs: 2"},
-	{diag.NoEffect, "allowed_tools: [wc]}", "allowed_tools: [wc], delegates: [b]}\n  b: {model_id: main}"},
+	{diag.NoEffect, "allowed_tools: [wc]}", "allowed_tools: [wc], delegates: [b]}\n  b: {model_id: main, description: d}"},
 	{diag.PlainSecret, "model_id: main", "model_id: main, system_prompt: \"The key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789abcd.\""},
 	{diag.UnknownHookFilter, "audit]", "audit], active_hook_filter: [permission, audit, other]"},
 	{diag.UnknownHookFilter, "[permission, audit]", "[permission], active_hook_filter: [permission, audit]"},
@@ -192,7 +192,7 @@ func found(t *testing.T, text string) diag.List {
 func mistaken(t *testing.T, text string, m mistake) string {
 	t.Helper()
 	if m.code == diag.ToolIDConflict {
-		text = strings.Replace(text, "allowed_tools: [wc]}", "allowed_tools: [wc, agent_run_b], delegates: [b]}\n  b: {model_id: main}", 1)
+		text = strings.Replace(text, "allowed_tools: [wc]}", "allowed_tools: [wc, agent_run_b], delegates: [b]}\n  b: {model_id: main, description: d}", 1)
 	}
 	if m.code == diag.InvalidCondition {
 		text = strings.Replace(text, "model_id: main,", "model_id: main, sections: {permission: {default_behavior: allow, rules: [{tool: wc(m > 3), behavior: deny}]}},", 1)
@@ -269,8 +269,8 @@ func TestScriptsOfCodesShowNoConsequences(t *testing.T) {
 func TestTypesOfOtherSystemsHaveHints(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ from, to, hint string }{
-		{"type: scripted", "type: azure", "type: openai and base_url: https://<resource>.openai.azure.com/openai/v1"},
-		{"type: scripted", "type: Azure-OpenAI", "type: openai and base_url: https://<resource>.openai.azure.com/openai/v1"},
+		{"type: scripted", "type: azure", "type: azure_openai and base_url: https://<resource>.openai.azure.com"},
+		{"type: scripted", "type: Azure-OpenAI", "type: azure_openai and base_url: https://<resource>.openai.azure.com"},
 		{"type: scripted", "type: ollama", "type: openai, base_url: http://localhost:11434/v1 and api: chat_completions"},
 		{"type: scripted", "type: vllm", "api: chat_completions"},
 		{"type: scripted", "type: claude", "type: anthropic"},

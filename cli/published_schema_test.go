@@ -154,6 +154,9 @@ func TestThePublishedSchemaAcceptsShippedConfigurations(t *testing.T) {
 				}
 				return nil
 			}
+			if entry.Name() == "canaries.yaml" {
+				return nil // a template, whose placeholders are no ids
+			}
 			data, err := os.ReadFile(path)
 			if err != nil {
 				return err

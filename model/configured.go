@@ -31,8 +31,8 @@ func (c *Configured) Stream(ctx context.Context, req *Request) iter.Seq2[Event, 
 	return c.Executor.Stream(ctx, &own)
 }
 
-// SettingsParams returns the parameters that the settings of a model or an agent give.
-func SettingsParams(s *spec.ModelSettings) Params {
+// OptionParams returns the parameters that the settings of a model or an agent give.
+func OptionParams(s *spec.ModelOptions) Params {
 	return Params{
 		Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop, ServiceTier: s.ServiceTier, Verbosity: s.Verbosity,
 	}

@@ -236,7 +236,7 @@ func TestFieldsThatHaveNoEffectAtAnEndpoint(t *testing.T) {
 		ID: "far", Description: "Far away.", Registry: "", ModelID: "gone", SystemPrompt: "Be brief.", Variables: []byte(`{}`),
 		MaxRounds: new(0), OnMaxRounds: spec.MaxRoundsFails, MaxContinuationRetries: new(0), OnTruncation: spec.TruncationFails,
 		StopConditions: []spec.StopCondition{{Type: spec.StopTokenBudget, MaxTotal: 5}},
-		ModelSettings: spec.ModelSettings{
+		ModelOptions: spec.ModelOptions{
 			Temperature: new(0.5), TopP: new(0.5), Seed: new(1), Stop: []string{"END"}, ServiceTier: "flex", Verbosity: "low", Request: &spec.RequestEdits{},
 		},
 		ReasoningEffort: &spec.Effort{Level: "low"}, ToolExecution: spec.Sequential, PluginIDs: []string{"gone"}, ActiveHookFilter: []string{"gone"},

@@ -261,10 +261,10 @@ func (t *template) executorOf(m *spec.Model) model.Executor {
 	}
 	t.trace.addChoice("looked up", "provider", m.ProviderID, "")
 	t.checkParams(m, exec)
-	if !m.HasSettings() {
+	if !m.HasOptions() {
 		return exec
 	}
-	return &model.Configured{Executor: exec, Params: model.SettingsParams(&m.ModelSettings), Edits: m.Request}
+	return &model.Configured{Executor: exec, Params: model.OptionParams(&m.ModelOptions), Edits: m.Request}
 }
 
 // modelExecutor returns the executor of an agent that runs on one model, or nil

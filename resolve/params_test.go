@@ -18,7 +18,7 @@ func TestSettingsThatAProviderLacksAreErrors(t *testing.T) {
 	t.Parallel()
 	setUp := func(d *registry.Draft) {
 		d.Providers.Put("p", &picky{})
-		d.Models.Put("m", &spec.Model{ID: "m", ProviderID: "p", UpstreamModel: "u", ModelSettings: spec.ModelSettings{ServiceTier: "flex", Temperature: new(0.1)}})
+		d.Models.Put("m", &spec.Model{ID: "m", ProviderID: "p", UpstreamModel: "u", ModelOptions: spec.ModelOptions{ServiceTier: "flex", Temperature: new(0.1)}})
 	}
 	rev := revision(t, setUp, agent("a", func(a *spec.Agent) { a.Seed, a.TopP = new(1), new(0.5) }))
 	err := refused(t, rev, "a")

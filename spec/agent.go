@@ -91,7 +91,7 @@ type Agent struct {
 	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn." remote:"guard"`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, after the round limit." remote:"guard"`
 	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}. ${tenant.NAME} stands for a variable of the tenant that has one of these words or numbers." remote:"ignored" hosted:"ignored"`
-	ModelSettings
+	ModelOptions
 	ToolExecution ToolExecution `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run." remote:"ignored"`
 
 	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order." remote:"guard"`
@@ -203,7 +203,7 @@ func (a *Agent) Clone() *Agent {
 	c.MaxRounds = copyPointer(a.MaxRounds)
 	c.MaxContinuationRetries = copyPointer(a.MaxContinuationRetries)
 	c.ReasoningEffort = copyPointer(a.ReasoningEffort)
-	c.ModelSettings = a.cloneSettings()
+	c.ModelOptions = a.cloneOptions()
 	c.ContextPolicy = a.ContextPolicy.clone()
 	c.Budgets = a.Budgets.clone()
 	c.LoopDetection = a.LoopDetection.clone()
@@ -249,7 +249,7 @@ func (a *Agent) Validate() diag.List {
 	if a.ReasoningEffort != nil {
 		list = append(list, check.Within("reasoning_effort", a.ReasoningEffort.Validate())...)
 	}
-	list = append(list, a.validateSettings()...)
+	list = append(list, a.validateOptions()...)
 	if a.ContextPolicy != nil {
 		list = append(list, check.Within("context_policy", a.ContextPolicy.Validate())...)
 	}

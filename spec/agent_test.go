@@ -77,7 +77,7 @@ func whole() *spec.Agent {
 		MaxRounds: new(3), OnMaxRounds: spec.MaxRoundsFinalizes, MaxContinuationRetries: new(1), OnTruncation: spec.TruncationFails,
 		StopConditions: []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
 		Variables:      []byte(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-		ModelSettings: spec.ModelSettings{
+		ModelOptions: spec.ModelOptions{
 			Temperature: new(0.5), TopP: new(0.5), Seed: new(1), Stop: []string{"END"}, ServiceTier: "flex", Verbosity: "low",
 			Request: &spec.RequestEdits{Set: map[string]json.RawMessage{"user": []byte(`"u"`)}, Omit: []string{"store"}},
 		},

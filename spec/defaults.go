@@ -101,7 +101,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 func (d *Defaults) withoutModel() *Defaults {
 	c := &Defaults{Agent: *d.Clone()}
 	c.ModelID, c.ReasoningEffort, c.ContextPolicy, c.MaxContinuationRetries = "", nil, nil, nil
-	c.ModelSettings = ModelSettings{}
+	c.ModelOptions = ModelOptions{}
 	c.Handoffs, c.MaxHandoffs = nil, nil
 	delete(c.Sections, CompactionSection)
 	return c

@@ -32,7 +32,7 @@ type Model struct {
 	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"When the model's knowledge ends, as YYYY-MM or YYYY-MM-DD; the model is told it, with the date."`
 	Pricing         *Pricing    `json:"pricing,omitempty" doc:"What tokens cost."`
-	ModelSettings
+	ModelOptions
 }
 
 // Modalities lists the kinds of content a model reads and writes.
@@ -65,7 +65,7 @@ func (m *Model) Clone() *Model {
 	c := *m
 	c.ContextWindow = copyPointer(m.ContextWindow)
 	c.MaxOutputTokens = copyPointer(m.MaxOutputTokens)
-	c.ModelSettings = m.cloneSettings()
+	c.ModelOptions = m.cloneOptions()
 	if m.Modalities != nil {
 		c.Modalities = &Modalities{Input: slices.Clone(m.Modalities.Input), Output: slices.Clone(m.Modalities.Output)}
 	}
@@ -95,7 +95,7 @@ func (m *Model) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "knowledge_cutoff",
 			"knowledge_cutoff is %q; it must be a date written YYYY-MM or YYYY-MM-DD", m.KnowledgeCutoff))
 	}
-	list = append(list, m.validateSettings()...)
+	list = append(list, m.validateOptions()...)
 	if m.Pricing != nil {
 		list = append(list, check.Within("pricing", m.Pricing.Validate())...)
 	}

@@ -44,7 +44,7 @@ func (t *turn) buildRequest() (*model.Request, error) {
 
 // agentParams returns the parameters that the agent gives.
 func (t *turn) agentParams() model.Params {
-	p := model.SettingsParams(&t.agent.ModelSettings)
+	p := model.OptionParams(&t.agent.ModelOptions)
 	p.ReasoningEffort, p.MaxOutputTokens = t.agent.ReasoningEffort, t.env.MaxOutput
 	return p
 }

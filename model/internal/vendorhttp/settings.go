@@ -53,7 +53,7 @@ func CheckURL(path, raw string) diag.List {
 
 // requestPaths are the ends of the paths that requests are sent to. Addresses of APIs are
 // often given with them.
-var requestPaths = []string{"/chat/completions", "/completions", "/responses", "/v1/messages", "/models"}
+var requestPaths = []string{"/chat/completions", "/v1/responses", "/v1/messages"}
 
 // CheckSecret checks the setting at path, a value that goes into a header and
 // may not be shown. The findings call it name.

@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 )
 
-// ModelSettings is how a model answers. Settings of an agent win over those of its model.
-type ModelSettings struct {
+// ModelOptions is how a model answers. Settings of an agent win over those of its model.
+type ModelOptions struct {
 	Temperature *float64      `json:"temperature,omitempty" min:"0" max:"2" doc:"How freely the model chooses its words, from 0 to 2." remote:"ignored" hosted:"ignored"`
 	TopP        *float64      `json:"top_p,omitempty" min:"0" max:"1" doc:"The share of likely words that the model chooses from, from 0 to 1." remote:"ignored" hosted:"ignored"`
 	Seed        *int          `json:"seed,omitempty" doc:"Makes answers repeatable as far as the vendor can." remote:"ignored" hosted:"ignored"`
@@ -18,20 +18,20 @@ type ModelSettings struct {
 	Request     *RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of requests to set or to leave out. Those of the provider apply first, then those of the model and of the agent." remote:"ignored" hosted:"ignored"`
 }
 
-// cloneSettings returns a copy of s that shares nothing with it but the bytes of values.
-func (s *ModelSettings) cloneSettings() ModelSettings {
-	return ModelSettings{
+// cloneOptions returns a copy of s that shares nothing with it but the bytes of values.
+func (s *ModelOptions) cloneOptions() ModelOptions {
+	return ModelOptions{
 		Temperature: copyPointer(s.Temperature), TopP: copyPointer(s.TopP), Seed: copyPointer(s.Seed), Stop: slices.Clone(s.Stop),
 		ServiceTier: s.ServiceTier, Verbosity: s.Verbosity, Request: s.Request.clone(),
 	}
 }
 
-// HasSettings reports whether anything is set.
-func (s *ModelSettings) HasSettings() bool {
+// HasOptions reports whether anything is set.
+func (s *ModelOptions) HasOptions() bool {
 	return s.Temperature != nil || s.TopP != nil || s.Seed != nil || len(s.Stop) > 0 || s.ServiceTier != "" || s.Verbosity != "" || s.Request != nil
 }
 
-func (s *ModelSettings) validateSettings() diag.List {
+func (s *ModelOptions) validateOptions() diag.List {
 	var list diag.List
 	within := func(path string, v *float64, limit float64) {
 		if v != nil && (!(*v >= 0) || *v > limit) {
