@@ -19,7 +19,20 @@ type RequestEdits struct {
 // essentialFields are the fields without which a request is not the one that the runtime
 // asks, or its answer not one that it reads.
 var essentialFields = []string{
-	"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "stream", "tools",
+	"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "stream", "tools", "toolConfig",
+}
+
+// essentialParts are the fields inside of these without which a message or a tool is not the
+// same.
+var essentialParts = []string{
+	"role", "content", "parts", "text", "type", "name", "function", "arguments", "parameters", "input_schema", "inputSchema",
+	"tool_calls", "tool_call_id", "call_id", "tool_use_id", "toolUse", "toolResult", "toolUseId", "functionCall", "functionResponse",
+}
+
+// isEssential reports whether a path names an essential field, or an essential part of one.
+func isEssential(path string) bool {
+	names := strings.Split(path, ".")
+	return slices.Contains(essentialFields, names[0]) && (len(names) == 1 || slices.Contains(essentialParts, names[len(names)-1]))
 }
 
 // Validate checks the record by itself. Paths are relative to the record.
@@ -41,7 +54,7 @@ func (e *RequestEdits) Validate() diag.List {
 		switch {
 		case path == "" || slices.Contains(strings.Split(path, "."), ""):
 			list = append(list, diag.New(diag.InvalidValue, at, "%q is not a field: names are separated by single dots", path))
-		case slices.Contains(essentialFields, path):
+		case isEssential(path):
 			list = append(list, diag.New(diag.InvalidValue, at, "%s cannot be left out: without it the runtime cannot ask the model or read its answer", path))
 		}
 	}
