@@ -97,6 +97,7 @@ workspaces: {dir: ./spaces, git: {allowed_repositories: ["%s*/*"], protocols: [h
 	}
 	git.hangs.Store(false)
 	f.start(s.address)
+	http.DefaultClient.CloseIdleConnections() // to the server that was killed
 	c := &sessionsClient{t: t, base: s.url}
 	var made struct {
 		ID, State string
