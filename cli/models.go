@@ -72,7 +72,7 @@ func (l *modelList) rows() [][]string {
 	for _, m := range l.Models {
 		input, output, cached := listedPrices(m.Pricing)
 		rows = append(rows, []string{
-			m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), joinModalities(m.Modalities.Input),
+			m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), spec.JoinModalities(m.Modalities.Input, ","),
 			input, output, cached, orDash(m.KnowledgeCutoff), orDash(m.Retires),
 		})
 	}
@@ -95,12 +95,4 @@ func listedPrices(p *spec.Pricing) (input, output, cached string) {
 		cached = fmt.Sprintf("%g", *p.CachedInputPerMillion)
 	}
 	return fmt.Sprintf("%g", p.InputPerMillion), fmt.Sprintf("%g", p.OutputPerMillion), cached
-}
-
-func joinModalities(list []spec.Modality) string {
-	names := make([]string, len(list))
-	for i, m := range list {
-		names[i] = string(m)
-	}
-	return strings.Join(names, ",")
 }

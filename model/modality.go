@@ -107,7 +107,7 @@ func (p *Pool) readErrors(req *Request) ([]*Error, error) {
 		}
 	}
 	asked := unreadableModalities(latestUserMessages(req.Messages), []spec.Modality{spec.ModalityText})
-	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, joinModalities(asked))}
+	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, spec.JoinModalities(asked, ", "))}
 }
 
 // latestUserMessages returns the last run of consecutive user messages.
@@ -143,15 +143,7 @@ func unreadableModalities(messages []Message, input []spec.Modality) []spec.Moda
 // cannotRead is the error of a request that needs modalities which a model does
 // not read.
 func cannotRead(modelID string, unread, input []spec.Modality) *Error {
-	return &Error{Class: InvalidRequest, Message: fmt.Sprintf("model %s does not read %s; it reads %s", modelID, joinModalities(unread), joinModalities(input))}
-}
-
-func joinModalities(list []spec.Modality) string {
-	text := make([]string, len(list))
-	for i, m := range list {
-		text[i] = string(m)
-	}
-	return strings.Join(text, ", ")
+	return &Error{Class: InvalidRequest, Message: fmt.Sprintf("model %s does not read %s; it reads %s", modelID, spec.JoinModalities(unread, ", "), spec.JoinModalities(input, ", "))}
 }
 
 // readableMessages returns the conversation with a note in the place of each part that

@@ -30,8 +30,8 @@ func (x *index) capabilitiesOf(models ...*spec.Model) capabilities {
 	var c capabilities
 	for i, m := range models {
 		c.DeclaredOutput = minLimit(c.DeclaredOutput, m.MaxOutputTokens)
-		listed := m.KnowledgeCutoff
-		if found := x.listedModel(m); found != nil {
+		listed, found := m.KnowledgeCutoff, x.listedModel(m)
+		if found != nil {
 			listed = cmp.Or(listed, found.KnowledgeCutoff)
 		}
 		if i == 0 {
@@ -43,7 +43,7 @@ func (x *index) capabilitiesOf(models ...*spec.Model) capabilities {
 		if listed != c.ListedCutoff {
 			c.ListedCutoff = ""
 		}
-		m = x.completeModel(m)
+		m = completeModel(m, found)
 		c.ContextWindow = minLimit(c.ContextWindow, m.ContextWindow)
 		c.MaxOutput = minLimit(c.MaxOutput, m.MaxOutputTokens)
 		if m.Pricing != nil {

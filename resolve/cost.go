@@ -81,7 +81,7 @@ func (c *costs) checkPrice(id, of string) {
 		return // that it is missing is an error of its own
 	}
 	c.seen["model "+id] = true
-	m = c.completeModel(m)
+	m = completeModel(m, c.listedModel(m))
 	switch {
 	case m.Pricing == nil:
 		c.reasons = append(c.reasons, fmt.Sprintf("model %q%s has no pricing", id, of))

@@ -3,7 +3,6 @@ package resolve
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/spec"
@@ -35,11 +34,9 @@ func (x *index) listedModel(m *spec.Model) *catalog.Model {
 	return found
 }
 
-// completeModel returns a model with what it does not declare and the catalog knows of its
-// limits and prices. Its modalities are not among them: what the catalog does not list is
-// not refused.
-func (x *index) completeModel(m *spec.Model) *spec.Model {
-	found := x.listedModel(m)
+// completeModel returns a model with the limits and prices that it does not declare from the
+// catalog. Modalities are not added: what the catalog does not list is not refused.
+func completeModel(m *spec.Model, found *catalog.Model) *spec.Model {
 	if found == nil {
 		return m
 	}
@@ -91,14 +88,7 @@ func modalitiesText(m *spec.Modalities) string {
 	if m == nil || len(m.Input)+len(m.Output) == 0 {
 		return ""
 	}
-	text := func(list []spec.Modality) string {
-		names := make([]string, len(list))
-		for i, name := range list {
-			names[i] = string(name)
-		}
-		return strings.Join(names, ", ")
-	}
-	return "reads " + text(m.Input) + "; writes " + text(m.Output)
+	return "reads " + spec.JoinModalities(m.Input, ", ") + "; writes " + spec.JoinModalities(m.Output, ", ")
 }
 
 func priceText(p *spec.Pricing) string {

@@ -3,6 +3,7 @@ package spec
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -20,6 +21,15 @@ const (
 	ModalityVideo Modality = "video"
 	ModalityPDF   Modality = "pdf"
 )
+
+// JoinModalities returns the names of modalities with a separator between them.
+func JoinModalities(list []Modality, separator string) string {
+	names := make([]string, len(list))
+	for i, m := range list {
+		names[i] = string(m)
+	}
+	return strings.Join(names, separator)
+}
 
 // Model maps a model id to a provider and the provider's own name for it,
 // with what is known of the model's capabilities and price.
