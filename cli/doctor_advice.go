@@ -69,7 +69,7 @@ func advisePath(sent string) string {
 	}
 }
 
-// repeatedPart returns a part of a path that stands in it twice, one after the other.
+// repeatedPart returns the part of a path that is repeated immediately; empty for none.
 func repeatedPart(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for size := len(parts) / 2; size > 0; size-- {

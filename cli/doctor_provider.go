@@ -21,7 +21,7 @@ import (
 // trialLimit is how long a provider may take for one request.
 const trialLimit = 2 * time.Minute
 
-// checkProvider asks a provider of a configuration and shows what it makes of it.
+// checkProvider sends requests to a provider of a configuration and shows the result.
 func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
 	l, err := p.load(files, true, unheard())
 	if err != nil {
@@ -72,8 +72,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	return nil
 }
 
-// findModel returns the model that is asked: the one that is named, or the first of the
-// provider.
+// findModel returns the model to ask: the named one, or else the first of the provider.
 func findModel(set *registry.Set, o *doctorOptions) (*spec.Model, error) {
 	var of []string
 	for _, id := range set.Models.IDs() {
