@@ -10,7 +10,7 @@ import (
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service/agentturn"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -91,7 +91,7 @@ func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err
 			return nil, nil, invalid("messages[%d]: %s", i, err)
 		}
 	}
-	before, input, ok := agentturn.SplitInput(all)
+	before, input, ok := surfacekit.SplitInput(all)
 	if !ok {
 		return nil, nil, invalid("messages must end with one that is not the assistant's")
 	}
@@ -99,7 +99,7 @@ func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err
 }
 
 func messageOf(m *pb.AgentMessage) (model.Message, error) {
-	role, ok := agentturn.Role(m.GetRole())
+	role, ok := surfacekit.Role(m.GetRole())
 	if !ok {
 		return model.Message{}, fmt.Errorf("role %q is not supported: use user, system, developer, assistant or tool", m.GetRole())
 	}
@@ -133,7 +133,7 @@ func partOf(p *pb.AgentMessagePart) (model.Part, error) {
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_CALL:
 		call := p.GetToolCall()
 		data, err := protojson.Marshal(call.GetArguments())
-		return agentturn.CallText(call.GetId(), call.GetToolId(), string(data)), err
+		return surfacekit.CallText(call.GetId(), call.GetToolId(), string(data)), err
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_RESULT:
 		result := p.GetToolResult()
 		content := result.GetContent()
@@ -144,7 +144,7 @@ func partOf(p *pb.AgentMessagePart) (model.Part, error) {
 			}
 			content = string(data)
 		}
-		return agentturn.ResultText(result.GetToolCallId(), int(result.GetStatus()), content), nil
+		return surfacekit.ResultText(result.GetToolCallId(), int(result.GetStatus()), content), nil
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF:
 		if p.GetImageRef().GetUri() != "" {
 			return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.GetImageRef().GetMimeType(), URI: p.GetImageRef().GetUri()}}, nil

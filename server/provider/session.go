@@ -8,8 +8,8 @@ import (
 	"time"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
@@ -70,12 +70,12 @@ func (a *actor) belongsTo(subject *pb.AgentSubjectContext) bool {
 
 // encodeOwn returns metadata with a value in the member of the protocol.
 func encodeOwn(value any) (json.RawMessage, error) {
-	return agentturn.Encode(ownKey, value)
+	return surfacekit.Encode(ownKey, value)
 }
 
 // decodeOwn reads what encodeOwn wrote; false when it did not.
 func decodeOwn(metadata json.RawMessage, value any) bool {
-	return agentturn.Decode(metadata, ownKey, value)
+	return surfacekit.Decode(metadata, ownKey, value)
 }
 
 // session is a session of the host.

@@ -9,8 +9,8 @@ import (
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/spec"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -228,7 +228,7 @@ func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
 		CreatedAt: timeOf(t.CreatedAt), StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.FinishedAt), ExecutionRef: t.record.ExecutionRef,
 	}
 	if t.Outcome != nil {
-		out.StatusMessage = agentturn.StatusMessage(&t.Outcome.Termination, t.record.Structured)
+		out.StatusMessage = surfacekit.StatusMessage(&t.Outcome.Termination, t.record.Structured)
 	}
 	if short {
 		return out, nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service/agentturn"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
 // The types of the parts of messages.
@@ -67,7 +67,7 @@ func splitMessages(given []message) (before, input []model.Message, err error) {
 			return nil, nil, err
 		}
 	}
-	before, input, ok := agentturn.SplitInput(all)
+	before, input, ok := surfacekit.SplitInput(all)
 	if !ok {
 		return nil, nil, badRequest("the last message must not be the assistant's")
 	}
@@ -77,7 +77,7 @@ func splitMessages(given []message) (before, input []model.Message, err error) {
 // toModel returns the message for the model. Data, and calls and results of tools that
 // this turn did not make, are shown to it as text.
 func (m *message) toModel(path string) (model.Message, error) {
-	role, ok := agentturn.Role(m.Role)
+	role, ok := surfacekit.Role(m.Role)
 	out := model.Message{Role: role}
 	if !ok {
 		return out, badRequest("%s.role %q is not supported: use user, system, assistant or tool", path, clip.Text(m.Role))
@@ -90,7 +90,7 @@ func (m *message) toModel(path string) (model.Message, error) {
 		if err != nil {
 			return out, err
 		}
-		if p.Type == model.PartImage && m.Role != agentturn.RoleUser {
+		if p.Type == model.PartImage && m.Role != surfacekit.RoleUser {
 			return out, badRequest("%s.parts[%d]: only messages of the user have images", path, i)
 		}
 		out.Parts = append(out.Parts, p)
@@ -108,7 +108,7 @@ func (p *part) toModel(path string) (model.Part, error) {
 	case p.Type == partJSON && len(p.JSON) > 0:
 		return model.Text(compactJSON(p.JSON)), nil
 	case p.Type == partToolCall && p.ToolCall != nil:
-		return agentturn.CallText(p.ToolCall.ID, p.ToolCall.ToolID, compactJSON(p.ToolCall.Arguments)), nil
+		return surfacekit.CallText(p.ToolCall.ID, p.ToolCall.ToolID, compactJSON(p.ToolCall.Arguments)), nil
 	case p.Type == partToolResult && p.ToolResult != nil:
 		return p.ToolResult.toModel(), nil
 	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
@@ -128,7 +128,7 @@ func (r *toolResult) toModel() model.Part {
 	if content == "" {
 		content = compactJSON(r.Output)
 	}
-	return agentturn.ResultText(r.ToolCallID, r.Status, content)
+	return surfacekit.ResultText(r.ToolCallID, r.Status, content)
 }
 
 // compactJSON returns a JSON value in its shortest form.

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/google/uuid"
@@ -39,7 +39,7 @@ type sessionRecord struct {
 
 // encodeOwn returns metadata with a value in the field of this protocol.
 func encodeOwn(value any) (json.RawMessage, error) {
-	own, err := agentturn.Encode(ownKey, value)
+	own, err := surfacekit.Encode(ownKey, value)
 	if err == nil && len(own) > service.MaxMetadata {
 		return nil, badRequest("the metadata has %d bytes; %d are allowed", len(own), service.MaxMetadata)
 	}
@@ -48,7 +48,7 @@ func encodeOwn(value any) (json.RawMessage, error) {
 
 // decodeOwn reads what encodeOwn wrote; false when it did not.
 func decodeOwn(metadata json.RawMessage, value any) bool {
-	return agentturn.Decode(metadata, ownKey, value)
+	return surfacekit.Decode(metadata, ownKey, value)
 }
 
 // sessionSummary is what a summary shows of a sessionRecord.

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/agentturn"
 	"github.com/agentruntime/agentruntime/service/toolgrant"
 )
 
@@ -211,7 +211,7 @@ func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
 		CreatedBy: actorOf(t.Owner), CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, CompletedAt: t.FinishedAt, ExecutionRef: t.ID,
 	}
 	if t.Outcome != nil {
-		v.StatusMessage = agentturn.StatusMessage(&t.Outcome.Termination, t.record.Structured)
+		v.StatusMessage = surfacekit.StatusMessage(&t.Outcome.Termination, t.record.Structured)
 	}
 	if short {
 		v.Metadata = nil

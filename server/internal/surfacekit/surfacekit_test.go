@@ -1,4 +1,4 @@
-package agentturn_test
+package surfacekit_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service/agentturn"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
 func TestStatusMessages(t *testing.T) {
@@ -25,7 +25,7 @@ func TestStatusMessages(t *testing.T) {
 		"no form was asked for":       {event.Termination{Type: event.Failed, Code: string(model.InvalidOutput), Detail: "no a"}, false, "no a"},
 		"a form, and another failure": {event.Termination{Type: event.Failed, Code: "c", Detail: "why"}, true, "why"},
 	} {
-		if got := agentturn.StatusMessage(&tt.why, tt.structured); got != tt.want {
+		if got := surfacekit.StatusMessage(&tt.why, tt.structured); got != tt.want {
 			t.Errorf("%s: the message is %q and should be %q", name, got, tt.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestTheInputFollowsTheLastAnswer(t *testing.T) {
 		"an answer before": {[]model.Message{user, answer, user}, 2, true},
 		"an answer last":   {[]model.Message{user, answer}, 2, false},
 	} {
-		before, input, ok := agentturn.SplitInput(tt.all)
+		before, input, ok := surfacekit.SplitInput(tt.all)
 		if len(before) != tt.before || len(before)+len(input) != len(tt.all) || ok != tt.ok {
 			t.Errorf("%s: %d before, %d input, %t", name, len(before), len(input), ok)
 		}
@@ -54,35 +54,35 @@ func TestTheInputFollowsTheLastAnswer(t *testing.T) {
 func TestOfEarlierCallsTheModelReadsText(t *testing.T) {
 	t.Parallel()
 	for want, part := range map[string]model.Part{
-		`[call c1 of tool pay: {"a":1}]`: agentturn.CallText("c1", "pay", `{"a":1}`),
-		`[result of call c1: fine]`:      agentturn.ResultText("c1", 200, "fine"),
-		`[result of call c2: fine]`:      agentturn.ResultText("c2", 0, "fine"),
-		`[error 404 of call c1: none]`:   agentturn.ResultText("c1", 404, "none"),
+		`[call c1 of tool pay: {"a":1}]`: surfacekit.CallText("c1", "pay", `{"a":1}`),
+		`[result of call c1: fine]`:      surfacekit.ResultText("c1", 200, "fine"),
+		`[result of call c2: fine]`:      surfacekit.ResultText("c2", 0, "fine"),
+		`[error 404 of call c1: none]`:   surfacekit.ResultText("c1", 404, "none"),
 	} {
 		if part.Text != want {
 			t.Errorf("the text is %q and should be %q", part.Text, want)
 		}
 	}
-	if role, ok := agentturn.Role(agentturn.RoleTool); !ok || role != model.RoleUser {
+	if role, ok := surfacekit.Role(surfacekit.RoleTool); !ok || role != model.RoleUser {
 		t.Errorf("a message of a tool is one of %q", role)
 	}
-	if _, ok := agentturn.Role("wizard"); ok {
+	if _, ok := surfacekit.Role("wizard"); ok {
 		t.Error("any word is a role")
 	}
 }
 
 func TestSurfacesKeepTheirRecordsApart(t *testing.T) {
 	t.Parallel()
-	kept, err := agentturn.Encode("one", map[string]int{"a": 1})
+	kept, err := surfacekit.Encode("one", map[string]int{"a": 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]int
-	if !agentturn.Decode(kept, "one", &got) || got["a"] != 1 {
+	if !surfacekit.Decode(kept, "one", &got) || got["a"] != 1 {
 		t.Errorf("%s is read as %v", kept, got)
 	}
 	for _, other := range []string{"", "null", "[]", `{"two":{}}`, `{"one":"text"}`, `{`} {
-		if agentturn.Decode(json.RawMessage(other), "one", &got) {
+		if surfacekit.Decode(json.RawMessage(other), "one", &got) {
 			t.Errorf("%q has a record", other)
 		}
 	}

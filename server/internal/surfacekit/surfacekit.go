@@ -1,7 +1,7 @@
-// Package agentturn has what the surfaces of Gestalt's sessions and turns share, the one
+// Package surfacekit has what the surfaces of Gestalt's sessions and turns share, the one
 // over HTTP and the one of a provider: how messages become those of the model, what a
 // turn's end is called, and what a surface keeps with sessions and turns.
-package agentturn
+package surfacekit
 
 import (
 	"cmp"
