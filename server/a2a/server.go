@@ -19,6 +19,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
@@ -110,8 +111,7 @@ var (
 )
 
 var (
-	errNoService = errors.New("the settings have no service")
-	errNoAuth    = errors.New("gRPC needs an authenticator of its own")
+	errNoAuth = errors.New("gRPC needs an authenticator of its own")
 )
 
 // Credentials are what callers may show, as cards say it.
@@ -127,11 +127,8 @@ type Credentials struct {
 
 // New returns the surface. It fails if the settings are invalid.
 func New(s Settings) (*Server, error) {
-	if s.Service == nil {
-		return nil, errNoService
-	}
-	if s.Service.Runtime() == nil {
-		return nil, errors.New("the service has no runtime")
+	if err := surfacekit.CheckService(s.Service); err != nil {
+		return nil, err
 	}
 	base, err := publicBase(s.PublicURL)
 	if err != nil {

@@ -214,7 +214,7 @@ func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 		return nil, err
 	}
 	found := &run{Turn: ended}
-	if !decodeOwn(ended.Metadata, &found.record) {
+	if !own.Decode(ended.Metadata, &found.record) {
 		return nil, errors.New("the turn keeps no run") // not reached: it was made with it
 	}
 	last, used, err := c.terminalPayload(ctx, found)

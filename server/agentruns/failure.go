@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"go.uber.org/zap"
 )
 
@@ -46,7 +47,7 @@ func (c *call) requestErrorOf(err error) *requestError {
 	case server.ClassNoAgent: // and what is near to it may be none of the credential's
 		return noAgent(f.Details.ID)
 	case server.ClassKeyConflict:
-		return usedKey(c.r.Header.Get(idempotencyHeader))
+		return usedKey(c.r.Header.Get(surfacekit.IdempotencyHeader))
 	case server.ClassWrongState:
 		if f.Details.Kind == "session" {
 			return &requestError{Code: codeSessionEnded, Message: "the session has ended"}

@@ -4,13 +4,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
 // repeat posts a body with a key, and returns the status, the id of what was made,
 // and the code of a refusal.
 func (w *world) repeat(key, path, body string) (status int, id, code string) {
 	w.t.Helper()
-	status, answer := w.do(http.MethodPost, path, body, idempotencyHeader, key)
+	status, answer := w.do(http.MethodPost, path, body, surfacekit.IdempotencyHeader, key)
 	id, _ = answer["runId"].(string)
 	if id == "" {
 		id, _ = answer["sessionId"].(string)
@@ -50,7 +52,7 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 			t.Errorf("%s after a conflict: %d, %q instead of %q", tt.path, status, again, id)
 		}
 	}
-	for _, key := range []string{"", strings.Repeat("x", maxIdempotencyKey+1)} {
+	for _, key := range []string{"", strings.Repeat("x", surfacekit.MaxIdempotencyKey+1)} {
 		if status, _, code := w.repeat(key, "/agent-runs", `{"agentId":"clerk","prompt":"say hi"}`); status != http.StatusBadRequest || code != codeInvalidRequest {
 			t.Errorf("the key %q: %d %s", key, status, code)
 		}

@@ -97,7 +97,7 @@ func TestIdsOfRuns(t *testing.T) {
 	session, err := w.service.CreateSession(t.Context(), alice, service.CreateSession{})
 	if err == nil {
 		turn.SessionID = session.ID
-		turn.Metadata, err = encodeOwn(runRecord{Spec: fields{}})
+		turn.Metadata, err = own.Encode(runRecord{Spec: fields{}})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -3,20 +3,23 @@ package agentruns
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// ownKey is the field of the metadata of turns and sessions that belongs to
-// this protocol, and the label of its sessions.
-const ownKey = "agent_runs"
+// own is the member of the metadata of turns and sessions that belongs to this protocol,
+// and ownKey the label of its sessions.
+const (
+	own    surfacekit.Own = "agent_runs"
+	ownKey                = string(own)
+)
 
 // runPrefix is what the ids of runs begin with. Turns that other surfaces made, and
 // runs of older servers, have none.
@@ -58,29 +61,6 @@ func (r *runRecord) runFacts() runFacts {
 	return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local}
 }
 
-// encodeOwn returns metadata with a value in the field of this protocol.
-func encodeOwn(value any) (json.RawMessage, error) {
-	return encodeMetadata(map[string]any{ownKey: value})
-}
-
-// encodeMetadata writes metadata, whose size has a limit.
-func encodeMetadata(metadata map[string]any) (json.RawMessage, error) {
-	own, err := json.Marshal(metadata)
-	if err == nil && len(own) > service.MaxMetadata {
-		return nil, newInvalid("the spec has %d bytes; %d are allowed", len(own), service.MaxMetadata)
-	}
-	return own, err
-}
-
-// decodeOwn reads what encodeOwn wrote; false when it did not.
-func decodeOwn(metadata json.RawMessage, value any) bool {
-	var all fields
-	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[ownKey]) == 0 {
-		return false
-	}
-	return json.Unmarshal(all[ownKey], value) == nil
-}
-
 // run is a turn as a run.
 type run struct {
 	*service.Turn
@@ -93,7 +73,7 @@ func (c *call) getRun(ctx context.Context) (*run, error) {
 	id := c.r.PathValue("id")
 	turn, err := c.settings.Service.GetTurn(ctx, c.caller, id)
 	found := &run{Turn: turn}
-	if errors.Is(err, service.ErrNotFound) || err == nil && !decodeOwn(turn.Metadata, &found.record) {
+	if errors.Is(err, service.ErrNotFound) || err == nil && !own.Decode(turn.Metadata, &found.record) {
 		return nil, &requestError{Code: codeNotFound, Message: fmt.Sprintf("run %q not found", id)}
 	}
 	return found, err
@@ -145,7 +125,7 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 		Spec: redactSpec(specOf(f)), Model: k.modelOf(made), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
 		Thinks: made.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
 	}
-	if made.Metadata, err = encodeOwn(record); err != nil {
+	if made.Metadata, err = own.Encode(record); err != nil {
 		return nil, nil, err
 	}
 	made.ID = runPrefix + c.settings.Service.NewID()
@@ -153,7 +133,7 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 	ctx := c.r.Context()
 	var turn *service.Turn
 	if session == nil {
-		turn, err = c.beginAlone(ctx, made, service.CreateSession{
+		turn, err = surfacekit.BeginAlone(ctx, c.settings.Service, c.caller, made, service.CreateSession{
 			AgentID: asked.agentID, Labels: map[string]string{ownKey: label}, IdempotencyKey: again.key, IdempotencyBody: again.body,
 		})
 	} else {
@@ -161,22 +141,6 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 		turn, err = c.settings.Service.CreateTurn(ctx, c.caller, *made)
 	}
 	return turn, asked.warnings, err
-}
-
-// beginAlone creates a turn in a session of its own, and deletes the session if that
-// fails, unless the request can be repeated: then the session may be that of an earlier
-// attempt.
-func (c *call) beginAlone(ctx context.Context, made *service.CreateTurn, in service.CreateSession) (*service.Turn, error) {
-	session, err := c.settings.Service.CreateSession(ctx, c.caller, in)
-	if err != nil {
-		return nil, err
-	}
-	made.SessionID = session.ID
-	turn, err := c.settings.Service.CreateTurn(ctx, c.caller, *made)
-	if err != nil && in.IdempotencyKey == "" {
-		err = errors.Join(err, c.settings.Service.DeleteSession(context.WithoutCancel(ctx), c.caller, session.ID))
-	}
-	return turn, err
 }
 
 // localNames returns what the client calls the tools that it runs, by the names

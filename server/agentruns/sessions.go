@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -72,7 +73,7 @@ func (c *call) getSession(ctx context.Context) (*session, error) {
 	id := c.r.PathValue("id")
 	kept, err := c.settings.Service.GetSession(ctx, c.caller, id)
 	found := &session{Session: kept}
-	if errors.Is(err, service.ErrNotFound) || err == nil && (kept.Labels[ownKey] != labelSession || !decodeOwn(kept.Metadata, &found.record)) {
+	if errors.Is(err, service.ErrNotFound) || err == nil && (kept.Labels[ownKey] != labelSession || !own.Decode(kept.Metadata, &found.record)) {
 		return nil, &requestError{Code: codeNotFound, Message: fmt.Sprintf("session %q not found", id)}
 	}
 	return found, err
@@ -221,17 +222,17 @@ func spokenTexts(messages []model.Message) []inputMessage {
 // hideSecrets returns the metadata of a session with a spec: what may be read back of the
 // spec, and apart from it what may not, encrypted where there is a key.
 func (s *Surface) hideSecrets(sessionID string, spec fields) (json.RawMessage, error) {
-	own := map[string]any{ownKey: sessionRecord{Spec: redactSpec(spec)}}
+	all := map[string]any{ownKey: sessionRecord{Spec: redactSpec(spec)}}
 	if found := secretsOf(spec); len(found) > 0 {
 		plain, err := json.Marshal(found)
 		if err != nil {
 			return nil, err
 		}
-		if own[service.SecretMetadata], err = s.box.Seal(placeHeaders(sessionID), plain); err != nil {
+		if all[service.SecretMetadata], err = s.box.Seal(placeHeaders(sessionID), plain); err != nil {
 			return nil, err
 		}
 	}
-	return encodeMetadata(own)
+	return surfacekit.EncodeMetadata(all)
 }
 
 // revealSpec returns the spec of a session with the headers of its tools. A session

@@ -7,10 +7,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -25,7 +24,7 @@ func (c *call) streamRun() error {
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		defer s.followed.addFollower(s)()
 		if err := s.followRun(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
-			s.breakOff(ctx, err)
+			surfacekit.AbortStream(ctx, s.settings.Logger, s.id, err)
 		}
 	})
 	return nil
@@ -42,15 +41,6 @@ func (c *call) openSender() (*sender, error) {
 		Surface: c.Surface, caller: c.caller, log: c.settings.Service.Follower(c.caller, found.Turn, 0, c.settings.KeepAlive),
 		translator: newTranslator(found.record.runFacts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
 	}, nil
-}
-
-// breakOff ends a response so that it is not whole, for which there is no other
-// way.
-func (s *sender) breakOff(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		s.settings.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", s.id), zap.Error(err))
-	}
-	panic(http.ErrAbortHandler)
 }
 
 // resumeFrom returns the number of the event that the client has seen last; 0 when

@@ -8,7 +8,6 @@ package agentruns
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
@@ -72,11 +72,8 @@ var (
 
 // New returns the surface. It fails if a setting is missing.
 func New(s Settings) (*Surface, error) {
-	if s.Service == nil {
-		return nil, errors.New("the settings have no service")
-	}
-	if s.Service.Runtime() == nil {
-		return nil, errors.New("the service has no runtime")
+	if err := surfacekit.CheckService(s.Service); err != nil {
+		return nil, err
 	}
 	s.LocalToolTimeout = cmp.Or(s.LocalToolTimeout, settings.DefaultLocalToolTimeout)
 	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -34,7 +35,7 @@ func (c *call) readSession() error {
 }
 
 func (c *call) createSession() error {
-	req := CreateSession{IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	req := CreateSession{IdempotencyKey: c.r.Header.Get(surfacekit.IdempotencyHeader)}
 	if err := c.readBody(&req); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (c *call) importSession() error {
 	if err := c.readTolerantBody(export); err != nil {
 		return err
 	}
-	req := ImportSession{ID: q.readText(queryID), AgentID: q.readText(queryAgent), IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	req := ImportSession{ID: q.readText(queryID), AgentID: q.readText(queryAgent), IdempotencyKey: c.r.Header.Get(surfacekit.IdempotencyHeader)}
 	made, err := c.ImportSession(c.r.Context(), req, export)
 	return c.writeReply(http.StatusCreated, made, err)
 }
@@ -84,7 +85,7 @@ func (c *call) readTurn() error {
 }
 
 func (c *call) createTurn() error {
-	req := CreateTurn{IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	req := CreateTurn{IdempotencyKey: c.r.Header.Get(surfacekit.IdempotencyHeader)}
 	if err := c.readBody(&req); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/cenkalti/backoff/v4"
 	"github.com/google/uuid"
@@ -154,7 +155,7 @@ func newPost(key string, body any, path ...string) (*request, error) {
 	}
 	r := &request{method: http.MethodPost, path: path, body: data, most: maxAnswer, header: http.Header{}}
 	r.header.Set("Content-Type", "application/json")
-	r.header.Set(idempotencyHeader, key)
+	r.header.Set(surfacekit.IdempotencyHeader, key)
 	return r, nil
 }
 

@@ -13,9 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// idempotencyHeader names the request, so that it can be repeated.
-const idempotencyHeader = "Idempotency-Key"
-
 // The parameters of queries.
 const (
 	queryState   = "state"

@@ -9,12 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/jsonfit"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -83,18 +82,9 @@ func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.Eve
 	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive, filter)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		if err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
-			abortStream(ctx, logger, id, err)
+			surfacekit.AbortStream(ctx, logger, id, err)
 		}
 	})
-}
-
-// abortStream ends a response so that it is not whole, which takes a panic. The error is
-// logged, unless the request has ended.
-func abortStream(ctx context.Context, logger *zap.Logger, turnID string, err error) {
-	if ctx.Err() == nil {
-		logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", turnID), zap.Error(err))
-	}
-	panic(http.ErrAbortHandler)
 }
 
 // shortenEvent encodes an event that is too large for a stream: what it says is cut off,

@@ -17,10 +17,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ownKey is the member of the metadata of sessions and turns that belongs to the
-// protocol, and labelSubject the label of a session with the id of its subject.
+// own is the member of the metadata of sessions and turns that belongs to the protocol.
+const own surfacekit.Own = "agent_provider"
+
+// labelKind is the label of a session, and labelSubject the one with the id of its subject.
 const (
-	ownKey       = "agent_provider"
 	labelKind    = "agent_provider"
 	labelSubject = "agent_provider_subject"
 )
@@ -68,16 +69,6 @@ func (a *actor) belongsTo(subject *pb.AgentSubjectContext) bool {
 	return subject.GetSubjectId() == "" || a == nil || a.ID == "" || a.ID == subject.GetSubjectId()
 }
 
-// encodeOwn returns metadata with a value in the member of the protocol.
-func encodeOwn(value any) (json.RawMessage, error) {
-	return surfacekit.Encode(ownKey, value)
-}
-
-// decodeOwn reads what encodeOwn wrote; false when it did not.
-func decodeOwn(metadata json.RawMessage, value any) bool {
-	return surfacekit.Decode(metadata, ownKey, value)
-}
-
 // session is a session of the host.
 type session struct {
 	*service.Session
@@ -95,7 +86,7 @@ func (s *Server) readSession(ctx context.Context, id string, subject *pb.AgentSu
 		return nil, err
 	}
 	found := &session{Session: kept}
-	if !decodeOwn(kept.Metadata, &found.record) || !found.record.CreatedBy.belongsTo(subject) {
+	if !own.Decode(kept.Metadata, &found.record) || !found.record.CreatedBy.belongsTo(subject) {
 		return nil, notFound("session", id)
 	}
 	return found, nil
@@ -157,7 +148,7 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 	if in.SessionStart, err = hooksOf(req.GetSessionStart()); err != nil {
 		return nil, err
 	}
-	if in.Metadata, err = encodeOwn(record); err != nil {
+	if in.Metadata, err = own.Encode(record); err != nil {
 		return nil, err
 	}
 	if key := req.GetIdempotencyKey(); key != "" {
@@ -171,7 +162,7 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 		return nil, err
 	}
 	made := &session{Session: kept}
-	if !decodeOwn(kept.Metadata, &made.record) {
+	if !own.Decode(kept.Metadata, &made.record) {
 		return nil, notFound("session", kept.ID)
 	}
 	return s.viewSession(made, false)
@@ -276,7 +267,7 @@ func (s *Server) findSessions(ctx context.Context, req *pb.ListAgentProviderSess
 		}
 		for _, kept := range page.Sessions {
 			one := &session{Session: kept}
-			if decodeOwn(kept.Metadata, &one.record) && one.record.CreatedBy.belongsTo(req.GetSubject()) {
+			if own.Decode(kept.Metadata, &one.record) && one.record.CreatedBy.belongsTo(req.GetSubject()) {
 				found = append(found, one)
 			}
 		}
@@ -326,7 +317,7 @@ func (s *Server) UpdateSession(ctx context.Context, req *pb.UpdateAgentProviderS
 			return nil, err
 		}
 	}
-	changed, err := encodeOwn(found.record)
+	changed, err := own.Encode(found.record)
 	if err != nil {
 		return nil, err
 	}

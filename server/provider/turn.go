@@ -45,7 +45,7 @@ func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubje
 		return nil, err
 	}
 	found := &turn{Turn: kept}
-	if !decodeOwn(kept.Metadata, &found.record) || !found.record.CreatedBy.belongsTo(subject) {
+	if !own.Decode(kept.Metadata, &found.record) || !found.record.CreatedBy.belongsTo(subject) {
 		return nil, notFound("turn", id)
 	}
 	return found, nil
@@ -55,16 +55,11 @@ func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubje
 // empty name, which leaves the choice to the agent. The models of an agent that a provider
 // hosts are known there.
 func findModel(turns *service.Service, agentID, name string) (string, error) {
-	set := turns.Revision().Set()
-	if agent, ok := set.Agent(agentID); ok && agent.Hosted() {
-		return name, nil
+	id, err := surfacekit.FindModel(turns.Revision().Set(), agentID, name, nil)
+	if err != nil {
+		return "", invalid("model %q is not available", name)
 	}
-	_, isModel := set.Models.Get(name)
-	_, isPool := set.Pools.Get(name)
-	if name == "" || isModel || isPool {
-		return name, nil
-	}
-	return "", invalid("model %q is not available", name)
+	return id, nil
 }
 
 // CreateTurn stores a turn, once for an idempotency key, and returns while it runs.
@@ -86,7 +81,7 @@ func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurn
 		return nil, status.Errorf(codes.AlreadyExists, "turn %q belongs to another session", kept.ID)
 	}
 	made := &turn{Turn: kept}
-	if !decodeOwn(kept.Metadata, &made.record) {
+	if !own.Decode(kept.Metadata, &made.record) {
 		return nil, notFound("turn", kept.ID)
 	}
 	return s.viewTurn(made, false)
@@ -130,12 +125,9 @@ func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAge
 		}
 		record.Messages = append(record.Messages, data)
 	}
-	if out.Metadata, err = encodeOwn(record); err != nil {
-		return nil, err
-	}
-	if len(out.Metadata) > service.MaxMetadata { // they are kept as the turn's input in any case
-		record.Messages = nil
-		if out.Metadata, err = encodeOwn(record); err != nil {
+	if out.Metadata, err = own.Encode(record); err != nil {
+		record.Messages = nil // they are kept as the turn's input in any case
+		if out.Metadata, err = own.Encode(record); err != nil {
 			return nil, err
 		}
 	}
@@ -319,7 +311,7 @@ func (s *Server) findTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRe
 			return nil, err
 		}
 		for _, kept := range page.Turns {
-			if t := (&turn{Turn: kept}); decodeOwn(kept.Metadata, &t.record) && hasStatus(t, req.GetStatus()) {
+			if t := (&turn{Turn: kept}); own.Decode(kept.Metadata, &t.record) && hasStatus(t, req.GetStatus()) {
 				found = append(found, t)
 			}
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/settings"
@@ -85,24 +85,11 @@ func noProvider(name string) *requestError {
 // empty name, which leaves the choice to the agent. The models of a hosted agent are known
 // where it runs.
 func (p *provider) findModel(set *registry.Set, name string) (string, error) {
-	id := name
-	if target, ok := p.Aliases[name]; ok {
-		id = target
+	id, err := surfacekit.FindModel(set, p.Agent, name, p.Aliases)
+	if err != nil {
+		return "", badRequest("%s", err)
 	}
-	if agent, ok := set.Agent(p.Agent); ok && agent.Hosted() {
-		return id, nil
-	}
-	_, isModel := set.Models.Get(id)
-	_, isPool := set.Pools.Get(id)
-	if id == "" || isModel || isPool {
-		return id, nil
-	}
-	known := slices.Concat(set.Models.IDs(), set.Pools.IDs(), slices.Sorted(maps.Keys(p.Aliases)))
-	wrong := badRequest("model %q is not available", clip.Text(name))
-	if near, ok := nearest.Of(name, known); ok {
-		wrong.message += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return "", wrong
+	return id, nil
 }
 
 // modelFor returns the name of the model of a turn or session: the first that is given,

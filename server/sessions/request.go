@@ -10,13 +10,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
-
-// idempotencyHeader names the request, so that it can be repeated.
-const idempotencyHeader = "Idempotency-Key"
-
-// maxIdempotencyKey bounds its value, in bytes.
-const maxIdempotencyKey = 255
 
 // readBody reads the body of a request. Fields that the protocol does not have are
 // ignored, which the response says in its header; an empty body is an empty object.
@@ -39,14 +34,14 @@ func (c *call) readBody(into any) error {
 // or in both.
 func (c *call) readKey(inBody string) (string, error) {
 	key := inBody
-	if values := c.r.Header.Values(idempotencyHeader); len(values) > 0 {
+	if values := c.r.Header.Values(surfacekit.IdempotencyHeader); len(values) > 0 {
 		if len(values) > 1 || inBody != "" && inBody != values[0] {
 			return "", badRequest("idempotency key header and body must match")
 		}
 		key = values[0]
 	}
-	if len(key) > maxIdempotencyKey || !utf8.ValidString(key) {
-		return "", badRequest("the idempotency key must be at most %d bytes of text", maxIdempotencyKey)
+	if len(key) > surfacekit.MaxIdempotencyKey || !utf8.ValidString(key) {
+		return "", badRequest("the idempotency key must be at most %d bytes of text", surfacekit.MaxIdempotencyKey)
 	}
 	return key, nil
 }

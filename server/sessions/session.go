@@ -21,12 +21,13 @@ import (
 )
 
 // The labels of the sessions of this protocol: labelKind has one value, and
-// labelProvider the name of the provider. ownKey is the field of the metadata of sessions
+// labelProvider the name of the provider. own is the member of the metadata of sessions
 // and turns that belongs to the protocol.
 const (
 	labelKind     = "agent_sessions"
 	labelProvider = "agent_sessions_provider"
-	ownKey        = "agent_sessions"
+
+	own surfacekit.Own = "agent_sessions"
 )
 
 // sessionRecord is what a session keeps for this protocol.
@@ -35,20 +36,6 @@ type sessionRecord struct {
 	Model     string                     `json:"model,omitempty"`
 	ClientRef string                     `json:"client_ref,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
-}
-
-// encodeOwn returns metadata with a value in the field of this protocol.
-func encodeOwn(value any) (json.RawMessage, error) {
-	own, err := surfacekit.Encode(ownKey, value)
-	if err == nil && len(own) > service.MaxMetadata {
-		return nil, badRequest("the metadata has %d bytes; %d are allowed", len(own), service.MaxMetadata)
-	}
-	return own, err
-}
-
-// decodeOwn reads what encodeOwn wrote; false when it did not.
-func decodeOwn(metadata json.RawMessage, value any) bool {
-	return surfacekit.Decode(metadata, ownKey, value)
 }
 
 // sessionSummary is what a summary shows of a sessionRecord.
@@ -79,7 +66,7 @@ type session struct {
 // sessionFrom returns a kept session as one of this protocol; false when it is not.
 func sessionFrom(kept *service.Session) (*session, bool) {
 	s := &session{Session: kept}
-	return s, kept.Labels[labelKind] != "" && decodeOwn(kept.Metadata, &s.record)
+	return s, kept.Labels[labelKind] != "" && own.Decode(kept.Metadata, &s.record)
 }
 
 // shownMetadata returns the client's metadata with what the hooks of the session came to.
@@ -200,7 +187,7 @@ func (c *call) createSession() error {
 	if _, err := p.findModel(c.settings.Service.Revision().Set(), model); err != nil {
 		return err
 	}
-	metadata, err := encodeOwn(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata})
+	metadata, err := own.Encode(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata})
 	if err != nil {
 		return err
 	}
@@ -315,7 +302,7 @@ func (c *call) updateSession() error {
 		s.record.Metadata = *in.Metadata
 	}
 	if in.ClientRef != nil || in.Metadata != nil {
-		metadata, err := encodeOwn(s.record)
+		metadata, err := own.Encode(s.record)
 		if err != nil {
 			return err
 		}

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )
@@ -160,9 +160,6 @@ const streamFailed = "agent event stream failed"
 // breakOff tells the client that the stream ends before the turn, and ends the response
 // so that it is not whole.
 func (s *sender) breakOff(ctx context.Context, out *server.EventStream, cause error) {
-	if ctx.Err() == nil {
-		s.logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", s.turnID), zap.Error(cause))
-	}
 	data, _ := json.Marshal(map[string]string{"message": streamFailed}) // strings
 	last := eventView{
 		TurnID: s.turnID, Type: "stream.error", Source: s.source, Visibility: display.Public, Data: data,
@@ -175,5 +172,5 @@ func (s *sender) breakOff(ctx context.Context, out *server.EventStream, cause er
 		b.WriteString("\n\n")
 		return err
 	})
-	panic(http.ErrAbortHandler)
+	surfacekit.AbortStream(ctx, s.logger, s.turnID, cause)
 }

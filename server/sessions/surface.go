@@ -7,11 +7,11 @@ package sessions
 import (
 	"cmp"
 	_ "embed"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/telemetry"
@@ -56,11 +56,8 @@ var (
 // New returns the surface. It fails if the settings have no service, or the service no
 // runtime.
 func New(s Settings) (*Surface, error) {
-	if s.Service == nil {
-		return nil, errors.New("the settings have no service")
-	}
-	if s.Service.Runtime() == nil {
-		return nil, errors.New("the service has no runtime")
+	if err := surfacekit.CheckService(s.Service); err != nil {
+		return nil, err
 	}
 	s.NarrowingThreshold = cmp.Or(s.NarrowingThreshold, settings.DefaultNarrowingThreshold)
 	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)

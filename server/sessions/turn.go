@@ -35,7 +35,7 @@ type turn struct {
 
 func turnFrom(kept *service.Turn) (*turn, bool) {
 	t := &turn{Turn: kept}
-	return t, decodeOwn(kept.Metadata, &t.record)
+	return t, own.Decode(kept.Metadata, &t.record)
 }
 
 // getTurn returns the turn that the path names. Those of other protocols and callers are
@@ -149,9 +149,9 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 		modelName = cmp.Or(modelName, turn.Ephemeral.Agent.Model())
 	}
 	record := turnRecord{Provider: p.name, Model: modelName, Messages: in.Messages, Structured: turn.Overrides.Output != nil, Metadata: in.Metadata}
-	if turn.Metadata, err = encodeOwn(record); err != nil {
+	if turn.Metadata, err = own.Encode(record); err != nil {
 		record.Messages = nil
-		turn.Metadata, err = encodeOwn(record)
+		turn.Metadata, err = own.Encode(record)
 	}
 	return turn, err
 }

@@ -1,11 +1,10 @@
-// Package surfacekit has what the surfaces of Gestalt's sessions and turns share, the one
-// over HTTP and the one of a provider: how messages become those of the model, what a
-// turn's end is called, and what a surface keeps with sessions and turns.
+// Package surfacekit has what surfaces share: how messages become those of the model, the
+// records that a surface keeps with sessions and turns, turns in sessions of their own,
+// repeated requests, and the ends of streams and turns.
 package surfacekit
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -78,18 +77,4 @@ func StatusMessage(why *event.Termination, structured bool) string {
 	default:
 		return ""
 	}
-}
-
-// Encode returns metadata with a value in the field of a surface.
-func Encode(field string, value any) (json.RawMessage, error) {
-	return json.Marshal(map[string]any{field: value})
-}
-
-// Decode reads the value in the field of a surface; false without one.
-func Decode(metadata json.RawMessage, field string, value any) bool {
-	var all map[string]json.RawMessage
-	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[field]) == 0 {
-		return false
-	}
-	return json.Unmarshal(all[field], value) == nil
 }

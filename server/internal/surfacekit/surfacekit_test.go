@@ -73,16 +73,16 @@ func TestOfEarlierCallsTheModelReadsText(t *testing.T) {
 
 func TestSurfacesKeepTheirRecordsApart(t *testing.T) {
 	t.Parallel()
-	kept, err := surfacekit.Encode("one", map[string]int{"a": 1})
+	kept, err := surfacekit.Own("one").Encode(map[string]int{"a": 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]int
-	if !surfacekit.Decode(kept, "one", &got) || got["a"] != 1 {
+	if !surfacekit.Own("one").Decode(kept, &got) || got["a"] != 1 {
 		t.Errorf("%s is read as %v", kept, got)
 	}
 	for _, other := range []string{"", "null", "[]", `{"two":{}}`, `{"one":"text"}`, `{`} {
-		if surfacekit.Decode(json.RawMessage(other), "one", &got) {
+		if surfacekit.Own("one").Decode(json.RawMessage(other), &got) {
 			t.Errorf("%q has a record", other)
 		}
 	}

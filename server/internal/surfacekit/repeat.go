@@ -1,0 +1,37 @@
+package surfacekit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// IdempotencyHeader names a request, so that it can be repeated without being carried out
+// twice.
+const IdempotencyHeader = "Idempotency-Key"
+
+// MaxIdempotencyKey bounds the value of the header, in bytes.
+const MaxIdempotencyKey = 255
+
+// ErrKey reports an idempotency key that cannot be used.
+var ErrKey = fmt.Errorf("the header %s must be given once, with 1 to %d bytes of text", IdempotencyHeader, MaxIdempotencyKey)
+
+// ReadKey returns the key of the service for the idempotency key of a request; empty
+// without one. The keys of surfaces and of kinds of requests are told apart. The error is
+// ErrKey.
+func ReadKey(r *http.Request, surface, kind string) (string, error) {
+	values := r.Header.Values(IdempotencyHeader)
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := values[0]
+	if len(values) > 1 || key == "" || len(key) > MaxIdempotencyKey || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return "", ErrKey
+	}
+	sum := sha256.Sum256([]byte(kind + "\x00" + key))
+	return surface + ":" + hex.EncodeToString(sum[:]), nil
+}
