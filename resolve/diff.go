@@ -91,71 +91,28 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 
 // diffAll is Diff with every agent explained anew.
 func diffAll(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
-	old, err := explainAll(ctx, before)
-	if err != nil {
-		return nil, fmt.Errorf("before the change: %w", err)
-	}
-	return diffFrom(ctx, old, before, after)
+	c := newComparison(before, after)
+	c.strict = true
+	return c.compareAgents(ctx, agentsOfBoth(before, after), nil)
 }
 
 // Widening is Diff for a change that must not widen access. It returns the differences
 // of the agents that may do more. An agent that does not resolve before the change
 // counts as new: what it may do then is more than nothing.
 func Widening(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
-	old := make(map[string]*Explanation)
-	for _, id := range before.Set().AgentIDs() {
-		if e, err := Explain(ctx, before, id); err == nil {
-			old[id] = e
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	diffs, err := diffFrom(ctx, old, before, after)
+	diffs, err := DiffAgents(ctx, before, after, agentsOfBoth(before, after))
 	return slices.DeleteFunc(diffs, func(d AgentDiff) bool { return !d.Widened() }), err
 }
 
-// diffFrom compares a revision with the agents of an earlier one that resolve there.
-func diffFrom(ctx context.Context, old map[string]*Explanation, before, after *registry.Revision) ([]AgentDiff, error) {
-	fresh, err := explainAll(ctx, after)
-	if err != nil {
-		return nil, fmt.Errorf("after the change: %w", err)
-	}
-	var out []AgentDiff
-	for _, id := range before.Set().AgentIDs() {
-		if old[id] == nil {
-			continue
-		}
-		d := AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}}
-		if now := fresh[id]; now != nil {
-			reached := delegation{set: after.Set(), explained: fresh, root: now}
-			d.Kind, d.Changes = Changed, compareViews(viewOf(before.Set(), old[id]), viewOf(after.Set(), now), &reached)
-			if len(d.Changes) == 0 {
-				continue
-			}
-		}
-		out = append(out, d)
-	}
+// agentsOfBoth returns the agents of one revision, and those that only the other has.
+func agentsOfBoth(before, after *registry.Revision) []string {
+	ids := slices.Clone(before.Set().AgentIDs())
 	for _, id := range after.Set().AgentIDs() {
-		if old[id] == nil {
-			reached := delegation{set: after.Set(), explained: fresh, root: fresh[id]}
-			out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compareViews(view{}, viewOf(after.Set(), fresh[id]), &reached)})
+		if !hasAgent(before.Set(), id) {
+			ids = append(ids, id)
 		}
 	}
-	return out, nil
-}
-
-// explainAll explains the agents of a revision, by id.
-func explainAll(ctx context.Context, rev *registry.Revision) (map[string]*Explanation, error) {
-	all := make(map[string]*Explanation)
-	for _, id := range rev.Set().AgentIDs() {
-		e, err := Explain(ctx, rev, id)
-		if err != nil {
-			return nil, err
-		}
-		all[id] = e
-	}
-	return all, nil
+	return ids
 }
 
 // view is an agent's environment as a diff sees it: fields with one value, and
@@ -179,8 +136,9 @@ type view struct {
 // field is a name and its value.
 type field struct{ name, value string }
 
-func viewOf(set *registry.Set, e *Explanation) view {
-	a := e.Agent
+// viewOf returns the view of an agent that an explainer has explained.
+func viewOf(x *explainer, e *Explanation) view {
+	a, set := e.Agent, x.rev.Set()
 	v := view{agent: a, single: []field{
 		{"description", a.Description},
 		{"endpoint", endpointText(a.Endpoint)},
@@ -224,7 +182,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 	v.does = make(map[string]string)
 	for i := range e.Tools {
 		if c := &e.Tools[i]; c.Rule.Visible && c.Source.Kind == toolset.SourceGlobal {
-			v.does[c.ID] = toolDefinition(set, c.ID)
+			v.does[c.ID] = x.definitionOf(c.ID)
 		}
 	}
 	return v

@@ -1,10 +1,10 @@
 package resolve
 
 import (
+	"context"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
@@ -12,9 +12,8 @@ import (
 // delegates to, and by those that take over from them. The agent's rules
 // apply to all of them.
 type delegation struct {
-	set *registry.Set
-	// explained are all agents of the revision, by id.
-	explained map[string]*Explanation
+	ctx       context.Context //nolint:containedctx // lives as long as one comparison
+	explainer *explainer
 	root      *Explanation
 }
 
@@ -98,7 +97,10 @@ func (d *delegation) visitReachable(toolID string, visit func(route []string, e 
 		queue = queue[1:]
 		from := d.root
 		if len(route) > 0 {
-			from = d.explained[route[len(route)-1]]
+			from = d.explainer.find(d.ctx, route[len(route)-1])
+			if from == nil {
+				continue
+			}
 			if visit(route, from) {
 				return
 			}
@@ -126,7 +128,7 @@ func (d *delegation) nextAgents(from *Explanation, first bool, toolID string) (i
 		if !first && (deniesDelegates(d.root, c.ID) || calls && toolID != "" && deniesDelegates(from, toolID)) {
 			continue
 		}
-		if agent, ok := d.set.Agent(c.Source.Name); ok && agent.UsesTools() && d.explained[agent.ID] != nil {
+		if agent, ok := d.explainer.rev.Set().Agent(c.Source.Name); ok && agent.UsesTools() {
 			ids = append(ids, agent.ID)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/registry"
 )
@@ -18,33 +17,87 @@ func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []str
 // DiffAgentsFrom is DiffAgents with some agents compared with others of the revision
 // before: from has the ids of those by the ids of the agents.
 func DiffAgentsFrom(ctx context.Context, before, after *registry.Revision, ids []string, from map[string]string) ([]AgentDiff, error) {
-	explained, err := explainReached(ctx, after, ids)
-	if err != nil {
-		return nil, fmt.Errorf("after the change: %w", err)
-	}
+	return newComparison(before, after).compareAgents(ctx, ids, from)
+}
+
+// comparison compares agents of two revisions.
+type comparison struct {
+	before, after *explainer
+	// strict is set if an agent that does not resolve before the change is an error.
+	strict bool
+}
+
+func newComparison(before, after *registry.Revision) *comparison {
+	return &comparison{before: newExplainer(before), after: newExplainer(after)}
+}
+
+// compareAgents returns the differences of agents, in the order of their ids. from is
+// that of DiffAgentsFrom.
+func (c *comparison) compareAgents(ctx context.Context, ids []string, from map[string]string) ([]AgentDiff, error) {
 	var out []AgentDiff
 	for _, id := range ids {
-		now, is := explained[id]
-		known := cmp.Or(from[id], id)
-		old, err := Explain(ctx, before, known)
-		was := err == nil && hasAgent(before.Set(), known) // and not one whose short name it is
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		d, err := c.compareAgent(ctx, id, cmp.Or(from[id], id))
+		if err != nil {
+			return nil, err
 		}
-		switch {
-		case !is && was:
-			out = append(out, AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}})
-		case is && was:
-			reached := delegation{set: after.Set(), explained: explained, root: now}
-			if changes := compareViews(viewOf(before.Set(), old), viewOf(after.Set(), now), &reached); len(changes) > 0 {
-				out = append(out, AgentDiff{Agent: id, Kind: Changed, Changes: changes})
-			}
-		case is:
-			reached := delegation{set: after.Set(), explained: explained, root: now}
-			out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compareViews(view{}, viewOf(after.Set(), now), &reached)})
+		if d != nil {
+			out = append(out, *d)
 		}
 	}
 	return out, nil
+}
+
+// compareAgent compares an agent with the agent known of the revision before; nil if they
+// do not differ.
+func (c *comparison) compareAgent(ctx context.Context, id, known string) (*AgentDiff, error) {
+	var old, now *Explanation
+	var err error
+	if hasAgent(c.before.rev.Set(), known) { // and not one whose short name it is
+		old, err = c.before.explain(ctx, known)
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		if err != nil && c.strict {
+			return nil, fmt.Errorf("before the change: %w", err)
+		}
+	}
+	if hasAgent(c.after.rev.Set(), id) {
+		if now, err = c.after.explain(ctx, id); err != nil {
+			return nil, fmt.Errorf("after the change: %w", err)
+		}
+	}
+	d := &AgentDiff{Agent: id, Kind: kindOfAgent(old, now), Changes: []Change{}}
+	if now == nil {
+		if old == nil {
+			return nil, nil
+		}
+		return d, nil
+	}
+	reached := delegation{ctx: ctx, explainer: c.after, root: now}
+	var was view
+	if old != nil {
+		was = viewOf(c.before, old)
+	}
+	d.Changes = compareViews(was, viewOf(c.after, now), &reached)
+	if err := c.after.err; err != nil {
+		return nil, fmt.Errorf("after the change: %w", err)
+	}
+	if old != nil && len(d.Changes) == 0 {
+		return nil, nil
+	}
+	return d, nil
+}
+
+// kindOfAgent returns what became of an agent that one of two revisions has.
+func kindOfAgent(old, now *Explanation) ChangeKind {
+	switch {
+	case old == nil:
+		return Added
+	case now == nil:
+		return Removed
+	default:
+		return Changed
+	}
 }
 
 // hasAgent reports whether a set has an agent with an id, which is no short name of a
@@ -52,25 +105,4 @@ func DiffAgentsFrom(ctx context.Context, before, after *registry.Revision, ids [
 func hasAgent(set *registry.Set, id string) bool {
 	agent, ok := set.Agent(id)
 	return ok && agent.ID == id
-}
-
-// explainReached explains agents, and those that they lead to. Agents that do not exist
-// are left out.
-func explainReached(ctx context.Context, rev *registry.Revision, ids []string) (map[string]*Explanation, error) {
-	explained := make(map[string]*Explanation)
-	queue := slices.Clone(ids)
-	for len(queue) > 0 {
-		agent, ok := rev.Set().Agent(queue[0])
-		queue = queue[1:]
-		if !ok || explained[agent.ID] != nil {
-			continue
-		}
-		e, err := Explain(ctx, rev, agent.ID)
-		if err != nil {
-			return nil, err
-		}
-		explained[agent.ID] = e
-		queue = append(append(queue, e.Agent.Delegates...), e.Agent.Handoffs...)
-	}
-	return explained, nil
 }

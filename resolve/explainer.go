@@ -1,0 +1,69 @@
+package resolve
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/registry"
+)
+
+// maxKeptChoices bounds the tool choices of the explanations that an explainer keeps, at
+// about 500 bytes each.
+const maxKeptChoices = 1 << 14
+
+// explainer explains agents of a revision on demand and keeps the most recent
+// explanations, so that comparing a large fleet needs little memory.
+type explainer struct {
+	rev  *registry.Revision
+	kept map[string]*Explanation
+	// order holds the ids of kept, oldest first, and choices counts their tools.
+	order   []string
+	choices int
+	// definitions are the results of toolDefinition by tool.
+	definitions map[string]string
+	// err is the first error of find.
+	err error
+}
+
+func newExplainer(rev *registry.Revision) *explainer {
+	return &explainer{rev: rev, kept: make(map[string]*Explanation), definitions: make(map[string]string)}
+}
+
+// explain returns how an agent resolves, by its full id.
+func (x *explainer) explain(ctx context.Context, id string) (*Explanation, error) {
+	if e := x.kept[id]; e != nil {
+		return e, nil
+	}
+	e, err := Explain(ctx, x.rev, id)
+	if err != nil {
+		return nil, err
+	}
+	e.Trace = nil // as large as the rest, and comparing does not need it
+	x.kept[id], x.order, x.choices = e, append(x.order, id), x.choices+len(e.Tools)
+	for x.choices > maxKeptChoices && len(x.order) > 1 {
+		oldest := x.order[0]
+		x.choices -= len(x.kept[oldest].Tools)
+		delete(x.kept, oldest)
+		x.order = x.order[1:]
+	}
+	return e, nil
+}
+
+// find is explain for an agent that another one leads to; nil after an error, which
+// is kept in err.
+func (x *explainer) find(ctx context.Context, id string) *Explanation {
+	e, err := x.explain(ctx, id)
+	if err != nil && x.err == nil {
+		x.err = err
+	}
+	return e
+}
+
+// definitionOf returns toolDefinition of a tool, computed once.
+func (x *explainer) definitionOf(id string) string {
+	definition, ok := x.definitions[id]
+	if !ok {
+		definition = toolDefinition(x.rev.Set(), id)
+		x.definitions[id] = definition
+	}
+	return definition
+}
