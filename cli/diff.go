@@ -85,11 +85,12 @@ cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 }
 
 func diff(ctx context.Context, p *program, before, after []string, o *diffOptions) error {
-	old, oldFile, err := p.resolved(ctx, before)
+	logger := zap.NewNop() // components that log elsewhere are not taken from a revision
+	old, oldFile, err := p.resolved(ctx, before, nil, logger)
 	if err != nil {
 		return err
 	}
-	fresh, newFile, err := p.resolved(ctx, after)
+	fresh, newFile, err := p.resolved(ctx, after, old, logger)
 	if err != nil {
 		return err
 	}
@@ -153,11 +154,16 @@ func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string
 	return nil
 }
 
-// resolved returns the revision of a configuration that is valid, and what was read.
-func (p *program) resolved(ctx context.Context, files []string) (*registry.Revision, *config.File, error) {
-	l, err := p.load(files, false, zap.NewNop())
+// resolved returns the revision of a valid configuration, and what was read. Entries that
+// base has as well are taken from it, so that a diff resolves and compares the others
+// alone; nil takes none.
+func (p *program) resolved(ctx context.Context, files []string, base *registry.Revision, logger *zap.Logger) (*registry.Revision, *config.File, error) {
+	l, err := p.load(files, false, logger)
 	if err != nil {
 		return nil, nil, err
+	}
+	if base != nil {
+		l.builder.Adopt(base)
 	}
 	rev, list, err := l.check(ctx)
 	if err != nil {
