@@ -283,10 +283,10 @@ func TestObjectSchema(t *testing.T) {
 		`null`:                `{"type":"object"}`,
 		`{}`:                  `{"type":"object"}`,
 		`{"properties":{}}`:   `{"properties":{},"type":"object"}`,
-		`{"type":"object" }`:  `{"type":"object" }`,
-		`{"$schema":"draft"}`: `{"$schema":"draft","type":"object"}`,
+		`{"type":"object" }`:  `{"type":"object"}`,
+		`{"$schema":"draft"}`: `{"type":"object"}`,
 	} {
-		if got, err := toolschema.FlattenRoot(json.RawMessage(schema)); err != nil || string(got.Schema) != want {
+		if got, err := toolschema.Anthropic.Map(json.RawMessage(schema)); err != nil || string(got.Schema) != want {
 			t.Errorf("the schema %s is sent as %s (%v), want %s", schema, got, err, want)
 		}
 	}

@@ -20,7 +20,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]declaration, len(tools))
 	for i := range tools {
 		t := &tools[i]
-		schema, err := toolschema.FlattenRoot(t.Parameters)
+		schema, err := toolschema.Anthropic.Map(t.Parameters)
 		if err != nil {
 			return nil, &model.Error{
 				Class:   model.InvalidRequest,

@@ -65,8 +65,9 @@ func newVendor(c Config, v vendortest.Vendor) *vendortest.Vendor {
 	v.Kind, v.Type, v.Name = Kind(), "azure_openai", "azure-openai"
 	v.Settings = map[string]any{"base_url": testURL}
 	v.New = func(access vendortest.Access, transport http.RoundTripper) (model.Executor, error) {
-		c.BaseURL, c.APIKey, c.Headers = cmp.Or(access.BaseURL, testURL), access.APIKey, access.Headers
-		return newExecutor(model.Settings{ID: vendortest.Provider}, &c, transports{transport, transport})
+		own := c // tests run side by side
+		own.BaseURL, own.APIKey, own.Headers = cmp.Or(access.BaseURL, testURL), access.APIKey, access.Headers
+		return newExecutor(model.Settings{ID: vendortest.Provider}, &own, transports{transport, transport})
 	}
 	v.Key, v.MaskedKey = testKey, "1234567890123456789012345678901234567890123456789012JQQJ99ABCDEFACYeBjFXJ3w3AAABACOG"
 	v.KeyHeader = keyHeader

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
@@ -22,8 +23,9 @@ import (
 // Executor asks the models of one provider. It is safe for use from many
 // goroutines.
 type Executor struct {
-	api   *vendorhttp.API
-	tools *vendorhttp.ToolCache[[]byte]
+	api *vendorhttp.API
+	// tools are the forms of tool sets, by what the models accept.
+	tools map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]
 	known vendorhttp.Concessions[concessions]
 }
 
@@ -63,7 +65,10 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	if c.APIKey != "" {
 		header.Set("Authorization", "Bearer "+c.APIKey)
 	}
-	e := &Executor{tools: vendorhttp.NewToolCache(encodeTools)}
+	e := &Executor{tools: map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]{}}
+	for _, schemas := range []*toolschema.Dialect{toolschema.Bedrock, toolschema.Nova} {
+		e.tools[schemas] = vendorhttp.NewToolCache(func(tools []model.Tool) ([]byte, error) { return encodeTools(schemas, tools) })
+	}
 	e.api, err = c.apiAccess().NewAPI(t.vendor, settings, vendorhttp.Protocol{
 		Header: header, Keys: vendorKey, Refusal: readRefusal, Refine: refineRefusal,
 		Accept: "application/vnd.amazon.eventstream", Framing: vendorhttp.Framing{Decode: decodeFrame},

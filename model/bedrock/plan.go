@@ -75,15 +75,14 @@ func (x *exchange) Translator() vendorhttp.Translator { return newAnswer() }
 // other way to keep a model from calling.
 func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache && !c.has(noCache)}
-	mayCall := len(req.Tools) > 0 && req.ToolChoice.Mode != model.ToolsNone
+	mayCall, family := len(req.Tools) > 0 && req.ToolChoice.Mode != model.ToolsNone, familyOf(req.Model)
 	if mayCall {
 		var err error
-		if p.tools, err = e.tools.Encoded(req.Tools); err != nil {
+		if p.tools, err = e.tools[schemasOf(family)].Encoded(req.Tools); err != nil {
 			return nil, err
 		}
 		p.chooseTools(req.ToolChoice, c)
 	}
-	family := familyOf(req.Model)
 	w := writer{asText: !mayCall, withReasoning: mayCall && !c.has(forgetReasoning) && (family == familyClaude || family == familyUnknown)}
 	if err := w.writeConversation(req.Messages); err != nil {
 		return nil, err
@@ -193,12 +192,20 @@ func (p *plan) encodeBody() ([]byte, error) {
 	return append(body, "}}"...), nil
 }
 
+// schemasOf returns what the models of a family accept as schemas of tools.
+func schemasOf(f family) *toolschema.Dialect {
+	if f == familyNova {
+		return toolschema.Nova
+	}
+	return toolschema.Bedrock
+}
+
 // encodeTools returns a set of tools as a JSON array.
-func encodeTools(tools []model.Tool) ([]byte, error) {
+func encodeTools(schemas *toolschema.Dialect, tools []model.Tool) ([]byte, error) {
 	list := make([]toolParam, len(tools))
 	for i := range tools {
 		t := &tools[i]
-		schema, err := toolschema.FlattenRoot(t.Parameters)
+		schema, err := schemas.Map(t.Parameters)
 		if err != nil {
 			return nil, &model.Error{Class: model.InvalidRequest, Message: "the parameters of tool " + t.Name + " are not a JSON object", Err: err}
 		}

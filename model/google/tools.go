@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
 
 // encodeTools returns the declarations of tools as a JSON array.
@@ -25,19 +26,20 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 }
 
 func declareTool(t *model.Tool) (*declarationParam, error) {
-	d := &declarationParam{Name: t.Name, Description: t.Description}
-	takes, err := hasProperties(t.Parameters)
+	mapped, err := toolschema.Gemini.Map(t.Parameters)
 	if err != nil {
 		return nil, badSchema("parameters", t.Name, err)
 	}
-	if takes {
-		d.ParametersJSONSchema = t.Parameters
+	d := &declarationParam{Name: t.Name, Description: mapped.Describe(t.Description)}
+	if hasProperties(mapped.Schema) {
+		d.ParametersJSONSchema = mapped.Schema
 	}
 	if len(t.Output) > 0 {
-		if !json.Valid(t.Output) {
-			return nil, badSchema("output", t.Name, nil)
+		result, err := toolschema.Gemini.MapValue(t.Output)
+		if err != nil {
+			return nil, badSchema("output", t.Name, err)
 		}
-		d.ResponseJSONSchema = t.Output
+		d.ResponseJSONSchema = result.Schema
 	}
 	return d, nil
 }
@@ -52,28 +54,12 @@ func badSchema(what, tool string, err error) error {
 
 // hasProperties reports whether a schema says anything of the arguments; the
 // vendor wants a function without any to be declared without one.
-func hasProperties(schema json.RawMessage) (bool, error) {
-	if len(schema) == 0 {
-		return false, nil
+func hasProperties(schema json.RawMessage) bool {
+	var object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Further    json.RawMessage            `json:"additionalProperties"`
+		AnyOf      json.RawMessage            `json:"anyOf"`
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &fields); err != nil {
-		return false, err
-	}
-	var properties map[string]json.RawMessage
-	if given, ok := fields["properties"]; ok && json.Unmarshal(given, &properties) == nil && len(properties) > 0 {
-		return true, nil
-	}
-	for name, value := range fields {
-		switch name {
-		case "type", "properties", "required", "title", "description", "$schema", "$id":
-		case "additionalProperties":
-			if string(value) != "false" {
-				return true, nil
-			}
-		default:
-			return true, nil // such as anyOf, or a reference
-		}
-	}
-	return false, nil
+	_ = json.Unmarshal(schema, &object) // mapped
+	return len(object.Properties) > 0 || object.AnyOf != nil || object.Further != nil && string(object.Further) != "false"
 }

@@ -20,9 +20,9 @@ func TestDeclarations(t *testing.T) {
 		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}, `{"name":"a"}`},
 		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"type":"object","additionalProperties":{"type":"string"}}`)},
 			`{"name":"a","parametersJsonSchema":{"type":"object","additionalProperties":{"type":"string"}}}`},
-		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"$ref":"#/$defs/x"}`)}, `{"name":"a","parametersJsonSchema":{"$ref":"#/$defs/x"}}`},
+		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"$ref":"#/$defs/x"}`)}, `{"name":"a"}`},
 		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"properties":{"b":{},"a":{"const":"<"}}}`)},
-			`{"name":"a","parametersJsonSchema":{"properties":{"b":{},"a":{"const":"<"}}}}`},
+			`{"name":"a","parametersJsonSchema":{"properties":{"b":{},"a":{"enum":["<"]}},"type":"object"}}`},
 		{model.Tool{Name: "a", Description: "b", Output: json.RawMessage(`{"type":"string"}`)},
 			`{"description":"b","name":"a","responseJsonSchema":{"type":"string"}}`},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -69,6 +70,14 @@ func (c *Config) server() *server {
 		}
 	}
 	return &servers[0]
+}
+
+// schemas returns what the server accepts as schemas of tools.
+func (s *server) schemas() *toolschema.Dialect {
+	if s == &servers[0] {
+		return toolschema.OpenAI
+	}
+	return toolschema.Compatible
 }
 
 // requestDialect returns what the server takes; nil for all that the vendor does.

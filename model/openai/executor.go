@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -83,6 +84,8 @@ type dialect struct {
 	describe func(form outputForm, verbosity string) any
 	// translate returns a translator for the answer to a request.
 	translate func(*model.Request) translator
+	// schemas is what the server accepts as schemas of tools.
+	schemas *toolschema.Dialect
 }
 
 // Kind returns the provider type openai.
@@ -121,6 +124,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	if e.path == nil {
 		e.path = func(string) (string, error) { return e.dialect.path, nil }
 	}
+	e.dialect.schemas = c.server().schemas()
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header: headersOf(c), Keys: cmp.Or(at.Keys, vendorKey), Refusal: e.readRefusal, Authorize: at.Authorize,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
 
 // declaration is what both APIs say of a function.
@@ -24,11 +23,15 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]any, len(tools))
 	for i := range tools {
 		t := &tools[i]
-		parameters, description, err := objectSchema(t.Parameters, descriptionOf(t))
+		mapped, err := d.schemas.Map(t.Parameters)
 		if err != nil {
 			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name), err)
 		}
-		list[i] = d.declare(declaration{Name: t.Name, Description: description, Parameters: parameters})
+		description := descriptionOf(t)
+		if told := mapped.Describe(description); len(told) <= longestDescription {
+			description = told
+		}
+		list[i] = d.declare(declaration{Name: t.Name, Description: description, Parameters: mapped.Schema})
 	}
 	encoded, err := encodeJSON(list)
 	if err != nil {
@@ -56,25 +59,6 @@ func descriptionOf(t *model.Tool) string {
 		return t.Description
 	}
 	return text
-}
-
-// objectSchema returns the schema in the form that the vendor accepts, and the description
-// with what that leaves out: an object schema must list its properties, even if it has none.
-func objectSchema(schema json.RawMessage, description string) (json.RawMessage, string, error) {
-	mapped, err := toolschema.FlattenRoot(schema)
-	if err != nil {
-		return nil, "", err
-	}
-	if told := mapped.Describe(description); len(told) <= longestDescription {
-		description = told
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(mapped.Schema, &fields); err != nil || fields["properties"] != nil {
-		return mapped.Schema, description, err
-	}
-	fields["properties"] = json.RawMessage(`{}`)
-	mapped.Schema, err = json.Marshal(fields)
-	return mapped.Schema, description, err
 }
 
 // encodeJSON encodes a value so that a model reads texts as they were written.

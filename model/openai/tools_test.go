@@ -6,19 +6,20 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
 
 func TestObjectSchema(t *testing.T) {
 	for schema, want := range map[string]string{
-		``:                  `{"properties":{},"type":"object"}`,
-		`null`:              `{"properties":{},"type":"object"}`,
-		`{}`:                `{"properties":{},"type":"object"}`,
-		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
+		``:                  `{"type":"object","properties":{}}`,
+		`null`:              `{"type":"object","properties":{}}`,
+		`{}`:                `{"type":"object","properties":{}}`,
+		`{"type":"object"}`: `{"type":"object","properties":{}}`,
 		`{"properties":{"b":{},"a":{}},"type":"object"}`: `{"properties":{"b":{},"a":{}},"type":"object"}`,
-		`{"type":"object","required":["a"]}`:             `{"properties":{},"required":["a"],"type":"object"}`,
+		`{"type":"object","required":["a"]}`:             `{"type":"object","required":["a"],"properties":{}}`,
 	} {
-		if got, _, err := objectSchema(json.RawMessage(schema), ""); err != nil || string(got) != want {
-			t.Errorf("the schema %s is sent as %s (%v), want %s", schema, got, err, want)
+		if got, err := toolschema.OpenAI.Map(json.RawMessage(schema)); err != nil || string(got.Schema) != want {
+			t.Errorf("the schema %s is sent as %s (%v), want %s", schema, got.Schema, err, want)
 		}
 	}
 	for _, schema := range []string{`[]`, `{`, `true`} {

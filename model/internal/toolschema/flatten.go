@@ -1,0 +1,228 @@
+package toolschema
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// The limits of what is folded.
+const (
+	maxDepth    = 8
+	maxBranches = 256
+)
+
+// foldable are the keywords of a root that can be folded.
+var foldable = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else", "$ref"}
+
+type fields = map[string]json.RawMessage
+
+// flattenRoot moves what the root has below the keywords that the dialect rejects there into
+// the root, and reports whether it has any. The properties of alternatives become
+// properties of the root, required if all alternatives require them.
+func (w *rewriter) flattenRoot(root fields) bool {
+	folded, told := false, fields{}
+	for _, name := range w.dialect.rejected {
+		if root[name] == nil {
+			continue
+		}
+		folded = true
+		if name != "$ref" && name != "allOf" {
+			told[name] = root[name]
+			w.mapped.drop(name)
+		}
+	}
+	if !folded {
+		return false
+	}
+	f := &folder{rewriter: w}
+	all := f.shapeOf(root, 0)
+	w.mapped.Note = note("The arguments", told)
+	for _, name := range w.dialect.rejected {
+		delete(root, name)
+	}
+	if all.closed {
+		// Alternatives add properties that the closed root would not have.
+		w.mapped.drop("additionalProperties")
+		delete(root, "additionalProperties")
+	}
+	root["properties"] = encode(all.properties)
+	delete(root, "required")
+	if len(all.required) > 0 {
+		root["required"] = encode(all.required)
+	}
+	return true
+}
+
+// shape is what is known of the objects that a schema accepts.
+type shape struct {
+	properties fields
+	required   []string
+	// closed is set for a schema that allows no properties but those it names.
+	closed bool
+}
+
+type folder struct {
+	*rewriter
+
+	branches int
+}
+
+// shapeOf returns the shape of a schema. What lies too deep is unknown and dropped.
+func (f *folder) shapeOf(schema fields, depth int) shape {
+	s := shape{properties: fields{}}
+	if f.branches++; depth > maxDepth || f.branches > maxBranches {
+		f.mapped.drop("deep alternatives")
+		return s
+	}
+	var ref string
+	if json.Unmarshal(schema["$ref"], &ref) == nil && ref != "" {
+		var named fields
+		if json.Unmarshal(f.target(ref), &named) == nil && named != nil {
+			s.addAll(f.shapeOf(named, depth+1))
+			f.dropOthers("$ref", named)
+		} else {
+			f.mapped.drop("$ref")
+		}
+		if f.ignoresSiblings() {
+			return s
+		}
+	}
+	own := shape{properties: fields{}}
+	_ = json.Unmarshal(schema["properties"], &own.properties) // others have none
+	_ = json.Unmarshal(schema["required"], &own.required)
+	more := string(schema["additionalProperties"])
+	own.closed = more != "" && more != "true" && more != "null"
+	s.addAll(own)
+	for _, branch := range branchesOf(schema["allOf"]) {
+		if branch == nil { // true or false
+			f.mapped.drop("allOf")
+		}
+		s.addAll(f.shapeOf(branch, depth+1))
+		f.dropOthers("allOf", branch)
+	}
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		var alternatives []shape
+		for _, branch := range branchesOf(schema[keyword]) {
+			alternatives = append(alternatives, f.shapeOf(branch, depth+1))
+		}
+		s.addAlternatives(alternatives)
+	}
+	for _, keyword := range []string{"then", "else"} {
+		var branch fields
+		if json.Unmarshal(schema[keyword], &branch) == nil && branch != nil {
+			one := f.shapeOf(branch, depth+1)
+			s.addAlternatives([]shape{one, {}})
+		}
+	}
+	return s
+}
+
+// dropOthers drops the constraints of a schema that a shape does not have.
+func (f *folder) dropOthers(keyword string, schema fields) {
+	for name, value := range schema {
+		switch name {
+		case "properties", "required", "additionalProperties", "allOf", "$ref":
+			continue
+		case "type":
+			if hasType(value, "object") {
+				continue
+			}
+		}
+		if slices.Contains(constraints, name) {
+			f.mapped.drop(keyword + "." + name)
+		}
+	}
+}
+
+// branchesOf returns the schemas of a list that are objects; others say nothing of
+// properties.
+func branchesOf(list json.RawMessage) []fields {
+	var raw []json.RawMessage
+	_ = json.Unmarshal(list, &raw) // none if it is not a list
+	branches := make([]fields, len(raw))
+	for i := range raw {
+		_ = json.Unmarshal(raw[i], &branches[i]) // a boolean has no fields
+	}
+	return branches
+}
+
+// addAll adds a schema that holds as well.
+func (s *shape) addAll(other shape) {
+	for name, schema := range other.properties {
+		s.properties[name] = combine("allOf", s.properties[name], schema)
+	}
+	for _, name := range other.required {
+		if !slices.Contains(s.required, name) {
+			s.required = append(s.required, name)
+		}
+	}
+	s.closed = s.closed || other.closed
+}
+
+// addAlternatives adds schemas one of which holds.
+func (s *shape) addAlternatives(list []shape) {
+	if len(list) == 0 {
+		return
+	}
+	names := map[string]int{}
+	for _, one := range list {
+		s.closed = s.closed || one.closed
+		for name := range one.properties {
+			names[name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if names[name] < len(list) {
+			// Alternatives without the property accept any value.
+			if s.properties[name] == nil {
+				s.properties[name] = s.optionalSchema(list, name)
+			}
+			continue
+		}
+		var either json.RawMessage
+		for _, one := range list {
+			either = combine("anyOf", either, one.properties[name])
+		}
+		s.properties[name] = combine("allOf", s.properties[name], either)
+	}
+	for _, name := range list[0].required {
+		everywhere := !slices.ContainsFunc(list, func(one shape) bool { return !slices.Contains(one.required, name) })
+		if everywhere && !slices.Contains(s.required, name) {
+			s.required = append(s.required, name)
+		}
+	}
+}
+
+// optionalSchema returns the description of a property that some alternatives lack. Its
+// constraints do not hold for those.
+func (s *shape) optionalSchema(list []shape, name string) json.RawMessage {
+	for _, one := range list {
+		var schema fields
+		if json.Unmarshal(one.properties[name], &schema) == nil && schema["description"] != nil {
+			encoded := encode(fields{"description": schema["description"]})
+			return encoded
+		}
+	}
+	return json.RawMessage(`{}`)
+}
+
+// combine returns the schema of values that satisfy both, or one of both.
+func combine(keyword string, a, b json.RawMessage) json.RawMessage {
+	if a == nil || string(a) == string(b) {
+		return b
+	}
+	var list []json.RawMessage
+	var known fields
+	if json.Unmarshal(a, &known) == nil && len(known) == 1 && known[keyword] != nil {
+		_ = json.Unmarshal(known[keyword], &list) // made here
+	} else {
+		list = []json.RawMessage{a}
+	}
+	for _, one := range list {
+		if string(one) == string(b) {
+			return a
+		}
+	}
+	return encode(map[string][]json.RawMessage{keyword: append(list, b)})
+}

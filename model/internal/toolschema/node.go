@@ -1,0 +1,113 @@
+package toolschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+)
+
+// schemaNode is a schema that is being rewritten.
+type schemaNode struct {
+	list []rawjson.Member
+	// told are the constraints that were dropped, and wide is set if the schema accepts more
+	// than before.
+	told fields
+	wide bool
+	// negated are keywords to drop, and loose is set if oneOf becomes anyOf, because of what
+	// they contain. lost are properties without a name that the vendor accepts.
+	negated []string
+	loose   bool
+	lost    []rawjson.Member
+}
+
+func (n *schemaNode) get(name string) json.RawMessage { return rawjson.Find(n.list, name) }
+
+func (n *schemaNode) set(name string, value json.RawMessage) {
+	for i := range n.list {
+		if n.list[i].Name == name {
+			n.list[i].Value = value
+			return
+		}
+	}
+	n.list = append(n.list, rawjson.Member{Name: name, Value: value})
+}
+
+func (n *schemaNode) remove(name string) {
+	n.list = slices.DeleteFunc(n.list, func(m rawjson.Member) bool { return m.Name == name })
+}
+
+// describe returns a description with a note.
+func describe(description json.RawMessage, text string) json.RawMessage {
+	var known string
+	_ = json.Unmarshal(description, &known) // what is no text describes nothing
+	return encode(strings.TrimSpace(known + " " + text))
+}
+
+// hasType reports whether the value of type names a type.
+func hasType(value json.RawMessage, name string) bool { return slices.Contains(typesOf(value), name) }
+
+// typesOf returns the types that the value of type names.
+func typesOf(value json.RawMessage) []string {
+	var one string
+	if json.Unmarshal(value, &one) == nil {
+		return []string{one}
+	}
+	var several []string
+	_ = json.Unmarshal(value, &several) // what is neither names none
+	return several
+}
+
+// encode encodes texts, raw messages and collections of them, as a model reads them best.
+func encode(v any) json.RawMessage {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return json.RawMessage(`{}`) // not reached: raw messages were decoded
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// encodeMembers encodes an object with its members in order.
+func encodeMembers(list []rawjson.Member) json.RawMessage {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i := range list {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		name := encode(list[i].Name)
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(list[i].Value)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+// pointedAt returns the value at a JSON pointer without its first slash, or nil.
+func pointedAt(at json.RawMessage, path string) json.RawMessage {
+	for name := range strings.SplitSeq(path, "/") {
+		var object fields
+		var list []json.RawMessage
+		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+		switch {
+		case json.Unmarshal(at, &object) == nil:
+			at = object[name]
+		case json.Unmarshal(at, &list) == nil:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(list) {
+				return nil
+			}
+			at = list[i]
+		}
+		if at == nil {
+			return nil
+		}
+	}
+	return at
+}

@@ -1,0 +1,330 @@
+package toolschema
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+)
+
+// The limits of what is rewritten. Deeper and further schemas accept anything.
+const (
+	maxNesting = 64
+	maxParts   = 4000
+)
+
+// The keywords of JSON Schema that constrain values, by what they contain.
+var (
+	schemaKeywords = []string{
+		"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "additionalItems",
+	}
+	listKeywords = []string{"anyOf", "oneOf", "allOf", "prefixItems"}
+	mapKeywords  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+	constraints  = slices.Concat(schemaKeywords, listKeywords, []string{"properties", "patternProperties", "dependentSchemas"}, []string{
+		"$ref", "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
+		"maxLength", "minLength", "pattern", "format", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains",
+		"maxProperties", "minProperties", "required", "dependentRequired",
+		"dependencies", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef",
+	})
+	// unmapped constraints are always dropped: what they mean depends on the rest of the
+	// schema, or on a draft.
+	unmapped = []string{"dependencies", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"}
+	// noNotes are annotations that mean nothing in another place.
+	noNotes = []string{"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment", "nullable"}
+	// nullValues are the keywords that may have the value null.
+	nullValues = []string{"const", "default", "example"}
+)
+
+// rewriter rewrites the schemas of one document.
+type rewriter struct {
+	dialect *Dialect
+	// document is where references lead. With hasParts it contains further documents, in
+	// which they lead elsewhere.
+	document json.RawMessage
+	hasParts bool
+	draft    int
+	mapped   *Mapped
+	// atRoot is set for the next schema.
+	atRoot bool
+	// following are the references that are being replaced.
+	following []string
+	// keptRefs is set once a reference was kept. With wideRefs these accept more than
+	// before.
+	keptRefs, wideRefs bool
+	parts, depth       int
+}
+
+// ignoresSiblings reports whether the draft ignores what is beside a reference.
+func (w *rewriter) ignoresSiblings() bool { return w.draft <= 7 }
+
+// keywordDrafts are the drafts since which there are keywords.
+var keywordDrafts = map[string]int{
+	"const": 6, "contains": 6, "propertyNames": 6, "if": 7, "then": 7, "else": 7,
+	"dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019, "maxContains": 2019,
+	"unevaluatedProperties": 2019, "unevaluatedItems": 2019, "prefixItems": latestDraft,
+}
+
+// drop removes constraints that the dialect cannot have.
+func (w *rewriter) drop(n *schemaNode, names ...string) {
+	for _, name := range names {
+		value := n.get(name)
+		if value == nil {
+			continue
+		}
+		n.remove(name)
+		w.lose(n, name, value)
+	}
+}
+
+// lose records a constraint that is no longer there.
+func (w *rewriter) lose(n *schemaNode, name string, value json.RawMessage) {
+	n.wide = true
+	w.mapped.drop(name)
+	if n.told == nil {
+		n.told = fields{}
+	}
+	n.told[name] = value
+}
+
+// accepts reports whether the dialect has a keyword.
+func (w *rewriter) accepts(name string) bool {
+	return w.dialect.keywords == nil || slices.Contains(w.dialect.keywords, name)
+}
+
+// rewrite returns a schema as the dialect has it, and reports whether it accepts more than
+// before.
+func (w *rewriter) rewrite(raw json.RawMessage) (_ json.RawMessage, wide bool) {
+	atRoot := w.atRoot
+	w.atRoot = false
+	w.parts++
+	if w.depth > maxNesting || w.parts > maxParts {
+		w.mapped.drop("deeply nested schemas")
+		return json.RawMessage(`{}`), true
+	}
+	list, ok := rawjson.Members(raw)
+	if !ok && !atRoot {
+		return w.rewriteBoolean(raw)
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	n := &schemaNode{list: list}
+	w.normalize(n)
+	branch := w.followRef(n)
+	for i := range n.list {
+		w.rewriteMember(n, &n.list[i])
+	}
+	w.dropNegated(n)
+	w.dropLost(n)
+	w.settle(n, branch)
+	if atRoot {
+		w.finishRoot(n)
+	} else if text := note("It", n.told); text != "" {
+		n.set("description", describe(n.get("description"), text))
+	}
+	return encodeMembers(n.list), n.wide
+}
+
+// rewriteBoolean returns the schema for true, false and what is no schema.
+func (w *rewriter) rewriteBoolean(raw json.RawMessage) (json.RawMessage, bool) {
+	switch {
+	case string(raw) == "true":
+		return json.RawMessage(`{}`), false
+	case string(raw) == "false" && w.accepts("not"):
+		return json.RawMessage(`{"not":{}}`), false
+	default:
+		w.mapped.drop("false")
+		return json.RawMessage(`{}`), true
+	}
+}
+
+// normalize writes what older drafts and OpenAPI have in the form of draft 2020-12.
+func (w *rewriter) normalize(n *schemaNode) {
+	n.list = slices.DeleteFunc(n.list, func(m rawjson.Member) bool {
+		return slices.Contains(noNotes, m.Name) || w.draft < keywordDrafts[m.Name] ||
+			string(m.Value) == "null" && !slices.Contains(nullValues, m.Name)
+	})
+	if items := n.get("items"); len(items) > 0 && items[0] == '[' {
+		n.remove("items")
+		n.set("prefixItems", items)
+		if more := n.get("additionalItems"); more != nil {
+			n.set("items", more)
+		}
+		n.remove("additionalItems")
+	} else {
+		n.remove("additionalItems") // means nothing without a list of items
+	}
+	for _, bound := range []string{"minimum", "maximum"} {
+		exclusive := "exclusiveM" + bound[1:]
+		switch string(n.get(exclusive)) {
+		case "true":
+			n.remove(exclusive)
+			if limit := n.get(bound); limit != nil {
+				n.remove(bound)
+				n.set(exclusive, limit)
+			}
+		case "false":
+			n.remove(exclusive)
+		}
+	}
+	if w.dialect.inlineRefs {
+		n.remove("$defs")
+		n.remove("definitions")
+	}
+	if n.get("if") == nil {
+		n.remove("then")
+		n.remove("else")
+	}
+	w.drop(n, unmapped...)
+}
+
+// followRef replaces a reference by the schema that it names. It returns that schema if
+// it holds besides the others of the node.
+func (w *rewriter) followRef(n *schemaNode) (branch json.RawMessage) {
+	raw := n.get("$ref")
+	if raw == nil {
+		return nil
+	}
+	if w.ignoresSiblings() {
+		n.list = slices.DeleteFunc(n.list, func(m rawjson.Member) bool {
+			return m.Name != "$ref" && slices.Contains(constraints, m.Name)
+		})
+	}
+	var ref string
+	_ = json.Unmarshal(raw, &ref) // what is no text leads nowhere
+	target := w.target(ref)
+	switch {
+	case target == nil:
+		w.drop(n, "$ref")
+	case w.keepsRef(ref):
+		w.keptRefs = true
+		n.wide = n.wide || w.wideRefs
+	case slices.Contains(w.following, ref):
+		n.remove("$ref")
+		w.mapped.drop("recursive $ref")
+		n.wide = true
+		recursive, _ := rawjson.Members(target)
+		for _, name := range []string{"type", "description"} {
+			if value := rawjson.Find(recursive, name); value != nil && n.get(name) == nil && value[0] == '"' {
+				n.set(name, value)
+			}
+		}
+	default:
+		n.remove("$ref")
+		w.following = append(w.following, ref)
+		inlined, wide := w.rewrite(target)
+		w.following = w.following[:len(w.following)-1]
+		n.wide = n.wide || wide
+		return inlined
+	}
+	return nil
+}
+
+// keepsRef reports whether a reference names a definition that stays where it is.
+func (w *rewriter) keepsRef(ref string) bool {
+	for _, place := range []string{"#/$defs/", "#/definitions/"} {
+		if name, ok := strings.CutPrefix(ref, place); ok {
+			return !w.dialect.inlineRefs && !strings.Contains(name, "/")
+		}
+	}
+	return false
+}
+
+// target returns the schema that a reference within the document names, or nil.
+func (w *rewriter) target(ref string) json.RawMessage {
+	path, isPointer := strings.CutPrefix(ref, "#/")
+	path, err := url.PathUnescape(path)
+	switch {
+	case w.hasParts || err != nil:
+		return nil
+	case ref == "#":
+		return w.document
+	case !isPointer:
+		return nil // another document, or a name
+	default:
+		return pointedAt(w.document, path)
+	}
+}
+
+// settle brings what was rewritten into the form of the dialect.
+func (w *rewriter) settle(n *schemaNode, branch json.RawMessage) {
+	if value := n.get("oneOf"); value != nil && !w.accepts("oneOf") && n.get("anyOf") == nil {
+		w.loosen(n, value)
+	}
+	w.settleValues(n)
+	w.settleAll(n, branch)
+	if n.get("patternProperties") != nil && !w.accepts("patternProperties") {
+		w.drop(n, "additionalProperties")
+	}
+	for _, m := range slices.Clone(n.list) {
+		switch {
+		case slices.Contains(constraints, m.Name):
+			if !w.accepts(m.Name) && m.Name != "$ref" {
+				w.drop(n, m.Name)
+			}
+		case w.dialect.keywords != nil && m.Name != "title" && m.Name != "description":
+			n.remove(m.Name)
+		}
+	}
+	if w.dialect.needsItems && hasType(n.get("type"), "array") && n.get("items") == nil {
+		n.set("items", json.RawMessage(`{}`))
+	}
+	if w.dialect.needsProperties && string(n.get("type")) == `"object"` && n.get("properties") == nil {
+		n.set("properties", json.RawMessage(`{}`))
+	}
+}
+
+// settleAll adds the schemas that hold as well: those of allOf, and the branch.
+func (w *rewriter) settleAll(n *schemaNode, branch json.RawMessage) {
+	var all []json.RawMessage
+	_ = json.Unmarshal(n.get("allOf"), &all) // none if it is not a list
+	if branch != nil {
+		all = append(all, branch)
+	}
+	if len(all) == 0 {
+		return
+	}
+	alone := !slices.ContainsFunc(n.list, func(m rawjson.Member) bool { return slices.Contains(constraints, m.Name) && m.Name != "allOf" })
+	if w.accepts("allOf") && (!alone || len(all) > 1) {
+		encoded := encode(all)
+		n.set("allOf", encoded)
+		return
+	}
+	n.remove("allOf")
+	for _, one := range all {
+		w.merge(n, one)
+	}
+}
+
+// finishRoot makes the root the schema of an object. The description of the tool tells what
+// was dropped.
+func (w *rewriter) finishRoot(n *schemaNode) {
+	if string(n.get("type")) != `"object"` {
+		n.set("type", json.RawMessage(`"object"`))
+		w.settleProperties(n)
+	}
+	if allowed := w.dialect.root; allowed != nil {
+		for _, m := range slices.Clone(n.list) {
+			if slices.Contains(allowed, m.Name) {
+				continue
+			}
+			if slices.Contains(constraints, m.Name) {
+				w.drop(n, m.Name)
+			}
+			n.remove(m.Name)
+		}
+	}
+	if string(n.told["additionalProperties"]) == "false" {
+		delete(n.told, "additionalProperties") // models do not need to be told
+	}
+	if text := note("The arguments", n.told); text != "" {
+		w.mapped.Note = strings.TrimPrefix(w.mapped.Note+"\n"+text, "\n")
+	}
+}
+
+func (w *rewriter) settleProperties(n *schemaNode) {
+	if w.dialect.needsProperties && n.get("properties") == nil {
+		n.set("properties", json.RawMessage(`{}`))
+	}
+}
