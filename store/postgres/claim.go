@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -71,7 +71,7 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 	}
 	claimed := &store.Claimed{
 		Turn: *turnOf(&turns[0]), Session: *session, Messages: own,
-		Journal: journalOf(journal), Interactions: sqlquery.Records(interactions, interactionOf),
+		Journal: journalOf(journal), Interactions: sqlstore.Records(interactions, interactionOf),
 	}
 	if len(snapshots) > 0 {
 		claimed.Snapshot = snapshotOf(&snapshots[0])

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -73,7 +73,7 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
 	f := dialect.Select(db.SelectSnapshots)
 	f.Snapshots(&q)
-	page.Snapshots, page.Next, err = sqlquery.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.pool, snapshotOf))
+	page.Snapshots, page.Next, err = sqlstore.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.pool, snapshotOf))
 	return page, wrapError("list the snapshots of session", q.SessionID, err)
 }
 
@@ -115,7 +115,7 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 	if err != nil {
 		return nil, wrapError("list the artifacts of turn", turnID, err)
 	}
-	return sqlquery.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
+	return sqlstore.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
 		return artifactOf(&db.Artifact{
 			ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Tenant: r.Tenant, Subject: r.Subject,
 			Name: r.Name, MediaType: r.MediaType, Size: r.Size, Metadata: r.Metadata, CreatedAt: r.CreatedAt,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -14,10 +14,10 @@ import (
 )
 
 // dialect is how PostgreSQL writes queries whose conditions vary.
-var dialect = &sqlquery.Dialect{
+var dialect = &sqlstore.Dialect{
 	Placeholder: func(n int) string { return "$" + strconv.Itoa(n) },
 	Time:        func(t time.Time) any { return instant.Time(t) },
-	OneOf: func(f *sqlquery.Filter, column string, values []string) string {
+	OneOf: func(f *sqlstore.Filter, column string, values []string) string {
 		return column + " = ANY(" + f.Arg(values) + ")"
 	},
 }
@@ -53,7 +53,7 @@ func readSessions(ctx context.Context, pool *pgxpool.Pool) func(query string, ar
 		if err != nil {
 			return nil, err
 		}
-		return sqlquery.Sessions(rows, listedSession)
+		return sqlstore.Sessions(rows, listedSession)
 	}
 }
 
@@ -61,6 +61,6 @@ func readSessions(ctx context.Context, pool *pgxpool.Pool) func(query string, ar
 func readRecords[Row, Record any](ctx context.Context, pool *pgxpool.Pool, record func(*Row) Record) func(query string, args []any) ([]Record, error) {
 	return func(query string, args []any) ([]Record, error) {
 		rows, err := readRows[Row](ctx, pool, query, args)
-		return sqlquery.Records(rows, record), err
+		return sqlstore.Records(rows, record), err
 	}
 }

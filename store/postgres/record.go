@@ -5,17 +5,17 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
 // sessionOf returns the record of a row.
-func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlquery.Labels{}) }
+func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlstore.Labels{}) }
 
 // listedSession returns the record of one of several rows.
-func listedSession(r *db.Session, labels *sqlquery.Labels) (*store.Session, error) {
-	return (*sqlquery.SessionRow[instant.Time])(r).Record(func(t instant.Time) time.Time { return time.Time(t) }, labels)
+func listedSession(r *db.Session, labels *sqlstore.Labels) (*store.Session, error) {
+	return (*sqlstore.SessionRow[instant.Time])(r).Record(func(t instant.Time) time.Time { return time.Time(t) }, labels)
 }
 
 // labelsOf returns labels as a session keeps them, and as they are searched.
@@ -23,7 +23,7 @@ func labelsOf(labels map[string]string) (text []byte, keys, values []string, err
 	for k, v := range labels {
 		keys, values = append(keys, k), append(values, v)
 	}
-	text, err = sqlquery.EncodeLabels(labels)
+	text, err = sqlstore.EncodeLabels(labels)
 	return text, keys, values, err
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -149,7 +149,7 @@ func (s *Store) WorkflowOverlays(ctx context.Context, after string, limit int) (
 	if err != nil {
 		return nil, wrapError("list", "the overlays with workflows", err)
 	}
-	return sqlquery.Records(rows, func(r *db.WorkflowOverlaysRow) store.TenantOverlay {
+	return sqlstore.Records(rows, func(r *db.WorkflowOverlaysRow) store.TenantOverlay {
 		return store.TenantOverlay{Tenant: r.Tenant, OverlayState: store.OverlayState{Hash: r.Hash, Base: r.Base}}
 	}), nil
 }
@@ -204,7 +204,7 @@ func (s *Store) Revisions(ctx context.Context, q store.RevisionQuery) (page stor
 	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Revision) store.Cursor {
 		return rules.NumberCursor(time.Time(r.CreatedAt), r.Number)
 	})
-	page.Revisions = sqlquery.Records(rows, revisionOf)
+	page.Revisions = sqlstore.Records(rows, revisionOf)
 	return page, nil
 }
 

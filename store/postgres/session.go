@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -31,7 +31,7 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (page store.
 	for key, value := range q.Labels {
 		f.Label(key, value)
 	}
-	page.Sessions, page.Next, err = sqlquery.Latest(f, "active_at", q.Page, rules.SessionCursor, readSessions(ctx, s.pool))
+	page.Sessions, page.Next, err = sqlstore.Latest(f, "active_at", q.Page, rules.SessionCursor, readSessions(ctx, s.pool))
 	return page, wrapError("list", "sessions", err)
 }
 

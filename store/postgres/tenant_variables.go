@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
@@ -45,7 +45,7 @@ func (s *Store) TenantVariables(ctx context.Context, tenant, after string, limit
 	if err != nil {
 		return nil, wrapError("list", "variables of a tenant", err)
 	}
-	return sqlquery.Records(rows, tenantVariableOf), nil
+	return sqlstore.Records(rows, tenantVariableOf), nil
 }
 
 func tenantVariableOf(r *db.TenantVariable) *store.TenantVariable {

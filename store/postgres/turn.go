@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -47,7 +47,7 @@ func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPa
 			return page, wrapError("count", "turns", err)
 		}
 	}
-	page.Turns, page.Next, err = sqlquery.Latest(f, sqlquery.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.pool, turnOf))
+	page.Turns, page.Next, err = sqlstore.Latest(f, sqlstore.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.pool, turnOf))
 	if err != nil {
 		return store.TurnPage{}, wrapError("list", "turns", err)
 	}

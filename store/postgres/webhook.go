@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -87,7 +87,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.
 		return page, wrapError("list", "webhooks", err)
 	}
 	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.NumberCursor(time.Time(r.CreatedAt), r.N) })
-	page.Webhooks = sqlquery.Records(rows, webhookOf)
+	page.Webhooks = sqlstore.Records(rows, webhookOf)
 	return page, nil
 }
 
@@ -127,7 +127,7 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) ([]*s
 	slices.SortFunc(rows, func(a, b db.Webhook) int {
 		return cmp.Or(time.Time(a.DueAt).Compare(time.Time(b.DueAt)), cmp.Compare(a.N, b.N))
 	})
-	return sqlquery.Records(rows, webhookOf), nil
+	return sqlstore.Records(rows, webhookOf), nil
 }
 
 // HeartbeatWebhooks prolongs the leases of a worker's webhooks, by the clock of

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // dialect is how SQLite writes queries whose conditions vary.
-var dialect = &sqlquery.Dialect{
+var dialect = &sqlstore.Dialect{
 	Placeholder: func(int) string { return "?" },
 	Limit:       limitRows,
 	Time:        func(t time.Time) any { return toMicros(t) },
-	OneOf: func(f *sqlquery.Filter, column string, values []string) string {
+	OneOf: func(f *sqlstore.Filter, column string, values []string) string {
 		return column + " IN " + listPlaceholders(f, values)
 	},
 }
@@ -24,7 +24,7 @@ var dialect = &sqlquery.Dialect{
 func limitRows(placeholder string) string { return "LIMIT CAST(" + placeholder + " AS INTEGER)" }
 
 // listPlaceholders adds values, which are not empty, and returns a list of their placeholders.
-func listPlaceholders(f *sqlquery.Filter, values []string) string {
+func listPlaceholders(f *sqlstore.Filter, values []string) string {
 	for _, v := range values {
 		f.Arg(v)
 	}
@@ -56,6 +56,6 @@ func readRows[T any](ctx context.Context, on db.DBTX, query string, args []any, 
 func readRecords[Row, Record any](ctx context.Context, on db.DBTX, fields func(*Row) []any, record func(*Row) Record) func(query string, args []any) ([]Record, error) {
 	return func(query string, args []any) ([]Record, error) {
 		rows, err := readRows(ctx, on, query, args, fields)
-		return sqlquery.Records(rows, record), err
+		return sqlstore.Records(rows, record), err
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -61,7 +61,7 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 	if err != nil {
 		return nil, wrapError("read the artifacts of turn", turnID, err)
 	}
-	return sqlquery.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
+	return sqlstore.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
 		return artifactOf(&db.Artifact{
 			ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Tenant: r.Tenant, Subject: r.Subject,
 			Name: r.Name, MediaType: r.MediaType, Size: r.Size, CreatedAt: r.CreatedAt, Metadata: r.Metadata,

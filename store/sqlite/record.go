@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -26,11 +26,11 @@ func fromMicros(micros int64) time.Time {
 }
 
 // sessionOf returns the record of a row.
-func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlquery.Labels{}) }
+func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlstore.Labels{}) }
 
 // listedSession returns the record of one of several rows.
-func listedSession(r *db.Session, labels *sqlquery.Labels) (*store.Session, error) {
-	return (*sqlquery.SessionRow[int64])(r).Record(fromMicros, labels)
+func listedSession(r *db.Session, labels *sqlstore.Labels) (*store.Session, error) {
+	return (*sqlstore.SessionRow[int64])(r).Record(fromMicros, labels)
 }
 
 // turnOf returns the record of a row.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -81,7 +81,7 @@ func checkTip(ctx context.Context, tx *tx, id, tip string) (current string, err 
 
 // putSession writes a session that was changed.
 func putSession(ctx context.Context, tx *tx, s *store.Session, labels bool) error {
-	text, err := sqlquery.EncodeLabels(s.Labels)
+	text, err := sqlstore.EncodeLabels(s.Labels)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -54,7 +54,7 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 // insertSession stores a session, and returns the row.
 func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Session, error) {
 	s := n.Session
-	labels, err := sqlquery.EncodeLabels(s.Labels)
+	labels, err := sqlstore.EncodeLabels(s.Labels)
 	if err != nil {
 		return nil, err
 	}

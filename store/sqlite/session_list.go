@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -17,12 +17,12 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 	if err != nil {
 		return out, wrapError("list sessions of", q.Scope.Owner.Subject, err)
 	}
-	out.Sessions, out.Next, err = sqlquery.Latest(f, "active_at", q.Page, rules.SessionCursor, func(query string, args []any) ([]*store.Session, error) {
+	out.Sessions, out.Next, err = sqlstore.Latest(f, "active_at", q.Page, rules.SessionCursor, func(query string, args []any) ([]*store.Session, error) {
 		rows, err := readRows(ctx, s.read, query, args, sessionFields)
 		if err != nil {
 			return nil, err
 		}
-		return sqlquery.Sessions(rows, listedSession)
+		return sqlstore.Sessions(rows, listedSession)
 	})
 	return out, wrapError("list sessions of", q.Scope.Owner.Subject, err)
 }
@@ -34,7 +34,7 @@ func sessionFields(r *db.Session) []any {
 }
 
 // sessionFilter returns the filter of a query.
-func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*sqlquery.Filter, error) {
+func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*sqlstore.Filter, error) {
 	f := dialect.Select(sessionColumns + "sessions")
 	labels := slices.Sorted(maps.Keys(q.Labels))
 	for i, key := range labels {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -25,7 +25,7 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store.SnapshotPage, err error) {
 	f := dialect.Select("SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts, agent_id, current_agent_id FROM snapshots")
 	f.Snapshots(&q)
-	out.Snapshots, out.Next, err = sqlquery.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.read, func(r *db.Snapshot) []any {
+	out.Snapshots, out.Next, err = sqlstore.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.read, func(r *db.Snapshot) []any {
 		return []any{&r.ID, &r.SessionID, &r.Tenant, &r.Subject, &r.ParentID, &r.TurnID, &r.FinishReason, &r.CreatedAt, &r.Custom, &r.State, &r.Artifacts, &r.AgentID, &r.CurrentAgentID}
 	}, snapshotOf))
 	return out, wrapError("list the snapshots of session", q.SessionID, err)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -48,7 +48,7 @@ func (s *Store) TenantVariables(ctx context.Context, tenant, after string, limit
 	if err != nil {
 		return nil, wrapError("list variables of tenant", tenant, err)
 	}
-	return sqlquery.Records(rows, tenantVariableOf), nil
+	return sqlstore.Records(rows, tenantVariableOf), nil
 }
 
 func tenantVariableOf(r *db.TenantVariable) *store.TenantVariable {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -23,7 +23,7 @@ func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 			return out, wrapError("count turns of session", q.SessionID, err)
 		}
 	}
-	out.Turns, out.Next, err = sqlquery.Latest(f, sqlquery.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.read, turnFields, turnOf))
+	out.Turns, out.Next, err = sqlstore.Latest(f, sqlstore.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.read, turnFields, turnOf))
 	if err != nil {
 		return store.TurnPage{}, wrapError("list turns of session", q.SessionID, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -107,7 +107,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 		return out, wrapError("list webhooks of turn", q.TurnID, err)
 	}
 	rows, out.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.NumberCursor(fromMicros(r.CreatedAt), r.N) })
-	out.Webhooks = sqlquery.Records(rows, webhookOf)
+	out.Webhooks = sqlstore.Records(rows, webhookOf)
 	return out, nil
 }
 

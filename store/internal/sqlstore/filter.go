@@ -1,6 +1,6 @@
-// Package sqlquery builds the SELECT statements of stores in SQL databases whose
+// Package sqlstore builds the SELECT statements of stores in SQL databases whose
 // conditions vary, and reads their rows as pages.
-package sqlquery
+package sqlstore
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package sqlquery
+package sqlstore
 
 import (
 	"github.com/agentruntime/agentruntime/store"

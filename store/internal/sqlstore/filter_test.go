@@ -1,4 +1,4 @@
-package sqlquery_test
+package sqlstore_test
 
 import (
 	"fmt"
@@ -9,27 +9,27 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"pgregory.net/rapid"
 )
 
 // numbered and positional are the two ways in which databases refer to arguments.
 var (
-	numbered = &sqlquery.Dialect{
+	numbered = &sqlstore.Dialect{
 		Placeholder: func(n int) string { return "$" + strconv.Itoa(n) },
 		Time:        func(t time.Time) any { return t.UnixMicro() },
-		OneOf: func(f *sqlquery.Filter, column string, values []string) string {
+		OneOf: func(f *sqlstore.Filter, column string, values []string) string {
 			return column + " IN " + list(f, values)
 		},
 	}
-	positional = &sqlquery.Dialect{
+	positional = &sqlstore.Dialect{
 		Placeholder: func(int) string { return "?" },
 		Time:        numbered.Time,
 		OneOf:       numbered.OneOf,
 	}
 )
 
-func list(f *sqlquery.Filter, values []string) string {
+func list(f *sqlstore.Filter, values []string) string {
 	var marks []string
 	for _, v := range values {
 		marks = append(marks, f.Arg(v))
@@ -57,7 +57,7 @@ func TestPropertyArgumentsStandInTheirOrder(t *testing.T) {
 		interactions := store.InteractionQuery{Scope: turns.Scope, TurnID: text.Draw(t, "turn"), ExpiredBy: turns.ChangedAfter}
 		label := text.Draw(t, "label")
 		var statements []string
-		for _, dialect := range []*sqlquery.Dialect{numbered, positional} {
+		for _, dialect := range []*sqlstore.Dialect{numbered, positional} {
 			f := dialect.Select("SELECT * FROM x")
 			f.Turns(&turns)
 			f.Label("k", label)
@@ -77,7 +77,7 @@ func TestPropertyArgumentsStandInTheirOrder(t *testing.T) {
 }
 
 // fill returns the statement of a filter with its arguments in their places.
-func fill(t *rapid.T, f *sqlquery.Filter) string {
+func fill(t *rapid.T, f *sqlstore.Filter) string {
 	query, args := f.Statement(f.Limit(5))
 	n := 0
 	out := placeholder.ReplaceAllStringFunc(query, func(mark string) string {

@@ -1,4 +1,4 @@
-package sqlquery_test
+package sqlstore_test
 
 import (
 	"maps"
@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
-type row = sqlquery.SessionRow[int64]
+type row = sqlstore.SessionRow[int64]
 
 func TestRowsWithTheSameLabelsShareNoMap(t *testing.T) {
 	t.Parallel()
@@ -21,8 +21,8 @@ func TestRowsWithTheSameLabelsShareNoMap(t *testing.T) {
 			rows[i].Labels = []byte(text)
 		}
 	}
-	record := func(r *row, labels *sqlquery.Labels) (*store.Session, error) { return r.Record(time.UnixMicro, labels) }
-	sessions, err := sqlquery.Sessions(rows, record)
+	record := func(r *row, labels *sqlstore.Labels) (*store.Session, error) { return r.Record(time.UnixMicro, labels) }
+	sessions, err := sqlstore.Sessions(rows, record)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestRowsWithTheSameLabelsShareNoMap(t *testing.T) {
 			got["of"] = texts[i]
 		}
 	}
-	if _, err := sqlquery.Sessions([]row{rows[0], {ID: "broken", Labels: []byte(`{"a":1}`)}}, record); err == nil {
+	if _, err := sqlstore.Sessions([]row{rows[0], {ID: "broken", Labels: []byte(`{"a":1}`)}}, record); err == nil {
 		t.Error("labels that cannot be read are no error")
 	}
 }

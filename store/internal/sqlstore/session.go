@@ -1,4 +1,4 @@
-package sqlquery
+package sqlstore
 
 import (
 	"bytes"
