@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -71,7 +70,7 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 	}
 	claimed := &store.Claimed{
 		Turn: *turnOf(&turns[0]), Session: *session, Messages: own,
-		Journal: journalOf(journal), Interactions: sqlstore.Records(interactions, interactionOf),
+		Journal: journalOf(journal), Interactions: recordsOf(interactions, interactionOf),
 	}
 	if len(snapshots) > 0 {
 		claimed.Snapshot = snapshotOf(&snapshots[0])
@@ -151,10 +150,4 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 		}
 	}
 	return lost, nil
-}
-
-// LiveRevisions returns the revisions in which live turns and runs began.
-func (s *Store) LiveRevisions(ctx context.Context) ([]string, error) {
-	found, err := s.queries.LiveRevisions(ctx)
-	return found, wrapError("read the revisions of", "live turns", err)
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -10,27 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
 )
-
-// Interaction returns an interaction.
-func (s *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (*store.Interaction, error) {
-	row, err := s.queries.GetInteraction(ctx, db.GetInteractionParams{TurnID: turnID, ID: id})
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-	}
-	if err != nil {
-		return nil, wrapError("read interaction", turnID+"/"+id, err)
-	}
-	return interactionOf(&row), nil
-}
-
-// Interactions returns interactions, the oldest first.
-func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
-	f := dialect.Select(db.SelectInteractions)
-	f.Interactions(&q)
-	query, args := f.Statement("ORDER BY created_at, turn_id, n LIMIT " + f.Arg(cmp.Or(q.Limit, store.MaxPage)))
-	list, err := readRecords(ctx, s.pool, interactionOf)(query, args)
-	return list, wrapError("list", "interactions", err)
-}
 
 // AnswerInteraction answers a pending interaction.
 func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolved *store.Interaction, err error) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -27,8 +28,13 @@ import (
 // no pool_max_conns. The bell has one more of its own.
 const defaultConns = 16
 
+// records are the parts of the store that SQL databases share.
+type records = sqlstore.Records
+
 // Store is a store.Store on PostgreSQL.
 type Store struct {
+	records
+
 	pool        *pgxpool.Pool
 	queries     *db.Queries
 	logger      *zap.Logger
@@ -97,6 +103,7 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 		return nil, err
 	}
 	st.pool, st.queries = pool, db.New(pool)
+	st.records = st.openRecords()
 	st.commits = newCommitter(st)
 	st.starts.write, st.sessions.write = st.writeStarts, st.writeSessions
 	st.bell = newBell(pool, st.logger, pooled)
@@ -187,9 +194,14 @@ func (s *Store) enqueueJobs(ctx context.Context, tx pgx.Tx, jobs []store.Job) er
 // runTransaction runs fn in a transaction, and once more from its beginning when the
 // database gave it up in favour of another.
 func (s *Store) runTransaction(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return repeatConflicts(func() error { return pgx.BeginFunc(ctx, s.pool, fn) })
+}
+
+// repeatConflicts calls run again while it loses against another transaction.
+func repeatConflicts(run func() error) error {
 	var err error
 	for range maxConflicts + 1 {
-		if err = pgx.BeginFunc(ctx, s.pool, fn); !isConflict(err) {
+		if err = run(); !isConflict(err) {
 			break
 		}
 	}

@@ -11,11 +11,13 @@ import (
 )
 
 // sessionOf returns the record of a row.
-func sessionOf(r *db.Session) (*store.Session, error) { return listedSession(r, &sqlstore.Labels{}) }
-
-// listedSession returns the record of one of several rows.
-func listedSession(r *db.Session, labels *sqlstore.Labels) (*store.Session, error) {
-	return (*sqlstore.SessionRow[instant.Time])(r).Record(func(t instant.Time) time.Time { return time.Time(t) }, labels)
+func sessionOf(r *db.Session) (*store.Session, error) {
+	labels, err := sqlstore.DecodeLabels(r.ID, r.Labels)
+	return &store.Session{
+		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID, CurrentAgentID: r.CurrentAgentID,
+		State: store.SessionState(r.State), Labels: labels, Metadata: r.Metadata, Tip: r.Tip,
+		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt), ActiveAt: time.Time(r.ActiveAt), LastTurnAt: time.Time(r.LastTurnAt),
+	}, err
 }
 
 // labelsOf returns labels as a session keeps them, and as they are searched.
@@ -69,31 +71,12 @@ func rowOfSnapshot(s *store.Snapshot, sessionID, turnID string, owner store.Owne
 	}
 }
 
-// artifactOf returns the record of a row.
-func artifactOf(r *db.Artifact) *store.Artifact {
-	return &store.Artifact{
-		ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
-		Name: r.Name, MediaType: r.MediaType, Size: r.Size, Data: r.Data, Metadata: r.Metadata, CreatedAt: time.Time(r.CreatedAt),
-	}
-}
-
 // rowOfArtifact returns the row of an artifact that belongs to a session.
 func rowOfArtifact(a *store.Artifact, sessionID, turnID string, owner store.Owner) db.InsertArtifactParams {
 	return db.InsertArtifactParams{
 		ID: a.ID, SessionID: sessionID, TurnID: turnID, Tenant: owner.Tenant, Subject: owner.Subject,
 		Name: a.Name, MediaType: a.MediaType, Size: len(a.Data), Metadata: a.Metadata, Data: a.Data,
 		CreatedAt: instant.Time(a.CreatedAt),
-	}
-}
-
-// webhookOf returns the record of a row.
-func webhookOf(r *db.Webhook) *store.Webhook {
-	return &store.Webhook{
-		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
-		Surface: r.Surface, Data: r.Data, State: store.WebhookState(r.State), Cursor: uint64(r.Cursor),
-		Attempts: r.Attempts, FailingSince: time.Time(r.FailingSince), LastError: r.LastError, DueAt: time.Time(r.DueAt),
-		Worker: r.Worker, Fence: r.Fence, LeaseUntil: time.Time(r.LeaseUntil),
-		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt),
 	}
 }
 
@@ -131,4 +114,13 @@ func (m *messages) addBodies(ownerID string, n int, bodies [][]byte) {
 		m.Ns = append(m.Ns, n+i)
 		m.Bodies = append(m.Bodies, body)
 	}
+}
+
+// recordsOf returns the records of rows.
+func recordsOf[Row, Record any](rows []Row, record func(*Row) Record) []Record {
+	var list []Record
+	for i := range rows {
+		list = append(list, record(&rows[i]))
+	}
+	return list
 }

@@ -2,147 +2,71 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
-	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Session returns a session.
-func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
-	row, err := s.queries.GetSession(ctx, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-	}
+// querier is a pool, a connection, or a transaction.
+type querier interface {
+	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+}
+
+// session runs the statements of sqlstore.
+type session struct{ on querier }
+
+// Exec runs a statement.
+func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := s.on.Exec(ctx, query, convertTimes(args)...)
+	return tag.RowsAffected(), err
+}
+
+// Query calls each for the rows of a query. No row has a text that the database cannot keep.
+func (s session) Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
+	rows, err := s.on.Query(ctx, query, convertTimes(args)...)
 	if err != nil {
-		return nil, wrapError("read session", id, err)
-	}
-	return sessionOf(&row)
-}
-
-// Sessions returns a page of sessions.
-func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (page store.SessionPage, err error) {
-	f := dialect.Select(db.SelectSessions)
-	f.Sessions(&q)
-	for key, value := range q.Labels {
-		f.Label(key, value)
-	}
-	page.Sessions, page.Next, err = sqlstore.Latest(f, "active_at", q.Page, rules.SessionCursor, readSessions(ctx, s.pool))
-	return page, wrapError("list", "sessions", err)
-}
-
-// UpdateSession changes what the patch names.
-func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
-	if err := p.CheckText(); err != nil {
-		return nil, err
-	}
-	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
-		q := s.queries.WithTx(tx)
-		row, err := q.LockSession(ctx, id)
-		if err == nil {
-			err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-		}
-		if err == nil {
-			err = patchSession(ctx, q, &row, &p)
-		}
-		if err != nil {
-			return err
-		}
-		if row, err = q.GetSession(ctx, id); err != nil {
-			return err
-		}
-		changed, err = sessionOf(&row)
 		return err
+	}
+	defer rows.Close()
+	scan := func(dest ...any) error { return rows.Scan(convertTimes(dest)...) }
+	for rows.Next() {
+		if err := each(scan); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); errorCode(err) != codeBadText {
+		return err
+	}
+	return nil
+}
+
+// convertTimes replaces times among arguments or destinations by those of PostgreSQL.
+func convertTimes(list []any) []any {
+	for i, v := range list {
+		switch t := v.(type) {
+		case sqlstore.Time:
+			list[i] = instant.Time(t)
+		case *sqlstore.Time:
+			list[i] = (*instant.Time)(t)
+		}
+	}
+	return list
+}
+
+// openRecords returns the records of a store.
+func (s *Store) openRecords() sqlstore.Records {
+	return sqlstore.New(sqlstore.Database{
+		Dialect: sqlstore.PostgreSQL,
+		Reader:  session{s.pool},
+		Transact: func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
+			return s.runTransaction(ctx, func(tx pgx.Tx) error { return do(ctx, session{tx}) })
+		},
+		Execute: func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
+			return repeatConflicts(func() error { return do(ctx, session{s.pool}) })
+		},
+		WrapError: wrapError,
 	})
-	return changed, wrapError("change session", id, err)
-}
-
-// patchSession changes a session whose row is locked.
-func patchSession(ctx context.Context, q *db.Queries, row *db.Session, p *store.SessionPatch) error {
-	session, err := sessionOf(row)
-	if err != nil {
-		return err
-	}
-	current := ""
-	if p.Tip != nil {
-		if current, err = checkTip(ctx, q, row.ID, *p.Tip); err != nil {
-			return err
-		}
-	}
-	rules.PatchSession(session, p, current)
-	text, keys, values, err := labelsOf(session.Labels)
-	if err != nil {
-		return err
-	}
-	err = q.UpdateSession(ctx, db.UpdateSessionParams{
-		ID: session.ID, AgentID: session.AgentID, State: string(session.State), Labels: text, Metadata: session.Metadata, Tip: session.Tip,
-		UpdatedAt: instant.Time(session.UpdatedAt), CurrentAgentID: session.CurrentAgentID,
-	})
-	if err != nil || p.Labels == nil {
-		return err
-	}
-	return errors.Join(q.DeleteLabels(ctx, row.ID), insertLabels(ctx, q, row.ID, keys, values))
-}
-
-// checkTip returns the current agent of a snapshot to which the tip of a session, which is
-// locked, may be moved.
-func checkTip(ctx context.Context, q *db.Queries, id, tip string) (current string, err error) {
-	live, err := q.LiveTurns(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	for _, t := range live {
-		if !t.StartedAt.IsZero() {
-			return "", &store.BusyError{SessionID: id, TurnID: t.ID}
-		}
-	}
-	if tip == "" {
-		return "", nil
-	}
-	return q.CurrentAgentOf(ctx, db.CurrentAgentOfParams{ID: tip, SessionID: id})
-}
-
-// DeleteSession deletes a session with everything that belongs to it.
-func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
-	err := s.runTransaction(ctx, func(tx pgx.Tx) error {
-		q := s.queries.WithTx(tx)
-		row, err := q.LockSession(ctx, id)
-		if err == nil {
-			err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-		}
-		if err != nil {
-			return err
-		}
-		live, err := q.LiveTurns(ctx, id)
-		if err != nil {
-			return err
-		}
-		if len(live) > 0 {
-			return &store.BusyError{SessionID: id, TurnID: live[0].ID}
-		}
-		return deleteSessions(ctx, tx, []string{id})
-	})
-	return wrapError("delete session", id, err)
-}
-
-// deleteSessions deletes sessions without live turns, which are locked.
-func deleteSessions(ctx context.Context, tx pgx.Tx, ids []string) error {
-	var p pipeline
-	q := p.queuedQueries()
-	err := errors.Join(
-		q.DeleteEventsOf(ctx, ids),
-		q.DeleteJournalOf(ctx, ids),
-		q.DeleteStatesOf(ctx, ids),
-		q.DeleteMessagesOf(ctx, ids),
-		q.DeleteKeysOf(ctx, ids),
-		q.DeleteSessions(ctx, ids),
-	)
-	if err != nil {
-		return err
-	}
-	return p.sendQueued(ctx, tx)
 }

@@ -56,13 +56,7 @@ func (t joinedTx) openTx(ctx context.Context) (pgx.Tx, error) {
 // runJoined runs fn in a joinedTx, again from its beginning when it lost against
 // another transaction. The first pipeline that fn sends starts with beginJoined.
 func (s *Store) runJoined(ctx context.Context, fn func(tx joinedTx) error) error {
-	var err error
-	for range maxConflicts + 1 {
-		if err = s.runJoinedOnce(ctx, fn); !isConflict(err) {
-			break
-		}
-	}
-	return err
+	return repeatConflicts(func() error { return s.runJoinedOnce(ctx, fn) })
 }
 
 func (s *Store) runJoinedOnce(ctx context.Context, fn func(tx joinedTx) error) error {

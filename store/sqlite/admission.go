@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) tenantRoom(ctx context.Context, tx *tx, tenant string) (int64, e
 // nextOfSession returns the live turn of a session whose time it is, false when there is
 // none: the one that has begun, and else the first that is due.
 func nextOfSession(ctx context.Context, tx *tx, sessionID string, now time.Time) (row db.NextOfSessionRow, found bool, err error) {
-	row, err = tx.NextOfSession(ctx, db.NextOfSessionParams{SessionID: sessionID, Now: toMicros(now)})
+	row, err = tx.NextOfSession(ctx, db.NextOfSessionParams{SessionID: sessionID, Now: sqlstore.ToMicros(now)})
 	if errors.Is(err, sql.ErrNoRows) {
 		return row, false, nil
 	}
@@ -60,7 +61,7 @@ func (s *Store) admitHeld(ctx context.Context, tx *tx, tenant string, now time.T
 	if err != nil || room == 0 {
 		return err
 	}
-	held, err := tx.HeldOfTenant(ctx, db.HeldOfTenantParams{Tenant: tenant, Now: toMicros(now), Most: room})
+	held, err := tx.HeldOfTenant(ctx, db.HeldOfTenantParams{Tenant: tenant, Now: sqlstore.ToMicros(now), Most: room})
 	if err != nil {
 		return err
 	}

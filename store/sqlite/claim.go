@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -52,8 +53,8 @@ func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.C
 		return nil, err
 	}
 	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
-		Worker: t.Worker, Fence: t.Fence, LeaseUntil: toMicros(t.LeaseUntil), HeartbeatAt: toMicros(t.HeartbeatAt), StartedAt: toMicros(t.StartedAt),
-		ParentSnapshotID: t.ParentSnapshotID, Revision: t.Revision, At: toMicros(t.UpdatedAt), Made: row.Turn.Made,
+		Worker: t.Worker, Fence: t.Fence, LeaseUntil: sqlstore.ToMicros(t.LeaseUntil), HeartbeatAt: sqlstore.ToMicros(t.HeartbeatAt), StartedAt: sqlstore.ToMicros(t.StartedAt),
+		ParentSnapshotID: t.ParentSnapshotID, Revision: t.Revision, At: sqlstore.ToMicros(t.UpdatedAt), Made: row.Turn.Made,
 	})
 }
 
@@ -63,7 +64,7 @@ func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.C
 func (s *Store) isClaimable(ctx context.Context, tx *tx, row *db.TurnToClaimRow, now time.Time) (bool, error) {
 	t := &row.Turn
 	if !t.Admitted {
-		if t.NotBefore > toMicros(now) {
+		if t.NotBefore > sqlstore.ToMicros(now) {
 			return false, nil
 		}
 		ok, err := s.mayStart(ctx, tx, t.ID, t.Tenant, t.SessionID, now)
@@ -81,7 +82,7 @@ func (s *Store) isClaimable(ctx context.Context, tx *tx, row *db.TurnToClaimRow,
 
 // startTurn makes a turn the worker's.
 func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
-	now := fromMicros(toMicros(c.Now))
+	now := sqlstore.Truncate(c.Now)
 	if t.StartedAt.IsZero() {
 		t.StartedAt = now
 		if t.ParentSnapshotID == "" && !t.FromStart {
@@ -92,7 +93,7 @@ func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
 	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
 	t.UpdatedAt, t.ChangedAt = now, now
 	// Leases go by the clock of the store, as in Heartbeat and Reap.
-	t.HeartbeatAt = fromMicros(toMicros(time.Now()))
+	t.HeartbeatAt = sqlstore.Truncate(time.Now())
 	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)
 }
 
@@ -142,7 +143,7 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 		now := time.Now()
 		for _, h := range held {
 			n, err := tx.Heartbeat(ctx, db.HeartbeatParams{
-				LeaseUntil: toMicros(now.Add(lease)), HeartbeatAt: toMicros(now), ID: h.TurnID, Fence: h.Fence, Worker: worker,
+				LeaseUntil: sqlstore.ToMicros(now.Add(lease)), HeartbeatAt: sqlstore.ToMicros(now), ID: h.TurnID, Fence: h.Fence, Worker: worker,
 			})
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -38,7 +39,7 @@ func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
 		return err
 	}
 	n, err := tx.AppendTurn(ctx, db.AppendTurnParams{
-		Seq: before + int64(len(c.Events)), At: toMicros(c.Now), ID: c.TurnID, Fence: c.Fence, Before: before,
+		Seq: before + int64(len(c.Events)), At: sqlstore.ToMicros(c.Now), ID: c.TurnID, Fence: c.Fence, Before: before,
 	})
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	}
 	place := countCommit(row, c)
 	err = tx.AdvanceTurn(ctx, db.AdvanceTurnParams{
-		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, At: toMicros(c.Now), Made: row.Made,
+		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, At: sqlstore.ToMicros(c.Now), Made: row.Made,
 	})
 	if err != nil {
 		return err
@@ -187,7 +188,7 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) erro
 	for _, i := range c.Asked {
 		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
 			TurnID: c.TurnID, ID: i.ID, SessionID: t.sessionID, Tenant: t.owner.Tenant, Subject: t.owner.Subject,
-			Action: i.Action, Request: i.Request, CreatedAt: toMicros(i.CreatedAt), ExpiresAt: toMicros(i.ExpiresAt),
+			Action: i.Action, Request: i.Request, CreatedAt: sqlstore.ToMicros(i.CreatedAt), ExpiresAt: sqlstore.ToMicros(i.ExpiresAt),
 		})
 		if err != nil {
 			return err
@@ -212,7 +213,7 @@ func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages+int64(len(c.Messages)))
 	err = tx.EndTurn(ctx, db.EndTurnParams{
 		Status: string(c.Finish.Status), Result: c.Finish.Result, Seq: row.Seq + int64(len(c.Events)), Fence: row.Fence, Steps: steps,
-		Messages: place.messages, At: toMicros(c.Now), Made: row.Made,
+		Messages: place.messages, At: sqlstore.ToMicros(c.Now), Made: row.Made,
 	})
 	if err != nil {
 		return err
@@ -245,7 +246,7 @@ func (s *Store) releaseTurn(ctx context.Context, tx *tx, row *db.OwnedTurnRow, t
 	row.Admitted = status == store.Pending
 	err := tx.LeaveTurn(ctx, db.LeaveTurnParams{
 		Status: string(status), Admitted: row.Admitted, Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages,
-		At: toMicros(now), Made: row.Made,
+		At: sqlstore.ToMicros(now), Made: row.Made,
 	})
 	if err != nil {
 		return err

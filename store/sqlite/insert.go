@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -55,7 +56,7 @@ func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Rec
 	if !slices.ContainsFunc(events, isDelegated) {
 		return eventInserts.insertRows(ctx, tx, len(events), func(args []any, i int) []any {
 			r := &events[i]
-			return append(args, turnID, int64(r.Seq), toMicros(r.Time), string(r.Type), r.Data)
+			return append(args, turnID, int64(r.Seq), sqlstore.ToMicros(r.Time), string(r.Type), r.Data)
 		})
 	}
 	return delegateEventInserts.insertRows(ctx, tx, len(events), func(args []any, i int) []any {
@@ -64,7 +65,7 @@ func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Rec
 		if text := r.PathText(); text != "" {
 			path = text
 		}
-		return append(args, turnID, int64(r.Seq), toMicros(r.Time), string(r.Type), r.Data, path)
+		return append(args, turnID, int64(r.Seq), sqlstore.ToMicros(r.Time), string(r.Type), r.Data, path)
 	})
 }
 
@@ -78,7 +79,7 @@ func insertMessages(ctx context.Context, tx *tx, ownerID string, n int64, bodies
 func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, turnID string, owner store.Owner) error {
 	return tx.InsertSnapshot(ctx, db.InsertSnapshotParams{
 		ID: s.ID, SessionID: sessionID, Tenant: owner.Tenant, Subject: owner.Subject, ParentID: s.ParentID, TurnID: turnID,
-		FinishReason: s.FinishReason, CreatedAt: toMicros(s.CreatedAt), Custom: s.Custom, State: s.State, Artifacts: s.Artifacts,
+		FinishReason: s.FinishReason, CreatedAt: sqlstore.ToMicros(s.CreatedAt), Custom: s.Custom, State: s.State, Artifacts: s.Artifacts,
 		AgentID: s.AgentID, CurrentAgentID: s.CurrentAgentID,
 	})
 }
@@ -88,7 +89,7 @@ func insertArtifacts(ctx context.Context, tx *tx, list []*store.Artifact, sessio
 	for _, a := range list {
 		err := tx.InsertArtifact(ctx, db.InsertArtifactParams{
 			ID: a.ID, SessionID: sessionID, TurnID: turnID, Tenant: owner.Tenant, Subject: owner.Subject,
-			Name: a.Name, MediaType: a.MediaType, Size: int64(len(a.Data)), CreatedAt: toMicros(a.CreatedAt), Metadata: a.Metadata, Data: a.Data,
+			Name: a.Name, MediaType: a.MediaType, Size: int64(len(a.Data)), CreatedAt: sqlstore.ToMicros(a.CreatedAt), Metadata: a.Metadata, Data: a.Data,
 		})
 		if err != nil {
 			return err

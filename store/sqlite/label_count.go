@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"sync"
-
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 const (
@@ -50,12 +48,17 @@ func (c *commonLabels) add(l label) {
 	c.left[l] = commonUses
 }
 
+// countLabel counts the sessions with a label, up to a number.
+const countLabel = "SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = $1 AND l.value = $2 LIMIT $3)"
+
 // isRare reports whether few sessions have a label.
-func (s *Store) isRare(ctx context.Context, l label) (bool, error) {
+func (s *Store) isRare(ctx context.Context, key, value string) (bool, error) {
+	l := label{key, value}
 	if s.common.use(l) {
 		return false, nil
 	}
-	n, err := s.queries.CountLabel(ctx, db.CountLabelParams{Key: l.key, Value: l.value, Most: rare + 1})
+	n := 0
+	err := s.read.QueryRowContext(ctx, countLabel, key, value, rare+1).Scan(&n)
 	if err != nil || n <= rare {
 		return err == nil, err
 	}

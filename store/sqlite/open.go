@@ -135,6 +135,7 @@ func (s *Store) openPool() error {
 	pool.SetMaxIdleConns(conns)
 	s.pool, s.read = pool, newStatements(pool)
 	s.queries = db.New(s.read)
+	s.records = s.openRecords()
 	return nil
 }
 

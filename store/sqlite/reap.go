@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -12,7 +13,7 @@ import (
 // store, and queues those that became due.
 func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		ended := toMicros(time.Now())
+		ended := sqlstore.ToMicros(time.Now())
 		if n, err = takeFromWorkers(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < ended }); err != nil {
 			return err
 		}
@@ -42,13 +43,13 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 				return err
 			}
 		}
-		all, err := tx.QueuedTurns(ctx, toMicros(now))
+		all, err := tx.QueuedTurns(ctx, sqlstore.ToMicros(now))
 		if err != nil {
 			return err
 		}
 		tx.jobs = tx.jobs[:queued] // they are among all
 		for _, t := range all {
-			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: fromMicros(t.NotBefore)})
+			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: sqlstore.FromMicros(t.NotBefore)})
 		}
 		return nil
 	})
@@ -68,7 +69,7 @@ func takeFromWorkers(ctx context.Context, tx *tx, now time.Time, dead func(lease
 		if !dead(t.LeaseUntil) {
 			continue
 		}
-		if err := tx.ReapTurn(ctx, db.ReapTurnParams{At: toMicros(now), Made: t.Made}); err != nil {
+		if err := tx.ReapTurn(ctx, db.ReapTurnParams{At: sqlstore.ToMicros(now), Made: t.Made}); err != nil {
 			return 0, err
 		}
 		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
@@ -80,7 +81,7 @@ func takeFromWorkers(ctx context.Context, tx *tx, now time.Time, dead func(lease
 // admitDue admits turns that became due, if they have room. All other turns were
 // admitted by the change that made room for them.
 func (s *Store) admitDue(ctx context.Context, tx *tx, now time.Time) error {
-	due, err := tx.NowDue(ctx, toMicros(now))
+	due, err := tx.NowDue(ctx, sqlstore.ToMicros(now))
 	if err != nil {
 		return err
 	}

@@ -2,134 +2,60 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
-// Session returns a session.
-func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
-	found, err := getSession(ctx, s.queries, scope, id)
-	return found, wrapError("read session", id, err)
+// session runs the statements of sqlstore.
+type session struct{ on db.DBTX }
+
+// Exec runs a statement.
+func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := s.on.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
-// getSession returns a session that the scope sees.
-func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*store.Session, error) {
-	row, err := q.GetSession(ctx, id)
+// Query calls each for the rows of a query.
+func (s session) Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
+	if writing, ok := s.on.(*counted); ok && !strings.HasPrefix(query, "SELECT") {
+		writing.rows++ // it returns what it writes
+	}
+	rows, err := s.on.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err reports failures
+	scan := rows.Scan
+	for rows.Next() {
+		if err := each(scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// openRecords returns the records of a store.
+func (s *Store) openRecords() sqlstore.Records {
+	transact := func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
+		return s.runOperation(ctx, func(ctx context.Context, tx *tx) error { return do(ctx, session{tx.on}) })
+	}
+	return sqlstore.New(sqlstore.Database{
+		Dialect: sqlstore.SQLite, Reader: session{s.read}, Transact: transact, Execute: transact, WrapError: wrapError, IsRare: s.isRare,
+	})
+}
+
+// Prune deletes what is too old. Each session and turn has a transaction of its own, so
+// that nobody waits for long. In the end the file shrinks by what lies free in it.
+func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
+	out, err := s.records.Prune(ctx, r)
 	if err == nil {
-		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
+		err = wrapError("shrink", s.path, s.shrinkFile(ctx))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return sessionOf(&row)
-}
-
-// UpdateSession changes what the patch names.
-func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
-	if err := p.CheckText(); err != nil {
-		return nil, err
-	}
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		kept, err := getSession(ctx, tx.Queries, scope, id)
-		if err != nil {
-			return err
-		}
-		current := ""
-		if p.Tip != nil {
-			if current, err = checkTip(ctx, tx, id, *p.Tip); err != nil {
-				return err
-			}
-		}
-		rules.PatchSession(kept, &p, current)
-		if err := putSession(ctx, tx, kept, p.Labels != nil); err != nil {
-			return err
-		}
-		changed, err = getSession(ctx, tx.Queries, scope, id)
-		return err
-	})
-	if err != nil {
-		return nil, wrapError("change session", id, err)
-	}
-	return changed, nil
-}
-
-// checkIdle returns a *store.BusyError when a session has a turn that find finds.
-func checkIdle(ctx context.Context, find func(context.Context, string) (string, error), sessionID string) error {
-	switch turn, err := find(ctx, sessionID); {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return err
-	default:
-		return &store.BusyError{SessionID: sessionID, TurnID: turn}
-	}
-}
-
-// checkTip returns the current agent of a snapshot to which the tip of a session may be
-// moved.
-func checkTip(ctx context.Context, tx *tx, id, tip string) (current string, err error) {
-	if err := checkIdle(ctx, tx.StartedTurn, id); err != nil || tip == "" {
-		return "", err
-	}
-	return tx.CurrentAgentOf(ctx, db.CurrentAgentOfParams{ID: tip, SessionID: id})
-}
-
-// putSession writes a session that was changed.
-func putSession(ctx context.Context, tx *tx, s *store.Session, labels bool) error {
-	text, err := sqlstore.EncodeLabels(s.Labels)
-	if err != nil {
-		return err
-	}
-	err = tx.UpdateSession(ctx, db.UpdateSessionParams{
-		AgentID: s.AgentID, State: string(s.State), Labels: text, Metadata: s.Metadata, Tip: s.Tip, UpdatedAt: toMicros(s.UpdatedAt), ID: s.ID,
-		CurrentAgentID: s.CurrentAgentID,
-	})
-	if err != nil || !labels {
-		return err
-	}
-	if err := tx.DeleteLabels(ctx, s.ID); err != nil {
-		return err
-	}
-	return putLabels(ctx, tx, s)
-}
-
-// putLabels makes a session be found by its labels.
-func putLabels(ctx context.Context, tx *tx, s *store.Session) error {
-	for key, value := range s.Labels {
-		if err := tx.InsertLabel(ctx, db.InsertLabelParams{SessionID: s.ID, Key: key, Value: value}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// DeleteSession deletes a session with everything that belongs to it.
-func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
-	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		if _, err := getSession(ctx, tx.Queries, scope, id); err != nil {
-			return err
-		}
-		if err := checkIdle(ctx, tx.LiveTurn, id); err != nil {
-			return err
-		}
-		return deleteSession(ctx, tx, id)
-	})
-	return wrapError("delete session", id, err)
-}
-
-// deleteSession deletes a session with everything that belongs to it.
-func deleteSession(ctx context.Context, tx *tx, id string) error {
-	for _, remove := range []func(context.Context, string) error{
-		tx.DeleteEventsOf, tx.DeleteJournalOf, tx.DeleteStatesOf, tx.DeleteMessagesOf, tx.DeleteKeysOf, tx.DeleteSession,
-	} {
-		if err := remove(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out, err
 }

@@ -65,7 +65,7 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Sessio
 	row := db.Session{
 		ID: s.ID, Tenant: s.Owner.Tenant, Subject: s.Owner.Subject, AgentID: s.AgentID, State: string(s.State),
 		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
-		CreatedAt: toMicros(s.CreatedAt), UpdatedAt: toMicros(s.UpdatedAt), ActiveAt: toMicros(s.ActiveAt), LastTurnAt: toMicros(s.LastTurnAt),
+		CreatedAt: sqlstore.ToMicros(s.CreatedAt), UpdatedAt: sqlstore.ToMicros(s.UpdatedAt), ActiveAt: sqlstore.ToMicros(s.ActiveAt), LastTurnAt: sqlstore.ToMicros(s.LastTurnAt),
 		CurrentAgentID: s.CurrentAgentID,
 	}
 	switch inserted, err := tx.InsertSession(ctx, db.InsertSessionParams(row)); {
@@ -114,5 +114,39 @@ func rememberKey(ctx context.Context, tx *tx, place string, k store.Key, id, ses
 	if k.Value == "" {
 		return nil
 	}
-	return tx.PutKey(ctx, db.PutKeyParams{Scope: place, Key: k.Value, Hash: k.Hash, ID: id, SessionID: sessionID, CreatedAt: toMicros(at)})
+	return tx.PutKey(ctx, db.PutKeyParams{Scope: place, Key: k.Value, Hash: k.Hash, ID: id, SessionID: sessionID, CreatedAt: sqlstore.ToMicros(at)})
+}
+
+// getSession returns a session that the scope sees.
+func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*store.Session, error) {
+	row, err := q.GetSession(ctx, id)
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sessionOf(&row)
+}
+
+// checkIdle returns a *store.BusyError when a session has a turn that find finds.
+func checkIdle(ctx context.Context, find func(context.Context, string) (string, error), sessionID string) error {
+	switch turn, err := find(ctx, sessionID); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return &store.BusyError{SessionID: sessionID, TurnID: turn}
+	}
+}
+
+// putLabels makes a session be found by its labels.
+func putLabels(ctx context.Context, tx *tx, s *store.Session) error {
+	for key, value := range s.Labels {
+		if err := tx.InsertLabel(ctx, db.InsertLabelParams{SessionID: s.ID, Key: key, Value: value}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -34,7 +35,7 @@ func (s *statements) prepareStatement(ctx context.Context, query string) (*sql.S
 	if stmt != nil || full {
 		return stmt, nil
 	}
-	stmt, err := s.PrepareContext(ctx, query)
+	stmt, err := s.PrepareContext(ctx, sqlstore.RewriteForSQLite(query))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 	case err != nil:
 		return nil, err
 	case stmt == nil:
-		return s.DBTX.ExecContext(ctx, query, args...)
+		return s.DBTX.ExecContext(ctx, sqlstore.RewriteForSQLite(query), args...)
 	default:
 		return stmt.ExecContext(ctx, args...)
 	}
@@ -67,7 +68,7 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 	case err != nil:
 		return nil, err
 	case stmt == nil:
-		return s.DBTX.QueryContext(ctx, query, args...)
+		return s.DBTX.QueryContext(ctx, sqlstore.RewriteForSQLite(query), args...)
 	default:
 		return stmt.QueryContext(ctx, args...)
 	}
@@ -77,7 +78,7 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := s.prepareStatement(ctx, query)
 	if err != nil || stmt == nil {
-		return s.DBTX.QueryRowContext(ctx, query, args...) // it returns the same error
+		return s.DBTX.QueryRowContext(ctx, sqlstore.RewriteForSQLite(query), args...) // it returns the same error
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }

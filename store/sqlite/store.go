@@ -15,14 +15,20 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 	"go.uber.org/zap"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// records are the parts of the store that SQL databases share.
+type records = sqlstore.Records
+
 // Store is a store.Store in a SQLite file.
 type Store struct {
+	records
+
 	path        string
 	tenantTurns int
 	logger      *zap.Logger

@@ -4,24 +4,14 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
-
-// Turn returns a turn.
-func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
-	row, err := getTurn(ctx, s.queries, scope, id)
-	if err != nil {
-		return nil, wrapError("read turn", id, err)
-	}
-	return turnOf(row), nil
-}
 
 // getTurn returns a turn that the scope sees.
 func getTurn(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*db.Turn, error) {
@@ -30,23 +20,6 @@ func getTurn(ctx context.Context, q *db.Queries, scope store.Scope, id string) (
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	return &row, err
-}
-
-// Positions returns how far turns have got.
-func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
-	ids, err := json.Marshal(turnIDs)
-	if err != nil {
-		return nil, err
-	}
-	list, err := readRows(ctx, s.read, "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each(?))", []any{string(ids)},
-		func(p *store.Position) []any { return []any{&p.TurnID, &p.Status, &p.Seq} })
-	return list, wrapError("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
-}
-
-// SessionAgents returns the agents that turns of a session were made for.
-func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
-	agents, err := s.queries.SessionAgents(ctx, sessionID)
-	return agents, wrapError("read the agents of session", sessionID, err)
 }
 
 // CreateTurn stores a new turn and admits it if there is room.
@@ -74,7 +47,7 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 
 func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	sessionID := n.Turn.SessionID
-	at, err := tx.SessionForTurn(ctx, db.SessionForTurnParams{Now: toMicros(n.Turn.CreatedAt), ID: sessionID})
+	at, err := tx.SessionForTurn(ctx, db.SessionForTurnParams{Now: sqlstore.ToMicros(n.Turn.CreatedAt), ID: sessionID})
 	if err == nil {
 		err = rules.CheckVisible(store.Of(n.Turn.Owner), at.Session.Tenant, at.Session.Subject)
 	}
@@ -153,12 +126,12 @@ func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, state store.
 
 // newPendingTurn returns a new turn as it is read again.
 func newPendingTurn(n *store.Turn) *store.Turn {
-	at := fromMicros(toMicros(n.CreatedAt))
+	at := sqlstore.Truncate(n.CreatedAt)
 	return &store.Turn{
 		ID: n.ID, SessionID: n.SessionID, Owner: n.Owner, AgentID: n.AgentID, Status: store.Pending,
 		Request: bytes.Clone(n.Request), Metadata: bytes.Clone(n.Metadata), Background: n.Background,
 		SnapshotID: n.SnapshotID, ParentSnapshotID: n.ParentSnapshotID, FromStart: n.FromStart,
-		CreatedAt: at, UpdatedAt: at, ChangedAt: at, NotBefore: fromMicros(toMicros(n.NotBefore)),
+		CreatedAt: at, UpdatedAt: at, ChangedAt: at, NotBefore: sqlstore.Truncate(n.NotBefore),
 	}
 }
 
@@ -167,8 +140,8 @@ func insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte) erro
 	inserted, err := tx.InsertTurn(ctx, db.InsertTurnParams{
 		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID, Status: string(t.Status),
 		Background: t.Background, SnapshotID: t.SnapshotID, ParentSnapshotID: t.ParentSnapshotID, FromStart: t.FromStart,
-		CreatedAt: toMicros(t.CreatedAt), UpdatedAt: toMicros(t.UpdatedAt), ChangedAt: toMicros(t.ChangedAt), NotBefore: toMicros(t.NotBefore),
-		StartedAt: toMicros(t.StartedAt), Worker: t.Worker, Fence: t.Fence, LeaseUntil: toMicros(t.LeaseUntil), HeartbeatAt: toMicros(t.HeartbeatAt),
+		CreatedAt: sqlstore.ToMicros(t.CreatedAt), UpdatedAt: sqlstore.ToMicros(t.UpdatedAt), ChangedAt: sqlstore.ToMicros(t.ChangedAt), NotBefore: sqlstore.ToMicros(t.NotBefore),
+		StartedAt: sqlstore.ToMicros(t.StartedAt), Worker: t.Worker, Fence: t.Fence, LeaseUntil: sqlstore.ToMicros(t.LeaseUntil), HeartbeatAt: sqlstore.ToMicros(t.HeartbeatAt),
 		Admitted: t.Admitted, Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata, Revision: t.Revision,
 	})
 	switch {
@@ -180,25 +153,5 @@ func insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte) erro
 	if err := insertMessages(ctx, tx, t.ID, 0, input); err != nil {
 		return err
 	}
-	return tx.TouchSession(ctx, db.TouchSessionParams{At: toMicros(t.CreatedAt), ID: t.SessionID})
-}
-
-// UpdateTurn changes what the patch names.
-func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		row, err := getTurn(ctx, tx.Queries, scope, id)
-		if err != nil {
-			return err
-		}
-		changed = turnOf(row)
-		if p.Background == nil {
-			return nil
-		}
-		changed.Background, changed.UpdatedAt = *p.Background, fromMicros(toMicros(p.Now))
-		return tx.SetBackground(ctx, db.SetBackgroundParams{Background: *p.Background, UpdatedAt: toMicros(p.Now), Made: row.Made})
-	})
-	if err != nil {
-		return nil, wrapError("change turn", id, err)
-	}
-	return changed, nil
+	return tx.TouchSession(ctx, db.TouchSessionParams{At: sqlstore.ToMicros(t.CreatedAt), ID: t.SessionID})
 }

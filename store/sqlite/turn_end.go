@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -41,11 +42,11 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 
 // endTurn puts a turn into its last state, and admits what that makes room for.
 func (s *Store) endTurn(ctx context.Context, tx *tx, row *db.Turn, t *store.Turn, e *store.EndTurn) error {
-	at := fromMicros(toMicros(e.Now))
+	at := sqlstore.Truncate(e.Now)
 	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
 	t.Worker, t.LeaseUntil, t.Admitted = "", time.Time{}, false
 	err := tx.EndTurn(ctx, db.EndTurnParams{
-		Status: string(e.Status), Result: e.Result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: row.Messages, At: toMicros(e.Now), Made: row.Made,
+		Status: string(e.Status), Result: e.Result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: row.Messages, At: sqlstore.ToMicros(e.Now), Made: row.Made,
 	})
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (s *Store) settleEnd(ctx context.Context, tx *tx, t *endedTurn) error {
 		return err
 	}
 	if t.asks {
-		if err := tx.CancelInteractions(ctx, db.CancelInteractionsParams{ResolvedAt: toMicros(t.at), TurnID: t.id}); err != nil {
+		if err := tx.CancelInteractions(ctx, db.CancelInteractionsParams{ResolvedAt: sqlstore.ToMicros(t.at), TurnID: t.id}); err != nil {
 			return err
 		}
 	}
@@ -88,10 +89,10 @@ func (s *Store) settleEnd(ctx context.Context, tx *tx, t *endedTurn) error {
 // turn has ended.
 func moveTip(ctx context.Context, tx *tx, t *endedTurn) error {
 	if t.snapshot == nil {
-		return tx.RestSession(ctx, db.RestSessionParams{At: toMicros(t.at), ID: t.sessionID})
+		return tx.RestSession(ctx, db.RestSessionParams{At: sqlstore.ToMicros(t.at), ID: t.sessionID})
 	}
 	if err := insertSnapshot(ctx, tx, t.snapshot, t.sessionID, t.id, t.owner); err != nil {
 		return err
 	}
-	return tx.MoveTip(ctx, db.MoveTipParams{Tip: t.snapshot.ID, CurrentAgentID: t.snapshot.CurrentAgentID, At: toMicros(t.at), ID: t.sessionID})
+	return tx.MoveTip(ctx, db.MoveTipParams{Tip: t.snapshot.ID, CurrentAgentID: t.snapshot.CurrentAgentID, At: sqlstore.ToMicros(t.at), ID: t.sessionID})
 }

@@ -1,8 +1,9 @@
-// Package sqlstore builds the SELECT statements of stores in SQL databases whose
-// conditions vary, and reads their rows as pages.
 package sqlstore
 
 import (
+	"cmp"
+	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,22 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// Dialect is how a database writes what others write differently.
-type Dialect struct {
-	// Placeholder stands for the argument with a number, which counts from 1.
-	Placeholder func(n int) string
-	// Limit returns what bounds the number of rows to an argument with a placeholder; nil
-	// is LIMIT and the placeholder.
-	Limit func(placeholder string) string
-	// Time returns a time as the database keeps it.
-	Time func(t time.Time) any
-	// OneOf returns the condition that a column has one of the values, which are
-	// not empty.
-	OneOf func(f *Filter, column string, values []string) string
-}
-
-// Filter is a SELECT whose conditions vary. Conditions stand in the order in
-// which they are added.
+// Filter is a statement whose conditions vary.
 type Filter struct {
 	dialect *Dialect
 	query   string
@@ -33,27 +19,20 @@ type Filter struct {
 	args    []any
 }
 
-// Select begins with a SELECT without conditions.
-func (d *Dialect) Select(query string) *Filter { return &Filter{dialect: d, query: query} }
+// newFilter begins with a statement without conditions.
+func (d *Dialect) newFilter(query string) *Filter { return &Filter{dialect: d, query: query} }
 
 // Arg adds an argument and returns its placeholder.
 func (f *Filter) Arg(v any) string {
 	f.args = append(f.args, v)
-	return f.dialect.Placeholder(len(f.args))
+	return "$" + strconv.Itoa(len(f.args))
 }
 
 // Time adds a time as an argument and returns its placeholder.
-func (f *Filter) Time(t time.Time) string { return f.Arg(f.dialect.Time(t)) }
+func (f *Filter) Time(t time.Time) string { return f.Arg(Time(t)) }
 
-// Limit returns a clause that ends the rows after some. It stands at the end of a
-// statement.
-func (f *Filter) Limit(rows int) string {
-	placeholder := f.Arg(rows)
-	if f.dialect.Limit == nil {
-		return "LIMIT " + placeholder
-	}
-	return f.dialect.Limit(placeholder)
-}
+// Limit returns the clause that ends the rows after some.
+func (f *Filter) Limit(rows int) string { return "LIMIT " + f.Arg(int64(rows)) }
 
 // Where adds a condition.
 func (f *Filter) Where(cond string) { f.conds = append(f.conds, cond) }
@@ -65,6 +44,16 @@ func (f *Filter) Equals(column, value string) {
 	}
 }
 
+// EqualsLiteral is Equals, but writes one of the values into the statement: the one in the
+// condition of an index.
+func (f *Filter) EqualsLiteral(column, value, indexed string) {
+	if value == indexed {
+		f.Where(column + " = '" + indexed + "'")
+		return
+	}
+	f.Equals(column, value)
+}
+
 // Scope restricts the records to those that a scope sees.
 func (f *Filter) Scope(s store.Scope) {
 	if !s.All {
@@ -73,28 +62,20 @@ func (f *Filter) Scope(s store.Scope) {
 	}
 }
 
-// Statement returns the query with its conditions and what follows them, and its
-// arguments.
-func (f *Filter) Statement(rest string) (query string, args []any) {
-	return f.query + f.whereClause() + " " + rest, f.args
-}
-
-// Count returns the statement that counts the rows of a table that match.
-func (f *Filter) Count(table string) (query string, args []any) {
-	return "SELECT count(*) FROM " + table + f.whereClause(), f.args
-}
-
-func (f *Filter) whereClause() string {
+// Statement returns the statement with its conditions and what follows them.
+func (f *Filter) Statement(rest string) string {
 	if len(f.conds) == 0 {
-		return ""
+		return f.query + " " + rest
 	}
-	return " WHERE " + strings.Join(f.conds, " AND ")
+	return f.query + " WHERE " + strings.Join(f.conds, " AND ") + " " + rest
 }
 
-// Latest returns a page of the records that a filter lets through, those with
-// the latest time in a column first, and where the next page begins. read runs a
-// statement; cursor has the time of the column.
-func Latest[T any](f *Filter, column string, p store.Page, cursor func(T) store.Cursor, read func(query string, args []any) ([]T, error)) (page []T, next string, err error) {
+// readLatest returns a page of the records that a filter lets through, those with the
+// latest time in a column first, and where the next page begins. cursor has the time of
+// the column.
+func readLatest[Row, Record any](
+	ctx context.Context, s Session, f *Filter, column string, p store.Page, fields func(*Row) []any, record func([]*Row) ([]Record, error), cursor func(Record) store.Cursor,
+) (page []Record, next string, err error) {
 	after, err := p.Cursor()
 	if err != nil {
 		return nil, "", err
@@ -102,7 +83,12 @@ func Latest[T any](f *Filter, column string, p store.Page, cursor func(T) store.
 	if after != nil {
 		f.Where("(" + column + ", id) < (" + f.Time(after.Time) + ", " + f.Arg(after.ID) + ")")
 	}
-	list, err := read(f.Statement("ORDER BY " + column + " DESC, id DESC " + f.Limit(p.Size()+1)))
+	statement := f.Statement("ORDER BY " + column + " DESC, id DESC " + f.Limit(p.Size()+1))
+	rows, err := collectRecords(ctx, s, fields, statement, f.args...)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := record(rows)
 	if err != nil {
 		return nil, "", err
 	}
@@ -110,14 +96,8 @@ func Latest[T any](f *Filter, column string, p store.Page, cursor func(T) store.
 	return page, next, nil
 }
 
-// Records returns the records of rows.
-func Records[Row, Record any](rows []Row, record func(*Row) Record) []Record {
-	var list []Record
-	if len(rows) > 0 {
-		list = make([]Record, len(rows))
-	}
-	for i := range rows {
-		list[i] = record(&rows[i])
-	}
-	return list
-}
+// asTheyAre returns records that are read from rows without a change.
+func asTheyAre[T any](rows []*T) ([]*T, error) { return rows, nil }
+
+// limitOf returns the limit of a query, which is store.MaxPage if it has none.
+func limitOf(limit int) int { return cmp.Or(limit, store.MaxPage) }

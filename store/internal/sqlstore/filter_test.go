@@ -1,94 +1,103 @@
-package sqlstore_test
+package sqlstore
 
 import (
-	"fmt"
+	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"pgregory.net/rapid"
 )
 
-// numbered and positional are the two ways in which databases refer to arguments.
-var (
-	numbered = &sqlstore.Dialect{
-		Placeholder: func(n int) string { return "$" + strconv.Itoa(n) },
-		Time:        func(t time.Time) any { return t.UnixMicro() },
-		OneOf: func(f *sqlstore.Filter, column string, values []string) string {
-			return column + " IN " + list(f, values)
-		},
-	}
-	positional = &sqlstore.Dialect{
-		Placeholder: func(int) string { return "?" },
-		Time:        numbered.Time,
-		OneOf:       numbered.OneOf,
-	}
-)
-
-func list(f *sqlstore.Filter, values []string) string {
-	var marks []string
-	for _, v := range values {
-		marks = append(marks, f.Arg(v))
-	}
-	return "(" + strings.Join(marks, ", ") + ")"
+// recorder is a database without records that keeps the statements it is asked to run.
+type recorder struct {
+	statements []string
+	args       [][]any
 }
 
-var placeholder = regexp.MustCompile(`\$\d+|\?`)
+func (r *recorder) Exec(_ context.Context, query string, args ...any) (int64, error) {
+	r.statements, r.args = append(r.statements, query), append(r.args, args)
+	return 0, nil
+}
 
-// TestPropertyArgumentsStandInTheirOrder holds that a statement means the same
-// whether its arguments are referred to by number or by position.
-func TestPropertyArgumentsStandInTheirOrder(t *testing.T) {
+func (r *recorder) Query(ctx context.Context, query string, args []any, _ func(func(...any) error) error) error {
+	_, err := r.Exec(ctx, query, args...)
+	return err
+}
+
+// recordsOf returns the records of a recorder.
+func recordsOf(d *Dialect, on *recorder) Records {
+	transact := func(ctx context.Context, do func(context.Context, Session) error) error { return do(ctx, on) }
+	return New(Database{Dialect: d, Reader: on, Transact: transact, Execute: transact, WrapError: func(_, _ string, err error) error { return err }})
+}
+
+var placeholder = regexp.MustCompile(`\$(\d+)`)
+
+// TestPropertyPlaceholdersNumberTheArguments holds for statements whose conditions vary: each
+// argument has a placeholder, and each placeholder an argument.
+func TestPropertyPlaceholdersNumberTheArguments(t *testing.T) {
 	t.Parallel()
-	text := rapid.SampledFrom([]string{"", "a", "b", "?", "$1"})
+	text := rapid.SampledFrom([]string{"", "a", "b", "?", "x"})
 	rapid.Check(t, func(t *rapid.T) {
+		scope := store.Scope{All: rapid.Bool().Draw(t, "all"), Owner: store.Owner{Tenant: text.Draw(t, "tenant"), Subject: text.Draw(t, "subject")}}
 		turns := store.TurnQuery{
-			Scope:     store.Scope{All: rapid.Bool().Draw(t, "all"), Owner: store.Owner{Tenant: text.Draw(t, "tenant"), Subject: text.Draw(t, "subject")}},
-			SessionID: text.Draw(t, "session"), AgentID: text.Draw(t, "agent"),
+			Scope: scope, SessionID: text.Draw(t, "session"), AgentID: text.Draw(t, "agent"), Count: true,
 			Statuses: rapid.SliceOfN(rapid.SampledFrom([]store.Status{store.Pending, store.Failed}), 0, 3).Draw(t, "statuses"),
 		}
 		if rapid.Bool().Draw(t, "since") {
 			turns.ChangedAfter = time.UnixMicro(7)
 		}
-		webhooks := store.WebhookQuery{Surface: text.Draw(t, "surface"), State: rapid.SampledFrom([]store.WebhookState{"", store.WebhookDead, store.WebhookActive}).Draw(t, "state")}
-		interactions := store.InteractionQuery{Scope: turns.Scope, TurnID: text.Draw(t, "turn"), ExpiredBy: turns.ChangedAfter}
-		label := text.Draw(t, "label")
-		var statements []string
-		for _, dialect := range []*sqlstore.Dialect{numbered, positional} {
-			f := dialect.Select("SELECT * FROM x")
-			f.Turns(&turns)
-			f.Label("k", label)
-			f.Sessions(&store.SessionQuery{Scope: turns.Scope, State: "s", AgentID: turns.AgentID})
-			f.Snapshots(&store.SnapshotQuery{Scope: turns.Scope, SessionID: turns.SessionID})
-			f.Webhooks(&webhooks, 9)
-			f.Interactions(&interactions)
-			statements = append(statements, fill(t, f))
-			if count, args := f.Count("y"); len(args)-1 != len(placeholder.FindAllString(count, -1)) {
-				t.Fatalf("%s has the arguments %v", count, args)
-			}
+		webhooks := store.WebhookQuery{
+			Scope: scope, TurnID: text.Draw(t, "turn"), Surface: text.Draw(t, "surface"),
+			State: rapid.SampledFrom([]store.WebhookState{"", store.WebhookDead, store.WebhookActive}).Draw(t, "state"),
 		}
-		if statements[0] != statements[1] {
-			t.Fatalf("by number the statement is\n%s\nby position\n%s", statements[0], statements[1])
+		claim := store.ClaimWebhooks{Surfaces: []string{"a"}, NotTenants: rapid.SliceOfN(text, 0, 2).Draw(t, "tenants"), TurnID: webhooks.TurnID, Limit: 3}
+		label := text.Draw(t, "label")
+		for _, dialect := range []*Dialect{PostgreSQL, SQLite} {
+			on := new(recorder)
+			r := recordsOf(dialect, on)
+			ctx := context.Background()
+			_, _ = r.Turns(ctx, turns) // without records
+			_, _ = r.Sessions(ctx, store.SessionQuery{Scope: scope, State: "s", AgentID: turns.AgentID, Labels: map[string]string{"k": label}})
+			_, _ = r.Snapshots(ctx, store.SnapshotQuery{Scope: scope, SessionID: turns.SessionID})
+			_, _ = r.Webhooks(ctx, webhooks)
+			_, _ = r.Interactions(ctx, store.InteractionQuery{Scope: scope, TurnID: webhooks.TurnID, ExpiredBy: turns.ChangedAfter})
+			_, _ = r.ClaimWebhooks(ctx, &claim)
+			_, _ = r.HeartbeatWebhooks(ctx, label, time.Second, []store.HeldWebhook{{TurnID: "t", ID: label, Fence: 1}, {}})
+			_ = r.AdvanceWebhook(ctx, &store.AdvanceWebhook{Release: scope.All})
+			_ = r.DeleteWebhook(ctx, scope, "t", label)
+			_, _ = r.Prune(ctx, store.Retention{Sessions: 1, Events: 1, Keys: 1, Revisions: 1})
+			if len(on.statements) < 10 {
+				t.Fatalf("there are %d statements", len(on.statements))
+			}
+			for i, statement := range on.statements {
+				checkPlaceholders(t, dialect, statement, len(on.args[i]))
+			}
 		}
 	})
 }
 
-// fill returns the statement of a filter with its arguments in their places.
-func fill(t *rapid.T, f *sqlstore.Filter) string {
-	query, args := f.Statement(f.Limit(5))
-	n := 0
-	out := placeholder.ReplaceAllStringFunc(query, func(mark string) string {
-		if mark != "?" && mark != "$"+strconv.Itoa(n+1) {
-			t.Fatalf("the argument %d is %s in %s", n+1, mark, query)
+func checkPlaceholders(t *rapid.T, dialect *Dialect, statement string, args int) {
+	var numbers []int
+	for _, found := range placeholder.FindAllStringSubmatch(statement, -1) {
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
 		}
-		n++
-		return fmt.Sprintf("%q", fmt.Sprint(args[n-1]))
-	})
-	if n != len(args) {
-		t.Fatalf("%s has %d places for %d arguments", query, n, len(args))
+		numbers = append(numbers, n)
 	}
-	return out
+	slices.Sort(numbers)
+	if numbers = slices.Compact(numbers); len(numbers) != args || args > 0 && numbers[args-1] != args {
+		t.Fatalf("%s has placeholders for the arguments %v, not for %d", statement, numbers, args)
+	}
+	if dialect != SQLite {
+		return
+	}
+	if rewritten := RewriteForSQLite(statement); strings.Contains(rewritten, "$") || strings.Contains(rewritten, "::") {
+		t.Fatalf("%s is none of SQLite", rewritten)
+	}
 }

@@ -2,35 +2,44 @@ package sqlstore
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"time"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// SessionRow is a row of the table of sessions of a database whose times are
-// read as T.
-type SessionRow[T any] struct {
-	ID         string
-	Tenant     string
-	Subject    string
-	AgentID    string
-	State      string
-	Labels     []byte
-	Metadata   []byte
-	Tip        string
-	CreatedAt  T
-	UpdatedAt  T
-	ActiveAt   T
-	LastTurnAt T
+// SessionColumns are the columns of a session, in the order of SessionRow.Fields.
+const SessionColumns = "id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id"
 
-	CurrentAgentID string
+// SessionRow is a row of the table of sessions.
+type SessionRow struct {
+	store.Session
+	// labels are JSON, and decoded by Record.
+	labels []byte
 }
 
-// Labels decodes the labels of rows. Most rows of a page have those of the row before,
-// which are decoded once. The zero value has decoded none.
+// Fields returns where the columns go.
+func (r *SessionRow) Fields() []any {
+	return []any{
+		&r.ID, &r.Owner.Tenant, &r.Owner.Subject, &r.AgentID, (*string)(&r.State), &r.labels, (*[]byte)(&r.Metadata), &r.Tip,
+		(*Time)(&r.CreatedAt), (*Time)(&r.UpdatedAt), (*Time)(&r.ActiveAt), (*Time)(&r.LastTurnAt), &r.CurrentAgentID,
+	}
+}
+
+// Record returns the session of a row.
+func (r *SessionRow) Record(labels *Labels) (_ *store.Session, err error) {
+	if r.Labels, err = labels.decode(r.labels); err != nil {
+		return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
+	}
+	return &r.Session, nil
+}
+
+// Labels decodes the labels of rows. Most rows of a page have the labels of the row
+// before, which are decoded once. The zero value has decoded none.
 type Labels struct {
 	raw    []byte
 	labels map[string]string
@@ -51,25 +60,12 @@ func (l *Labels) decode(raw []byte) (map[string]string, error) {
 	return maps.Clone(l.labels), nil
 }
 
-// Record returns the session of a row. at returns a time of it.
-func (r *SessionRow[T]) Record(at func(T) time.Time, labels *Labels) (s *store.Session, err error) {
-	s = &store.Session{
-		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID, CurrentAgentID: r.CurrentAgentID,
-		State: store.SessionState(r.State), Metadata: r.Metadata, Tip: r.Tip,
-		CreatedAt: at(r.CreatedAt), UpdatedAt: at(r.UpdatedAt), ActiveAt: at(r.ActiveAt), LastTurnAt: at(r.LastTurnAt),
-	}
-	if s.Labels, err = labels.decode(r.Labels); err != nil {
-		return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
-	}
-	return s, nil
-}
-
-// Sessions returns the sessions of rows.
-func Sessions[Row any](rows []Row, record func(*Row, *Labels) (*store.Session, error)) (list []*store.Session, err error) {
+// sessionsOf returns the sessions of rows.
+func sessionsOf(rows []*SessionRow) (list []*store.Session, err error) {
 	var labels Labels
 	list = make([]*store.Session, len(rows))
-	for i := range rows {
-		if list[i], err = record(&rows[i], &labels); err != nil {
+	for i, row := range rows {
+		if list[i], err = row.Record(&labels); err != nil {
 			return nil, err
 		}
 	}
@@ -82,4 +78,186 @@ func EncodeLabels(labels map[string]string) ([]byte, error) {
 		return nil, nil
 	}
 	return json.Marshal(labels)
+}
+
+// Session returns a session.
+func (r *Records) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
+	found, err := findSession(ctx, r.db.Reader, scope, id, "")
+	return found, r.db.WrapError("read session", id, err)
+}
+
+// findSession returns a session that the scope sees. lock ends the query.
+func findSession(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Session, error) {
+	row, err := findRow(ctx, s, (*SessionRow).Fields, "SELECT "+SessionColumns+" FROM sessions WHERE id = $1"+lock, id)
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Owner.Tenant, row.Owner.Subject)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return row.Record(&Labels{})
+}
+
+// Sessions returns a page of sessions.
+func (r *Records) Sessions(ctx context.Context, q store.SessionQuery) (page store.SessionPage, err error) {
+	f, err := r.filterSessions(ctx, &q)
+	if err == nil {
+		page.Sessions, page.Next, err = readLatest(ctx, r.db.Reader, f, "active_at", q.Page, (*SessionRow).Fields, sessionsOf, rules.SessionCursor)
+	}
+	return page, r.db.WrapError("list sessions of", q.Scope.Owner.Subject, err)
+}
+
+// filterSessions returns the filter of a query. It begins with the sessions of a label that
+// few have.
+func (r *Records) filterSessions(ctx context.Context, q *store.SessionQuery) (*Filter, error) {
+	f := r.dialect.newFilter("SELECT " + SessionColumns + " FROM sessions")
+	labels := slices.Sorted(maps.Keys(q.Labels))
+	for i, key := range labels {
+		if r.db.IsRare == nil {
+			break
+		}
+		few, err := r.db.IsRare(ctx, key, q.Labels[key])
+		if err != nil {
+			return nil, err
+		}
+		if few {
+			// A cross join is made in the order in which it is written.
+			f = r.dialect.newFilter("SELECT " + SessionColumns + " FROM session_labels l CROSS JOIN sessions ON id = l.session_id")
+			f.Where("l.key = " + f.Arg(key))
+			f.Where("l.value = " + f.Arg(q.Labels[key]))
+			labels = slices.Delete(labels, i, i+1)
+			break
+		}
+	}
+	for _, key := range labels {
+		f.Where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = sessions.id AND o.key = " + f.Arg(key) + " AND o.value = " + f.Arg(q.Labels[key]) + ")")
+	}
+	f.Scope(q.Scope)
+	f.Equals("state", string(q.State))
+	f.Equals("agent_id", q.AgentID)
+	return f, nil
+}
+
+// UpdateSession changes what the patch names.
+func (r *Records) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+	if err := p.CheckText(); err != nil {
+		return nil, err
+	}
+	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		kept, err := findSession(ctx, s, scope, id, r.dialect.forUpdate)
+		if err != nil {
+			return err
+		}
+		current := ""
+		if p.Tip != nil {
+			if current, err = r.checkTip(ctx, s, id, *p.Tip); err != nil {
+				return err
+			}
+		}
+		rules.PatchSession(kept, &p, current)
+		if err := saveSession(ctx, s, kept, p.Labels != nil); err != nil {
+			return err
+		}
+		changed, err = findSession(ctx, s, scope, id, "")
+		return err
+	})
+	if err != nil {
+		return nil, r.db.WrapError("change session", id, err)
+	}
+	return changed, nil
+}
+
+// checkIdle returns a *store.BusyError for a session that has a turn with a condition.
+func checkIdle(ctx context.Context, s Session, id, cond string) error {
+	turn, err := findValue[string](ctx, s, "SELECT t.id FROM turns t WHERE t.session_id = $1 AND "+cond+" ORDER BY t.made LIMIT 1", id)
+	if err == nil && turn != "" {
+		err = &store.BusyError{SessionID: id, TurnID: turn}
+	}
+	return err
+}
+
+// checkTip returns the current agent of a snapshot to which the tip of a session, which is
+// locked, may be moved.
+func (r *Records) checkTip(ctx context.Context, s Session, id, tip string) (current string, err error) {
+	if err := checkIdle(ctx, s, id, r.dialect.isSet("t.started_at")+" AND "+r.dialect.live("t")); err != nil || tip == "" {
+		return "", err
+	}
+	agents, err := collectColumn[string](ctx, s, "SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2", tip, id)
+	if err == nil && len(agents) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return "", err
+	}
+	return agents[0], nil
+}
+
+// saveSession writes a session that was changed.
+func saveSession(ctx context.Context, s Session, v *store.Session, labels bool) error {
+	text, err := EncodeLabels(v.Labels)
+	if err != nil {
+		return err
+	}
+	_, err = s.Exec(ctx, "UPDATE sessions SET agent_id = $1, state = $2, labels = $3, metadata = $4, tip = $5, updated_at = $6, current_agent_id = $7 WHERE id = $8",
+		v.AgentID, string(v.State), text, []byte(v.Metadata), v.Tip, Time(v.UpdatedAt), v.CurrentAgentID, v.ID)
+	if err == nil && labels {
+		_, err = s.Exec(ctx, "DELETE FROM session_labels WHERE session_id = $1", v.ID)
+	}
+	if err != nil || !labels || len(v.Labels) == 0 {
+		return err
+	}
+	var args []any
+	for key, value := range v.Labels {
+		args = append(args, v.ID, key, value)
+	}
+	_, err = s.Exec(ctx, "INSERT INTO session_labels (session_id, key, value) VALUES "+rowsOf(len(v.Labels), len(args)), args...)
+	return err
+}
+
+// DeleteSession deletes a session with everything that belongs to it.
+func (r *Records) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
+	err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		if _, err := findSession(ctx, s, scope, id, r.dialect.forUpdate); err != nil {
+			return err
+		}
+		if err := checkIdle(ctx, s, id, r.dialect.live("t")); err != nil {
+			return err
+		}
+		return r.deleteSessions(ctx, s, []string{id})
+	})
+	return r.db.WrapError("delete session", id, err)
+}
+
+// deleteSessions deletes sessions without live turns, which are locked. What refers to them
+// by a constraint is deleted with them.
+func (r *Records) deleteSessions(ctx context.Context, s Session, ids []string) error {
+	f := r.dialect.newFilter("")
+	ofSession := func(column string) string {
+		f.args = nil
+		return r.dialect.oneOf(f, column, ids)
+	}
+	ofTurn := "IN (SELECT t.id FROM turns t WHERE " + ofSession("t.session_id") + ")"
+	for _, statement := range []string{
+		"DELETE FROM events WHERE turn_id " + ofTurn,
+		"DELETE FROM journal WHERE turn_id " + ofTurn,
+		"DELETE FROM turn_states WHERE turn_id " + ofTurn,
+		"DELETE FROM messages WHERE owner_id " + ofTurn,
+		"DELETE FROM messages WHERE owner_id IN (SELECT s.id FROM snapshots s WHERE " + ofSession("s.session_id") + ")",
+		"DELETE FROM idempotency_keys WHERE " + ofSession("session_id"),
+		"DELETE FROM sessions WHERE " + ofSession("id"),
+	} {
+		if _, err := s.Exec(ctx, statement, f.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DecodeLabels returns the labels of the row of a session.
+func DecodeLabels(id string, raw []byte) (map[string]string, error) {
+	labels, err := new(Labels).decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read the labels of session %s: %w", id, err)
+	}
+	return labels, nil
 }

@@ -1,28 +1,22 @@
-package sqlstore_test
+package sqlstore
 
 import (
 	"maps"
 	"testing"
-	"time"
-
-	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
-
-type row = sqlstore.SessionRow[int64]
 
 func TestRowsWithTheSameLabelsShareNoMap(t *testing.T) {
 	t.Parallel()
 	texts := []string{`{"a":"1"}`, `{"a":"1"}`, "", `{"a":"1"}`, `{"b":"2","c":"3"}`, `null`, `null`, `{}`, `{"a":"1"}`}
 	wants := []map[string]string{{"a": "1"}, {"a": "1"}, nil, {"a": "1"}, {"b": "2", "c": "3"}, nil, nil, {}, {"a": "1"}}
-	rows := make([]row, len(texts))
+	rows := make([]*SessionRow, len(texts))
 	for i, text := range texts {
+		rows[i] = new(SessionRow)
 		if text != "" {
-			rows[i].Labels = []byte(text)
+			rows[i].labels = []byte(text)
 		}
 	}
-	record := func(r *row, labels *sqlstore.Labels) (*store.Session, error) { return r.Record(time.UnixMicro, labels) }
-	sessions, err := sqlstore.Sessions(rows, record)
+	sessions, err := sessionsOf(rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +29,7 @@ func TestRowsWithTheSameLabelsShareNoMap(t *testing.T) {
 			got["of"] = texts[i]
 		}
 	}
-	if _, err := sqlstore.Sessions([]row{rows[0], {ID: "broken", Labels: []byte(`{"a":1}`)}}, record); err == nil {
+	if _, err := sessionsOf([]*SessionRow{rows[0], {labels: []byte(`{"a":1}`)}}); err == nil {
 		t.Error("labels that cannot be read are no error")
 	}
 }

@@ -9,13 +9,6 @@ RETURNING *;
 INSERT INTO session_labels (session_id, key, value)
 SELECT @session_id, unnest(@keys::text[]), unnest(@values::text[]);
 
--- name: DeleteLabels :exec
-DELETE FROM session_labels WHERE session_id = $1;
-
--- name: SelectSessions :many
--- SelectSessions is the beginning of the queries whose conditions vary.
-SELECT * FROM sessions;
-
 -- name: GetSession :one
 SELECT * FROM sessions WHERE id = $1;
 
@@ -29,9 +22,6 @@ WHERE id = (SELECT t.session_id FROM turns t WHERE t.id = @turn_id) FOR NO KEY U
 -- name: LockSessionsOfTurns :exec
 SELECT id FROM sessions
 WHERE id IN (SELECT t.session_id FROM turns t WHERE t.id = ANY(@turn_ids::text[])) ORDER BY id FOR NO KEY UPDATE;
-
--- name: UpdateSession :exec
-UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7, current_agent_id = $8 WHERE id = $1;
 
 -- name: TouchSession :one
 -- TouchSession notes that a session is given a turn, and locks it like LockSession.
@@ -64,10 +54,6 @@ WHERE session_id = $1 AND status IN ('pending', 'running', 'waiting') ORDER BY m
 
 -- name: TurnExists :one
 SELECT EXISTS (SELECT 1 FROM turns WHERE id = $1);
-
--- name: CurrentAgentOf :one
--- CurrentAgentOf returns the current agent of a snapshot of a session.
-SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2;
 
 -- name: InsertKey :execrows
 INSERT INTO idempotency_keys (scope, key, hash, id, session_id, created_at)

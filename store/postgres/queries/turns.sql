@@ -26,18 +26,8 @@ FROM (
 ) w
 RETURNING *;
 
--- name: SelectTurns :many
--- SelectTurns is the beginning of the queries whose conditions vary.
-SELECT * FROM turns;
-
--- name: GetTurn :one
-SELECT * FROM turns WHERE id = $1;
-
 -- name: LockTurn :one
 SELECT * FROM turns WHERE id = $1 FOR NO KEY UPDATE;
-
--- name: SetBackground :one
-UPDATE turns SET background = @background, updated_at = @at WHERE id = @id RETURNING *;
 
 -- name: EndTurn :one
 UPDATE turns SET status = @status, result = @result, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
@@ -102,12 +92,3 @@ RETURNING id;
 -- that are admitted, and those that are not due.
 SELECT id, not_before, admitted FROM turns
 WHERE status = 'pending' AND (admitted OR not_before > @now) AND id > @after ORDER BY id LIMIT @most;
-
--- name: SessionAgents :many
--- SessionAgents returns the agents that turns of a session were made for.
-SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;
-
--- name: LiveRevisions :many
--- LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
-SELECT revision FROM turns WHERE turns.status IN ('pending', 'running', 'waiting') AND turns.revision <> '' UNION
-SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> '';

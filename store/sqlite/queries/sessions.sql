@@ -6,13 +6,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
 -- name: InsertLabel :exec
 INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?);
 
--- name: DeleteLabels :exec
-DELETE FROM session_labels WHERE session_id = ?;
-
--- name: CountLabel :one
--- CountLabel counts the sessions with a label, up to a number.
-SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.value = @value LIMIT CAST(@most AS INTEGER));
-
 -- name: GetSession :one
 SELECT * FROM sessions WHERE id = ?;
 
@@ -22,9 +15,6 @@ SELECT sqlc.embed(sessions), EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= @now OR t.admitted)
 ) AS occupied
 FROM sessions WHERE sessions.id = @id;
-
--- name: UpdateSession :exec
-UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ?, current_agent_id = ? WHERE id = ?;
 
 -- name: TouchSession :exec
 -- TouchSession notes that a session was given a turn.

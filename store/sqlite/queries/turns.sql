@@ -10,15 +10,9 @@ SELECT * FROM turns WHERE id = ?;
 -- name: TurnExists :one
 SELECT EXISTS (SELECT 1 FROM turns WHERE id = ?);
 
--- name: SetBackground :exec
-UPDATE turns SET background = ?, updated_at = ? WHERE made = ?;
-
 -- name: LiveTurn :one
 -- LiveTurn returns the oldest live turn of a session.
 SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMIT 1;
-
--- name: StartedTurn :one
-SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;
 
 -- name: TurnToClaim :one
 -- TurnToClaim returns a turn with its session, and whether a turn of that has begun and
@@ -61,12 +55,3 @@ FROM turns WHERE turns.id = ?;
 
 -- name: WakeTurn :exec
 UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE made = @made;
-
--- name: SessionAgents :many
--- SessionAgents returns the agents that turns of a session were made for.
-SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;
-
--- name: LiveRevisions :many
--- LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
-SELECT revision FROM turns WHERE turns.finished_at = 0 AND turns.revision <> '' UNION
-SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> '';

@@ -9,45 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-type Artifact struct {
-	ID        string
-	N         pgtype.Int8
-	SessionID string
-	TurnID    string
-	Tenant    string
-	Subject   string
-	Name      string
-	MediaType string
-	Size      int
-	Metadata  []byte
-	Data      []byte
-	CreatedAt instant.Time
-}
-
-type Event struct {
-	TurnID    string
-	Seq       int64
-	SessionID string
-	At        instant.Time
-	Type      string
-	Data      []byte
-	Path      pgtype.Text
-}
-
-type HeldOverlay struct {
-	Tenant string
-	Base   string
-}
-
-type IdempotencyKey struct {
-	Scope     string
-	Key       string
-	Hash      []byte
-	ID        string
-	SessionID string
-	CreatedAt instant.Time
-}
-
 type Interaction struct {
 	TurnID     string
 	ID         string
@@ -63,70 +24,6 @@ type Interaction struct {
 	CreatedAt  instant.Time
 	ExpiresAt  instant.Time
 	ResolvedAt instant.Time
-}
-
-type Journal struct {
-	TurnID string
-	Key    string
-	N      pgtype.Int8
-	Entry  []byte
-	Result []byte
-}
-
-type Message struct {
-	OwnerID string
-	N       int
-	Body    []byte
-}
-
-type OverlayChange struct {
-	ID   int64
-	Mark int64
-}
-
-type Revision struct {
-	Tenant    string
-	Number    int64
-	Hash      string
-	Parent    string
-	Author    string
-	Note      string
-	Findings  []byte
-	CreatedAt instant.Time
-}
-
-type RevisionAttempt struct {
-	N        int64
-	Tenant   string
-	Hash     string
-	Expected string
-	Author   string
-	Note     string
-	Outcome  string
-	Findings []byte
-	At       instant.Time
-}
-
-type RevisionBuild struct {
-	Build      string
-	Tenant     string
-	Hash       string
-	Components []byte
-	BuiltAt    instant.Time
-	Base       string
-}
-
-type RevisionDocument struct {
-	Hash     string
-	Document []byte
-}
-
-type RevokedToken struct {
-	TokenID   string
-	N         int64
-	ClientID  string
-	Until     instant.Time
-	RevokedAt instant.Time
 }
 
 type Session struct {
@@ -145,12 +42,6 @@ type Session struct {
 	CurrentAgentID string
 }
 
-type SessionLabel struct {
-	SessionID string
-	Key       string
-	Value     string
-}
-
 type Snapshot struct {
 	ID             string
 	SessionID      string
@@ -165,15 +56,6 @@ type Snapshot struct {
 	CreatedAt      instant.Time
 	AgentID        string
 	CurrentAgentID string
-}
-
-type TenantVariable struct {
-	Tenant    string
-	Name      string
-	Secret    bool
-	Value     []byte
-	Author    string
-	UpdatedAt instant.Time
 }
 
 type Turn struct {
@@ -209,80 +91,4 @@ type Turn struct {
 	Pruned           bool
 	ChangedAt        instant.Time
 	Revision         string
-}
-
-type TurnState struct {
-	TurnID string
-	Body   []byte
-}
-
-type Webhook struct {
-	TurnID       string
-	ID           string
-	N            int64
-	SessionID    string
-	Tenant       string
-	Subject      string
-	Surface      string
-	Data         []byte
-	State        string
-	Cursor       int64
-	Attempts     int
-	FailingSince instant.Time
-	LastError    string
-	DueAt        instant.Time
-	Worker       string
-	Fence        int64
-	LeaseUntil   instant.Time
-	CreatedAt    instant.Time
-	UpdatedAt    instant.Time
-}
-
-type WorkflowCursor struct {
-	Tenant string
-	ID     string
-	LastAt int64
-}
-
-type WorkflowOverlay struct {
-	Tenant string
-}
-
-type WorkflowRun struct {
-	N            int64
-	ID           string
-	WorkflowID   string
-	Tenant       string
-	Subject      string
-	Shared       int64
-	Status       string
-	Revision     string
-	Message      string
-	TurnID       string
-	DueAt        int64
-	RunLimit     int64
-	CancelReason string
-	Version      int64
-	LeaseUntil   int64
-	CreatedAt    int64
-	UpdatedAt    int64
-	StartedAt    int64
-	FinishedAt   int64
-	TriggerData  []byte
-	Input        []byte
-	Definition   []byte
-	State        []byte
-}
-
-type WorkflowTrigger struct {
-	N          int64
-	Tenant     string
-	Kind       string
-	ID         string
-	Subject    string
-	Declared   int64
-	Paused     int64
-	CreatedAt  int64
-	UpdatedAt  int64
-	Definition []byte
 }

@@ -11,32 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
-const CurrentAgentOf = `-- name: CurrentAgentOf :one
-SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2
-`
-
-type CurrentAgentOfParams struct {
-	ID        string
-	SessionID string
-}
-
-// CurrentAgentOf returns the current agent of a snapshot of a session.
-func (q *Queries) CurrentAgentOf(ctx context.Context, arg CurrentAgentOfParams) (string, error) {
-	row := q.db.QueryRow(ctx, CurrentAgentOf, arg.ID, arg.SessionID)
-	var current_agent_id string
-	err := row.Scan(&current_agent_id)
-	return current_agent_id, err
-}
-
-const DeleteLabels = `-- name: DeleteLabels :exec
-DELETE FROM session_labels WHERE session_id = $1
-`
-
-func (q *Queries) DeleteLabels(ctx context.Context, sessionID string) error {
-	_, err := q.db.Exec(ctx, DeleteLabels, sessionID)
-	return err
-}
-
 const EndedInSessions = `-- name: EndedInSessions :exec
 UPDATE sessions s SET tip = COALESCE(NULLIF(w.tip, ''), s.tip), active_at = greatest(s.active_at, w.at),
     current_agent_id = CASE w.tip WHEN '' THEN s.current_agent_id ELSE w.current_agent_id END
@@ -400,45 +374,6 @@ func (q *Queries) PutKey(ctx context.Context, arg PutKeyParams) error {
 	return err
 }
 
-const SelectSessions = `-- name: SelectSessions :many
-SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id FROM sessions
-`
-
-// SelectSessions is the beginning of the queries whose conditions vary.
-func (q *Queries) SelectSessions(ctx context.Context) ([]Session, error) {
-	rows, err := q.db.Query(ctx, SelectSessions)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Session
-	for rows.Next() {
-		var i Session
-		if err := rows.Scan(
-			&i.ID,
-			&i.Tenant,
-			&i.Subject,
-			&i.AgentID,
-			&i.State,
-			&i.Labels,
-			&i.Metadata,
-			&i.Tip,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.ActiveAt,
-			&i.LastTurnAt,
-			&i.CurrentAgentID,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const TouchSession = `-- name: TouchSession :one
 UPDATE sessions SET active_at = greatest(active_at, $1), last_turn_at = greatest(last_turn_at, $1) WHERE id = $2
 RETURNING id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id
@@ -546,33 +481,4 @@ func (q *Queries) TurnOfKey(ctx context.Context, arg TurnOfKeyParams) (Turn, err
 		&i.Revision,
 	)
 	return i, err
-}
-
-const UpdateSession = `-- name: UpdateSession :exec
-UPDATE sessions SET agent_id = $2, state = $3, labels = $4, metadata = $5, tip = $6, updated_at = $7, current_agent_id = $8 WHERE id = $1
-`
-
-type UpdateSessionParams struct {
-	ID             string
-	AgentID        string
-	State          string
-	Labels         []byte
-	Metadata       []byte
-	Tip            string
-	UpdatedAt      instant.Time
-	CurrentAgentID string
-}
-
-func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) error {
-	_, err := q.db.Exec(ctx, UpdateSession,
-		arg.ID,
-		arg.AgentID,
-		arg.State,
-		arg.Labels,
-		arg.Metadata,
-		arg.Tip,
-		arg.UpdatedAt,
-		arg.CurrentAgentID,
-	)
-	return err
 }

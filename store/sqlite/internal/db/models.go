@@ -4,48 +4,6 @@
 
 package db
 
-import (
-	"database/sql"
-)
-
-type Artifact struct {
-	N         int64
-	ID        string
-	SessionID string
-	TurnID    string
-	Tenant    string
-	Subject   string
-	Name      string
-	MediaType string
-	Size      int64
-	CreatedAt int64
-	Metadata  []byte
-	Data      []byte
-}
-
-type Event struct {
-	TurnID string
-	Seq    int64
-	At     int64
-	Type   string
-	Data   []byte
-	Path   sql.NullString
-}
-
-type HeldOverlay struct {
-	Tenant string
-	Base   string
-}
-
-type IdempotencyKey struct {
-	Scope     string
-	Key       string
-	Hash      []byte
-	ID        string
-	SessionID string
-	CreatedAt int64
-}
-
 type Interaction struct {
 	N          int64
 	TurnID     string
@@ -61,70 +19,6 @@ type Interaction struct {
 	CreatedAt  int64
 	ExpiresAt  int64
 	ResolvedAt int64
-}
-
-type Journal struct {
-	N      int64
-	TurnID string
-	Key    string
-	Entry  []byte
-	Result []byte
-}
-
-type Message struct {
-	OwnerID string
-	N       int64
-	Body    []byte
-}
-
-type OverlayChange struct {
-	ID   int64
-	Mark int64
-}
-
-type Revision struct {
-	Tenant    string
-	Number    int64
-	Hash      string
-	Parent    string
-	Author    string
-	Note      string
-	Findings  []byte
-	CreatedAt int64
-}
-
-type RevisionAttempt struct {
-	N        int64
-	Tenant   string
-	Hash     string
-	Expected string
-	Author   string
-	Note     string
-	Outcome  string
-	Findings []byte
-	At       int64
-}
-
-type RevisionBuild struct {
-	Build      string
-	Tenant     string
-	Hash       string
-	Components []byte
-	BuiltAt    int64
-	Base       string
-}
-
-type RevisionDocument struct {
-	Hash     string
-	Document []byte
-}
-
-type RevokedToken struct {
-	N         int64
-	TokenID   string
-	ClientID  string
-	Until     int64
-	RevokedAt int64
 }
 
 type Session struct {
@@ -143,12 +37,6 @@ type Session struct {
 	CurrentAgentID string
 }
 
-type SessionLabel struct {
-	SessionID string
-	Key       string
-	Value     string
-}
-
 type Snapshot struct {
 	ID             string
 	SessionID      string
@@ -163,15 +51,6 @@ type Snapshot struct {
 	Artifacts      []byte
 	AgentID        string
 	CurrentAgentID string
-}
-
-type TenantVariable struct {
-	Tenant    string
-	Name      string
-	Secret    bool
-	Value     []byte
-	Author    string
-	UpdatedAt int64
 }
 
 type Turn struct {
@@ -206,80 +85,4 @@ type Turn struct {
 	Metadata         []byte
 	ChangedAt        int64
 	Revision         string
-}
-
-type TurnState struct {
-	TurnID string
-	Body   []byte
-}
-
-type Webhook struct {
-	N            int64
-	TurnID       string
-	ID           string
-	SessionID    string
-	Tenant       string
-	Subject      string
-	Surface      string
-	State        string
-	Cursor       int64
-	Attempts     int64
-	FailingSince int64
-	LastError    string
-	DueAt        int64
-	Worker       string
-	Fence        int64
-	LeaseUntil   int64
-	CreatedAt    int64
-	UpdatedAt    int64
-	Data         []byte
-}
-
-type WorkflowCursor struct {
-	Tenant string
-	ID     string
-	LastAt int64
-}
-
-type WorkflowOverlay struct {
-	Tenant string
-}
-
-type WorkflowRun struct {
-	N            int64
-	ID           string
-	WorkflowID   string
-	Tenant       string
-	Subject      string
-	Shared       int64
-	Status       string
-	Revision     string
-	Message      string
-	TurnID       string
-	DueAt        int64
-	RunLimit     int64
-	CancelReason string
-	Version      int64
-	LeaseUntil   int64
-	CreatedAt    int64
-	UpdatedAt    int64
-	StartedAt    int64
-	FinishedAt   int64
-	TriggerData  []byte
-	Input        []byte
-	Definition   []byte
-	State        []byte
-}
-
-type WorkflowTrigger struct {
-	N          int64
-	Tenant     string
-	Kind       string
-	ID         string
-	Subject    string
-	Declared   int64
-	Paused     int64
-	CreatedAt  int64
-	UpdatedAt  int64
-	Definition []byte
 }

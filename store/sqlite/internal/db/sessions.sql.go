@@ -9,33 +9,6 @@ import (
 	"context"
 )
 
-const countLabel = `-- name: CountLabel :one
-SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = ?1 AND l.value = ?2 LIMIT CAST(?3 AS INTEGER))
-`
-
-type CountLabelParams struct {
-	Key   string
-	Value string
-	Most  int64
-}
-
-// CountLabel counts the sessions with a label, up to a number.
-func (q *Queries) CountLabel(ctx context.Context, arg CountLabelParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countLabel, arg.Key, arg.Value, arg.Most)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const deleteLabels = `-- name: DeleteLabels :exec
-DELETE FROM session_labels WHERE session_id = ?
-`
-
-func (q *Queries) DeleteLabels(ctx context.Context, sessionID string) error {
-	_, err := q.db.ExecContext(ctx, deleteLabels, sessionID)
-	return err
-}
-
 const getKey = `-- name: GetKey :one
 SELECT hash, id FROM idempotency_keys WHERE scope = ? AND key = ?
 `
@@ -256,34 +229,5 @@ type TouchSessionParams struct {
 // TouchSession notes that a session was given a turn.
 func (q *Queries) TouchSession(ctx context.Context, arg TouchSessionParams) error {
 	_, err := q.db.ExecContext(ctx, touchSession, arg.At, arg.ID)
-	return err
-}
-
-const updateSession = `-- name: UpdateSession :exec
-UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ?, current_agent_id = ? WHERE id = ?
-`
-
-type UpdateSessionParams struct {
-	AgentID        string
-	State          string
-	Labels         []byte
-	Metadata       []byte
-	Tip            string
-	UpdatedAt      int64
-	CurrentAgentID string
-	ID             string
-}
-
-func (q *Queries) UpdateSession(ctx context.Context, arg UpdateSessionParams) error {
-	_, err := q.db.ExecContext(ctx, updateSession,
-		arg.AgentID,
-		arg.State,
-		arg.Labels,
-		arg.Metadata,
-		arg.Tip,
-		arg.UpdatedAt,
-		arg.CurrentAgentID,
-		arg.ID,
-	)
 	return err
 }

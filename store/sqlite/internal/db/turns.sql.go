@@ -220,35 +220,6 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (int64, 
 	return result.RowsAffected()
 }
 
-const liveRevisions = `-- name: LiveRevisions :many
-SELECT revision FROM turns WHERE turns.finished_at = 0 AND turns.revision <> '' UNION
-SELECT revision FROM workflow_runs WHERE workflow_runs.finished_at = 0 AND workflow_runs.revision <> ''
-`
-
-// LiveRevisions returns the revisions in which live turns, and live runs of workflows, began.
-func (q *Queries) LiveRevisions(ctx context.Context) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, liveRevisions)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var revision string
-		if err := rows.Scan(&revision); err != nil {
-			return nil, err
-		}
-		items = append(items, revision)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const liveTurn = `-- name: LiveTurn :one
 SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMIT 1
 `
@@ -313,60 +284,6 @@ func (q *Queries) RunningTurns(ctx context.Context) ([]RunningTurnsRow, error) {
 		return nil, err
 	}
 	return items, nil
-}
-
-const sessionAgents = `-- name: SessionAgents :many
-SELECT DISTINCT agent_id FROM turns WHERE session_id = ?1
-`
-
-// SessionAgents returns the agents that turns of a session were made for.
-func (q *Queries) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, sessionAgents, sessionID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var agent_id string
-		if err := rows.Scan(&agent_id); err != nil {
-			return nil, err
-		}
-		items = append(items, agent_id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const setBackground = `-- name: SetBackground :exec
-UPDATE turns SET background = ?, updated_at = ? WHERE made = ?
-`
-
-type SetBackgroundParams struct {
-	Background bool
-	UpdatedAt  int64
-	Made       int64
-}
-
-func (q *Queries) SetBackground(ctx context.Context, arg SetBackgroundParams) error {
-	_, err := q.db.ExecContext(ctx, setBackground, arg.Background, arg.UpdatedAt, arg.Made)
-	return err
-}
-
-const startedTurn = `-- name: StartedTurn :one
-SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0
-`
-
-func (q *Queries) StartedTurn(ctx context.Context, sessionID string) (string, error) {
-	row := q.db.QueryRowContext(ctx, startedTurn, sessionID)
-	var id string
-	err := row.Scan(&id)
-	return id, err
 }
 
 const turnExists = `-- name: TurnExists :one

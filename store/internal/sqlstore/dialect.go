@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"strings"
+	"time"
+)
+
+// Dialect is the difference between the SQL of the databases.
+type Dialect struct {
+	// concurrent is set if transactions overlap, so that they lock what they change.
+	concurrent bool
+	// zeroTimes is set if a column without a time is 0, not NULL.
+	zeroTimes bool
+	// forUpdate ends a SELECT whose rows are changed; skipLocked leaves out the rows that
+	// other transactions have locked.
+	forUpdate, skipLocked string
+	// unindexed precedes a column whose index must not be used.
+	unindexed string
+	// micros is the time of the database in microseconds, as an expression.
+	micros string
+	// events begins the query of the events of a turn.
+	events string
+	// pruneChunk is how many sessions or turns one transaction prunes; 0 is any number.
+	pruneChunk int
+}
+
+// PostgreSQL is the dialect of PostgreSQL.
+var PostgreSQL = &Dialect{
+	concurrent: true,
+	forUpdate:  " FOR NO KEY UPDATE",
+	skipLocked: " FOR NO KEY UPDATE SKIP LOCKED",
+	micros:     "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+	events:     "SELECT e.seq, e.session_id, e.at, e.type, e.data, COALESCE(e.path, '') FROM events e WHERE e.turn_id = $1",
+}
+
+// SQLite is the dialect of SQLite, where one transaction at a time writes. Statements go
+// through RewriteForSQLite before they are prepared.
+var SQLite = &Dialect{
+	zeroTimes: true,
+	unindexed: "+",
+	micros:    "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+	events:    "SELECT e.seq, t.session_id, e.at, e.type, e.data, COALESCE(e.path, '') FROM turns t JOIN events e ON e.turn_id = t.id WHERE t.id = $1",
+	// Writers wait for one session or turn at most.
+	pruneChunk: 1,
+}
+
+// live returns the condition that a turn is live, as the partial indexes have it.
+func (d *Dialect) live(alias string) string {
+	if d.zeroTimes {
+		return alias + ".finished_at = 0"
+	}
+	return alias + ".status IN ('pending', 'running', 'waiting')"
+}
+
+// isSet returns the condition that a column has a time.
+func (d *Dialect) isSet(column string) string {
+	if d.zeroTimes {
+		return column + " <> 0"
+	}
+	return column + " IS NOT NULL"
+}
+
+// now adds the time by which leases end to a statement.
+func (d *Dialect) now(f *Filter) string {
+	if d.concurrent {
+		return "clock_timestamp()"
+	}
+	return f.Time(time.Now())
+}
+
+// afterNow adds a time in the future by the same clock.
+func (d *Dialect) afterNow(f *Filter, lease time.Duration) string {
+	if d.concurrent {
+		return "clock_timestamp() + " + f.Arg(lease.Microseconds()) + "::bigint * interval '1 microsecond'"
+	}
+	return f.Time(time.Now().Add(lease))
+}
+
+// oneOf returns the condition that a column has one of the values. Those of a short list
+// are arguments of their own in SQLite, which makes better plans of them.
+func (d *Dialect) oneOf(f *Filter, column string, values []string) string {
+	if d.concurrent {
+		return column + " = ANY(" + f.Arg(values) + "::text[])"
+	}
+	marks := make([]string, len(values))
+	for i, v := range values {
+		marks[i] = f.Arg(v)
+	}
+	return column + " IN (" + strings.Join(marks, ", ") + ")"
+}

@@ -1,0 +1,51 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+)
+
+// InteractionColumns are the columns of an interaction, in the order of InteractionFields.
+const InteractionColumns = "turn_id, id, session_id, tenant, subject, state, action, request, resolution, resolved_by, created_at, expires_at, resolved_at"
+
+// InteractionFields returns where the columns of an interaction go.
+func InteractionFields(i *store.Interaction) []any {
+	return []any{
+		&i.TurnID, &i.ID, &i.SessionID, &i.Owner.Tenant, &i.Owner.Subject, (*string)(&i.State), &i.Action, (*[]byte)(&i.Request), (*[]byte)(&i.Answer), &i.AnsweredBy,
+		(*Time)(&i.CreatedAt), (*Time)(&i.ExpiresAt), (*Time)(&i.AnsweredAt),
+	}
+}
+
+// Interaction returns an interaction.
+func (r *Records) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (*store.Interaction, error) {
+	found, err := FindInteraction(ctx, r.db.Reader, scope, turnID, id)
+	return found, r.db.WrapError("read interaction", id+" of turn "+turnID, err)
+}
+
+// FindInteraction returns an interaction that the scope sees.
+func FindInteraction(ctx context.Context, s Session, scope store.Scope, turnID, id string) (*store.Interaction, error) {
+	found, err := findRow(ctx, s, InteractionFields, "SELECT "+InteractionColumns+" FROM interactions WHERE turn_id = $1 AND id = $2", turnID, id)
+	if err == nil {
+		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Interactions returns interactions, the oldest first.
+func (r *Records) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
+	f := r.dialect.newFilter("SELECT " + InteractionColumns + " FROM interactions")
+	f.Scope(q.Scope)
+	f.Equals("turn_id", q.TurnID)
+	f.Equals("session_id", q.SessionID)
+	f.EqualsLiteral("state", string(q.State), string(store.InteractionPending))
+	if !q.ExpiredBy.IsZero() {
+		f.Where("expires_at <= " + f.Time(q.ExpiredBy) + " AND " + r.dialect.isSet("expires_at"))
+	}
+	list, err := collectRecords(ctx, r.db.Reader, InteractionFields, f.Statement("ORDER BY created_at, n "+f.Limit(limitOf(q.Limit))), f.args...)
+	return list, r.db.WrapError("list interactions", q.TurnID, err)
+}

@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+)
+
+// Prune deletes what is too old. Several replicas may do so at once: each takes what no
+// other one deletes. What was deleted before an error stays deleted and is counted.
+func (r *Records) Prune(ctx context.Context, retention store.Retention) (store.Pruned, error) {
+	return rules.Prune(ctx, retention, rules.Pruner{Sessions: r.pruneSessions, Events: r.pruneTurns, Keys: r.pruneKeys, Revisions: r.pruneRevisions})
+}
+
+// pruneKeys forgets the keys of requests.
+func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (n int, err error) {
+	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
+		deleted, err := s.Exec(ctx, `DELETE FROM idempotency_keys WHERE (scope, key) IN (
+			SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < $1 ORDER BY k.created_at LIMIT $2)`, Time(c.Before), int64(c.Limit))
+		n = int(deleted)
+		return err
+	})
+	return n, r.db.WrapError("delete old", "keys", err)
+}
+
+// oldSessions returns the query of sessions without activity since some time.
+func (r *Records) oldSessions(c rules.Cutoff) *Filter {
+	f := r.dialect.newFilter("SELECT s.id FROM sessions s")
+	f.Where("s.active_at < " + f.Time(c.Before))
+	f.Where("NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND " + r.dialect.live("t") + ")")
+	f.Where("(s.active_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))")
+	return f
+}
+
+// oldTurns returns the query of turns that ended before some time and were not pruned.
+func (r *Records) oldTurns(c rules.Cutoff) *Filter {
+	f := r.dialect.newFilter("SELECT t.id FROM turns t")
+	f.Where(r.dialect.isSet("t.finished_at") + " AND NOT t.pruned AND t.finished_at < " + f.Time(c.Before))
+	f.Where("(t.finished_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))")
+	return f
+}
+
+// pruneChunks reads the ids of an old query, and prunes them a few in each transaction.
+// prune is given those that are still old and that no other transaction has locked.
+func (r *Records) pruneChunks(
+	ctx context.Context, c rules.Cutoff, old func(rules.Cutoff) *Filter, alias, age string, prune func(ctx context.Context, s Session, ids []string) (int, error),
+) (n int, err error) {
+	f := old(c)
+	ids, err := collectColumn[string](ctx, r.db.Reader, f.Statement("ORDER BY "+age+" "+f.Limit(c.Limit)), f.args...)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	for some := range slices.Chunk(ids, cmp.Or(r.dialect.pruneChunk, len(ids))) {
+		pruned := 0
+		err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+			f := old(c)
+			f.Where(r.dialect.oneOf(f, alias+".id", some))
+			still, err := collectColumn[string](ctx, s, f.Statement("ORDER BY "+age+r.dialect.skipLocked), f.args...)
+			if err != nil || len(still) == 0 { // they were used or pruned meanwhile
+				return err
+			}
+			pruned, err = prune(ctx, s, still)
+			return err
+		})
+		if err != nil {
+			return n, err
+		}
+		n += pruned
+	}
+	return n, nil
+}
+
+// pruneSessions deletes sessions without activity since some time.
+func (r *Records) pruneSessions(ctx context.Context, c rules.Cutoff) (int, error) {
+	n, err := r.pruneChunks(ctx, c, r.oldSessions, "s", "s.active_at", func(ctx context.Context, s Session, ids []string) (int, error) {
+		if r.dialect.concurrent { // a turn may have been made between the look and the lock
+			f := r.dialect.newFilter("SELECT DISTINCT t.session_id FROM turns t")
+			f.Where(r.dialect.oneOf(f, "t.session_id", ids))
+			f.Where(r.dialect.live("t"))
+			live, err := collectColumn[string](ctx, s, f.Statement(""), f.args...)
+			if err != nil {
+				return 0, err
+			}
+			ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(live, id) })
+		}
+		return len(ids), r.deleteSessions(ctx, s, ids)
+	})
+	return n, r.db.WrapError("delete old", "sessions", err)
+}
+
+// pruneTurns deletes the events, journals and webhooks of turns that ended before some time.
+// It counts the turns that had events or tool calls.
+func (r *Records) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
+	n, err := r.pruneChunks(ctx, c, r.oldTurns, "t", "t.finished_at", func(ctx context.Context, s Session, ids []string) (int, error) {
+		f := r.dialect.newFilter("SELECT count(*) FROM turns t")
+		f.Where(r.dialect.oneOf(f, "t.id", ids))
+		f.Where("(t.seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = t.id))")
+		had, err := findValue[int](ctx, s, f.Statement(""), f.args...)
+		if err != nil {
+			return 0, err
+		}
+		for _, statement := range []string{"DELETE FROM events WHERE turn_id", "DELETE FROM journal WHERE turn_id", "DELETE FROM webhooks WHERE turn_id", "UPDATE turns SET pruned = TRUE WHERE id"} {
+			f := r.dialect.newFilter("")
+			if _, err := s.Exec(ctx, r.dialect.oneOf(f, statement, ids), f.args...); err != nil {
+				return 0, err
+			}
+		}
+		return had, nil
+	})
+	return n, r.db.WrapError("delete old", "events", err)
+}

@@ -1,0 +1,456 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+)
+
+// runColumns are the columns of a run, in the order of scanRun. Lists leave the large ones
+// empty.
+const (
+	runColumns = `n, id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state, message, turn_id,
+	due_at, run_limit, cancel_reason, version, created_at, updated_at, started_at, finished_at`
+	runListColumns = `n, id, workflow_id, tenant, subject, shared, status, revision, NULL, trigger_data, NULL, NULL, message, turn_id,
+	due_at, run_limit, cancel_reason, version, created_at, updated_at, started_at, finished_at`
+)
+
+// numberedRun is a run with its place in the order in which runs were made.
+type numberedRun struct {
+	run *store.WorkflowRun
+	n   int64
+}
+
+// scanRun reads the columns of a run.
+func scanRun(scan func(dest ...any) error) (numberedRun, error) {
+	r := new(store.WorkflowRun)
+	var n, shared, limit, due, created, updated, started, finished int64
+	var status string
+	var definition, trigger, input, state []byte
+	err := scan(&n, &r.ID, &r.WorkflowID, &r.Owner.Tenant, &r.Owner.Subject, &shared, &status, &r.Revision, &definition, &trigger, &input, &state,
+		&r.Message, &r.TurnID, &due, &limit, &r.CancelReason, &r.Version, &created, &updated, &started, &finished)
+	r.Shared, r.Status, r.Limit = shared != 0, store.RunStatus(status), int(limit)
+	r.Definition, r.Trigger, r.Input, r.State = definition, trigger, input, state
+	r.DueAt, r.CreatedAt, r.UpdatedAt, r.StartedAt, r.FinishedAt = FromMicros(due), FromMicros(created), FromMicros(updated), FromMicros(started), FromMicros(finished)
+	return numberedRun{r, n}, err
+}
+
+// queryRuns returns the runs of a query.
+func queryRuns(ctx context.Context, s Session, query string, args []any) (list []numberedRun, err error) {
+	err = s.Query(ctx, query, args, func(scan func(dest ...any) error) error {
+		one, err := scanRun(scan)
+		list = append(list, one)
+		return err
+	})
+	return list, err
+}
+
+func toInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// rowsOfInsert is how many rows a statement inserts at most.
+const rowsOfInsert = 100
+
+// CreateRuns stores new runs and moves cursors.
+func (r *Records) CreateRuns(ctx context.Context, runs []*store.WorkflowRun, cursors []store.ScheduleCursor) (created []string, err error) {
+	for _, run := range runs {
+		if err := run.CheckText(); err != nil {
+			return nil, err
+		}
+	}
+	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		created, err = insertRuns(ctx, s, runs)
+		if err == nil {
+			err = moveCursors(ctx, s, cursors)
+		}
+		return err
+	})
+	return created, r.db.WrapError("create", "runs", err)
+}
+
+// insertRuns returns the ids of the runs that are new.
+func insertRuns(ctx context.Context, s Session, runs []*store.WorkflowRun) (created []string, err error) {
+	for some := range slices.Chunk(runs, rowsOfInsert) {
+		var args []any
+		for _, r := range some {
+			args = append(args, r.ID, r.WorkflowID, r.Owner.Tenant, r.Owner.Subject, toInt(r.Shared), string(r.Status), r.Revision, []byte(r.Definition), []byte(r.Trigger),
+				[]byte(r.Input), []byte(r.State), r.Message, r.TurnID, ToMicros(r.DueAt), int64(r.Limit), ToMicros(r.CreatedAt), ToMicros(r.UpdatedAt))
+		}
+		err := s.Query(ctx, `INSERT INTO workflow_runs (id, workflow_id, tenant, subject, shared, status, revision, definition, trigger_data, input, state,
+			message, turn_id, due_at, run_limit, created_at, updated_at) VALUES `+rowsOf(len(some), len(args))+` ON CONFLICT (tenant, id) DO NOTHING RETURNING id`, args,
+			func(scan func(dest ...any) error) error {
+				created = append(created, "")
+				return scan(&created[len(created)-1])
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return created, nil
+}
+
+// moveCursors moves cursors to later times.
+func moveCursors(ctx context.Context, s Session, cursors []store.ScheduleCursor) error {
+	latest := make(map[[2]string]store.ScheduleCursor, len(cursors)) // a statement changes a row once
+	for _, c := range cursors {
+		if key := [2]string{c.Tenant, c.ID}; c.Last.After(latest[key].Last) {
+			latest[key] = c
+		}
+	}
+	inOrder := slices.SortedFunc(maps.Values(latest), func(a, b store.ScheduleCursor) int { // so that replicas do not lock each other
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
+	})
+	for some := range slices.Chunk(inOrder, rowsOfInsert) {
+		var args []any
+		for _, c := range some {
+			args = append(args, c.Tenant, c.ID, ToMicros(c.Last))
+		}
+		_, err := s.Exec(ctx, `INSERT INTO workflow_cursors (tenant, id, last_at) VALUES `+rowsOf(len(some), len(args))+`
+			ON CONFLICT (tenant, id) DO UPDATE SET last_at = excluded.last_at WHERE workflow_cursors.last_at < excluded.last_at`, args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeholders returns a number of arguments of a statement, from the one with a number
+// on.
+func placeholders(from, count int) string {
+	list := make([]string, count)
+	for i := range list {
+		list[i] = "$" + strconv.Itoa(from+i)
+	}
+	return strings.Join(list, ", ")
+}
+
+// rowsOf returns the rows of an INSERT that share a number of arguments.
+func rowsOf(rows, args int) string {
+	list := make([]string, rows)
+	for i := range list {
+		list[i] = "(" + placeholders(1+i*args/rows, args/rows) + ")"
+	}
+	return strings.Join(list, ", ")
+}
+
+// GetRun returns a run.
+func (r *Records) GetRun(ctx context.Context, scope store.RunScope, tenant, id string) (*store.WorkflowRun, error) {
+	run, err := getRun(ctx, r.db.Reader, scope, tenant, id)
+	return run, r.db.WrapError("read run", id, err)
+}
+
+// getRun returns a run that the scope sees. The error is store.ErrNotFound.
+func getRun(ctx context.Context, s Session, scope store.RunScope, tenant, id string) (*store.WorkflowRun, error) {
+	list, err := queryRuns(ctx, s, `SELECT `+runColumns+` FROM workflow_runs WHERE tenant = $1 AND id = $2`, []any{tenant, id})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || !scope.Sees(list[0].run.Owner, list[0].run.Shared) {
+		return nil, store.ErrNotFound
+	}
+	return list[0].run, nil
+}
+
+// ListRuns returns a page of runs, the newest first.
+func (r *Records) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunPage, err error) {
+	before, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	f := r.dialect.newFilter("SELECT " + runListColumns + " FROM workflow_runs")
+	f.Where("n < " + f.Arg(before))
+	if !q.Scope.All {
+		f.Where("tenant = " + f.Arg(q.Scope.Owner.Tenant))
+		f.Where("(shared = 1 OR subject = " + f.Arg(q.Scope.Owner.Subject) + ")")
+	}
+	f.Equals("workflow_id", q.WorkflowID)
+	f.Equals("status", string(q.Status))
+	list, err := queryRuns(ctx, r.db.Reader, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args)
+	if err != nil {
+		return page, r.db.WrapError("list", "runs", err)
+	}
+	list, page.Next = rules.CutPage(list, q.Page, func(one numberedRun) store.Cursor { return rules.NumberCursor(one.run.CreatedAt, one.n) })
+	for _, one := range list {
+		page.Runs = append(page.Runs, one.run)
+	}
+	return page, nil
+}
+
+// ClaimRuns returns runs that are due. Several replicas may ask at once: each gets others.
+// Where one transaction at a time writes, nothing is written if no run is due.
+func (r *Records) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
+	if !r.dialect.concurrent {
+		due, args := r.dueRuns(c)
+		found, err := collectColumn[int64](ctx, r.db.Reader, due, args...)
+		if err != nil || len(found) == 0 {
+			return nil, r.db.WrapError("look for", "runs", err)
+		}
+	}
+	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
+		claimed, err = r.claimRuns(ctx, s, c)
+		return err
+	})
+	return claimed, r.db.WrapError("claim", "runs", err)
+}
+
+// claimRuns keeps others from getting the runs.
+func (r *Records) claimRuns(ctx context.Context, s Session, c *store.ClaimRuns) ([]*store.WorkflowRun, error) {
+	due, args := r.dueRuns(c)
+	args = append(args, c.Lease.Microseconds())
+	list, err := queryRuns(ctx, s, `UPDATE workflow_runs SET version = version + 1, lease_until = `+r.dialect.micros+` + $`+strconv.Itoa(len(args))+
+		` WHERE n IN (`+due+r.dialect.skipLocked+`) RETURNING `+runColumns, args)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]*store.WorkflowRun, len(list))
+	for i := range list {
+		runs[i] = list[i].run
+	}
+	return runs, nil
+}
+
+// dueRuns returns the query of the numbers of the runs that are due.
+func (r *Records) dueRuns(c *store.ClaimRuns) (query string, args []any) {
+	args = []any{ToMicros(c.Now)}
+	cond := ""
+	switch c.Part {
+	case store.RunsToBegin:
+		cond = " AND r.status = 'pending'"
+	case store.RunsUnderWay:
+		cond = " AND r.status <> 'pending'"
+	}
+	if len(c.TurnIDs) > 0 {
+		for _, id := range c.TurnIDs {
+			args = append(args, id)
+		}
+		cond += " AND r.turn_id IN (" + placeholders(2, len(c.TurnIDs)) + ")"
+	}
+	args = append(args, int64(c.Limit))
+	return `SELECT r.n FROM workflow_runs r WHERE r.finished_at = 0 AND r.lease_until <= ` + r.dialect.micros + cond + ` AND (
+		(r.due_at <> 0 AND r.due_at <= $1) OR (r.turn_id <> '' AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = r.turn_id
+		AND (t.status = 'waiting' AND r.status = 'waiting' OR t.status IN ('pending', 'running') AND r.status <> 'waiting'))))
+		ORDER BY r.n LIMIT $` + strconv.Itoa(len(args)), args
+}
+
+// SaveRun replaces a run, or holds it back. A run without a limit takes one statement, and
+// so no transaction around it.
+func (r *Records) SaveRun(ctx context.Context, run *store.WorkflowRun) error {
+	if err := run.CheckText(); err != nil {
+		return err
+	}
+	transact := r.db.Transact
+	if run.Limit == 0 {
+		transact = r.db.Execute
+	}
+	var held error
+	version := run.Version
+	err := transact(ctx, func(ctx context.Context, s Session) error {
+		run.Version = version // it may be run again
+		err := r.saveRun(ctx, s, run)
+		if held = nil; err == store.ErrRunLimit { //nolint:errorlint // it is returned as it is, and what holds the run back is written
+			held, err = err, nil
+		}
+		return err
+	})
+	if err == nil {
+		return held
+	}
+	return r.db.WrapError("save run", run.ID, err)
+}
+
+// saveRun returns store.ErrRunLimit for a run that it holds back.
+func (r *Records) saveRun(ctx context.Context, s Session, run *store.WorkflowRun) error {
+	if run.Limit > 0 {
+		if err := r.holdBack(ctx, s, run); err != nil {
+			return err
+		}
+	}
+	n, err := s.Exec(ctx, `UPDATE workflow_runs SET status = $1, revision = $2, state = $3, message = $4, turn_id = $5, due_at = $6, version = version + 1,
+		lease_until = 0, updated_at = $7, started_at = $8, finished_at = $9 WHERE tenant = $10 AND id = $11 AND version = $12`,
+		string(run.Status), run.Revision, []byte(run.State), run.Message, run.TurnID, ToMicros(run.DueAt), ToMicros(run.UpdatedAt), ToMicros(run.StartedAt),
+		ToMicros(run.FinishedAt), run.Owner.Tenant, run.ID, run.Version)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return &store.StateError{Kind: "run", ID: run.ID, State: "changed", Want: "saved"}
+	}
+	run.Version++
+	if !run.Status.Live() && run.Limit > 0 {
+		return releaseRun(ctx, s, run)
+	}
+	return nil
+}
+
+// holdBack returns store.ErrRunLimit for a run that cannot begin. Until the end of the
+// transaction nobody else counts the runs of the workflow.
+func (r *Records) holdBack(ctx context.Context, s Session, run *store.WorkflowRun) error {
+	known, err := getRun(ctx, s, store.RunScope{All: true}, run.Owner.Tenant, run.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && known.Version != run.Version {
+		return &store.StateError{Kind: "run", ID: run.ID, State: "changed", Want: "saved"}
+	}
+	if err == nil {
+		err = r.lock(ctx, s, "SELECT pg_advisory_xact_lock(hashtextextended($1, 12))", run.Owner.Tenant+"/"+run.WorkflowID)
+	}
+	if err != nil || known.Status != store.RunPending || run.Status != store.RunRunning {
+		return err
+	}
+	held, err := holdRun(ctx, s, run)
+	if err == nil && held {
+		err = store.ErrRunLimit
+	}
+	return err
+}
+
+// holdRun makes a run wait if as many of its workflow are under way as may be.
+func holdRun(ctx context.Context, s Session, r *store.WorkflowRun) (held bool, err error) {
+	var count int64
+	err = s.Query(ctx, `SELECT count(*) FROM workflow_runs WHERE tenant = $1 AND workflow_id = $2 AND subject = $3 AND status IN ('running', 'waiting')`,
+		[]any{r.Owner.Tenant, r.WorkflowID, r.Owner.Subject}, func(scan func(dest ...any) error) error { return scan(&count) })
+	if err != nil || count < int64(r.Limit) {
+		return false, err
+	}
+	_, err = s.Exec(ctx, `UPDATE workflow_runs SET due_at = 0, lease_until = 0, version = version + 1 WHERE tenant = $1 AND id = $2`, r.Owner.Tenant, r.ID)
+	r.Version++
+	return true, err
+}
+
+// releaseRun makes the oldest run of a workflow due that was held back.
+func releaseRun(ctx context.Context, s Session, r *store.WorkflowRun) error {
+	_, err := s.Exec(ctx, `UPDATE workflow_runs SET due_at = $1 WHERE n = (SELECT min(n) FROM workflow_runs
+		WHERE tenant = $2 AND workflow_id = $3 AND subject = $4 AND status = 'pending' AND due_at = 0)`, ToMicros(r.UpdatedAt), r.Owner.Tenant, r.WorkflowID, r.Owner.Subject)
+	return err
+}
+
+// CancelRun asks for the end of a run.
+func (r *Records) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (canceled *store.WorkflowRun, err error) {
+	if err := (&store.WorkflowRun{CancelReason: reason}).CheckText(); err != nil {
+		return nil, err
+	}
+	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		canceled, err = cancelRun(ctx, s, scope, tenant, id, reason, now)
+		return err
+	})
+	if err != nil {
+		return nil, r.db.WrapError("cancel run", id, err)
+	}
+	return canceled, nil
+}
+
+func cancelRun(ctx context.Context, s Session, scope store.RunScope, tenant, id, reason string, now time.Time) (*store.WorkflowRun, error) {
+	r, err := getRun(ctx, s, scope, tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	n := int64(0)
+	if r.Status.Live() {
+		n, err = s.Exec(ctx, `UPDATE workflow_runs SET cancel_reason = $1, due_at = $2, updated_at = $2, lease_until = 0, version = version + 1
+			WHERE tenant = $3 AND id = $4 AND finished_at = 0`, reason, ToMicros(now), tenant, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, &store.StateError{Kind: "run", ID: id, State: string(r.Status), Want: "canceled"}
+	}
+	return getRun(ctx, s, scope, tenant, id)
+}
+
+// PruneRuns deletes runs that ended before a time.
+func (r *Records) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
+		deleted, err := s.Exec(ctx, `DELETE FROM workflow_runs WHERE n IN (SELECT n FROM workflow_runs WHERE finished_at <> 0 AND finished_at < $1 ORDER BY finished_at LIMIT $2)`,
+			ToMicros(before), int64(limit))
+		n = int(deleted)
+		return err
+	})
+	return n, r.db.WrapError("delete", "old runs", err)
+}
+
+// Cursors returns the cursors of all schedules.
+func (r *Records) Cursors(ctx context.Context) (list []store.ScheduleCursor, err error) {
+	err = r.db.Reader.Query(ctx, `SELECT tenant, id, last_at FROM workflow_cursors`, nil, func(scan func(dest ...any) error) error {
+		var c store.ScheduleCursor
+		var last int64
+		err := scan(&c.Tenant, &c.ID, &last)
+		c.Last = FromMicros(last)
+		list = append(list, c)
+		return err
+	})
+	return list, r.db.WrapError("list", "schedules", err)
+}
+
+// SaveTrigger stores a trigger.
+func (r *Records) SaveTrigger(ctx context.Context, t *store.WorkflowTrigger, isNew bool) error {
+	if err := t.CheckText(); err != nil {
+		return err
+	}
+	err := r.db.Execute(ctx, func(ctx context.Context, s Session) error { return saveTrigger(ctx, s, t, isNew) })
+	return r.db.WrapError("save trigger", t.ID, err)
+}
+
+func saveTrigger(ctx context.Context, s Session, t *store.WorkflowTrigger, isNew bool) error {
+	then := `DO UPDATE SET subject = excluded.subject, declared = excluded.declared, paused = excluded.paused,
+		definition = excluded.definition, created_at = excluded.created_at, updated_at = excluded.updated_at`
+	if isNew {
+		then = `DO NOTHING`
+	}
+	n, err := s.Exec(ctx, `INSERT INTO workflow_triggers (tenant, kind, id, subject, declared, paused, definition, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (tenant, kind, id) `+then,
+		t.Owner.Tenant, t.Kind, t.ID, t.Owner.Subject, toInt(t.Declared), toInt(t.Paused), []byte(t.Definition), ToMicros(t.CreatedAt), ToMicros(t.UpdatedAt))
+	if err == nil && n == 0 {
+		err = &store.ExistsError{Kind: t.Kind, ID: t.ID}
+	}
+	return err
+}
+
+// Triggers returns the triggers that a scope sees.
+func (r *Records) Triggers(ctx context.Context, scope store.RunScope) (list []*store.WorkflowTrigger, err error) {
+	query := `SELECT tenant, kind, id, subject, declared, paused, definition, created_at, updated_at FROM workflow_triggers`
+	var args []any
+	if !scope.All {
+		query += ` WHERE tenant = $1 AND (declared = 1 OR subject = $2)`
+		args = []any{scope.Owner.Tenant, scope.Owner.Subject}
+	}
+	err = r.db.Reader.Query(ctx, query+` ORDER BY n`, args, func(scan func(dest ...any) error) error {
+		t := new(store.WorkflowTrigger)
+		var declared, paused, created, updated int64
+		var definition []byte
+		err := scan(&t.Owner.Tenant, &t.Kind, &t.ID, &t.Owner.Subject, &declared, &paused, &definition, &created, &updated)
+		t.Declared, t.Paused, t.Definition = declared != 0, paused != 0, definition
+		t.CreatedAt, t.UpdatedAt = FromMicros(created), FromMicros(updated)
+		list = append(list, t)
+		return err
+	})
+	return list, r.db.WrapError("list", "triggers", err)
+}
+
+// DeleteTrigger deletes a trigger, and the cursor of a schedule.
+func (r *Records) DeleteTrigger(ctx context.Context, scope store.RunScope, tenant, kind, id string) error {
+	err := r.db.Transact(ctx, func(ctx context.Context, s Session) error { return deleteTrigger(ctx, s, scope, tenant, kind, id) })
+	return r.db.WrapError("delete trigger", id, err)
+}
+
+func deleteTrigger(ctx context.Context, s Session, scope store.RunScope, tenant, kind, id string) error {
+	n, err := s.Exec(ctx, `DELETE FROM workflow_triggers WHERE tenant = $1 AND kind = $2 AND id = $3 AND ($4 = 1 OR tenant = $5 AND (declared = 1 OR subject = $6))`,
+		tenant, kind, id, toInt(scope.All), scope.Owner.Tenant, scope.Owner.Subject)
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	if err == nil && kind == "schedule" {
+		_, err = s.Exec(ctx, `DELETE FROM workflow_cursors WHERE tenant = $1 AND id = $2`, tenant, id)
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+// Package sqlstore implements the parts of a store.Store that SQL databases share. Most
+// statements are the same for all; a Dialect has the fragments that differ.
+//
+// Statements number their arguments $1, $2 and so on.
+package sqlstore
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Session runs statements, in a transaction or outside of one.
+type Session interface {
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Query calls each for the rows of a query.
+	Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error
+}
+
+// Database is a database with the tables of a store. All fields but IsRare are required.
+type Database struct {
+	Dialect *Dialect
+	// Reader runs queries outside of transactions.
+	Reader Session
+	// Transact runs do in a transaction, perhaps several times until one succeeds. Execute
+	// does the same for one statement, which may need no transaction around it.
+	Transact, Execute func(ctx context.Context, do func(ctx context.Context, s Session) error) error
+	// WrapError adds an operation and its subject to an error of the database.
+	WrapError func(operation, subject string, err error) error
+	// IsRare reports whether so few sessions have a label that searching them beats going
+	// through the latest sessions; nil leaves the choice to the database.
+	IsRare func(ctx context.Context, key, value string) (bool, error)
+}
+
+// Records implements the shared parts of a store.Store. A store embeds it.
+type Records struct {
+	db      Database
+	dialect *Dialect
+}
+
+// New returns the records of a database.
+func New(db Database) Records { return Records{db: db, dialect: db.Dialect} }
+
+// lock runs a statement that makes other transactions wait, where they overlap.
+func (r *Records) lock(ctx context.Context, s Session, statement string, args ...any) error {
+	if !r.dialect.concurrent {
+		return nil
+	}
+	_, err := s.Exec(ctx, statement, args...)
+	return err
+}
+
+// findRow returns the row of a query that has one. The error is store.ErrNotFound without
+// a row. fields returns where the columns go.
+func findRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (*T, error) {
+	var found *T
+	err := s.Query(ctx, query, args, func(scan func(dest ...any) error) error {
+		found = new(T)
+		return scan(fields(found)...)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, store.ErrNotFound
+	default:
+		return found, nil
+	}
+}
+
+// eachRow calls add for the rows of a query.
+func eachRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args []any, add func(row T)) error {
+	var row, none T
+	into := fields(&row)
+	return s.Query(ctx, query, args, func(scan func(dest ...any) error) error {
+		row = none
+		if err := scan(into...); err != nil {
+			return err
+		}
+		add(row)
+		return nil
+	})
+}
+
+// collectRows returns the rows of a query.
+func collectRows[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (list []T, err error) {
+	err = eachRow(ctx, s, fields, query, args, func(row T) { list = append(list, row) })
+	return list, err
+}
+
+// collectRecords returns the rows of a query as pointers.
+func collectRecords[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (list []*T, err error) {
+	err = eachRow(ctx, s, fields, query, args, func(row T) { list = append(list, &row) })
+	return list, err
+}
+
+// column is the fields of rows with one column.
+func column[T any](v *T) []any { return []any{v} }
+
+// collectColumn returns the values of a query with one column.
+func collectColumn[T any](ctx context.Context, s Session, query string, args ...any) ([]T, error) {
+	return collectRows(ctx, s, column[T], query, args...)
+}
+
+// findValue returns the value of a query with one row and column, the zero value without
+// a row.
+func findValue[T any](ctx context.Context, s Session, query string, args ...any) (value T, err error) {
+	err = s.Query(ctx, query, args, func(scan func(dest ...any) error) error { return scan(&value) })
+	return value, err
+}
+
+// checkChanged returns store.ErrNotFound for a statement that changed no row.
+func checkChanged(n int64, err error) error {
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	return err
+}
+
+// bareLimit matches limits that are arguments.
+var bareLimit = regexp.MustCompile(`LIMIT (\$\d+)`)
+
+// RewriteForSQLite returns a statement as SQLite takes it. A limit is not a bare argument:
+// SQLite would plan by its value, and prepare the statement whenever it is bound.
+func RewriteForSQLite(statement string) string {
+	return strings.ReplaceAll(bareLimit.ReplaceAllString(statement, "LIMIT CAST($1 AS INTEGER)"), "$", "?")
+}

@@ -1,0 +1,171 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+)
+
+// TurnColumns are the columns of a turn, in the order of TurnFields.
+const TurnColumns = `id, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, ` +
+	`created_at, updated_at, changed_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, revision`
+
+// TurnFields returns where the columns of a turn go.
+func TurnFields(t *store.Turn) []any {
+	return []any{
+		&t.ID, &t.SessionID, &t.Owner.Tenant, &t.Owner.Subject, &t.AgentID, (*string)(&t.Status),
+		(*[]byte)(&t.Request), (*[]byte)(&t.Result), (*[]byte)(&t.Metadata), &t.Background, &t.SnapshotID, &t.ParentSnapshotID, &t.FromStart,
+		(*Time)(&t.CreatedAt), (*Time)(&t.UpdatedAt), (*Time)(&t.ChangedAt), (*Time)(&t.NotBefore), (*Time)(&t.StartedAt), (*Time)(&t.FinishedAt),
+		&t.Worker, &t.Fence, (*Time)(&t.LeaseUntil), (*Time)(&t.HeartbeatAt), &t.Admitted, &t.Strikes, &t.Seq, &t.Steps, &t.Revision,
+	}
+}
+
+// Turn returns a turn.
+func (r *Records) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
+	t, err := findTurn(ctx, r.db.Reader, scope, id, "")
+	return t, r.db.WrapError("read turn", id, err)
+}
+
+// findTurn returns a turn that the scope sees. lock ends the query.
+func findTurn(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Turn, error) {
+	t, err := findRow(ctx, s, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
+	if err == nil {
+		err = rules.CheckVisible(scope, t.Owner.Tenant, t.Owner.Subject)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Positions returns how far turns have got.
+func (r *Records) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
+	var ids any = turnIDs
+	query := "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])"
+	if !r.dialect.concurrent {
+		text, err := json.Marshal(turnIDs)
+		if err != nil {
+			return nil, err
+		}
+		ids, query = string(text), "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each($1))"
+	}
+	list, err := collectRows(ctx, r.db.Reader, func(p *store.Position) []any { return []any{&p.TurnID, (*string)(&p.Status), &p.Seq} }, query, ids)
+	return list, r.db.WrapError("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
+}
+
+// SessionAgents returns the agents that turns of a session were made for.
+func (r *Records) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
+	agents, err := collectColumn[string](ctx, r.db.Reader, "SELECT DISTINCT agent_id FROM turns WHERE session_id = $1", sessionID)
+	return agents, r.db.WrapError("read the agents of session", sessionID, err)
+}
+
+// Turns returns a page of turns.
+func (r *Records) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
+	f := r.filterTurns("SELECT "+TurnColumns+" FROM turns", &q)
+	if q.Count {
+		count := r.filterTurns("SELECT count(*) FROM turns", &q)
+		if page.Total, err = findValue[int](ctx, r.db.Reader, count.Statement(""), count.args...); err != nil {
+			return page, r.db.WrapError("count turns of session", q.SessionID, err)
+		}
+	}
+	column := "created_at"
+	if q.ByChange {
+		column = "changed_at"
+	}
+	page.Turns, page.Next, err = readLatest(ctx, r.db.Reader, f, column, q.Page, TurnFields, asTheyAre, rules.TurnCursor(&q))
+	if err != nil {
+		return store.TurnPage{}, r.db.WrapError("list turns of session", q.SessionID, err)
+	}
+	return page, nil
+}
+
+// filterTurns returns a statement on the turns of a query.
+func (r *Records) filterTurns(statement string, q *store.TurnQuery) *Filter {
+	f := r.dialect.newFilter(statement)
+	f.Scope(q.Scope)
+	f.Equals("session_id", q.SessionID)
+	f.Equals("agent_id", q.AgentID)
+	if len(q.Statuses) > 0 {
+		statuses := make([]string, len(q.Statuses))
+		for i, status := range q.Statuses {
+			statuses[i] = string(status)
+		}
+		f.Where(r.dialect.oneOf(f, "status", statuses))
+		if r.dialect.zeroTimes && !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }) {
+			f.Where(r.dialect.live("turns")) // as the indexes have it
+		}
+	}
+	if !q.ChangedAfter.IsZero() {
+		f.Where("changed_at >= " + f.Time(q.ChangedAfter))
+	}
+	return f
+}
+
+// UpdateTurn changes what the patch names.
+func (r *Records) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
+	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		changed, err = findTurn(ctx, s, scope, id, r.dialect.forUpdate)
+		if err != nil || p.Background == nil {
+			return err
+		}
+		changed.Background, changed.UpdatedAt = *p.Background, Truncate(p.Now)
+		_, err = s.Exec(ctx, "UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3", changed.Background, Time(changed.UpdatedAt), id)
+		return err
+	})
+	if err != nil {
+		return nil, r.db.WrapError("change turn", id, err)
+	}
+	return changed, nil
+}
+
+// LiveRevisions returns the revisions in which live turns and runs began.
+func (r *Records) LiveRevisions(ctx context.Context) ([]string, error) {
+	found, err := collectColumn[string](ctx, r.db.Reader, "SELECT t.revision FROM turns t WHERE "+r.dialect.live("t")+" AND t.revision <> ''"+
+		" UNION SELECT w.revision FROM workflow_runs w WHERE w.finished_at = 0 AND w.revision <> ''")
+	return found, r.db.WrapError("read the revisions of", "live turns", err)
+}
+
+// Events returns events of a turn.
+func (r *Records) Events(ctx context.Context, turnID string, after uint64, limit int) (list []event.Record, err error) {
+	if limit <= 0 || after > math.MaxInt64 {
+		return nil, nil
+	}
+	var row event.Record
+	var path string
+	into := []any{&row.Seq, &row.SessionID, (*Time)(&row.Time), (*string)(&row.Type), (*[]byte)(&row.Data), &path}
+	err = r.db.Reader.Query(ctx, r.dialect.events+" AND e.seq > $2 ORDER BY e.seq LIMIT $3", []any{turnID, int64(after), int64(limit)},
+		func(scan func(dest ...any) error) error {
+			row.TurnID, row.Data = turnID, nil
+			err := scan(into...)
+			row.Path = event.ParsePath(path)
+			list = append(list, row)
+			return err
+		})
+	return list, r.db.WrapError("read the events of turn", turnID, err)
+}
+
+// JournalColumns are the columns of a tool call, in the order of JournalFields.
+const JournalColumns = "key, entry, result"
+
+// JournalFields returns where the columns of a tool call go.
+func JournalFields(r *store.JournalRow) []any {
+	return []any{&r.Key, (*[]byte)(&r.Entry), (*[]byte)(&r.Result)}
+}
+
+// Journal returns the tool calls of a turn, in the order in which they began.
+func (r *Records) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
+	list, err := collectRows(ctx, r.db.Reader, JournalFields, "SELECT "+JournalColumns+" FROM journal WHERE turn_id = $1 ORDER BY n", turnID)
+	return list, r.db.WrapError("read the journal of turn", turnID, err)
+}
+
+// State returns the state that was committed last to a turn.
+func (r *Records) State(ctx context.Context, turnID string) ([]byte, error) {
+	state, err := findValue[[]byte](ctx, r.db.Reader, "SELECT body FROM turn_states WHERE turn_id = $1", turnID)
+	return state, r.db.WrapError("read the state of turn", turnID, err)
+}
