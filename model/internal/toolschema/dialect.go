@@ -30,9 +30,8 @@ type Dialect struct {
 	// oneType accepts no list of types but one type and null, and only texts and numbers in
 	// an enumeration.
 	oneType bool
-	// needsProperties writes properties for an object without any, and needsItems items for
-	// an array.
-	needsProperties, needsItems bool
+	// completes are the types that get empty properties or items where they lack them.
+	completes []string
 }
 
 // claudeProperty matches the names of properties that Claude accepts, as its API says in
@@ -45,12 +44,12 @@ var (
 	// object without properties and an array without items (its errors; langchainjs#9804,
 	// spring-ai#4776, fastmcp#2464).
 	OpenAI = &Dialect{
-		Name: "OpenAI", rejected: []string{"oneOf", "anyOf", "allOf", "enum", "not", "$ref"}, needsProperties: true, needsItems: true,
+		Name: "OpenAI", rejected: []string{"oneOf", "anyOf", "allOf", "enum", "not", "$ref"}, completes: []string{"object", "array"},
 	}
 	// Compatible is for servers that imitate OpenAI. Some do not resolve references, such as
 	// Ollama, or only those to $defs, such as Moonshot (command-code#594).
 	Compatible = &Dialect{
-		Name: "OpenAI-compatible", rejected: foldable, inlineRefs: true, needsProperties: true, needsItems: true,
+		Name: "OpenAI-compatible", rejected: foldable, inlineRefs: true, completes: []string{"object", "array"},
 	}
 	// Anthropic rejects "oneOf, allOf, or anyOf at the top level" and wants draft 2020-12
 	// (its errors; huly-mcp#66).
@@ -69,7 +68,7 @@ var (
 	// Gemini supports the keywords that google.golang.org/genai documents at
 	// GenerationConfig.ResponseJsonSchema, and two further formats of texts than none.
 	Gemini = &Dialect{
-		Name: "Gemini", rejected: foldable, inlineRefs: true, oneType: true, needsItems: true,
+		Name: "Gemini", rejected: foldable, inlineRefs: true, oneType: true, completes: []string{"array"},
 		keywords: []string{
 			"type", "format", "enum", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf",
 			"properties", "additionalProperties", "required",
@@ -126,7 +125,7 @@ func (d *Dialect) Map(schema json.RawMessage) (Mapped, error) {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}
 	m, w, err := d.rewrite(schema, false, true)
-	if err == nil && len(m.Dropped) > 0 && w.keptRefs {
+	if err == nil && len(m.Dropped) > 0 && w.refs.kept {
 		// What a kept reference names may accept more than before, which a negation must not.
 		m, _, err = d.rewrite(schema, true, true)
 	}
@@ -146,10 +145,10 @@ func (d *Dialect) rewrite(schema json.RawMessage, wideRefs, ofObject bool) (Mapp
 	}
 	m := Mapped{}
 	w := &rewriter{
-		dialect: d, document: schema, draft: draftOf(root), atRoot: ofObject, wideRefs: wideRefs, mapped: &m, following: []string{"#"},
+		dialect: d, document: schema, draft: draftOf(root), atRoot: ofObject, mapped: &m, following: []string{"#"},
 	}
 	ids := bytes.Count(schema, []byte(`"$id":`))
-	w.hasParts = ids > 1 || ids == 1 && root["$id"] == nil
+	w.refs = references{elsewhere: ids > 1 || ids == 1 && root["$id"] == nil, wide: wideRefs}
 	if ofObject {
 		if w.ignoresSiblings() && root["$ref"] != nil {
 			maps.DeleteFunc(root, func(name string, _ json.RawMessage) bool { return name != "$ref" && slices.Contains(constraints, name) })

@@ -167,7 +167,7 @@ func (w *rewriter) settleValues(n *schemaNode) {
 		}
 	}
 	var format string
-	_ = json.Unmarshal(n.get("format"), &format) // others are none
+	_ = json.Unmarshal(n.get("format"), &format) // empty if it is not a text
 	if w.dialect.formats != nil && format != "" && !slices.Contains(w.dialect.formats, format) {
 		w.drop(n, "format")
 	}

@@ -40,20 +40,24 @@ var (
 // rewriter rewrites the schemas of one document.
 type rewriter struct {
 	dialect *Dialect
-	// document is where references lead. With hasParts it contains further documents, in
-	// which they lead elsewhere.
+	// document is where references lead.
 	document json.RawMessage
-	hasParts bool
+	refs     references
 	draft    int
 	mapped   *Mapped
 	// atRoot is set for the next schema.
 	atRoot bool
 	// following are the references that are being replaced.
-	following []string
-	// keptRefs is set once a reference was kept. With wideRefs these accept more than
-	// before.
-	keptRefs, wideRefs bool
-	parts, depth       int
+	following    []string
+	parts, depth int
+}
+
+// references are what is known of the references of a document.
+type references struct {
+	// elsewhere is set if they may lead to a document within the document.
+	elsewhere bool
+	// kept is set once one was kept, and wide if those accept more than before.
+	kept, wide bool
 }
 
 // ignoresSiblings reports whether the draft ignores what is beside a reference.
@@ -198,8 +202,8 @@ func (w *rewriter) followRef(n *schemaNode) (branch json.RawMessage) {
 	case target == nil:
 		w.drop(n, "$ref")
 	case w.keepsRef(ref):
-		w.keptRefs = true
-		n.wide = n.wide || w.wideRefs
+		w.refs.kept = true
+		n.wide = n.wide || w.refs.wide
 	case slices.Contains(w.following, ref):
 		n.remove("$ref")
 		w.mapped.drop("recursive $ref")
@@ -236,7 +240,7 @@ func (w *rewriter) target(ref string) json.RawMessage {
 	path, isPointer := strings.CutPrefix(ref, "#/")
 	path, err := url.PathUnescape(path)
 	switch {
-	case w.hasParts || err != nil:
+	case w.refs.elsewhere || err != nil:
 		return nil
 	case ref == "#":
 		return w.document
@@ -267,11 +271,14 @@ func (w *rewriter) settle(n *schemaNode, branch json.RawMessage) {
 			n.remove(m.Name)
 		}
 	}
-	if w.dialect.needsItems && hasType(n.get("type"), "array") && n.get("items") == nil {
-		n.set("items", json.RawMessage(`{}`))
-	}
-	if w.dialect.needsProperties && string(n.get("type")) == `"object"` && n.get("properties") == nil {
-		n.set("properties", json.RawMessage(`{}`))
+	w.complete(n, "array", "items")
+	w.complete(n, "object", "properties")
+}
+
+// complete writes an empty keyword of a type that the dialect does not accept without.
+func (w *rewriter) complete(n *schemaNode, kind, keyword string) {
+	if slices.Contains(w.dialect.completes, kind) && hasType(n.get("type"), kind) && n.get(keyword) == nil {
+		n.set(keyword, json.RawMessage(`{}`))
 	}
 }
 
@@ -297,12 +304,12 @@ func (w *rewriter) settleAll(n *schemaNode, branch json.RawMessage) {
 	}
 }
 
-// finishRoot makes the root the schema of an object. The description of the tool tells what
+// finishRoot makes the root the schema of an object. The description of the tool lists what
 // was dropped.
 func (w *rewriter) finishRoot(n *schemaNode) {
 	if string(n.get("type")) != `"object"` {
 		n.set("type", json.RawMessage(`"object"`))
-		w.settleProperties(n)
+		w.complete(n, "object", "properties")
 	}
 	if allowed := w.dialect.root; allowed != nil {
 		for _, m := range slices.Clone(n.list) {
@@ -320,11 +327,5 @@ func (w *rewriter) finishRoot(n *schemaNode) {
 	}
 	if text := note("The arguments", n.told); text != "" {
 		w.mapped.Note = strings.TrimPrefix(w.mapped.Note+"\n"+text, "\n")
-	}
-}
-
-func (w *rewriter) settleProperties(n *schemaNode) {
-	if w.dialect.needsProperties && n.get("properties") == nil {
-		n.set("properties", json.RawMessage(`{}`))
 	}
 }
