@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -91,6 +92,7 @@ func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.Round
 		Header:  e.headersOf(c),
 		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
+		Names:   toolname.Rule{Longest: 128},
 		Framing: vendorhttp.Framing{StrictEnd: true},
 
 		Authorize: at.Authorize,
@@ -116,7 +118,9 @@ func (e *Executor) headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
+		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
+			return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
+		}, yield)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
+	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
@@ -72,6 +73,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	e.api, err = c.apiAccess().NewAPI(t.vendor, settings, vendorhttp.Protocol{
 		Header: header, Keys: vendorKey, Refusal: readRefusal, Refine: refineRefusal,
 		Accept: "application/vnd.amazon.eventstream", Framing: vendorhttp.Framing{Decode: decodeFrame},
+		Names:     toolname.ID,
 		Authorize: c.authorize(t),
 	})
 	if err != nil {
@@ -108,7 +110,9 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
+		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
+			return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
+		}, yield)
 	}
 }
 

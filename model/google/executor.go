@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -85,6 +86,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 		Header:  headersOf(c),
 		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
+		Names:   toolname.Rule{Longest: 64, LetterFirst: true},
 		Framing: vendorhttp.Framing{PlainErrors: true},
 
 		Authorize: at.Authorize,
@@ -110,7 +112,9 @@ func headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, &exchange{executor: e, request: req, form: formOf(req)}, yield)
+		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
+			return &exchange{executor: e, request: req, form: formOf(req)}
+		}, yield)
 	}
 }
 

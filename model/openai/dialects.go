@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -78,6 +79,12 @@ func (s *server) schemas() *toolschema.Dialect {
 		return toolschema.OpenAI
 	}
 	return toolschema.Compatible
+}
+
+// names returns what the server accepts as names of tools. Moonshot, and servers that pass
+// requests on to Gemini, want a letter first (kimi-cli#2531).
+func (s *server) names() toolname.Rule {
+	return toolname.Rule{Longest: toolname.ID.Longest, LetterFirst: s != &servers[0]}
 }
 
 // requestDialect returns what the server takes; nil for all that the vendor does.

@@ -128,6 +128,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header: headersOf(c), Keys: cmp.Or(at.Keys, vendorKey), Refusal: e.readRefusal, Authorize: at.Authorize,
+		Names: c.server().names(),
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +156,9 @@ func headersOf(c *Config) http.Header {
 // Stream asks the model and returns its answer as it comes.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}, yield)
+		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
+			return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
+		}, yield)
 	}
 }
 

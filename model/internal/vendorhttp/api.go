@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 
+	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 )
@@ -24,6 +25,8 @@ type API struct {
 	access   *Access
 	// granted authorizes the requests of one call.
 	granted Authorization
+	// names are the names of tool sets that the server does not accept as they are.
+	names *ToolCache[*wireNames]
 	// rejected are the optional fields that the server is known to reject.
 	rejected *RejectedFields
 }
@@ -42,6 +45,8 @@ type Protocol struct {
 	Refine func(failure *model.Error, header http.Header)
 	// Accept is the media type of a stream; server-sent events when empty.
 	Accept string
+	// Names is what the names of tools may be.
+	Names toolname.Rule
 	// Framing is how the server ends events and streams.
 	Framing Framing
 	// Authorize is set where a fixed header does not show who asks.
@@ -69,6 +74,7 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		failures: Failures{Provider: settings.ID, Redactor: newRedactor(a.APIKey, a.Headers, p.Keys)},
 		protocol: p,
 		access:   a,
+		names:    NewToolCache(func(tools []model.Tool) (*wireNames, error) { return newWireNames(p.Names, tools), nil }),
 		rejected: rejectedFieldsOf(settings.ID, a.URL()),
 	}, nil
 }

@@ -56,11 +56,16 @@ func (b *Batch) AddDelta(t model.EventType, delta string) {
 }
 
 // Ask sends a request and hands on the events of its answer until the answer is
-// complete, it fails or the consumer stops.
-func (a *API) Ask(ctx context.Context, req *model.Request, x Exchange, yield func(model.Event, error) bool) {
+// complete, it fails or the consumer stops. The exchange is begun with the request in which
+// tools have the names that the server accepts.
+func (a *API) Ask(ctx context.Context, req *model.Request, begin func(*model.Request) Exchange, yield func(model.Event, error) bool) {
 	bound, err := a.bindConnection(ctx)
 	if err == nil {
 		bound, err = bound.authorize(ctx)
+	}
+	var names *wireNames
+	if err == nil {
+		req, names, err = bound.adaptNames(req)
 	}
 	if err != nil {
 		yield(model.Event{}, err)
@@ -69,11 +74,12 @@ func (a *API) Ask(ctx context.Context, req *model.Request, x Exchange, yield fun
 	t := &attempt{api: bound, caller: ctx, editor: editor{api: bound, request: req}}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	defer t.close()
+	x := begin(req)
 	if err := t.sendRequest(x); err != nil {
 		yield(model.Event{}, err)
 		return
 	}
-	t.readStream(x.Translator(), yield)
+	t.readStream(x.Translator(), names.restore(yield))
 }
 
 // attempt is one call of a model: its request and the stream of its answer.

@@ -92,6 +92,7 @@ func Run(t *testing.T, v *Vendor) {
 		"the configuration alone decides what is sent":  (*Vendor).testHeaders,
 		"base_url says where requests go":               (*Vendor).testURLs,
 		"tools are encoded once":                        (*Vendor).testToolsAreEncodedOnce,
+		"tools have names that the vendor accepts":      (*Vendor).testToolNames,
 		"a connection is kept":                          (*Vendor).testConnectionIsKept,
 		"many ask at once":                              (*Vendor).testManyAtOnce,
 		"a redirect is not followed":                    (*Vendor).testRedirect,

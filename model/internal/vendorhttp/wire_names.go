@@ -1,0 +1,124 @@
+package vendorhttp
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/internal/toolname"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// wireNames are the names under which a server is told of tools whose own it rejects.
+type wireNames struct {
+	rule toolname.Rule
+	// byID are those that differ from the names of the tools, and ids the reverse.
+	byID, ids map[string]string
+	// tools are the tools under these names.
+	tools []model.Tool
+}
+
+// newWireNames returns the names of some tools. They depend on the names of these alone.
+func newWireNames(rule toolname.Rule, tools []model.Tool) *wireNames {
+	n := &wireNames{rule: rule, byID: map[string]string{}, ids: map[string]string{}, tools: slices.Clone(tools)}
+	taken := make(map[string]bool, len(tools))
+	for i := range tools {
+		taken[tools[i].Name] = true
+	}
+	for i := range n.tools {
+		id := tools[i].Name
+		if rule.Allows(id) {
+			continue
+		}
+		wire := rule.Fit(id)
+		for k := 2; taken[wire]; k++ {
+			wire = rule.Fit(id + " " + strconv.Itoa(k))
+		}
+		taken[wire] = true
+		n.byID[id], n.ids[wire], n.tools[i].Name = wire, id, wire
+	}
+	return n
+}
+
+// of returns the name of a tool, which may be one that is no longer there, or never was: a
+// model may have made it up.
+func (n *wireNames) of(id string) string {
+	if wire, ok := n.byID[id]; ok {
+		return wire
+	}
+	return n.rule.Fit(id)
+}
+
+// adaptNames returns a request in which all tools have names that the server accepts, and the
+// names; nil if the request has no others.
+func (a *API) adaptNames(req *model.Request) (*model.Request, *wireNames, error) {
+	rule := a.protocol.Names
+	if namesFit(rule, req) {
+		return req, nil, nil
+	}
+	names := &wireNames{rule: rule}
+	if len(req.Tools) > 0 {
+		var err error
+		if names, err = a.names.Encoded(req.Tools); err != nil {
+			return nil, nil, err
+		}
+	}
+	own := *req
+	own.Tools = names.tools
+	if own.ToolChoice.Name != "" {
+		own.ToolChoice.Name = names.of(own.ToolChoice.Name)
+	}
+	own.Messages = slices.Clone(req.Messages)
+	for i := range own.Messages {
+		own.Messages[i].Parts = names.adaptParts(own.Messages[i].Parts)
+	}
+	return &own, names, nil
+}
+
+// namesFit reports whether the server accepts all names in a request.
+func namesFit(rule toolname.Rule, req *model.Request) bool {
+	for i := range req.Tools {
+		if !rule.Allows(req.Tools[i].Name) {
+			return false
+		}
+	}
+	for i := range req.Messages {
+		for j := range req.Messages[i].Parts {
+			p := &req.Messages[i].Parts[j]
+			if p.ToolCall != nil && !rule.Allows(p.ToolCall.Name) || p.ToolResult != nil && p.ToolResult.Name != "" && !rule.Allows(p.ToolResult.Name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// adaptParts returns the parts of a message with other names in calls and results.
+func (n *wireNames) adaptParts(parts []model.Part) []model.Part {
+	own := slices.Clone(parts)
+	for i := range own {
+		if c := own[i].ToolCall; c != nil {
+			call := *c
+			call.Name = n.of(c.Name)
+			own[i].ToolCall = &call
+		}
+		if r := own[i].ToolResult; r != nil && r.Name != "" {
+			result := *r
+			result.Name = n.of(r.Name)
+			own[i].ToolResult = &result
+		}
+	}
+	return own
+}
+
+// restore returns a consumer of events that sees the names of the tools.
+func (n *wireNames) restore(yield func(model.Event, error) bool) func(model.Event, error) bool {
+	if n == nil {
+		return yield
+	}
+	return func(ev model.Event, err error) bool {
+		if id, ok := n.ids[ev.Name]; ok && ev.Type == model.EventToolCallStart {
+			ev.Name = id
+		}
+		return yield(ev, err)
+	}
+}
