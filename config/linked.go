@@ -11,7 +11,7 @@ import (
 )
 
 // surfaces are the protocols with a section below server.
-var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative}
+var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI}
 
 // recordOf returns the description of a struct type, without what the program was built
 // without.
@@ -77,6 +77,7 @@ func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 	}
 	for name, enabled := range map[string]**bool{
 		settings.SurfaceA2A: &s.A2A.Enabled, settings.SurfaceAgentRuns: &s.AgentRuns.Enabled, settings.SurfaceNative: &s.Native.Enabled,
+		settings.SurfaceOpenAI: &s.OpenAI,
 	} {
 		if !contains(k.Surfaces, name) {
 			*enabled = new(bool)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/server/openai"
 	"github.com/agentruntime/agentruntime/spec/access"
 )
 
@@ -48,6 +49,7 @@ func TestGenerated(t *testing.T) {
 	for file, regions := range map[string]map[string]string{
 		"configuration.md": {"reference": reference(), "sections": sections(), "diagnostics": diagnostics()},
 		"overlays.md":      {"agent-fields": agentFields()},
+		"clients.md":       {"openai-chat": parameters(openai.ChatParameters())},
 	} {
 		checkGenerated(t, file, regions)
 	}
@@ -108,6 +110,16 @@ func escapeTags(line string) string {
 		parts[i] = strings.ReplaceAll(parts[i], "<", "&lt;")
 	}
 	return strings.Join(parts, "`")
+}
+
+// parameters is a table of what becomes of the parameters of a protocol.
+func parameters(list []openai.Parameter) string {
+	var out strings.Builder
+	out.WriteString("\n| Parameter | | |\n|---|---|---|\n")
+	for _, p := range list {
+		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", p.Name, p.Use, p.Note)
+	}
+	return out.String() + "| others | ignored | proxies add their own |\n\n"
 }
 
 // sections are the schemas of the sections that the program's own plugins and

@@ -76,14 +76,28 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 	return route
 }
 
+// Typed returns a route that Answer made, described with the types of its bodies. It may
+// stream its answer as well if it is a Stream.
+func Typed[In, Out any](route Route) Route {
+	route.in, route.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	return route
+}
+
 // Describe generates an OpenAPI description of routes, for the OpenAPI method of
 // surfaces whose routes are made by Handle or are event streams.
-func Describe(title string, routes []Route) []byte {
+func Describe(title string, routes []Route) []byte { return describeRoutes(title, routes, nil) }
+
+// DescribeErrors is Describe for a surface whose errors have bodies of the type E.
+func DescribeErrors[E any](title string, routes []Route) []byte {
+	return describeRoutes(title, routes, reflect.TypeFor[E]())
+}
+
+func describeRoutes(title string, routes []Route, failure reflect.Type) []byte {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
-		operations[i] = openapi.Operation{Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Followed: routes[i].followed}
+		operations[i] = openapi.Operation{Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Followed: routes[i].followed, Streamed: routes[i].Stream}
 	}
-	return openapi.Generate(title, operations)
+	return openapi.Generate(title, operations, failure)
 }
 
 // writeFailure answers with an error of a handler.

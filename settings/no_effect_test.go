@@ -50,6 +50,7 @@ var judged = map[string]map[string]settingCase{
 			`{"encryption_key":"` + encryptionKey + `","agent_runs":{"enabled":false}}`,
 		},
 		"a2a.enabled":                   always,
+		"openai":                        always,
 		"a2a.v0_3":                      {noA2A + `"v0_3":true}}`, `{"a2a":{"v0_3":true}}`},
 		"a2a.default_agent":             {noA2A + `"default_agent":"a"}}`, `{"a2a":{"default_agent":"a"}}`},
 		"a2a.unique_message_ids":        {noA2A + `"unique_message_ids":true}}`, `{"a2a":{"unique_message_ids":true}}`},

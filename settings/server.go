@@ -32,6 +32,7 @@ const (
 	SurfaceAgents    = "agents"
 	SurfaceAdmin     = "admin"
 	SurfaceWorkflows = "workflows"
+	SurfaceOpenAI    = "openai"
 )
 
 // encryptionKeyBytes is the length of an encryption key.
@@ -58,6 +59,7 @@ type Server struct {
 	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
 	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials that name the scopes config:read and config:write."`
 	Workflows            ServerWorkflows `json:"workflows,omitzero" doc:"Schedules, events and runs of workflows."`
+	OpenAI               *bool           `json:"openai,omitempty" default:"true" doc:"Whether clients of the OpenAI API can use the agents as models, at /v1."`
 }
 
 // ServerTLS is the certificate of a server.
@@ -92,6 +94,9 @@ type ServerRate struct {
 	Burst       int     `json:"burst,omitempty" min:"0" doc:"How many may come at once; as many as in a second when absent, at least 1."`
 	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"How many may be open at the same time, streams included; 0 is no limit."`
 }
+
+// ServesOpenAI reports whether clients of the OpenAI API are answered.
+func (s *Server) ServesOpenAI() bool { return orDefault(s.OpenAI, true) }
 
 // Address returns where the server listens.
 func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/surfaces/agentruns"
 	"github.com/agentruntime/agentruntime/app/surfaces/agents"
 	"github.com/agentruntime/agentruntime/app/surfaces/native"
+	openaisurface "github.com/agentruntime/agentruntime/app/surfaces/openai"
 	"github.com/agentruntime/agentruntime/app/surfaces/provider"
 	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
 	"github.com/agentruntime/agentruntime/app/surfaces/workflows"
@@ -61,7 +62,7 @@ func Components() app.Components {
 			},
 		},
 		Stores:      []app.StoreDriver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
-		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface(), workflows.Surface()},
+		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface(), workflows.Surface(), openaisurface.Surface()},
 		TokenPrefix: agentruns.TokenPrefix,
 		TurnTools:   turntools.New,
 		Provider:    provider.New,

@@ -60,7 +60,7 @@ var siblings = map[string][]string{
 	"tools/mcp":                 {"tools/toolset"},
 	"app/shipped": {
 		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
-		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/agents", "app/surfaces/native", "app/surfaces/provider", "app/surfaces/sessions", "app/surfaces/workflows", "app/turntools",
+		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/agents", "app/surfaces/native", "app/surfaces/openai", "app/surfaces/provider", "app/surfaces/sessions", "app/surfaces/workflows", "app/turntools",
 	},
 	"server":            {"server/openapi"},
 	"server/admin":      {"server/native"},
@@ -152,7 +152,7 @@ var implementations = []string{
 	"backend/a2a", "backend/provider",
 	"store/memory", "store/postgres", "store/sqlite",
 	"dispatch/local", "dispatch/river",
-	"server/a2a", "server/agentruns", "server/agents", "server/provider", "server/sessions",
+	"server/a2a", "server/agentruns", "server/agents", "server/openai", "server/provider", "server/sessions",
 }
 
 // stores are those of them that keep records, with what queues turns.

@@ -16,13 +16,15 @@ type Operation struct {
 	// In and Out are the types of the bodies, as JSON; an operation without an Out is a
 	// stream of events.
 	In, Out reflect.Type
-	// Followed is set if the answer may be lines of JSON that show progress.
-	Followed bool
+	// Followed is set if the answer may be lines of JSON that show progress, and Streamed
+	// if it may be a stream of events.
+	Followed, Streamed bool
 }
 
 // Generate returns a description of operations, for surfaces without one of their own.
-// A type that has no schema is described as any value.
-func Generate(title string, operations []Operation) []byte {
+// A type that has no schema is described as any value. failure is the type of the bodies
+// of errors; nil for the server's own.
+func Generate(title string, operations []Operation, failure reflect.Type) []byte {
 	paths := map[string]object{}
 	for _, op := range operations {
 		method, path, _ := parsePattern(op.Pattern)
@@ -51,7 +53,13 @@ func Generate(title string, operations []Operation) []byte {
 		}
 		paths[path][strings.ToLower(method)] = described
 	}
-	text, err := json.Marshal(object{"openapi": "3.1.0", "info": object{"title": title, "version": "1"}, "paths": paths})
+	document := object{"openapi": "3.1.0", "info": object{"title": title, "version": "1"}, "paths": paths}
+	if failure != nil {
+		document["components"] = object{"responses": object{errorResponse: object{
+			"description": "The request is refused.", "content": object{"application/json": object{"schema": schemaOf(failure)}},
+		}}}
+	}
+	text, err := json.Marshal(document)
 	if err != nil {
 		return nil // not reached: these are texts and schemas
 	}
@@ -81,6 +89,9 @@ func (op *Operation) describeResponse() object {
 	content := object{"application/json": object{"schema": schemaOf(op.Out)}}
 	if op.Followed {
 		content["application/x-ndjson"] = object{"schema": object{}}
+	}
+	if op.Streamed {
+		content["text/event-stream"] = object{"schema": object{}}
 	}
 	return object{"description": "What was asked for.", "content": content}
 }

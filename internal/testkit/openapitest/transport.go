@@ -108,6 +108,9 @@ func (tr *transport) checkResponse(op *operation, resp *http.Response) (failed b
 			return false
 		}
 		resp.Body = &events{ReadCloser: resp.Body, look: func(data []byte) {
+			if string(data) == "[DONE]" { // which ends streams of OpenAI's
+				return
+			}
 			if err := validateJSON(schema, data); err != nil {
 				tr.t.Errorf("%s sends an event that is not described: %v\n%s", op, err, clipText(data))
 			}

@@ -1,0 +1,138 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Use is what becomes of a parameter.
+type Use string
+
+// The uses.
+const (
+	Honored Use = "honored"
+	// Checked parameters are accepted with values that change nothing.
+	Checked  Use = "checked"
+	Ignored  Use = "ignored"
+	Rejected Use = "rejected"
+)
+
+// Parameter is a parameter of a request.
+type Parameter struct {
+	Name string
+	Use  Use
+	Note string
+	// allows are the values of a Checked parameter, as JSON.
+	allows []string
+}
+
+// ChatParameters returns the parameters of POST /v1/chat/completions. Others are ignored,
+// because proxies add their own.
+func ChatParameters() []Parameter { return slices.Clone(chatParameters) }
+
+// ResponseParameters returns the parameters of POST /v1/responses, like ChatParameters.
+func ResponseParameters() []Parameter { return slices.Clone(responseParameters) }
+
+// sampling are the parameters that both protocols hand to the model.
+var sampling = []Parameter{
+	{Name: "temperature", Use: Honored}, {Name: "top_p", Use: Honored},
+	{Name: "parallel_tool_calls", Use: Checked, Note: "true, or no tools", allows: []string{"true"}},
+	{Name: "metadata", Use: Honored, Note: "up to 16 pairs"},
+	{Name: "user", Use: Honored, Note: "kept with the run"},
+	{Name: "safety_identifier", Use: Honored, Note: "kept with the run"},
+	{Name: "prompt_cache_key", Use: Ignored}, {Name: "prompt_cache_options", Use: Ignored}, {Name: "prompt_cache_retention", Use: Ignored},
+	{Name: "service_tier", Use: Ignored},
+	{Name: "top_logprobs", Use: Checked, Note: "0", allows: []string{"0"}},
+	{Name: "moderation", Use: Rejected},
+}
+
+var chatParameters = append([]Parameter{
+	{Name: "model", Use: Honored, Note: "the ID of an agent"},
+	{Name: "messages", Use: Honored},
+	{Name: "stream", Use: Honored},
+	{Name: "stream_options", Use: Honored, Note: "`include_usage`; with `stream` only"},
+	{Name: "tools", Use: Honored, Note: "functions, which the client runs"},
+	{Name: "tool_choice", Use: Checked, Note: "`auto` or `none`"},
+	{Name: "response_format", Use: Honored},
+	{Name: "max_completion_tokens", Use: Honored, Note: "per model call"},
+	{Name: "max_tokens", Use: Honored, Note: "unless `max_completion_tokens` is given"},
+	{Name: "reasoning_effort", Use: Honored},
+	{Name: "verbosity", Use: Honored},
+	{Name: "seed", Use: Honored}, {Name: "stop", Use: Honored},
+	{Name: "presence_penalty", Use: Checked, Note: "0", allows: []string{"0", "0.0"}},
+	{Name: "frequency_penalty", Use: Checked, Note: "0", allows: []string{"0", "0.0"}},
+	{Name: "logit_bias", Use: Checked, Note: "`{}`", allows: []string{"{}"}},
+	{Name: "n", Use: Checked, Note: "1", allows: []string{"1"}},
+	{Name: "logprobs", Use: Checked, Note: "false", allows: []string{"false"}},
+	{Name: "modalities", Use: Checked, Note: "`[\"text\"]`", allows: []string{`["text"]`}},
+	{Name: "store", Use: Ignored, Note: "stored completions are not served"},
+	{Name: "audio", Use: Rejected}, {Name: "prediction", Use: Rejected}, {Name: "web_search_options", Use: Rejected},
+	{Name: "functions", Use: Rejected, Note: "use `tools`"}, {Name: "function_call", Use: Rejected, Note: "use `tool_choice`"},
+}, sampling...)
+
+var responseParameters = append([]Parameter{
+	{Name: "model", Use: Honored, Note: "the ID of an agent"},
+	{Name: "input", Use: Honored},
+	{Name: "instructions", Use: Honored, Note: "added to those of the agent, for this response only"},
+	{Name: "stream", Use: Honored}, {Name: "stream_options", Use: Ignored},
+	{Name: "background", Use: Honored, Note: "not with `store: false`"},
+	{Name: "store", Use: Honored},
+	{Name: "previous_response_id", Use: Honored}, {Name: "conversation", Use: Honored},
+	{Name: "tools", Use: Honored, Note: "functions, which the client runs; others are rejected"},
+	{Name: "tool_choice", Use: Checked, Note: "`auto` or `none`"},
+	{Name: "max_output_tokens", Use: Honored, Note: "per model call"},
+	{Name: "max_tool_calls", Use: Rejected},
+	{Name: "reasoning", Use: Honored, Note: "`effort` and `summary`"},
+	{Name: "text", Use: Honored, Note: "`format` and `verbosity`"},
+	{Name: "include", Use: Ignored},
+	{Name: "truncation", Use: Checked, Note: "`disabled` or `auto`", allows: []string{`"disabled"`, `"auto"`}},
+	{Name: "prompt", Use: Rejected},
+	{Name: "context_management", Use: Rejected}, {Name: "image", Use: Rejected}, {Name: "access_programs", Use: Rejected}, {Name: "background_options", Use: Rejected},
+}, sampling...)
+
+// checkParameters reports the first parameter of a body that is rejected.
+func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
+	for i := range table {
+		p := &table[i]
+		value := bytes.TrimSpace(body[p.Name])
+		if len(value) == 0 || string(value) == "null" {
+			continue
+		}
+		switch {
+		case p.Use == Rejected:
+			return unsupported(p.Name, p.Note)
+		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, compactJSON(value)):
+			if p.Name == "parallel_tool_calls" && isEmptyList(body["tools"]) {
+				continue
+			}
+			return unsupported(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
+		}
+	}
+	return nil
+}
+
+func unsupported(param, note string) error {
+	text := fmt.Sprintf("Unsupported parameter: '%s' is not supported by this server", param)
+	if note != "" {
+		text += "; " + note
+	}
+	return &requestError{status: http.StatusBadRequest, param: param, code: codeUnsupported, message: text + "."}
+}
+
+func isEmptyList(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	return len(raw) == 0 || json.Unmarshal(raw, &list) == nil && len(list) == 0
+}
+
+// compactJSON returns valid JSON without blanks.
+func compactJSON(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
