@@ -49,7 +49,7 @@ func TestGenerated(t *testing.T) {
 	for file, regions := range map[string]map[string]string{
 		"configuration.md": {"reference": reference(), "sections": sections(), "diagnostics": diagnostics()},
 		"overlays.md":      {"agent-fields": agentFields()},
-		"clients.md":       {"openai-chat": parameters(openai.ChatParameters())},
+		"clients.md":       {"openai-chat": parameters(openai.ChatParameters()), "openai-responses": parameters(openai.ResponseParameters())},
 	} {
 		checkGenerated(t, file, regions)
 	}

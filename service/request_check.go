@@ -62,8 +62,14 @@ func checkBefore(m *model.Message) error {
 		return fmt.Errorf("invalid role %q: use user, system or assistant", m.Role)
 	}
 	for i := range m.Parts {
-		if m.Parts[i].Type != model.PartText {
-			return errors.New("it is more than text")
+		switch m.Parts[i].Type {
+		case model.PartText:
+		case model.PartImage, model.PartFile:
+			if m.Role != model.RoleUser {
+				return errors.New("only messages of the user have images and files")
+			}
+		default:
+			return errors.New("it is more than text, images and files")
 		}
 	}
 	return nil

@@ -65,8 +65,8 @@ type CreateTurn struct {
 	Input []model.Message `json:"input,omitempty"`
 	Task  Task            `json:"task,omitempty"`
 	// Before are messages from before the input that the session does not have yet:
-	// texts of the user, the system and the assistant. With the input they become
-	// part of the session.
+	// texts of the user, the system and the assistant, and images and files of the user.
+	// With the input they become part of the session.
 	Before []model.Message `json:"before,omitempty"`
 	// TextHistory shows the model only the texts of what was said in the session
 	// before, as model.Spoken returns them. The session keeps everything.

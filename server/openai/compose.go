@@ -35,6 +35,11 @@ type turnRecord struct {
 	Form     bool `json:"form,omitempty"`
 	// Echo is what responses repeat of the request.
 	Echo *echo `json:"echo,omitempty"`
+	// TookFrom and TookTo are the items of the conversation that the turn read first, as
+	// Took messages.
+	TookFrom int `json:"took_from,omitempty"`
+	TookTo   int `json:"took_to,omitempty"`
+	Took     int `json:"took,omitempty"`
 	// User and Metadata are kept for those who read the turn.
 	User     string            `json:"user,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
@@ -37,11 +38,14 @@ type fold struct {
 // segmentState is the state of the segment under way.
 type segmentState struct {
 	begun bool
+	// at is the time of the latest event.
+	at    time.Time
 	items []*item
 	used  event.Usage
-	// open is the message or thought under way, and called is set if its step made a call.
-	open   *item
-	called bool
+	// open is the message or thought under way, called is set if its step made a call, and
+	// said if the answer of the model is whole.
+	open         *item
+	called, said bool
 }
 
 // calls are the calls of the model, and what the turn asks because of them.
@@ -70,6 +74,7 @@ type ending struct {
 	questions []*question
 	finish    *event.RunFinish
 	usage     event.Usage
+	at        time.Time
 }
 
 // sink is shown the items of a segment as they come.
@@ -103,6 +108,7 @@ func (f *fold) apply(r *event.Record) error {
 		return err
 	}
 	f.begin()
+	f.at = ev.Time
 	switch d := ev.Data.(type) {
 	case *event.RunStart, *event.StepStart, *event.StreamReset:
 		f.cutOff()
@@ -118,11 +124,14 @@ func (f *fold) apply(r *event.Record) error {
 		f.order = append(f.order, d.ID)
 	case *event.InferenceComplete:
 		f.used.Add(d.Usage)
+		f.said = true
 		if d.FinishReason != model.FinishMaxTokens {
 			f.closeText()
 		}
 	case *event.StepEnd:
-		f.closeText()
+		if f.said {
+			f.closeText()
+		}
 	case *event.ToolCallDone:
 		f.addTool(d)
 	case *event.InteractionRequest:
@@ -219,7 +228,7 @@ func (f *fold) closeText() {
 
 // cutOff ends a message or thought that the model began and now begins again.
 func (f *fold) cutOff() {
-	f.called = false
+	f.called, f.said = false, false
 	i := f.open
 	if f.open = nil; i == nil {
 		return
@@ -336,7 +345,7 @@ func (f *fold) finish(d *event.RunFinish) {
 
 // endSegment ends the segment.
 func (f *fold) endSegment(e *ending) {
-	e.items = f.items
+	e.items, e.at = f.items, f.at
 	f.ended = append(f.ended, e)
 	if s := f.shown(); s != nil {
 		s.end(e)

@@ -52,11 +52,10 @@ func itemID(prefix, core string, number int) string {
 	return prefix + core + "_" + strconv.Itoa(number)
 }
 
-// splitItemID returns the core and the number in the id of an item or a call; false for
+// splitItemID returns the core and the number in the id of an item or a call; empty for
 // another id.
-func splitItemID(id string) (core string, number int, ok bool) {
+func splitItemID(id string) (core, number string) {
 	_, rest, _ := strings.Cut(id, "_")
-	core, text, _ := strings.Cut(rest, "_")
-	number, err := strconv.Atoi(text)
-	return core, number, err == nil && core != "" && number >= 0
+	core, number, _ = strings.Cut(rest, "_")
+	return core, number
 }

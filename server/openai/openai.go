@@ -6,6 +6,7 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -67,12 +68,24 @@ type call struct {
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	routes := []server.Route{
+	return []server.Route{
 		server.Typed[none, modelList](s.newRoute("GET /v1/models", settings.ScopeModelsRead, (*call).listModels)),
 		server.Typed[none, modelView](s.newRoute("GET /v1/models/{model}", settings.ScopeModelsRead, (*call).readModel)),
 		begins(server.Typed[chatRequest, chatCompletion](s.newRoute("POST /v1/chat/completions", settings.ScopeRunsWrite, (*call).createChat))),
+		begins(server.Typed[responseRequest, response](s.newRoute("POST /v1/responses", settings.ScopeRunsWrite, (*call).createResponse))),
+		streams(server.Typed[none, response](s.newRoute("GET /v1/responses/{id}", settings.ScopeRunsRead, (*call).readResponse))),
+		audited(server.Typed[none, response](s.newRoute("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelResponse)), server.AuditCancelTurn),
+		audited(server.Typed[none, deletedView](s.newRoute("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, (*call).deleteResponse)), server.AuditUpdateSession),
+		server.Typed[none, itemList](s.newRoute("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, (*call).listInput)),
+		audited(server.Typed[conversationRequest, conversationView](s.newRoute("POST /v1/conversations", settings.ScopeSessionsWrite, (*call).createConversation)), server.AuditCreateSession),
+		server.Typed[none, conversationView](s.newRoute("GET /v1/conversations/{id}", settings.ScopeSessionsRead, (*call).readConversation)),
+		audited(server.Typed[conversationRequest, conversationView](s.newRoute("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, (*call).updateConversation)), server.AuditUpdateSession),
+		audited(server.Typed[none, deletedView](s.newRoute("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, (*call).deleteConversation)), server.AuditUpdateSession),
+		server.Typed[none, itemList](s.newRoute("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, (*call).listItems)),
+		audited(server.Typed[conversationRequest, itemList](s.newRoute("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, (*call).createItems)), server.AuditUpdateSession),
+		server.Typed[none, json.RawMessage](s.newRoute("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, (*call).readItem)),
+		audited(server.Typed[none, conversationView](s.newRoute("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, (*call).deleteItem)), server.AuditUpdateSession),
 	}
-	return routes
 }
 
 // none is a body without fields.
@@ -81,6 +94,11 @@ type none struct{}
 // begins marks a route that begins a turn and may stream its answer.
 func begins(r server.Route) server.Route {
 	r.Begins, r.Stream, r.Audit = true, true, server.AuditCreateTurn
+	return r
+}
+
+func streams(r server.Route) server.Route {
+	r.Stream = true
 	return r
 }
 

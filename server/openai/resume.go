@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -22,18 +23,19 @@ type functionOutput struct {
 // resume gives a turn what it waits for, and returns the segment after that; nil if the
 // outputs are for no turn of the caller. The same outputs give the same segment again.
 func (c *call) resume(prefix, agent string, outputs []functionOutput, said []model.Part) (*answer, error) {
-	core, _, ok := splitItemID(outputs[0].callID)
-	if !ok {
-		return nil, nil //nolint:nilnil // they are for none
-	}
+	core, _ := splitItemID(outputs[len(outputs)-1].callID)
+	outputs = slices.DeleteFunc(slices.Clone(outputs), func(o functionOutput) bool { // those of earlier turns
+		other, _ := splitItemID(o.callID)
+		return other != core
+	})
 	turn, record, err := c.findTurn(prefix + core)
 	if errors.Is(err, service.ErrNotFound) || err == nil && agent != "" && turn.AgentID != agent {
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil //nolint:nilnil // they are for none
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.foldSoFar(turn, record)
+	f, err := c.foldSoFar(turn, record, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +54,8 @@ func (c *call) findTurn(id string) (*service.Turn, turnRecord, error) {
 }
 
 // foldSoFar returns the segments of a turn as far as its log goes now.
-func (c *call) foldSoFar(turn *service.Turn, record turnRecord) (*fold, error) {
-	f := newFold(turn.ID, turn.AgentID, record, 0)
+func (c *call) foldSoFar(turn *service.Turn, record turnRecord, want int) (*fold, error) {
+	f := newFold(turn.ID, turn.AgentID, record, want)
 	for after := uint64(0); ; {
 		records, err := c.settings.Service.ReadEvents(c.r.Context(), c.caller, turn.ID, after, service.MaxPage)
 		if err != nil || len(records) == 0 {
@@ -68,19 +70,24 @@ func (c *call) foldSoFar(turn *service.Turn, record turnRecord) (*fold, error) {
 	}
 }
 
-// answerQuestions answers all that a segment of a turn ended with.
+// answerQuestions answers all that a segment of a turn ended with: the one of the last
+// output, or without any the wanted one of the fold.
 func (c *call) answerQuestions(turn *service.Turn, f *fold, outputs []functionOutput, said []model.Part) (*answer, error) {
-	segment := -1
+	segment := f.want
 	given := make(map[*question]*functionOutput, len(outputs))
-	for i := range outputs {
+	for i := len(outputs) - 1; i >= 0; i-- {
 		q := f.questionOf(outputs[i].callID)
 		switch {
-		case q == nil, segment >= 0 && q.segment != segment:
+		case q == nil:
 			return nil, badField("", "No tool call found for output with call_id '%s'.", clip.Text(outputs[i].callID))
+		case i == len(outputs)-1:
+			segment = q.segment
+		case q.segment != segment:
+			continue // it was answered before
 		case given[q] != nil:
 			return nil, badField("", "There are two outputs for the call '%s'.", clip.Text(outputs[i].callID))
 		}
-		segment, given[q] = q.segment, &outputs[i]
+		given[q] = &outputs[i]
 	}
 	var answers []interaction.Answer
 	for _, q := range f.ended[segment].questions {

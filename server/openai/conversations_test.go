@@ -1,0 +1,96 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/service"
+)
+
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	v := get[conversationView](w, "POST /v1/conversations", `{"metadata":{"a":"b"},"items":[{"role":"user","content":"one"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"two"}]}]}`)
+	path := "/v1/conversations/" + v.ID
+	if again := get[conversationView](w, "GET "+path, ""); v.Metadata["a"] != "b" || !strings.HasPrefix(v.ID, "conv_") || v.Object != "conversation" || again.CreatedAt != v.CreatedAt {
+		t.Errorf("it is %+v", v)
+	}
+	r := get[result](w, "POST /v1/responses", respond(`"history"`, `,"conversation":"`+v.ID+`"`))
+	if r.text() != "system:Answer.|user:one|assistant:two|user:history" {
+		t.Errorf("the answer is %q", r.text())
+	}
+	w.ask("alice", "POST "+path+"/items", `{"items":[{"type":"message","role":"user","content":"three"}]}`, http.StatusOK)
+	golden(t, "conversation.json", w.ask("alice", "GET "+path+"/items?order=asc", "", http.StatusOK))
+	var ids []string
+	for after := ""; ; {
+		page := get[itemList](w, "GET "+path+"/items?limit=1&order=asc&after="+after, "")
+		for _, raw := range page.Data {
+			ids = append(ids, idOf(raw))
+			w.ask("alice", "GET "+path+"/items/"+idOf(raw), "", http.StatusOK)
+		}
+		if !page.HasMore {
+			break
+		}
+		after = *page.LastID
+	}
+	if len(ids) != 5 {
+		t.Errorf("the items are %v", ids)
+	}
+	again := get[result](w, "POST /v1/responses", respond(`"history"`, fmt.Sprintf(`,"conversation":{"id":%q}`, v.ID)))
+	if !strings.HasSuffix(again.text(), "|user:three|user:history") || strings.Count(again.text(), "user:one|assistant:two|user:history|") != 2 {
+		t.Errorf("the answer is %q", again.text())
+	}
+	list := get[itemList](w, "GET "+path+"/items?order=asc&limit=100", "")
+	if len(list.Data) != 7 || !slices.EqualFunc(list.Data[:5], ids, func(raw json.RawMessage, id string) bool { return idOf(raw) == id }) {
+		t.Errorf("the items are %s, and were %v", list.Data, ids)
+	}
+	w.failing("alice", "DELETE "+path+"/items/"+ids[4], "", http.StatusBadRequest)
+	added := get[itemList](w, "POST "+path+"/items", `{"items":[{"role":"user","content":"four"}]}`)
+	w.ask("alice", "DELETE "+path+"/items/"+*added.FirstID, "", http.StatusOK)
+	w.failing("alice", "GET "+path+"/items/"+*added.FirstID, "", http.StatusNotFound)
+	if changed := get[conversationView](w, "POST "+path, `{"metadata":{"c":"d"}}`); len(changed.Metadata) != 1 || changed.Metadata["c"] != "d" {
+		t.Errorf("changed it is %+v", changed)
+	}
+	if d := get[deletedView](w, "DELETE "+path, ""); d.Object != "conversation.deleted" || !d.Deleted {
+		t.Errorf("deleted it is %+v", d)
+	}
+	w.failing("alice", "GET "+path, "", http.StatusNotFound)
+	w.failing("alice", "POST /v1/responses", respond(`"x"`, `,"conversation":"`+v.ID+`"`), http.StatusNotFound)
+	if kept := get[result](w, "GET /v1/responses/"+r.ID, ""); kept.text() != r.text() {
+		t.Errorf("its response is %+v", kept)
+	}
+	w.failing("alice", "POST /v1/conversations", `{"items":[`+strings.Repeat(`{"role":"user","content":"x"},`, 20)+`{"role":"user","content":"x"}]}`, http.StatusBadRequest)
+}
+
+func TestAConversationWaitsForFunctionsAndIsNotSharedByResponses(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	v := get[conversationView](w, "POST /v1/conversations", `{}`)
+	in := `,"tools":[` + weatherFunction + `],"conversation":"` + v.ID + `"`
+	r := get[result](w, "POST /v1/responses", respond(`"weather"`, in))
+	w.failing("alice", "POST /v1/responses", respond(`"never mind"`, in), http.StatusBadRequest)
+	done := get[result](w, "POST /v1/responses", respond(`[`+output(r.Output[0].CallID, "sunny")+`]`, in))
+	if done.text() != "It is sunny." {
+		t.Errorf("the answer is %+v", done)
+	}
+	golden(t, "conversation-function.json", w.ask("alice", "GET /v1/conversations/"+v.ID+"/items?order=asc", "", http.StatusOK))
+	get[result](w, "POST /v1/responses", respond(`"hang"`, in+`,"background":true`))
+	w.turnOf(service.Caller{Tenant: "acme", Subject: "alice"}, func(turn *service.Turn) bool { return turn.Status == service.Running })
+	if got := w.failing("alice", "POST /v1/responses", respond(`"x"`, in), http.StatusConflict); got != "busy -" {
+		t.Errorf("a second response gives %s", got)
+	}
+	for _, request := range []string{"GET /v1/conversations/ID", "POST /v1/conversations/ID", "DELETE /v1/conversations/ID", "GET /v1/conversations/ID/items", "POST /v1/conversations/ID/items", "GET /v1/conversations/ID/items/x", "DELETE /v1/conversations/ID/items/x"} {
+		foreign := string(w.ask("bob", strings.Replace(request, "ID", v.ID, 1), "{}", http.StatusNotFound))
+		unknown := string(w.ask("bob", strings.Replace(request, "ID", "conv_x", 1), "{}", http.StatusNotFound))
+		if strings.ReplaceAll(foreign, v.ID, "conv_x") != unknown {
+			t.Errorf("%s: %s, and an unknown one %s", request, foreign, unknown)
+		}
+		w.failing("", strings.Replace(request, "ID", v.ID, 1), "{}", http.StatusUnauthorized)
+		w.failing("joe", strings.Replace(request, "ID", v.ID, 1), "{}", http.StatusForbidden)
+	}
+	w.failing("bob", "POST /v1/responses", respond(`"x"`, in), http.StatusNotFound)
+}
