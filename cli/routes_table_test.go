@@ -63,6 +63,11 @@ var (
 		"the credential is not valid",
 		"the credential lacks the scope %s",
 	}
+	openaiDialect = &dialect{
+		`{"error":{"message":"a credential is needed: an API key, as bearer token or in X-API-Key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
+		`{"error":{"message":"the credential is not valid","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
+		`{"error":{"message":"the credential lacks the scope %s","type":"invalid_request_error","param":null,"code":"insufficient_scope"}}`,
+	}
 	rpcDialect = &dialect{
 		`{"error":{"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"},"id":null,"jsonrpc":"2.0"}`,
 		`{"error":{"code":-31401,"message":"the credential is not valid"},"id":null,"jsonrpc":"2.0"}`,
@@ -85,6 +90,8 @@ const (
 	noSnapshot      = `404 snapshot "{interrupted}" not found`
 	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
 	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
+	noResponse      = `404 {"error":{"message":"Response with id '{response}' not found."`
+	noConversation  = `404 {"error":{"message":"Conversation with id '{conversation}' not found."`
 	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
 )
 
@@ -163,6 +170,33 @@ var rows = map[string]row{
 		{request: "GET /api/a2a/{workspace}/agents/{agent}/.well-known/agent-card.json", owner: 200},
 	}},
 	"GET /api/a2a/{workspace}/discovery": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{{request: "GET /api/a2a/{workspace}/discovery", owner: 200}}},
+
+	"GET /v1/models":         {scope: "models:read", speaks: openaiDialect, asks: []inquiry{{request: "GET /v1/models", owner: 200}}},
+	"GET /v1/models/{model}": {scope: "models:read", speaks: openaiDialect, asks: []inquiry{{request: "GET /v1/models/{agent}", owner: 200}}},
+	"POST /v1/chat/completions": {scope: "runs:write", speaks: openaiDialect, asks: []inquiry{
+		{request: "POST /v1/chat/completions\n" + `{"model":"{agent}","messages":[{"role":"user","content":"hello"}]}`, owner: 200},
+		{request: "POST /v1/chat/completions\n" + `{"model":"{agent}","stream":true,"messages":[{"role":"user","content":"hello"}]}`, owner: 200},
+	}},
+	"POST /v1/responses": {scope: "runs:write", speaks: openaiDialect, asks: []inquiry{
+		{request: "POST /v1/responses\n" + `{"model":"{agent}","input":"hello"}`, owner: 200},
+		{request: "POST /v1/responses\n" + `{"model":"clerk","input":"hello","conversation":"{conversation}"}`, owner: 200, lost: noConversation},
+		{
+			request: "POST /v1/responses\n" + `{"model":"clerk","input":"hello","previous_response_id":"{response}"}`, owner: 200,
+			lost: `400 {"error":{"message":"Previous response with id '{response}' not found."`,
+		},
+	}},
+	"GET /v1/responses/{id}":                     responseRoute("runs:read", "GET /v1/responses/{response}"),
+	"POST /v1/responses/{id}/cancel":             responseRoute("runs:write", "POST /v1/responses/{response}/cancel"),
+	"DELETE /v1/responses/{id}":                  responseRoute("runs:write", "DELETE /v1/responses/{response}"),
+	"GET /v1/responses/{id}/input_items":         responseRoute("runs:read", "GET /v1/responses/{response}/input_items"),
+	"POST /v1/conversations":                     {scope: "sessions:write", speaks: openaiDialect, asks: []inquiry{{request: "POST /v1/conversations\n{}", owner: 200}}},
+	"GET /v1/conversations/{id}":                 conversationRoute("sessions:read", "GET /v1/conversations/{conversation}"),
+	"POST /v1/conversations/{id}":                conversationRoute("sessions:write", "POST /v1/conversations/{conversation}\n{}"),
+	"DELETE /v1/conversations/{id}":              conversationRoute("sessions:write", "DELETE /v1/conversations/{conversation}"),
+	"GET /v1/conversations/{id}/items":           conversationRoute("sessions:read", "GET /v1/conversations/{conversation}/items"),
+	"POST /v1/conversations/{id}/items":          conversationRoute("sessions:write", "POST /v1/conversations/{conversation}/items\n"+`{"items":[{"role":"user","content":"hello"}]}`),
+	"GET /v1/conversations/{id}/items/{item}":    conversationRoute("sessions:read", "GET /v1/conversations/{conversation}/items/{item}"),
+	"DELETE /v1/conversations/{id}/items/{item}": conversationRoute("sessions:write", "DELETE /v1/conversations/{conversation}/items/{item}"),
 
 	"GET /runtime/v1/agents":                readsConfig("/agents"),
 	"GET /runtime/v1/agents/{id}":           readsConfig("/agents/{agent}"),
@@ -461,6 +495,14 @@ var oldRPCQuestions = rpcs("/a2a/{agent}/v0.3", []inquiry{
 })
 
 // workflowRoute is a route of workflows, which names nothing that belongs to anybody.
+func responseRoute(scope, request string) row {
+	return row{scope: scope, speaks: openaiDialect, asks: []inquiry{{request: request, owner: 200, lost: noResponse}}}
+}
+
+func conversationRoute(scope, request string) row {
+	return row{scope: scope, speaks: openaiDialect, asks: []inquiry{{request: request, owner: 200, lost: noConversation}}}
+}
+
 func workflowRoute(scope, request string, owner int) row {
 	return row{scope: scope, speaks: plainDialect, asks: []inquiry{{request: request, owner: owner}}}
 }

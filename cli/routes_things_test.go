@@ -38,6 +38,11 @@ var makers = map[string]func(*testing.T, *town, things){
 		ticket, _ := list[0].(map[string]any)
 		made["{ticket}"], _ = ticket["id"].(string)
 	},
+	"{response}": func(t *testing.T, w *town, made things) {
+		answer := w.own(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello `+inputSecret+`"}`)
+		made["{response}"], _ = answer["id"].(string)
+	},
+	"{conversation}": makeConversation, "{item}": makeConversation,
 	"{approval}": makeApproval, "{consent}": makeApproval,
 	"{chat}": makeChat, "{asking}": makeAsking, "{asked}": makeAsking,
 	"{interrupted}": makeInterrupted, "{interruption}": makeInterrupted,
@@ -117,6 +122,19 @@ func makeApproval(t *testing.T, w *town, made things) {
 		}
 	}
 	t.Fatal("the run waits for nothing")
+}
+
+// makeConversation makes a conversation in which the agent has answered, with an item.
+func makeConversation(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{conversation}"] != "" {
+		return
+	}
+	conversation := w.own(t, http.MethodPost, "/v1/conversations", `{"metadata":{"secret":"`+inputSecret+`"}}`)
+	made["{conversation}"], _ = conversation["id"].(string)
+	w.own(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello","conversation":"`+made["{conversation}"]+`"}`)
+	list := w.own(t, http.MethodPost, "/v1/conversations/"+made["{conversation}"]+"/items", `{"items":[{"role":"user","content":"hello"}]}`)
+	made["{item}"], _ = list["first_id"].(string)
 }
 
 // makeInterrupted makes a turn of the agents API that waits for an approval.
