@@ -107,8 +107,7 @@ plain-some:
 race-all: ## all tests, with the race detector
 	$(WATCH) go test -race -vet=off -timeout 60m -parallel 6 ./...
 
-sqlc: ## generate the code of the queries in store/ anew
-	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
+sqlc: ## generate the code of the queries in store/postgres anew
 	cd store/postgres && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
 
 # The versions of the public tables that the catalog of models is written from.

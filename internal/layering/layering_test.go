@@ -133,7 +133,7 @@ func TestOnlyAncestorsAndTheirInternalsAreRelated(t *testing.T) {
 		want     bool
 	}{
 		{"store/sqlite", "store", true},
-		{"store/sqlite", "store/sqlite/internal/db", true},
+		{"store/postgres", "store/postgres/internal/db", true},
 		{"model/openai", "model/internal/vendorhttp", true},
 		{"model/internal/vendorhttp", "model", true},
 		{"store/postgres/internal/db", "store/postgres/internal/instant", true},

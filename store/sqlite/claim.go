@@ -3,13 +3,12 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // Claim makes the worker the owner of a pending turn.
@@ -27,22 +26,41 @@ func (s *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claim
 	return claimed, nil
 }
 
+// claimable is a turn with its session, and whether a turn of that has begun and not ended.
+type claimable struct {
+	made    int64
+	turn    store.Turn
+	session sqlstore.SessionRow
+	begun   bool
+}
+
+func (c *claimable) fields() []any {
+	return slices.Concat([]any{&c.made, &c.begun}, sqlstore.TurnFields(&c.turn), c.session.Fields())
+}
+
+var (
+	selectClaimable = `SELECT t.made, EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.started_at <> 0 AND b.finished_at = 0), ` +
+		sqlstore.Qualify("t", sqlstore.TurnColumns) + ", " + sqlstore.Qualify("s", sqlstore.SessionColumns) +
+		" FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?"
+	selectSnapshot = "SELECT " + sqlstore.SnapshotColumns + " FROM snapshots WHERE id = ?"
+)
+
 // claimTurn returns nil for a turn that is held back: that may have changed
 // something.
 func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.Claimed, error) {
-	row, err := tx.TurnToClaim(ctx, c.TurnID)
+	row, err := sqlstore.FindRow(ctx, tx, (*claimable).fields, selectClaimable, c.TurnID)
 	if err != nil {
 		return nil, err
 	}
-	t := turnOf(&row.Turn)
+	t := &row.turn
 	if t.Status != store.Pending {
-		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: row.Turn.Status, Want: "claimed"}
+		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: string(t.Status), Want: "claimed"}
 	}
-	ok, err := s.isClaimable(ctx, tx, &row, c.Now)
+	ok, err := s.isClaimable(ctx, tx, row, c.Now)
 	if err != nil || !ok {
 		return nil, err
 	}
-	session, err := sessionOf(&row.Session)
+	session, err := row.session.Record(&sqlstore.Labels{})
 	if err != nil {
 		return nil, err
 	}
@@ -52,32 +70,33 @@ func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.C
 	if err := loadClaimed(ctx, tx, claimed, first); err != nil {
 		return nil, err
 	}
-	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
-		Worker: t.Worker, Fence: t.Fence, LeaseUntil: sqlstore.ToMicros(t.LeaseUntil), HeartbeatAt: sqlstore.ToMicros(t.HeartbeatAt), StartedAt: sqlstore.ToMicros(t.StartedAt),
-		ParentSnapshotID: t.ParentSnapshotID, Revision: t.Revision, At: sqlstore.ToMicros(t.UpdatedAt), Made: row.Turn.Made,
-	})
+	_, err = tx.Exec(ctx, `UPDATE turns SET status = 'running', admitted = 1, worker = ?1, fence = ?2, lease_until = ?3, heartbeat_at = ?4,
+		started_at = ?5, parent_snapshot_id = ?6, revision = ?7, updated_at = ?8, changed_at = ?8 WHERE made = ?9`,
+		t.Worker, t.Fence, sqlstore.ToMicros(t.LeaseUntil), sqlstore.ToMicros(t.HeartbeatAt), sqlstore.ToMicros(t.StartedAt),
+		t.ParentSnapshotID, t.Revision, sqlstore.ToMicros(t.UpdatedAt), row.made)
+	return claimed, err
 }
 
 // isClaimable reports whether a pending turn can be claimed now. One that was not
 // due when it was made is admitted if it can be; one whose session was taken by
 // such a turn is not admitted any more.
-func (s *Store) isClaimable(ctx context.Context, tx *tx, row *db.TurnToClaimRow, now time.Time) (bool, error) {
-	t := &row.Turn
+func (s *Store) isClaimable(ctx context.Context, tx *tx, row *claimable, now time.Time) (bool, error) {
+	t := &row.turn
 	if !t.Admitted {
-		if t.NotBefore > sqlstore.ToMicros(now) {
+		if t.NotBefore.After(now) {
 			return false, nil
 		}
-		ok, err := s.mayStart(ctx, tx, t.ID, t.Tenant, t.SessionID, now)
+		ok, err := s.mayStart(ctx, tx, t.ID, t.Owner.Tenant, t.SessionID, now)
 		t.Admitted = ok
 		return ok, err
 	}
-	if t.StartedAt != 0 || !row.Begun {
+	if !t.StartedAt.IsZero() || !row.begun {
 		return true, nil
 	}
-	if err := tx.SetAdmitted(ctx, db.SetAdmittedParams{Admitted: false, Made: t.Made}); err != nil {
+	if err := setAdmitted(ctx, tx, row.made, false); err != nil {
 		return false, err
 	}
-	return false, s.makeRoom(ctx, tx, t.Tenant, t.SessionID, now)
+	return false, s.makeRoom(ctx, tx, t.Owner.Tenant, t.SessionID, now)
 }
 
 // startTurn makes a turn the worker's.
@@ -102,12 +121,11 @@ func loadParent(ctx context.Context, tx *tx, c *store.Claimed) error {
 	if c.Turn.ParentSnapshotID == "" {
 		return nil
 	}
-	row, err := tx.GetSnapshot(ctx, c.Turn.ParentSnapshotID)
-	if err == nil {
-		c.Snapshot = snapshotOf(&row)
-	} else if errors.Is(err, sql.ErrNoRows) {
+	parent, err := sqlstore.FindRow(ctx, tx, sqlstore.SnapshotFields, selectSnapshot, c.Turn.ParentSnapshotID)
+	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
+	c.Snapshot = parent
 	return err
 }
 
@@ -118,21 +136,17 @@ func loadClaimed(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err
 		return err
 	}
 	id := c.Turn.ID
-	if c.Messages, err = tx.MessagesOf(ctx, id); err != nil || first {
+	if c.Messages, err = sqlstore.CollectColumn[[]byte](ctx, tx, "SELECT body FROM messages WHERE owner_id = ? ORDER BY n", id); err != nil || first {
 		return err
 	}
-	if c.State, err = tx.GetState(ctx, id); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if c.State, err = sqlstore.FindValue[[]byte](ctx, tx, "SELECT body FROM turn_states WHERE turn_id = ?", id); err != nil {
 		return err
 	}
-	journal, err := tx.GetJournal(ctx, id)
-	if err != nil {
+	if c.Journal, err = sqlstore.CollectRows(ctx, tx, sqlstore.JournalFields, "SELECT "+sqlstore.JournalColumns+" FROM journal WHERE turn_id = ? ORDER BY n", id); err != nil {
 		return err
 	}
-	c.Journal = journalOf(journal)
-	interactions, err := tx.InteractionsOf(ctx, id)
-	for i := range interactions {
-		c.Interactions = append(c.Interactions, interactionOf(&interactions[i]))
-	}
+	c.Interactions, err = sqlstore.CollectRecords(ctx, tx, sqlstore.InteractionFields,
+		"SELECT "+sqlstore.InteractionColumns+" FROM interactions WHERE turn_id = ? ORDER BY n", id)
 	return err
 }
 
@@ -142,9 +156,8 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 		lost = nil
 		now := time.Now()
 		for _, h := range held {
-			n, err := tx.Heartbeat(ctx, db.HeartbeatParams{
-				LeaseUntil: sqlstore.ToMicros(now.Add(lease)), HeartbeatAt: sqlstore.ToMicros(now), ID: h.TurnID, Fence: h.Fence, Worker: worker,
-			})
+			n, err := tx.Exec(ctx, "UPDATE turns SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND fence = ? AND worker = ? AND status = 'running'",
+				sqlstore.ToMicros(now.Add(lease)), sqlstore.ToMicros(now), h.TurnID, h.Fence, worker)
 			if err != nil {
 				return err
 			}

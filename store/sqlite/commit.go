@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // Commit appends to a turn, and changes its state.
@@ -38,9 +36,8 @@ func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.AppendTurn(ctx, db.AppendTurnParams{
-		Seq: before + int64(len(c.Events)), At: sqlstore.ToMicros(c.Now), ID: c.TurnID, Fence: c.Fence, Before: before,
-	})
+	n, err := tx.Exec(ctx, "UPDATE turns SET seq = ?, updated_at = ? WHERE id = ? AND fence = ? AND status = 'running' AND seq = ?",
+		before+int64(len(c.Events)), sqlstore.ToMicros(c.Now), c.TurnID, c.Fence, before)
 	if err != nil {
 		return err
 	}
@@ -56,19 +53,51 @@ func refusalOf(ctx context.Context, tx *tx, c *store.Commit) error {
 	if err != nil {
 		return err
 	}
-	return checkSeqs(c.Events, row.Seq)
+	return checkSeqs(c.Events, row.seq)
+}
+
+// changingTurn is what a change of a turn needs to know of it. Whether it has interactions
+// that wait, and whether its session has other live turns, is known of one that ends.
+type changingTurn struct {
+	turnPlace
+	made                       int64
+	status                     store.Status
+	fence, seq, steps, strikes int64
+	admitted                   bool
+	asks, followed             bool
+}
+
+func (t *changingTurn) fields() []any {
+	return []any{
+		&t.made, &t.sessionID, &t.owner.Tenant, &t.owner.Subject, (*string)(&t.status), &t.fence, &t.seq, &t.steps, &t.strikes, &t.messages, &t.admitted,
+	}
+}
+
+func (t *changingTurn) endingFields() []any { return append(t.fields(), &t.asks, &t.followed) }
+
+const (
+	changingColumns = "SELECT made, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted"
+	selectChanging  = changingColumns + " FROM turns WHERE id = ?"
+	selectEnding    = changingColumns + `, EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending'),
+		EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made)
+		FROM turns WHERE turns.id = ?`
+)
+
+// findChanging returns a turn. The error is store.ErrNotFound.
+func findChanging(ctx context.Context, tx *tx, id string) (*changingTurn, error) {
+	return sqlstore.FindRow(ctx, tx, (*changingTurn).fields, selectChanging, id)
 }
 
 // ownedTurn returns the turn of a commit if it is the worker's.
-func ownedTurn(ctx context.Context, tx *tx, c *store.Commit) (*db.OwnedTurnRow, error) {
-	row, err := tx.OwnedTurn(ctx, c.TurnID)
-	return &row, checkOwned(c, err, row.Status, row.Fence)
+func ownedTurn(ctx context.Context, tx *tx, c *store.Commit) (*changingTurn, error) {
+	t, err := findChanging(ctx, tx, c.TurnID)
+	return t, checkOwned(c, t, err)
 }
 
 // checkOwned returns why a turn, which was read with an error or without, is not that of
 // the commit's worker.
-func checkOwned(c *store.Commit, err error, status string, fence int64) error {
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (status != string(store.Running) || fence != c.Fence) {
+func checkOwned(c *store.Commit, t *changingTurn, err error) error {
+	if errors.Is(err, store.ErrNotFound) || err == nil && (t.status != store.Running || t.fence != c.Fence) {
 		return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
 	}
 	return err
@@ -101,27 +130,27 @@ func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSeqs(c.Events, row.Seq); err != nil {
+	if err := checkSeqs(c.Events, row.seq); err != nil {
 		return err
 	}
-	place := countCommit(row, c)
-	err = tx.AdvanceTurn(ctx, db.AdvanceTurnParams{
-		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, At: sqlstore.ToMicros(c.Now), Made: row.Made,
-	})
+	countCommit(row, c)
+	// It returns no row: RETURNING makes SQLite fill a temporary table and save the pages that
+	// the statement changes.
+	_, err = tx.Exec(ctx, "UPDATE turns SET seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ? WHERE made = ?",
+		row.seq, row.steps, row.strikes, row.messages, sqlstore.ToMicros(c.Now), row.made)
 	if err != nil {
 		return err
 	}
-	return addRecords(ctx, tx, c, &place)
+	return addRecords(ctx, tx, c, &row.turnPlace)
 }
 
 // countCommit adds what a commit has to the counts of its turn.
-func countCommit(row *db.OwnedTurnRow, c *store.Commit) turnPlace {
-	row.Seq += int64(len(c.Events))
-	row.Messages += int64(len(c.Messages))
+func countCommit(t *changingTurn, c *store.Commit) {
+	t.seq += int64(len(c.Events))
+	t.messages += int64(len(c.Messages))
 	if c.State != nil {
-		row.Steps, row.Strikes = int64(c.Steps), 0
+		t.steps, t.strikes = int64(c.Steps), 0
 	}
-	return placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages)
 }
 
 // leaveTurn makes a commit with which the worker leaves the turn before its end.
@@ -130,11 +159,11 @@ func (s *Store) leaveTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSeqs(c.Events, row.Seq); err != nil {
+	if err := checkSeqs(c.Events, row.seq); err != nil {
 		return err
 	}
-	place := countCommit(row, c)
-	if err := addRecords(ctx, tx, c, &place); err != nil {
+	countCommit(row, c)
+	if err := addRecords(ctx, tx, c, &row.turnPlace); err != nil {
 		return err
 	}
 	if c.Suspend != nil {
@@ -163,17 +192,14 @@ type turnPlace struct {
 	messages  int64 // with those of the commit
 }
 
-func placeOf(sessionID, tenant, subject string, messages int64) turnPlace {
-	return turnPlace{sessionID: sessionID, owner: store.Owner{Tenant: tenant, Subject: subject}, messages: messages}
-}
-
 // addRecords writes what a commit adds to a turn.
 func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) error {
 	if err := insertEvents(ctx, tx, c.TurnID, c.Events); err != nil {
 		return err
 	}
 	if c.State != nil && c.Finish == nil {
-		if err := tx.WriteState(ctx, db.WriteStateParams{TurnID: c.TurnID, Body: c.State}); err != nil {
+		_, err := tx.Exec(ctx, "INSERT INTO turn_states (turn_id, body) VALUES (?, ?) ON CONFLICT (turn_id) DO UPDATE SET body = excluded.body", c.TurnID, c.State)
+		if err != nil {
 			return err
 		}
 	}
@@ -181,15 +207,16 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) erro
 		return err
 	}
 	for _, call := range c.Journal {
-		if err := tx.WriteJournal(ctx, db.WriteJournalParams{TurnID: c.TurnID, Key: call.Key, Entry: call.Entry, Result: call.Result}); err != nil {
+		_, err := tx.Exec(ctx, `INSERT INTO journal (turn_id, key, entry, result) VALUES (?, ?, ?, ?)
+			ON CONFLICT (turn_id, key) DO UPDATE SET entry = excluded.entry, result = excluded.result`, c.TurnID, call.Key, []byte(call.Entry), []byte(call.Result))
+		if err != nil {
 			return err
 		}
 	}
 	for _, i := range c.Asked {
-		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
-			TurnID: c.TurnID, ID: i.ID, SessionID: t.sessionID, Tenant: t.owner.Tenant, Subject: t.owner.Subject,
-			Action: i.Action, Request: i.Request, CreatedAt: sqlstore.ToMicros(i.CreatedAt), ExpiresAt: sqlstore.ToMicros(i.ExpiresAt),
-		})
+		_, err := tx.Exec(ctx, `INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?) ON CONFLICT (turn_id, id) DO NOTHING`,
+			c.TurnID, i.ID, t.sessionID, t.owner.Tenant, t.owner.Subject, i.Action, []byte(i.Request), sqlstore.ToMicros(i.CreatedAt), sqlstore.ToMicros(i.ExpiresAt))
 		if err != nil {
 			return err
 		}
@@ -199,41 +226,36 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) erro
 
 // finishTurn makes a commit that ends the turn.
 func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
-	row, err := tx.TurnToFinish(ctx, c.TurnID)
-	if err := checkOwned(c, err, row.Status, row.Fence); err != nil {
+	row, err := sqlstore.FindRow(ctx, tx, (*changingTurn).endingFields, selectEnding, c.TurnID)
+	if err := checkOwned(c, row, err); err != nil {
 		return err
 	}
-	if err := checkSeqs(c.Events, row.Seq); err != nil {
+	if err := checkSeqs(c.Events, row.seq); err != nil {
 		return err
 	}
-	steps := max(row.Steps, int64(c.Steps))
-	if c.State != nil {
-		steps = int64(c.Steps)
+	row.seq += int64(len(c.Events))
+	row.messages += int64(len(c.Messages))
+	if row.steps = max(row.steps, int64(c.Steps)); c.State != nil {
+		row.steps = int64(c.Steps)
 	}
-	place := placeOf(row.SessionID, row.Tenant, row.Subject, row.Messages+int64(len(c.Messages)))
-	err = tx.EndTurn(ctx, db.EndTurnParams{
-		Status: string(c.Finish.Status), Result: c.Finish.Result, Seq: row.Seq + int64(len(c.Events)), Fence: row.Fence, Steps: steps,
-		Messages: place.messages, At: sqlstore.ToMicros(c.Now), Made: row.Made,
-	})
-	if err != nil {
+	if err := writeEnd(ctx, tx, row, c.Finish.Status, c.Finish.Result, c.Now); err != nil {
 		return err
 	}
-	if err := addRecords(ctx, tx, c, &place); err != nil {
+	if err := addRecords(ctx, tx, c, &row.turnPlace); err != nil {
 		return err
 	}
-	return s.settleEnd(ctx, tx, &endedTurn{
-		id: c.TurnID, turnPlace: place, snapshot: c.Finish.Snapshot, asks: row.Asks || len(c.Asked) > 0, followed: row.Followed, at: c.Now,
-	})
+	row.asks = row.asks || len(c.Asked) > 0
+	return s.settleEnd(ctx, tx, c.TurnID, row, c.Finish.Snapshot, c.Now)
 }
 
 // suspendTurn makes a turn wait, unless one of its interactions has an answer.
-func (s *Store) suspendTurn(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+func (s *Store) suspendTurn(ctx context.Context, tx *tx, c *store.Commit, row *changingTurn) error {
 	for _, id := range c.Suspend.Open {
-		state, err := tx.InteractionState(ctx, db.InteractionStateParams{TurnID: c.TurnID, ID: id})
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		state, err := sqlstore.FindValue[string](ctx, tx, "SELECT state FROM interactions WHERE turn_id = ? AND id = ?", c.TurnID, id)
+		if err != nil {
 			return err
 		}
-		if err == nil && state != string(store.InteractionPending) {
+		if state != "" && state != string(store.InteractionPending) {
 			return s.releaseTurn(ctx, tx, row, c.TurnID, store.Pending, c.Now)
 		}
 	}
@@ -242,18 +264,17 @@ func (s *Store) suspendTurn(ctx context.Context, tx *tx, c *store.Commit, row *d
 
 // releaseTurn takes a turn from its worker. One that is pending again keeps its room,
 // and one that waits leaves it to the other turns of its tenant.
-func (s *Store) releaseTurn(ctx context.Context, tx *tx, row *db.OwnedTurnRow, turnID string, status store.Status, now time.Time) error {
-	row.Admitted = status == store.Pending
-	err := tx.LeaveTurn(ctx, db.LeaveTurnParams{
-		Status: string(status), Admitted: row.Admitted, Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages,
-		At: sqlstore.ToMicros(now), Made: row.Made,
-	})
+func (s *Store) releaseTurn(ctx context.Context, tx *tx, row *changingTurn, turnID string, status store.Status, now time.Time) error {
+	row.admitted = status == store.Pending
+	_, err := tx.Exec(ctx, `UPDATE turns SET status = ?1, admitted = ?2, seq = ?3, steps = ?4, strikes = ?5, messages = ?6,
+		worker = '', lease_until = 0, updated_at = ?7, changed_at = ?7 WHERE made = ?8`,
+		string(status), row.admitted, row.seq, row.steps, row.strikes, row.messages, sqlstore.ToMicros(now), row.made)
 	if err != nil {
 		return err
 	}
-	if row.Admitted {
+	if row.admitted {
 		tx.jobs = append(tx.jobs, store.Job{TurnID: turnID})
 		return nil
 	}
-	return s.makeRoom(ctx, tx, row.Tenant, row.SessionID, now)
+	return s.makeRoom(ctx, tx, row.owner.Tenant, row.sessionID, now)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // maxRows is how many rows a statement inserts at most. The driver's cost of binding
@@ -19,7 +18,7 @@ const maxRows = 8
 type rowInserts [maxRows]string
 
 // Rows of events and messages come several at a time, and a statement costs more than a
-// row. sqlc cannot generate statements for any number of rows.
+// row.
 var (
 	eventInserts = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data) VALUES ", "(?, ?, ?, ?, ?)")
 	// delegateEventInserts are for events of which some have a path: a statement is slower
@@ -44,7 +43,7 @@ func (r *rowInserts) insertRows(ctx context.Context, tx *tx, n int, add func(arg
 		for i := begin; i < end; i++ {
 			args = add(args, i)
 		}
-		if _, err := tx.on.ExecContext(ctx, r[end-begin-1], args...); err != nil {
+		if _, err := tx.Exec(ctx, r[end-begin-1], args...); err != nil {
 			return err
 		}
 	}
@@ -76,21 +75,20 @@ func insertMessages(ctx context.Context, tx *tx, ownerID string, n int64, bodies
 	})
 }
 
+// insertSnapshot stores a snapshot of a session; that of a turn has its id.
 func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, turnID string, owner store.Owner) error {
-	return tx.InsertSnapshot(ctx, db.InsertSnapshotParams{
-		ID: s.ID, SessionID: sessionID, Tenant: owner.Tenant, Subject: owner.Subject, ParentID: s.ParentID, TurnID: turnID,
-		FinishReason: s.FinishReason, CreatedAt: sqlstore.ToMicros(s.CreatedAt), Custom: s.Custom, State: s.State, Artifacts: s.Artifacts,
-		AgentID: s.AgentID, CurrentAgentID: s.CurrentAgentID,
-	})
+	_, err := tx.Exec(ctx, "INSERT INTO snapshots ("+sqlstore.SnapshotColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		s.ID, sessionID, owner.Tenant, owner.Subject, s.ParentID, turnID, s.FinishReason,
+		[]byte(s.Custom), []byte(s.State), []byte(s.Artifacts), sqlstore.ToMicros(s.CreatedAt), s.AgentID, s.CurrentAgentID)
+	return err
 }
 
 // insertArtifacts stores artifacts of a session; those of a turn have its id.
 func insertArtifacts(ctx context.Context, tx *tx, list []*store.Artifact, sessionID, turnID string, owner store.Owner) error {
 	for _, a := range list {
-		err := tx.InsertArtifact(ctx, db.InsertArtifactParams{
-			ID: a.ID, SessionID: sessionID, TurnID: turnID, Tenant: owner.Tenant, Subject: owner.Subject,
-			Name: a.Name, MediaType: a.MediaType, Size: int64(len(a.Data)), CreatedAt: sqlstore.ToMicros(a.CreatedAt), Metadata: a.Metadata, Data: a.Data,
-		})
+		_, err := tx.Exec(ctx, `INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_type, size, created_at, metadata, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			a.ID, sessionID, turnID, owner.Tenant, owner.Subject, a.Name, a.MediaType, len(a.Data), sqlstore.ToMicros(a.CreatedAt), []byte(a.Metadata), a.Data)
 		if err != nil {
 			return err
 		}

@@ -7,17 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
-
-// getInteraction returns an interaction that the scope sees.
-func getInteraction(ctx context.Context, q *db.Queries, scope store.Scope, turnID, id string) (*db.Interaction, error) {
-	row, err := q.GetInteraction(ctx, db.GetInteractionParams{TurnID: turnID, ID: id})
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-	}
-	return &row, err
-}
 
 // AnswerInteraction answers a pending interaction.
 func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolved *store.Interaction, err error) {
@@ -25,17 +15,18 @@ func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 		return nil, err
 	}
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		row, err := getInteraction(ctx, tx.Queries, r.Scope, r.TurnID, r.ID)
+		resolved, err = sqlstore.FindInteraction(ctx, tx, r.Scope, r.TurnID, r.ID)
 		if err != nil {
 			return err
 		}
-		resolved = interactionOf(row)
 		if resolved.State != store.InteractionPending {
 			return rules.CheckAnswer(resolved, r)
 		}
 		resolved.State, resolved.Answer, resolved.AnsweredBy = store.InteractionAnswered, bytes.Clone(r.Answer), r.By
 		resolved.AnsweredAt = sqlstore.Truncate(r.Now)
-		if err := tx.Resolve(ctx, db.ResolveParams{Resolution: r.Answer, ResolvedBy: r.By, ResolvedAt: sqlstore.ToMicros(r.Now), N: row.N}); err != nil {
+		_, err = tx.Exec(ctx, "UPDATE interactions SET state = 'resolved', resolution = ?, resolved_by = ?, resolved_at = ? WHERE turn_id = ? AND id = ?",
+			[]byte(r.Answer), r.By, sqlstore.ToMicros(r.Now), r.TurnID, r.ID)
+		if err != nil {
 			return err
 		}
 		return s.wakeTurn(ctx, tx, r)
@@ -48,12 +39,12 @@ func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 
 // wakeTurn makes a turn go on that waits for an answer.
 func (s *Store) wakeTurn(ctx context.Context, tx *tx, r *store.Answer) error {
-	t, err := tx.OwnedTurn(ctx, r.TurnID)
-	if err != nil || t.Status != string(store.Waiting) {
+	t, err := findChanging(ctx, tx, r.TurnID)
+	if err != nil || t.status != store.Waiting {
 		return err
 	}
-	if err := tx.WakeTurn(ctx, db.WakeTurnParams{At: sqlstore.ToMicros(r.Now), Made: t.Made}); err != nil {
+	if _, err := tx.Exec(ctx, "UPDATE turns SET status = 'pending', updated_at = ?1, changed_at = ?1 WHERE made = ?2", sqlstore.ToMicros(r.Now), t.made); err != nil {
 		return err
 	}
-	return s.makeRoom(ctx, tx, t.Tenant, t.SessionID, r.Now)
+	return s.makeRoom(ctx, tx, t.owner.Tenant, t.sessionID, r.Now)
 }

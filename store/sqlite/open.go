@@ -11,7 +11,6 @@ import (
 	"runtime"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 	"go.uber.org/zap"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -134,7 +133,6 @@ func (s *Store) openPool() error {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	s.pool, s.read = pool, newStatements(pool)
-	s.queries = db.New(s.read)
 	s.records = s.openRecords()
 	return nil
 }

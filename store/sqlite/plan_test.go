@@ -31,7 +31,7 @@ var fullScans = []string{
 // holds also when there is much in the tables: the plans do not depend on it.
 func CheckPlans(t *testing.T, s *Store) {
 	t.Helper()
-	for _, on := range []*statements{s.read, s.writer.tx.on.statements} {
+	for _, on := range []*statements{s.read, s.writer.tx.counted.statements} {
 		on.mu.RLock()
 		texts := slices.Collect(maps.Keys(on.byText))
 		on.mu.RUnlock()

@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // Reap takes turns from workers whose leases have ended by the clock of the
@@ -34,7 +33,7 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 		if n, err = takeFromWorkers(ctx, tx, now, func(int64) bool { return true }); err != nil {
 			return err
 		}
-		tenants, err := tx.HeldTenants(ctx)
+		tenants, err := sqlstore.CollectColumn[string](ctx, tx, "SELECT DISTINCT tenant FROM turns WHERE status = 'pending' AND NOT admitted")
 		if err != nil {
 			return err
 		}
@@ -43,15 +42,10 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 				return err
 			}
 		}
-		all, err := tx.QueuedTurns(ctx, sqlstore.ToMicros(now))
-		if err != nil {
-			return err
-		}
-		tx.jobs = tx.jobs[:queued] // they are among all
-		for _, t := range all {
-			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: sqlstore.FromMicros(t.NotBefore)})
-		}
-		return nil
+		all, err := sqlstore.CollectRows(ctx, tx, func(j *store.Job) []any { return []any{&j.TurnID, (*sqlstore.Time)(&j.NotBefore)} },
+			"SELECT id, not_before FROM turns WHERE status = 'pending' AND finished_at = 0 AND (admitted OR not_before > ?) ORDER BY made", sqlstore.ToMicros(now))
+		tx.jobs = append(tx.jobs[:queued], all...) // those that were queued are among all
+		return err
 	})
 	if err != nil {
 		return 0, wrapError("recover turns", s.path, err)
@@ -61,18 +55,25 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 
 // takeFromWorkers takes running turns from their workers and queues jobs for them.
 func takeFromWorkers(ctx context.Context, tx *tx, now time.Time, dead func(leaseUntil int64) bool) (n int, err error) {
-	running, err := tx.RunningTurns(ctx)
+	type lease struct {
+		made, until int64
+		id          string
+	}
+	running, err := sqlstore.CollectRows(ctx, tx, func(l *lease) []any { return []any{&l.made, &l.id, &l.until} },
+		"SELECT made, id, lease_until FROM turns WHERE status = 'running' AND finished_at = 0")
 	if err != nil {
 		return 0, err
 	}
-	for _, t := range running {
-		if !dead(t.LeaseUntil) {
+	for _, l := range running {
+		if !dead(l.until) {
 			continue
 		}
-		if err := tx.ReapTurn(ctx, db.ReapTurnParams{At: sqlstore.ToMicros(now), Made: t.Made}); err != nil {
+		_, err := tx.Exec(ctx, "UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = ?1, changed_at = ?1 WHERE made = ?2",
+			sqlstore.ToMicros(now), l.made)
+		if err != nil {
 			return 0, err
 		}
-		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
+		tx.jobs = append(tx.jobs, store.Job{TurnID: l.id})
 		n++
 	}
 	return n, nil
@@ -81,12 +82,14 @@ func takeFromWorkers(ctx context.Context, tx *tx, now time.Time, dead func(lease
 // admitDue admits turns that became due, if they have room. All other turns were
 // admitted by the change that made room for them.
 func (s *Store) admitDue(ctx context.Context, tx *tx, now time.Time) error {
-	due, err := tx.NowDue(ctx, sqlstore.ToMicros(now))
+	type place struct{ tenant, sessionID string }
+	due, err := sqlstore.CollectRows(ctx, tx, func(p *place) []any { return []any{&p.tenant, &p.sessionID} },
+		"SELECT DISTINCT tenant, session_id FROM turns WHERE not_before <> 0 AND not_before <= ? AND status = 'pending' AND NOT admitted", sqlstore.ToMicros(now))
 	if err != nil {
 		return err
 	}
-	for _, t := range due {
-		if err := s.makeRoom(ctx, tx, t.Tenant, t.SessionID, now); err != nil {
+	for _, p := range due {
+		if err := s.makeRoom(ctx, tx, p.tenant, p.sessionID, now); err != nil {
 			return err
 		}
 	}

@@ -6,11 +6,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // session runs the statements of sqlstore.
-type session struct{ on db.DBTX }
+type session struct{ on connection }
 
 // Exec runs a statement.
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -43,7 +42,7 @@ func (s session) Query(ctx context.Context, query string, args []any, each func(
 // openRecords returns the records of a store.
 func (s *Store) openRecords() sqlstore.Records {
 	transact := func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
-		return s.runOperation(ctx, func(ctx context.Context, tx *tx) error { return do(ctx, session{tx.on}) })
+		return s.runOperation(ctx, func(ctx context.Context, tx *tx) error { return do(ctx, tx) })
 	}
 	return sqlstore.New(sqlstore.Database{
 		Dialect: sqlstore.SQLite, Reader: session{s.read}, Transact: transact, Execute: transact, WrapError: wrapError, IsRare: s.isRare,

@@ -5,12 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // CreateSession stores a new session.
@@ -35,24 +35,20 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 		return nil, err
 	}
 	if known != "" {
-		made, err := getSession(ctx, tx.Queries, store.Everything, known)
-		if !errors.Is(err, sql.ErrNoRows) {
+		made, err := sqlstore.FindSession(ctx, tx, store.Everything, known, "")
+		if !errors.Is(err, store.ErrNotFound) {
 			return made, err
 		}
 	}
-	row, err := insertSession(ctx, tx, n)
+	made, err := insertSession(ctx, tx, n)
 	if err != nil {
 		return nil, err
 	}
-	if err := rememberKey(ctx, tx, place, n.Key, n.Session.ID, n.Session.ID, n.Session.CreatedAt); err != nil {
-		return nil, err
-	}
-	row.Metadata = bytes.Clone(row.Metadata) // the caller keeps its own
-	return sessionOf(row)
+	return made, rememberKey(ctx, tx, place, n.Key, made.ID, made.ID, made.CreatedAt)
 }
 
-// insertSession stores a session, and returns the row.
-func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Session, error) {
+// insertSession stores a session, and returns it as it is read again.
+func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Session, error) {
 	s := n.Session
 	labels, err := sqlstore.EncodeLabels(s.Labels)
 	if err != nil {
@@ -62,13 +58,17 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Sessio
 		last := &n.Base[len(n.Base)-1].Snapshot
 		s.Tip, s.CurrentAgentID = last.ID, last.CurrentAgentID
 	}
-	row := db.Session{
-		ID: s.ID, Tenant: s.Owner.Tenant, Subject: s.Owner.Subject, AgentID: s.AgentID, State: string(s.State),
-		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
-		CreatedAt: sqlstore.ToMicros(s.CreatedAt), UpdatedAt: sqlstore.ToMicros(s.UpdatedAt), ActiveAt: sqlstore.ToMicros(s.ActiveAt), LastTurnAt: sqlstore.ToMicros(s.LastTurnAt),
-		CurrentAgentID: s.CurrentAgentID,
+	s.Labels, s.Metadata = maps.Clone(s.Labels), bytes.Clone(s.Metadata) // the caller keeps its own
+	if len(s.Labels) == 0 {
+		s.Labels = nil
 	}
-	switch inserted, err := tx.InsertSession(ctx, db.InsertSessionParams(row)); {
+	for _, at := range []*time.Time{&s.CreatedAt, &s.UpdatedAt, &s.ActiveAt, &s.LastTurnAt} {
+		*at = sqlstore.Truncate(*at)
+	}
+	inserted, err := tx.Exec(ctx, "INSERT INTO sessions ("+sqlstore.SessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+		s.ID, s.Owner.Tenant, s.Owner.Subject, s.AgentID, string(s.State), labels, []byte(s.Metadata), s.Tip,
+		sqlstore.ToMicros(s.CreatedAt), sqlstore.ToMicros(s.UpdatedAt), sqlstore.ToMicros(s.ActiveAt), sqlstore.ToMicros(s.LastTurnAt), s.CurrentAgentID)
+	switch {
 	case err != nil:
 		return nil, err
 	case inserted == 0:
@@ -86,7 +86,7 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*db.Sessio
 			return nil, err
 		}
 	}
-	return &row, insertArtifacts(ctx, tx, n.Artifacts, s.ID, "", s.Owner)
+	return &s, insertArtifacts(ctx, tx, n.Artifacts, s.ID, "", s.Owner)
 }
 
 // keysOf returns the place in which the keys of an owner are unique.
@@ -98,53 +98,32 @@ func replayKey(ctx context.Context, tx *tx, place string, k store.Key) (string, 
 	if k.Value == "" {
 		return "", nil
 	}
-	row, err := tx.GetKey(ctx, db.GetKeyParams{Scope: place, Key: k.Value})
-	switch {
+	var hash []byte
+	var id string
+	switch err := tx.on.QueryRowContext(ctx, "SELECT hash, id FROM idempotency_keys WHERE scope = ? AND key = ?", place, k.Value).Scan(&hash, &id); {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", nil
 	case err != nil:
 		return "", err
 	default:
-		return row.ID, rules.CheckKey(k, row.Hash, row.ID)
+		return id, rules.CheckKey(k, hash, id)
 	}
 }
 
-// rememberKey keeps what the request with a key made.
+// rememberKey keeps what the request with a key made. It replaces a key whose record is gone.
 func rememberKey(ctx context.Context, tx *tx, place string, k store.Key, id, sessionID string, at time.Time) error {
 	if k.Value == "" {
 		return nil
 	}
-	return tx.PutKey(ctx, db.PutKeyParams{Scope: place, Key: k.Value, Hash: k.Hash, ID: id, SessionID: sessionID, CreatedAt: sqlstore.ToMicros(at)})
-}
-
-// getSession returns a session that the scope sees.
-func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*store.Session, error) {
-	row, err := q.GetSession(ctx, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return sessionOf(&row)
-}
-
-// checkIdle returns a *store.BusyError when a session has a turn that find finds.
-func checkIdle(ctx context.Context, find func(context.Context, string) (string, error), sessionID string) error {
-	switch turn, err := find(ctx, sessionID); {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return err
-	default:
-		return &store.BusyError{SessionID: sessionID, TurnID: turn}
-	}
+	_, err := tx.Exec(ctx, "INSERT OR REPLACE INTO idempotency_keys (scope, key, hash, id, session_id, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+		place, k.Value, k.Hash, id, sessionID, sqlstore.ToMicros(at))
+	return err
 }
 
 // putLabels makes a session be found by its labels.
 func putLabels(ctx context.Context, tx *tx, s *store.Session) error {
 	for key, value := range s.Labels {
-		if err := tx.InsertLabel(ctx, db.InsertLabelParams{SessionID: s.ID, Key: key, Value: value}); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?)", s.ID, key, value); err != nil {
 			return err
 		}
 	}

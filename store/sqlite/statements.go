@@ -7,24 +7,31 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // maxStatements bounds how many statements are kept prepared: those of this
 // package are fewer, but lists can be asked for in many ways.
 const maxStatements = 256
 
+// connection is a *sql.Conn or *sql.DB, or statements on one.
+type connection interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // statements runs queries as prepared statements, which it prepares when they
 // are used first.
 type statements struct {
-	db.DBTX // a *sql.Conn or *sql.DB
+	connection
 
 	mu     sync.RWMutex
 	byText map[string]*sql.Stmt
 }
 
-func newStatements(on db.DBTX) *statements {
-	return &statements{DBTX: on, byText: make(map[string]*sql.Stmt)}
+func newStatements(on connection) *statements {
+	return &statements{connection: on, byText: make(map[string]*sql.Stmt)}
 }
 
 // prepareStatement returns a prepared statement; nil for one that is not to be kept.
@@ -55,7 +62,7 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 	case err != nil:
 		return nil, err
 	case stmt == nil:
-		return s.DBTX.ExecContext(ctx, sqlstore.RewriteForSQLite(query), args...)
+		return s.connection.ExecContext(ctx, sqlstore.RewriteForSQLite(query), args...)
 	default:
 		return stmt.ExecContext(ctx, args...)
 	}
@@ -68,7 +75,7 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 	case err != nil:
 		return nil, err
 	case stmt == nil:
-		return s.DBTX.QueryContext(ctx, sqlstore.RewriteForSQLite(query), args...)
+		return s.connection.QueryContext(ctx, sqlstore.RewriteForSQLite(query), args...)
 	default:
 		return stmt.QueryContext(ctx, args...)
 	}
@@ -78,7 +85,7 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := s.prepareStatement(ctx, query)
 	if err != nil || stmt == nil {
-		return s.DBTX.QueryRowContext(ctx, sqlstore.RewriteForSQLite(query), args...) // it returns the same error
+		return s.connection.QueryRowContext(ctx, sqlstore.RewriteForSQLite(query), args...) // it returns the same error
 	}
 	return stmt.QueryRowContext(ctx, args...)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 	"go.uber.org/zap"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -34,10 +33,9 @@ type Store struct {
 	logger      *zap.Logger
 	lock        *fileLock
 
-	// pool has the connections that read, and queries what they read with.
-	pool    *sql.DB
-	read    *statements
-	queries *db.Queries
+	// pool has the connections that read.
+	pool *sql.DB
+	read *statements
 	// common are labels that many sessions have.
 	common commonLabels
 	// writer is nil when the store only reads.
@@ -90,7 +88,7 @@ func (s *Store) probeWrites(ctx context.Context) error {
 			return nil
 		}
 		// The version is nobody's; to set it writes the page that holds it.
-		_, err := tx.on.statements.ExecContext(ctx, "PRAGMA user_version = 1")
+		_, err := tx.counted.statements.ExecContext(ctx, "PRAGMA user_version = 1")
 		return err
 	})
 	if failing && err == nil {

@@ -3,24 +3,13 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
-
-// getTurn returns a turn that the scope sees.
-func getTurn(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*db.Turn, error) {
-	row, err := q.GetTurn(ctx, id)
-	if err == nil {
-		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
-	}
-	return &row, err
-}
 
 // CreateTurn stores a new turn and admits it if there is room.
 func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
@@ -45,11 +34,18 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 	return made, claimed, nil
 }
 
+// selectSession selects a session, and whether it has a turn whose time it is.
+var selectSession = "SELECT " + sqlstore.SessionColumns + `, EXISTS (
+		SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
+	) FROM sessions WHERE id = ?2`
+
 func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	sessionID := n.Turn.SessionID
-	at, err := tx.SessionForTurn(ctx, db.SessionForTurnParams{Now: sqlstore.ToMicros(n.Turn.CreatedAt), ID: sessionID})
+	var in sqlstore.SessionRow
+	var occupied bool
+	err := tx.on.QueryRowContext(ctx, selectSession, sqlstore.ToMicros(n.Turn.CreatedAt), sessionID).Scan(append(in.Fields(), &occupied)...)
 	if err == nil {
-		err = rules.CheckVisible(store.Of(n.Turn.Owner), at.Session.Tenant, at.Session.Subject)
+		err = rules.CheckVisible(store.Of(n.Turn.Owner), in.Owner.Tenant, in.Owner.Subject)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -60,17 +56,17 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *sto
 		return nil, nil, err
 	}
 	if known != "" {
-		row, err := tx.GetTurn(ctx, known)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return turnOf(&row), nil, err
+		made, err := sqlstore.FindTurn(ctx, tx, store.Everything, known, "")
+		if !errors.Is(err, store.ErrNotFound) {
+			return made, nil, err
 		}
 	}
-	if err := checkAcceptable(ctx, tx, n, store.SessionState(at.Session.State)); err != nil {
+	if err := checkAcceptable(ctx, tx, n, in.State); err != nil {
 		return nil, nil, err
 	}
 	t := newPendingTurn(&n.Turn)
 	delayed := t.NotBefore.After(t.CreatedAt) // the claim admits it
-	if !delayed && !at.Occupied {
+	if !delayed && !occupied {
 		room, err := s.tenantRoom(ctx, tx, t.Owner.Tenant)
 		if err != nil {
 			return nil, nil, err
@@ -80,7 +76,7 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *sto
 	var claimed *store.Claimed
 	switch {
 	case t.Admitted && c != nil:
-		if claimed, err = claimNew(ctx, tx, t, n, &at.Session, c); err != nil {
+		if claimed, err = claimNew(ctx, tx, t, n, &in, c); err != nil {
 			return nil, nil, err
 		}
 	case t.Admitted || delayed:
@@ -93,8 +89,8 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *sto
 }
 
 // claimNew makes a turn the worker's that is about to be stored in a session.
-func claimNew(ctx context.Context, tx *tx, t *store.Turn, n *store.NewTurn, in *db.Session, c *store.Claim) (*store.Claimed, error) {
-	session, err := sessionOf(in)
+func claimNew(ctx context.Context, tx *tx, t *store.Turn, n *store.NewTurn, in *sqlstore.SessionRow, c *store.Claim) (*store.Claimed, error) {
+	session, err := in.Record(&sqlstore.Labels{})
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +106,12 @@ func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, state store.
 	id := n.Turn.SessionID
 	err := rules.CheckActive(id, state)
 	if err == nil && n.Reject {
-		err = checkIdle(ctx, tx.LiveTurn, id)
+		err = sqlstore.CheckIdle(ctx, tx, id, "t.finished_at = 0")
 	}
 	if err == nil {
 		return nil // the insert looks for the id
 	}
-	switch taken, failed := tx.TurnExists(ctx, n.Turn.ID); {
+	switch taken, failed := sqlstore.FindValue[bool](ctx, tx, "SELECT EXISTS (SELECT 1 FROM turns WHERE id = ?)", n.Turn.ID); {
 	case failed != nil:
 		return failed
 	case taken:
@@ -137,13 +133,12 @@ func newPendingTurn(n *store.Turn) *store.Turn {
 
 // insertTurn stores a turn with its input.
 func insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte) error {
-	inserted, err := tx.InsertTurn(ctx, db.InsertTurnParams{
-		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID, Status: string(t.Status),
-		Background: t.Background, SnapshotID: t.SnapshotID, ParentSnapshotID: t.ParentSnapshotID, FromStart: t.FromStart,
-		CreatedAt: sqlstore.ToMicros(t.CreatedAt), UpdatedAt: sqlstore.ToMicros(t.UpdatedAt), ChangedAt: sqlstore.ToMicros(t.ChangedAt), NotBefore: sqlstore.ToMicros(t.NotBefore),
-		StartedAt: sqlstore.ToMicros(t.StartedAt), Worker: t.Worker, Fence: t.Fence, LeaseUntil: sqlstore.ToMicros(t.LeaseUntil), HeartbeatAt: sqlstore.ToMicros(t.HeartbeatAt),
-		Admitted: t.Admitted, Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata, Revision: t.Revision,
-	})
+	inserted, err := tx.Exec(ctx, `INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
+		created_at, updated_at, changed_at, not_before, started_at, worker, fence, lease_until, heartbeat_at, admitted, messages, request, metadata, revision)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, string(t.Status), t.Background, t.SnapshotID, t.ParentSnapshotID, t.FromStart,
+		sqlstore.ToMicros(t.CreatedAt), sqlstore.ToMicros(t.UpdatedAt), sqlstore.ToMicros(t.ChangedAt), sqlstore.ToMicros(t.NotBefore), sqlstore.ToMicros(t.StartedAt),
+		t.Worker, t.Fence, sqlstore.ToMicros(t.LeaseUntil), sqlstore.ToMicros(t.HeartbeatAt), t.Admitted, len(input), []byte(t.Request), []byte(t.Metadata), t.Revision)
 	switch {
 	case err != nil:
 		return err
@@ -153,5 +148,7 @@ func insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][]byte) erro
 	if err := insertMessages(ctx, tx, t.ID, 0, input); err != nil {
 		return err
 	}
-	return tx.TouchSession(ctx, db.TouchSessionParams{At: sqlstore.ToMicros(t.CreatedAt), ID: t.SessionID})
+	_, err = tx.Exec(ctx, "UPDATE sessions SET active_at = max(active_at, CAST(?1 AS INTEGER)), last_turn_at = max(last_turn_at, CAST(?1 AS INTEGER)) WHERE id = ?2",
+		sqlstore.ToMicros(t.CreatedAt), t.SessionID)
+	return err
 }

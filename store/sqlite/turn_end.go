@@ -8,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // EndTurn ends a live turn from outside.
@@ -17,22 +16,11 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 		return nil, err
 	}
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		row, err := getTurn(ctx, tx.Queries, e.Scope, e.TurnID)
-		if err != nil {
+		ended, err = sqlstore.FindTurn(ctx, tx, e.Scope, e.TurnID, "")
+		if err != nil || !ended.Status.Live() {
 			return err
 		}
-		ended = turnOf(row)
-		if !ended.Status.Live() {
-			return nil
-		}
-		ended.Seq++
-		ended.Fence++
-		last := e.Event
-		last.Seq = ended.Seq
-		if err := insertEvents(ctx, tx, ended.ID, []event.Record{last}); err != nil {
-			return err
-		}
-		return s.endTurn(ctx, tx, row, ended, e)
+		return s.endTurn(ctx, tx, ended, e)
 	})
 	if err != nil {
 		return nil, wrapError("end turn", e.TurnID, err)
@@ -41,58 +29,69 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 }
 
 // endTurn puts a turn into its last state, and admits what that makes room for.
-func (s *Store) endTurn(ctx context.Context, tx *tx, row *db.Turn, t *store.Turn, e *store.EndTurn) error {
-	at := sqlstore.Truncate(e.Now)
-	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
-	t.Worker, t.LeaseUntil, t.Admitted = "", time.Time{}, false
-	err := tx.EndTurn(ctx, db.EndTurnParams{
-		Status: string(e.Status), Result: e.Result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: row.Messages, At: sqlstore.ToMicros(e.Now), Made: row.Made,
-	})
+func (s *Store) endTurn(ctx context.Context, tx *tx, t *store.Turn, e *store.EndTurn) error {
+	row, err := findChanging(ctx, tx, t.ID)
 	if err != nil {
 		return err
 	}
-	place := turnPlace{sessionID: t.SessionID, owner: t.Owner, messages: row.Messages}
-	return s.settleEnd(ctx, tx, &endedTurn{id: t.ID, turnPlace: place, asks: true, followed: true, at: e.Now})
-}
-
-// endedTurn is a turn that has ended in its row.
-type endedTurn struct {
-	turnPlace
-	id string
-	at time.Time
-	// snapshot becomes the tip of the session; nil for none.
-	snapshot *store.Snapshot
-	// It may have asked for what was not answered, and other turns may follow it.
-	asks, followed bool
-}
-
-// settleEnd does what the end of a turn entails, and admits what that makes room for.
-func (s *Store) settleEnd(ctx context.Context, tx *tx, t *endedTurn) error {
-	if err := tx.DeleteState(ctx, t.id); err != nil {
+	row.seq++
+	row.fence++
+	row.asks, row.followed = true, true // perhaps
+	last := e.Event
+	last.Seq = uint64(row.seq)
+	if err := insertEvents(ctx, tx, t.ID, []event.Record{last}); err != nil {
 		return err
 	}
-	if t.asks {
-		if err := tx.CancelInteractions(ctx, db.CancelInteractionsParams{ResolvedAt: sqlstore.ToMicros(t.at), TurnID: t.id}); err != nil {
+	if err := writeEnd(ctx, tx, row, e.Status, e.Result, e.Now); err != nil {
+		return err
+	}
+	at := sqlstore.Truncate(e.Now)
+	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
+	t.Seq, t.Fence, t.Worker, t.LeaseUntil, t.Admitted = last.Seq, row.fence, "", time.Time{}, false
+	return s.settleEnd(ctx, tx, t.ID, row, nil, e.Now)
+}
+
+// writeEnd writes the row of a turn that ends.
+func writeEnd(ctx context.Context, tx *tx, row *changingTurn, status store.Status, result []byte, now time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE turns SET status = ?1, result = ?2, seq = ?3, fence = ?4, steps = ?5, messages = ?6,
+		worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7, changed_at = ?7 WHERE made = ?8`,
+		string(status), result, row.seq, row.fence, row.steps, row.messages, sqlstore.ToMicros(now), row.made)
+	return err
+}
+
+// settleEnd does what the end of a turn entails, and admits what that makes room for. The
+// snapshot becomes the tip of the session; nil is none.
+func (s *Store) settleEnd(ctx context.Context, tx *tx, id string, row *changingTurn, snapshot *store.Snapshot, now time.Time) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM turn_states WHERE turn_id = ?", id); err != nil {
+		return err
+	}
+	if row.asks {
+		_, err := tx.Exec(ctx, "UPDATE interactions SET state = 'canceled', resolved_at = ? WHERE turn_id = ? AND state = 'pending'", sqlstore.ToMicros(now), id)
+		if err != nil {
 			return err
 		}
 	}
-	if err := moveTip(ctx, tx, t); err != nil {
+	if err := moveTip(ctx, tx, id, row, snapshot, now); err != nil {
 		return err
 	}
-	if !t.followed && s.tenantTurns <= 0 {
+	if !row.followed && s.tenantTurns <= 0 {
 		return nil // nobody waits for its room
 	}
-	return s.makeRoom(ctx, tx, t.owner.Tenant, t.sessionID, t.at)
+	return s.makeRoom(ctx, tx, row.owner.Tenant, row.sessionID, now)
 }
 
 // moveTip stores the snapshot of a turn, if it has one, and notes in the session that the
 // turn has ended.
-func moveTip(ctx context.Context, tx *tx, t *endedTurn) error {
-	if t.snapshot == nil {
-		return tx.RestSession(ctx, db.RestSessionParams{At: sqlstore.ToMicros(t.at), ID: t.sessionID})
-	}
-	if err := insertSnapshot(ctx, tx, t.snapshot, t.sessionID, t.id, t.owner); err != nil {
+func moveTip(ctx context.Context, tx *tx, id string, row *changingTurn, snapshot *store.Snapshot, now time.Time) error {
+	at := sqlstore.ToMicros(now)
+	if snapshot == nil {
+		_, err := tx.Exec(ctx, "UPDATE sessions SET active_at = max(active_at, CAST(? AS INTEGER)) WHERE id = ?", at, row.sessionID)
 		return err
 	}
-	return tx.MoveTip(ctx, db.MoveTipParams{Tip: t.snapshot.ID, CurrentAgentID: t.snapshot.CurrentAgentID, At: sqlstore.ToMicros(t.at), ID: t.sessionID})
+	if err := insertSnapshot(ctx, tx, snapshot, row.sessionID, id, row.owner); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE sessions SET tip = ?1, current_agent_id = ?2, updated_at = CAST(?3 AS INTEGER), active_at = max(active_at, CAST(?3 AS INTEGER))
+		WHERE id = ?4`, snapshot.ID, snapshot.CurrentAgentID, at, row.sessionID)
+	return err
 }

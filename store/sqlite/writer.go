@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 	"go.uber.org/zap"
 	"modernc.org/sqlite"
 )
@@ -59,8 +58,8 @@ type writer struct {
 
 // tx is the transaction under way.
 type tx struct {
-	*db.Queries
-	on *counted
+	session
+	counted *counted
 	// jobs are what to tell the queue when the transaction is on disk.
 	jobs []store.Job
 }
@@ -87,8 +86,8 @@ func newWriter(pool *sql.DB, conn *sql.Conn, logger *zap.Logger) *writer {
 		pool: pool, conn: conn, logger: logger, requests: make(chan *request, maxBatch),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	w.tx.on = &counted{statements: newStatements(conn)}
-	w.tx.Queries = db.New(w.tx.on)
+	w.tx.counted = &counted{statements: newStatements(conn)}
+	w.tx.session = session{w.tx.counted}
 	go w.runWriter()
 	return w
 }
@@ -137,7 +136,7 @@ func (w *writer) runOperation(ctx context.Context, run operation) error {
 func (w *writer) close() error {
 	close(w.stop)
 	<-w.stopped
-	return errors.Join(w.tx.on.close(), w.conn.Close(), w.pool.Close())
+	return errors.Join(w.tx.counted.close(), w.conn.Close(), w.pool.Close())
 }
 
 // runWriter writes until the writer is closed, and nothing waits any more.
@@ -217,20 +216,20 @@ func (w *writer) runTogether(ctx context.Context, batch []*request) bool {
 		return fail(fmt.Errorf("begin to write: %w", err))
 	}
 	for _, r := range batch {
-		rows, jobs := w.tx.on.rows, len(w.tx.jobs)
+		rows, jobs := w.tx.counted.rows, len(w.tx.jobs)
 		r.err = r.run(ctx, &w.tx)
 		if r.err == nil {
 			continue
 		}
 		w.tx.jobs = w.tx.jobs[:jobs]
 		// SQLite may have rolled the transaction back by itself.
-		if w.tx.on.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
+		if w.tx.counted.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
 			continue
 		}
 		fail(r.err)
 		return len(batch) == 1
 	}
-	if _, err := w.tx.on.statements.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := w.tx.counted.statements.ExecContext(ctx, "COMMIT"); err != nil {
 		return fail(fmt.Errorf("commit: %w", err))
 	}
 	return true
@@ -238,18 +237,18 @@ func (w *writer) runTogether(ctx context.Context, batch []*request) bool {
 
 // beginTransaction begins a transaction.
 func (w *writer) beginTransaction(ctx context.Context) error {
-	_, err := w.tx.on.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
+	_, err := w.tx.counted.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	if err == nil {
 		return nil
 	}
 	w.rollbackTransaction(ctx) // of one that could not be rolled back before
-	_, err = w.tx.on.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
+	_, err = w.tx.counted.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	return err
 }
 
 // rollbackTransaction ends the transaction, if there is one.
 func (w *writer) rollbackTransaction(ctx context.Context) {
-	_, _ = w.tx.on.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
+	_, _ = w.tx.counted.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
 }
 
 // enqueueJobs tells the queue of the jobs. Those that it does not take are offered

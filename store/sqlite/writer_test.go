@@ -7,9 +7,10 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
 func openForTest(t *testing.T) *Store {
@@ -50,13 +51,13 @@ func occupy(t *testing.T, s *Store) (free func()) {
 func put(key string, err error) operation {
 	return func(ctx context.Context, tx *tx) error {
 		tx.jobs = append(tx.jobs, store.Job{TurnID: key})
-		return errors.Join(tx.PutKey(ctx, db.PutKeyParams{Scope: "test", Key: key}), err)
+		return errors.Join(rememberKey(ctx, tx, "test", store.Key{Value: key}, "", "", time.Time{}), err)
 	}
 }
 
 func has(t *testing.T, s *Store, key string) bool {
 	t.Helper()
-	_, err := s.queries.GetKey(t.Context(), db.GetKeyParams{Scope: "test", Key: key})
+	_, err := sqlstore.FindRow(t.Context(), session{s.read}, func(id *string) []any { return []any{id} }, "SELECT id FROM idempotency_keys WHERE scope = 'test' AND key = ?", key)
 	return err == nil
 }
 

@@ -84,7 +84,7 @@ func readLatest[Row, Record any](
 		f.Where("(" + column + ", id) < (" + f.Time(after.Time) + ", " + f.Arg(after.ID) + ")")
 	}
 	statement := f.Statement("ORDER BY " + column + " DESC, id DESC " + f.Limit(p.Size()+1))
-	rows, err := collectRecords(ctx, s, fields, statement, f.args...)
+	rows, err := CollectRecords(ctx, s, fields, statement, f.args...)
 	if err != nil {
 		return nil, "", err
 	}

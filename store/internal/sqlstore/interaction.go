@@ -26,7 +26,7 @@ func (r *Records) Interaction(ctx context.Context, scope store.Scope, turnID, id
 
 // FindInteraction returns an interaction that the scope sees.
 func FindInteraction(ctx context.Context, s Session, scope store.Scope, turnID, id string) (*store.Interaction, error) {
-	found, err := findRow(ctx, s, InteractionFields, "SELECT "+InteractionColumns+" FROM interactions WHERE turn_id = $1 AND id = $2", turnID, id)
+	found, err := FindRow(ctx, s, InteractionFields, "SELECT "+InteractionColumns+" FROM interactions WHERE turn_id = $1 AND id = $2", turnID, id)
 	if err == nil {
 		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
 	}
@@ -46,6 +46,6 @@ func (r *Records) Interactions(ctx context.Context, q store.InteractionQuery) ([
 	if !q.ExpiredBy.IsZero() {
 		f.Where("expires_at <= " + f.Time(q.ExpiredBy) + " AND " + r.dialect.isSet("expires_at"))
 	}
-	list, err := collectRecords(ctx, r.db.Reader, InteractionFields, f.Statement("ORDER BY created_at, n "+f.Limit(limitOf(q.Limit))), f.args...)
+	list, err := CollectRecords(ctx, r.db.Reader, InteractionFields, f.Statement("ORDER BY created_at, n "+f.Limit(limitOf(q.Limit))), f.args...)
 	return list, r.db.WrapError("list interactions", q.TurnID, err)
 }

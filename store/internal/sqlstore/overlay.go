@@ -9,7 +9,7 @@ import (
 
 // overlayMark returns how often tenants have published.
 func overlayMark(ctx context.Context, s Session) (uint64, error) {
-	return findValue[uint64](ctx, s, "SELECT mark FROM overlay_changes WHERE id = 1")
+	return FindValue[uint64](ctx, s, "SELECT mark FROM overlay_changes WHERE id = 1")
 }
 
 // checkOverlays reports what has changed since a base, or an overlay, was proven.
@@ -68,13 +68,13 @@ func (r *Records) Overlay(ctx context.Context, tenant string) (state store.Overl
 	if state.Hash, err = r.CurrentHash(ctx, tenant); err != nil || state.Hash == "" {
 		return state, err
 	}
-	state.Base, err = findValue[string](ctx, r.db.Reader, "SELECT base FROM held_overlays WHERE tenant = $1", tenant)
+	state.Base, err = FindValue[string](ctx, r.db.Reader, "SELECT base FROM held_overlays WHERE tenant = $1", tenant)
 	return state, r.db.WrapError("read", "the base of a tenant", err)
 }
 
 // Overlays returns a page of the tenants with revisions.
 func (r *Records) Overlays(ctx context.Context, q store.OverlayQuery) (store.OverlayPage, error) {
-	list, err := collectRecords(ctx, r.db.Reader, fullRevisionFields, fullRevision+" WHERE r.tenant > $1 AND "+isCurrent+" ORDER BY r.tenant LIMIT $2", q.After, int64(q.Size()+1))
+	list, err := CollectRecords(ctx, r.db.Reader, fullRevisionFields, fullRevision+" WHERE r.tenant > $1 AND "+isCurrent+" ORDER BY r.tenant LIMIT $2", q.After, int64(q.Size()+1))
 	if err != nil {
 		return store.OverlayPage{}, r.db.WrapError("list", "the overlays of tenants", err)
 	}
@@ -84,7 +84,7 @@ func (r *Records) Overlays(ctx context.Context, q store.OverlayQuery) (store.Ove
 // WorkflowOverlays returns the tenants whose workflows are not those of the current base.
 func (r *Records) WorkflowOverlays(ctx context.Context, after string, limit int) ([]store.TenantOverlay, error) {
 	fields := func(o *store.TenantOverlay) []any { return []any{&o.Tenant, &o.Hash, &o.Base} }
-	list, err := collectRows(ctx, r.db.Reader, fields, `SELECT r.tenant, r.hash, COALESCE((SELECT h.base FROM held_overlays h WHERE h.tenant = r.tenant), '') FROM revisions r
+	list, err := CollectRows(ctx, r.db.Reader, fields, `SELECT r.tenant, r.hash, COALESCE((SELECT h.base FROM held_overlays h WHERE h.tenant = r.tenant), '') FROM revisions r
 		WHERE r.tenant IN (SELECT w.tenant FROM workflow_overlays w WHERE w.tenant > $1 UNION SELECT h.tenant FROM held_overlays h WHERE h.tenant > $1)
 		AND `+isCurrent+" ORDER BY r.tenant LIMIT $2", after, int64(limit))
 	return list, r.db.WrapError("list", "the overlays with workflows", err)

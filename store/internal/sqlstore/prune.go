@@ -49,7 +49,7 @@ func (r *Records) pruneChunks(
 	ctx context.Context, c rules.Cutoff, old func(rules.Cutoff) *Filter, alias, age string, prune func(ctx context.Context, s Session, ids []string) (int, error),
 ) (n int, err error) {
 	f := old(c)
-	ids, err := collectColumn[string](ctx, r.db.Reader, f.Statement("ORDER BY "+age+" "+f.Limit(c.Limit)), f.args...)
+	ids, err := CollectColumn[string](ctx, r.db.Reader, f.Statement("ORDER BY "+age+" "+f.Limit(c.Limit)), f.args...)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -58,7 +58,7 @@ func (r *Records) pruneChunks(
 		err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
 			f := old(c)
 			f.Where(r.dialect.oneOf(f, alias+".id", some))
-			still, err := collectColumn[string](ctx, s, f.Statement("ORDER BY "+age+r.dialect.skipLocked), f.args...)
+			still, err := CollectColumn[string](ctx, s, f.Statement("ORDER BY "+age+r.dialect.skipLocked), f.args...)
 			if err != nil || len(still) == 0 { // they were used or pruned meanwhile
 				return err
 			}
@@ -80,7 +80,7 @@ func (r *Records) pruneSessions(ctx context.Context, c rules.Cutoff) (int, error
 			f := r.dialect.newFilter("SELECT DISTINCT t.session_id FROM turns t")
 			f.Where(r.dialect.oneOf(f, "t.session_id", ids))
 			f.Where(r.dialect.live("t"))
-			live, err := collectColumn[string](ctx, s, f.Statement(""), f.args...)
+			live, err := CollectColumn[string](ctx, s, f.Statement(""), f.args...)
 			if err != nil {
 				return 0, err
 			}
@@ -98,7 +98,7 @@ func (r *Records) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
 		f := r.dialect.newFilter("SELECT count(*) FROM turns t")
 		f.Where(r.dialect.oneOf(f, "t.id", ids))
 		f.Where("(t.seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = t.id))")
-		had, err := findValue[int](ctx, s, f.Statement(""), f.args...)
+		had, err := FindValue[int](ctx, s, f.Statement(""), f.args...)
 		if err != nil {
 			return 0, err
 		}

@@ -80,11 +80,11 @@ func (r *Records) publishRevision(ctx context.Context, s Session, p *store.Publi
 }
 
 func currentRevision(ctx context.Context, s Session, tenant string) (*store.Revision, error) {
-	return findRow(ctx, s, fullRevisionFields, fullRevision+" WHERE r.tenant = $1 ORDER BY r.number DESC LIMIT 1", tenant)
+	return FindRow(ctx, s, fullRevisionFields, fullRevision+" WHERE r.tenant = $1 ORDER BY r.number DESC LIMIT 1", tenant)
 }
 
 func currentHash(ctx context.Context, s Session, tenant string) (string, error) {
-	return findValue[string](ctx, s, "SELECT r.hash FROM revisions r WHERE r.tenant = $1 ORDER BY r.number DESC LIMIT 1", tenant)
+	return FindValue[string](ctx, s, "SELECT r.hash FROM revisions r WHERE r.tenant = $1 ORDER BY r.number DESC LIMIT 1", tenant)
 }
 
 // CurrentRevision returns the revision that was published last.
@@ -101,7 +101,7 @@ func (r *Records) CurrentHash(ctx context.Context, tenant string) (string, error
 
 // Revision returns the latest revision with a hash.
 func (r *Records) Revision(ctx context.Context, tenant, hash string) (*store.Revision, error) {
-	found, err := findRow(ctx, r.db.Reader, fullRevisionFields, fullRevision+" WHERE r.tenant = $1 AND r.hash = $2 ORDER BY r.number DESC LIMIT 1", tenant, hash)
+	found, err := FindRow(ctx, r.db.Reader, fullRevisionFields, fullRevision+" WHERE r.tenant = $1 AND r.hash = $2 ORDER BY r.number DESC LIMIT 1", tenant, hash)
 	return found, r.db.WrapError("read revision", hash, err)
 }
 
@@ -111,7 +111,7 @@ func (r *Records) Revisions(ctx context.Context, q store.RevisionQuery) (page st
 	if err != nil {
 		return page, err
 	}
-	list, err := collectRecords(ctx, r.db.Reader, revisionFields,
+	list, err := CollectRecords(ctx, r.db.Reader, revisionFields,
 		"SELECT "+revisionColumns+" FROM revisions WHERE tenant = $1 AND number < $2 ORDER BY number DESC LIMIT $3", q.Tenant, below, int64(q.Page.Size()+1))
 	if err != nil {
 		return page, r.db.WrapError("list", "revisions", err)
@@ -126,7 +126,7 @@ func (r *Records) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) e
 		return err
 	}
 	err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		_, err := findRow(ctx, s, column[string], "SELECT hash FROM revisions WHERE tenant = $1 AND hash = $2 LIMIT 1", b.Tenant, b.Hash)
+		_, err := FindRow(ctx, s, column[string], "SELECT hash FROM revisions WHERE tenant = $1 AND hash = $2 LIMIT 1", b.Tenant, b.Hash)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (r *Records) BuiltRevision(ctx context.Context, build string) (*store.Revis
 	fields := func(b *store.RevisionBuild) []any {
 		return []any{&b.Build, &b.Tenant, &b.Hash, &b.Base, &b.Components, (*Time)(&b.BuiltAt)}
 	}
-	found, err := findRow(ctx, r.db.Reader, fields, "SELECT build, tenant, hash, base, components, built_at FROM revision_builds WHERE build = $1", build)
+	found, err := FindRow(ctx, r.db.Reader, fields, "SELECT build, tenant, hash, base, components, built_at FROM revision_builds WHERE build = $1", build)
 	if err != nil {
 		return nil, nil, r.db.WrapError("read build", build, err)
 	}
@@ -178,7 +178,7 @@ func (r *Records) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (
 	fields := func(a *store.RevisionAttempt) []any {
 		return []any{&a.Seq, &a.Tenant, &a.Hash, &a.Expected, &a.Author, &a.Note, (*string)(&a.Outcome), &a.Findings, (*Time)(&a.At)}
 	}
-	list, err := collectRows(ctx, r.db.Reader, fields, `SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts
+	list, err := CollectRows(ctx, r.db.Reader, fields, `SELECT n, tenant, hash, expected, author, note, outcome, findings, at FROM revision_attempts
 		WHERE tenant = $1 AND n < $2 ORDER BY n DESC LIMIT $3`, q.Tenant, below, int64(q.Page.Size()+1))
 	if err != nil {
 		return page, r.db.WrapError("list", "attempts to publish", err)
@@ -202,7 +202,7 @@ func (r *Records) oldRevisions() string {
 func (r *Records) pruneRevisions(ctx context.Context, c rules.Cutoff) (n int, err error) {
 	fields := func(v *store.Revision) []any { return []any{&v.Tenant, &v.Number, &v.Hash} }
 	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		old, err := collectRows(ctx, s, fields, r.oldRevisions(), Time(c.Before), int64(c.Limit))
+		old, err := CollectRows(ctx, s, fields, r.oldRevisions(), Time(c.Before), int64(c.Limit))
 		n = len(old)
 		for _, v := range old {
 			if err == nil {

@@ -31,6 +31,6 @@ func (r *Records) RevokedTokens(ctx context.Context, after uint64, limit int) ([
 	fields := func(v *store.Revocation) []any {
 		return []any{&v.Seq, &v.TokenID, &v.ClientID, (*Time)(&v.Until), (*Time)(&v.RevokedAt)}
 	}
-	list, err := collectRows(ctx, r.db.Reader, fields, "SELECT n, token_id, client_id, until, revoked_at FROM revoked_tokens WHERE n > $1 ORDER BY n LIMIT $2", int64(after), int64(limit))
+	list, err := CollectRows(ctx, r.db.Reader, fields, "SELECT n, token_id, client_id, until, revoked_at FROM revoked_tokens WHERE n > $1 ORDER BY n LIMIT $2", int64(after), int64(limit))
 	return list, r.db.WrapError("read", "the revoked tokens", err)
 }

@@ -193,7 +193,7 @@ func (r *Records) ListRuns(ctx context.Context, q store.RunQuery) (page store.Ru
 func (r *Records) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
 	if !r.dialect.concurrent {
 		due, args := r.dueRuns(c)
-		found, err := collectColumn[int64](ctx, r.db.Reader, due, args...)
+		found, err := CollectColumn[int64](ctx, r.db.Reader, due, args...)
 		if err != nil || len(found) == 0 {
 			return nil, r.db.WrapError("look for", "runs", err)
 		}

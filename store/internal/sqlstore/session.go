@@ -82,13 +82,13 @@ func EncodeLabels(labels map[string]string) ([]byte, error) {
 
 // Session returns a session.
 func (r *Records) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
-	found, err := findSession(ctx, r.db.Reader, scope, id, "")
+	found, err := FindSession(ctx, r.db.Reader, scope, id, "")
 	return found, r.db.WrapError("read session", id, err)
 }
 
-// findSession returns a session that the scope sees. lock ends the query.
-func findSession(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Session, error) {
-	row, err := findRow(ctx, s, (*SessionRow).Fields, "SELECT "+SessionColumns+" FROM sessions WHERE id = $1"+lock, id)
+// FindSession returns a session that the scope sees. lock ends the query.
+func FindSession(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Session, error) {
+	row, err := FindRow(ctx, s, (*SessionRow).Fields, "SELECT "+SessionColumns+" FROM sessions WHERE id = $1"+lock, id)
 	if err == nil {
 		err = rules.CheckVisible(scope, row.Owner.Tenant, row.Owner.Subject)
 	}
@@ -144,7 +144,7 @@ func (r *Records) UpdateSession(ctx context.Context, scope store.Scope, id strin
 		return nil, err
 	}
 	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		kept, err := findSession(ctx, s, scope, id, r.dialect.forUpdate)
+		kept, err := FindSession(ctx, s, scope, id, r.dialect.forUpdate)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (r *Records) UpdateSession(ctx context.Context, scope store.Scope, id strin
 		if err := saveSession(ctx, s, kept, p.Labels != nil); err != nil {
 			return err
 		}
-		changed, err = findSession(ctx, s, scope, id, "")
+		changed, err = FindSession(ctx, s, scope, id, "")
 		return err
 	})
 	if err != nil {
@@ -167,9 +167,9 @@ func (r *Records) UpdateSession(ctx context.Context, scope store.Scope, id strin
 	return changed, nil
 }
 
-// checkIdle returns a *store.BusyError for a session that has a turn with a condition.
-func checkIdle(ctx context.Context, s Session, id, cond string) error {
-	turn, err := findValue[string](ctx, s, "SELECT t.id FROM turns t WHERE t.session_id = $1 AND "+cond+" ORDER BY t.made LIMIT 1", id)
+// CheckIdle returns a *store.BusyError for a session that has a turn with a condition.
+func CheckIdle(ctx context.Context, s Session, id, cond string) error {
+	turn, err := FindValue[string](ctx, s, "SELECT t.id FROM turns t WHERE t.session_id = $1 AND "+cond+" ORDER BY t.made LIMIT 1", id)
 	if err == nil && turn != "" {
 		err = &store.BusyError{SessionID: id, TurnID: turn}
 	}
@@ -179,10 +179,10 @@ func checkIdle(ctx context.Context, s Session, id, cond string) error {
 // checkTip returns the current agent of a snapshot to which the tip of a session, which is
 // locked, may be moved.
 func (r *Records) checkTip(ctx context.Context, s Session, id, tip string) (current string, err error) {
-	if err := checkIdle(ctx, s, id, r.dialect.isSet("t.started_at")+" AND "+r.dialect.live("t")); err != nil || tip == "" {
+	if err := CheckIdle(ctx, s, id, r.dialect.isSet("t.started_at")+" AND "+r.dialect.live("t")); err != nil || tip == "" {
 		return "", err
 	}
-	agents, err := collectColumn[string](ctx, s, "SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2", tip, id)
+	agents, err := CollectColumn[string](ctx, s, "SELECT current_agent_id FROM snapshots WHERE id = $1 AND session_id = $2", tip, id)
 	if err == nil && len(agents) == 0 {
 		err = store.ErrNotFound
 	}
@@ -217,10 +217,10 @@ func saveSession(ctx context.Context, s Session, v *store.Session, labels bool) 
 // DeleteSession deletes a session with everything that belongs to it.
 func (r *Records) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
 	err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		if _, err := findSession(ctx, s, scope, id, r.dialect.forUpdate); err != nil {
+		if _, err := FindSession(ctx, s, scope, id, r.dialect.forUpdate); err != nil {
 			return err
 		}
-		if err := checkIdle(ctx, s, id, r.dialect.live("t")); err != nil {
+		if err := CheckIdle(ctx, s, id, r.dialect.live("t")); err != nil {
 			return err
 		}
 		return r.deleteSessions(ctx, s, []string{id})

@@ -20,7 +20,7 @@ func SnapshotFields(s *store.Snapshot) []any {
 
 // Snapshot returns a snapshot.
 func (r *Records) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
-	found, err := findRow(ctx, r.db.Reader, SnapshotFields, "SELECT "+SnapshotColumns+" FROM snapshots WHERE id = $1", id)
+	found, err := FindRow(ctx, r.db.Reader, SnapshotFields, "SELECT "+SnapshotColumns+" FROM snapshots WHERE id = $1", id)
 	if err == nil {
 		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
 	}
@@ -52,9 +52,9 @@ ORDER BY chain.depth DESC, m.n`
 
 // Conversation returns the messages up to and with a snapshot.
 func (r *Records) Conversation(ctx context.Context, snapshotID string) ([][]byte, error) {
-	all, err := collectColumn[[]byte](ctx, r.db.Reader, conversation, snapshotID)
+	all, err := CollectColumn[[]byte](ctx, r.db.Reader, conversation, snapshotID)
 	if err == nil && len(all) == 0 {
-		_, err = findRow(ctx, r.db.Reader, column[string], "SELECT id FROM snapshots WHERE id = $1", snapshotID)
+		_, err = FindRow(ctx, r.db.Reader, column[string], "SELECT id FROM snapshots WHERE id = $1", snapshotID)
 	}
 	return all, r.db.WrapError("read the conversation of snapshot", snapshotID, err)
 }
@@ -62,7 +62,7 @@ func (r *Records) Conversation(ctx context.Context, snapshotID string) ([][]byte
 // OwnMessages returns the messages that a snapshot, or a turn, adds itself: those of the
 // turn that made a snapshot, or of a snapshot that no turn made.
 func (r *Records) OwnMessages(ctx context.Context, ownerID string) ([][]byte, error) {
-	own, err := collectColumn[[]byte](ctx, r.db.Reader, `SELECT body FROM messages
+	own, err := CollectColumn[[]byte](ctx, r.db.Reader, `SELECT body FROM messages
 		WHERE owner_id = COALESCE((SELECT s.turn_id FROM snapshots s WHERE s.id = $1 AND s.turn_id <> ''), $1) ORDER BY n`, ownerID)
 	return own, r.db.WrapError("read the messages of", ownerID, err)
 }
@@ -78,7 +78,7 @@ func artifactFields(a *store.Artifact) []any {
 // Artifact returns an artifact with its data.
 func (r *Records) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
 	fields := func(a *store.Artifact) []any { return append(artifactFields(a), &a.Data) }
-	found, err := findRow(ctx, r.db.Reader, fields, "SELECT "+artifactColumns+", data FROM artifacts WHERE id = $1", id)
+	found, err := FindRow(ctx, r.db.Reader, fields, "SELECT "+artifactColumns+", data FROM artifacts WHERE id = $1", id)
 	if err == nil {
 		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
 	}
@@ -90,9 +90,9 @@ func (r *Records) Artifact(ctx context.Context, scope store.Scope, id string) (*
 
 // Artifacts returns the artifacts that a turn made, in order, without their data.
 func (r *Records) Artifacts(ctx context.Context, scope store.Scope, turnID string) (list []*store.Artifact, err error) {
-	_, err = findTurn(ctx, r.db.Reader, scope, turnID, "")
+	_, err = FindTurn(ctx, r.db.Reader, scope, turnID, "")
 	if err == nil {
-		list, err = collectRecords(ctx, r.db.Reader, artifactFields, "SELECT "+artifactColumns+" FROM artifacts WHERE turn_id = $1 ORDER BY n", turnID)
+		list, err = CollectRecords(ctx, r.db.Reader, artifactFields, "SELECT "+artifactColumns+" FROM artifacts WHERE turn_id = $1 ORDER BY n", turnID)
 	}
 	return list, r.db.WrapError("read the artifacts of turn", turnID, err)
 }

@@ -53,9 +53,9 @@ func (r *Records) lock(ctx context.Context, s Session, statement string, args ..
 	return err
 }
 
-// findRow returns the row of a query that has one. The error is store.ErrNotFound without
+// FindRow returns the row of a query that has one. The error is store.ErrNotFound without
 // a row. fields returns where the columns go.
-func findRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (*T, error) {
+func FindRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (*T, error) {
 	var found *T
 	err := s.Query(ctx, query, args, func(scan func(dest ...any) error) error {
 		found = new(T)
@@ -85,14 +85,14 @@ func eachRow[T any](ctx context.Context, s Session, fields func(*T) []any, query
 	})
 }
 
-// collectRows returns the rows of a query.
-func collectRows[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (list []T, err error) {
+// CollectRows returns the rows of a query.
+func CollectRows[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (list []T, err error) {
 	err = eachRow(ctx, s, fields, query, args, func(row T) { list = append(list, row) })
 	return list, err
 }
 
-// collectRecords returns the rows of a query as pointers.
-func collectRecords[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (list []*T, err error) {
+// CollectRecords returns the rows of a query as pointers.
+func CollectRecords[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (list []*T, err error) {
 	err = eachRow(ctx, s, fields, query, args, func(row T) { list = append(list, &row) })
 	return list, err
 }
@@ -100,14 +100,14 @@ func collectRecords[T any](ctx context.Context, s Session, fields func(*T) []any
 // column is the fields of rows with one column.
 func column[T any](v *T) []any { return []any{v} }
 
-// collectColumn returns the values of a query with one column.
-func collectColumn[T any](ctx context.Context, s Session, query string, args ...any) ([]T, error) {
-	return collectRows(ctx, s, column[T], query, args...)
+// CollectColumn returns the values of a query with one column.
+func CollectColumn[T any](ctx context.Context, s Session, query string, args ...any) ([]T, error) {
+	return CollectRows(ctx, s, column[T], query, args...)
 }
 
-// findValue returns the value of a query with one row and column, the zero value without
+// FindValue returns the value of a query with one row and column, the zero value without
 // a row.
-func findValue[T any](ctx context.Context, s Session, query string, args ...any) (value T, err error) {
+func FindValue[T any](ctx context.Context, s Session, query string, args ...any) (value T, err error) {
 	err = s.Query(ctx, query, args, func(scan func(dest ...any) error) error { return scan(&value) })
 	return value, err
 }
@@ -127,4 +127,9 @@ var bareLimit = regexp.MustCompile(`LIMIT (\$\d+)`)
 // SQLite would plan by its value, and prepare the statement whenever it is bound.
 func RewriteForSQLite(statement string) string {
 	return strings.ReplaceAll(bareLimit.ReplaceAllString(statement, "LIMIT CAST($1 AS INTEGER)"), "$", "?")
+}
+
+// Qualify adds an alias to the names of columns.
+func Qualify(alias, columns string) string {
+	return alias + "." + strings.ReplaceAll(columns, ", ", ", "+alias+".")
 }

@@ -36,12 +36,12 @@ func (r *Records) DeleteTenantVariable(ctx context.Context, tenant, name string)
 
 // TenantVariable returns a variable.
 func (r *Records) TenantVariable(ctx context.Context, tenant, name string) (*store.TenantVariable, error) {
-	found, err := findRow(ctx, r.db.Reader, variableFields, selectVariables+"= $2", tenant, name)
+	found, err := FindRow(ctx, r.db.Reader, variableFields, selectVariables+"= $2", tenant, name)
 	return found, r.db.WrapError("read variable", name, err)
 }
 
 // TenantVariables returns variables of a tenant in the order of their names.
 func (r *Records) TenantVariables(ctx context.Context, tenant, after string, limit int) ([]*store.TenantVariable, error) {
-	list, err := collectRecords(ctx, r.db.Reader, variableFields, selectVariables+"> $2 ORDER BY name LIMIT $3", tenant, after, int64(min(limit, store.MaxPage)))
+	list, err := CollectRecords(ctx, r.db.Reader, variableFields, selectVariables+"> $2 ORDER BY name LIMIT $3", tenant, after, int64(min(limit, store.MaxPage)))
 	return list, r.db.WrapError("list", "variables of a tenant", err)
 }

@@ -28,13 +28,13 @@ func TurnFields(t *store.Turn) []any {
 
 // Turn returns a turn.
 func (r *Records) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
-	t, err := findTurn(ctx, r.db.Reader, scope, id, "")
+	t, err := FindTurn(ctx, r.db.Reader, scope, id, "")
 	return t, r.db.WrapError("read turn", id, err)
 }
 
-// findTurn returns a turn that the scope sees. lock ends the query.
-func findTurn(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Turn, error) {
-	t, err := findRow(ctx, s, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
+// FindTurn returns a turn that the scope sees. lock ends the query.
+func FindTurn(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Turn, error) {
+	t, err := FindRow(ctx, s, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
 	if err == nil {
 		err = rules.CheckVisible(scope, t.Owner.Tenant, t.Owner.Subject)
 	}
@@ -55,13 +55,13 @@ func (r *Records) Positions(ctx context.Context, turnIDs []string) ([]store.Posi
 		}
 		ids, query = string(text), "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each($1))"
 	}
-	list, err := collectRows(ctx, r.db.Reader, func(p *store.Position) []any { return []any{&p.TurnID, (*string)(&p.Status), &p.Seq} }, query, ids)
+	list, err := CollectRows(ctx, r.db.Reader, func(p *store.Position) []any { return []any{&p.TurnID, (*string)(&p.Status), &p.Seq} }, query, ids)
 	return list, r.db.WrapError("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
 // SessionAgents returns the agents that turns of a session were made for.
 func (r *Records) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
-	agents, err := collectColumn[string](ctx, r.db.Reader, "SELECT DISTINCT agent_id FROM turns WHERE session_id = $1", sessionID)
+	agents, err := CollectColumn[string](ctx, r.db.Reader, "SELECT DISTINCT agent_id FROM turns WHERE session_id = $1", sessionID)
 	return agents, r.db.WrapError("read the agents of session", sessionID, err)
 }
 
@@ -70,7 +70,7 @@ func (r *Records) Turns(ctx context.Context, q store.TurnQuery) (page store.Turn
 	f := r.filterTurns("SELECT "+TurnColumns+" FROM turns", &q)
 	if q.Count {
 		count := r.filterTurns("SELECT count(*) FROM turns", &q)
-		if page.Total, err = findValue[int](ctx, r.db.Reader, count.Statement(""), count.args...); err != nil {
+		if page.Total, err = FindValue[int](ctx, r.db.Reader, count.Statement(""), count.args...); err != nil {
 			return page, r.db.WrapError("count turns of session", q.SessionID, err)
 		}
 	}
@@ -110,7 +110,7 @@ func (r *Records) filterTurns(statement string, q *store.TurnQuery) *Filter {
 // UpdateTurn changes what the patch names.
 func (r *Records) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
 	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
-		changed, err = findTurn(ctx, s, scope, id, r.dialect.forUpdate)
+		changed, err = FindTurn(ctx, s, scope, id, r.dialect.forUpdate)
 		if err != nil || p.Background == nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (r *Records) UpdateTurn(ctx context.Context, scope store.Scope, id string, 
 
 // LiveRevisions returns the revisions in which live turns and runs began.
 func (r *Records) LiveRevisions(ctx context.Context) ([]string, error) {
-	found, err := collectColumn[string](ctx, r.db.Reader, "SELECT t.revision FROM turns t WHERE "+r.dialect.live("t")+" AND t.revision <> ''"+
+	found, err := CollectColumn[string](ctx, r.db.Reader, "SELECT t.revision FROM turns t WHERE "+r.dialect.live("t")+" AND t.revision <> ''"+
 		" UNION SELECT w.revision FROM workflow_runs w WHERE w.finished_at = 0 AND w.revision <> ''")
 	return found, r.db.WrapError("read the revisions of", "live turns", err)
 }
@@ -160,12 +160,12 @@ func JournalFields(r *store.JournalRow) []any {
 
 // Journal returns the tool calls of a turn, in the order in which they began.
 func (r *Records) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
-	list, err := collectRows(ctx, r.db.Reader, JournalFields, "SELECT "+JournalColumns+" FROM journal WHERE turn_id = $1 ORDER BY n", turnID)
+	list, err := CollectRows(ctx, r.db.Reader, JournalFields, "SELECT "+JournalColumns+" FROM journal WHERE turn_id = $1 ORDER BY n", turnID)
 	return list, r.db.WrapError("read the journal of turn", turnID, err)
 }
 
 // State returns the state that was committed last to a turn.
 func (r *Records) State(ctx context.Context, turnID string) ([]byte, error) {
-	state, err := findValue[[]byte](ctx, r.db.Reader, "SELECT body FROM turn_states WHERE turn_id = $1", turnID)
+	state, err := FindValue[[]byte](ctx, r.db.Reader, "SELECT body FROM turn_states WHERE turn_id = $1", turnID)
 	return state, r.db.WrapError("read the state of turn", turnID, err)
 }

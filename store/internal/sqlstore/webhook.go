@@ -54,12 +54,12 @@ func (r *Records) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *
 // there keeps its place in the order and its cursor.
 func (r *Records) saveWebhook(ctx context.Context, s Session, n *store.NewWebhook) (*store.Webhook, error) {
 	h := &n.Webhook
-	turn, err := findTurn(ctx, s, n.Scope, h.TurnID, r.dialect.forUpdate)
+	turn, err := FindTurn(ctx, s, n.Scope, h.TurnID, r.dialect.forUpdate)
 	if err != nil {
 		return nil, err
 	}
 	if n.Limit > 0 {
-		others, err := findValue[int](ctx, s, `SELECT count(*) FROM webhooks w
+		others, err := FindValue[int](ctx, s, `SELECT count(*) FROM webhooks w
 			WHERE w.turn_id = $1 AND NOT EXISTS (SELECT 1 FROM webhooks k WHERE k.turn_id = $1 AND k.id = $2)`, h.TurnID, h.ID)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (r *Records) saveWebhook(ctx context.Context, s Session, n *store.NewWebhoo
 			return nil, &store.LimitError{TurnID: h.TurnID, Limit: n.Limit}
 		}
 	}
-	saved, err := findRow(ctx, s, webhookFields, `INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, fence, created_at, updated_at)
+	saved, err := FindRow(ctx, s, webhookFields, `INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, fence, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $9, $10, $9, $9)
 		ON CONFLICT (turn_id, id) DO UPDATE SET surface = excluded.surface, data = excluded.data, state = 'active', attempts = 0,
 		failing_since = $11, last_error = '', due_at = excluded.due_at, worker = '', fence = webhooks.fence + 1, lease_until = $11, updated_at = excluded.updated_at
@@ -83,7 +83,7 @@ func (r *Records) saveWebhook(ctx context.Context, s Session, n *store.NewWebhoo
 
 // Webhook returns a webhook.
 func (r *Records) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
-	row, err := findRow(ctx, r.db.Reader, webhookFields, "SELECT "+webhookColumns+" FROM webhooks WHERE turn_id = $1 AND id = $2", turnID, id)
+	row, err := FindRow(ctx, r.db.Reader, webhookFields, "SELECT "+webhookColumns+" FROM webhooks WHERE turn_id = $1 AND id = $2", turnID, id)
 	if err == nil {
 		err = rules.CheckVisible(scope, row.Owner.Tenant, row.Owner.Subject)
 	}
@@ -111,7 +111,7 @@ func (r *Records) Webhooks(ctx context.Context, q store.WebhookQuery) (page stor
 	f.Equals("surface", q.Surface)
 	f.EqualsLiteral("state", string(q.State), string(store.WebhookDead))
 	f.Where("n < " + f.Arg(before))
-	rows, err := collectRecords(ctx, r.db.Reader, webhookFields, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args...)
+	rows, err := CollectRecords(ctx, r.db.Reader, webhookFields, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args...)
 	if err != nil {
 		return page, r.db.WrapError("list webhooks of turn", q.TurnID, err)
 	}
@@ -141,7 +141,7 @@ func (r *Records) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (cl
 	}
 	if !r.dialect.concurrent {
 		f := r.dueWebhooks("SELECT w.n FROM webhooks w", c)
-		found, err := collectColumn[int64](ctx, r.db.Reader, f.query, f.args...)
+		found, err := CollectColumn[int64](ctx, r.db.Reader, f.query, f.args...)
 		if err != nil || len(found) == 0 {
 			return nil, r.db.WrapError("look for webhooks for worker", c.Worker, err)
 		}
@@ -150,7 +150,7 @@ func (r *Records) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (cl
 	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
 		f := r.dueWebhooks("WITH due AS MATERIALIZED (SELECT w.turn_id, w.id FROM webhooks w", c)
 		lock := strings.Replace(r.dialect.skipLocked, "UPDATE", "UPDATE OF w", 1)
-		rows, err = collectRecords(ctx, s, webhookFields, f.query+lock+") UPDATE webhooks SET worker = "+f.Arg(c.Worker)+", fence = fence + 1, lease_until = "+r.dialect.afterNow(f, c.Lease)+
+		rows, err = CollectRecords(ctx, s, webhookFields, f.query+lock+") UPDATE webhooks SET worker = "+f.Arg(c.Worker)+", fence = fence + 1, lease_until = "+r.dialect.afterNow(f, c.Lease)+
 			" WHERE (turn_id, id) IN (SELECT due.turn_id, due.id FROM due) RETURNING "+webhookColumns, f.args...)
 		return err
 	})
@@ -215,7 +215,7 @@ func (r *Records) prolongWebhooks(ctx context.Context, s Session, worker string,
 		SELECT h.turn_id, h.id FROM known JOIN webhooks h ON h.turn_id = known.turn_id AND h.id = known.id
 		WHERE h.fence = known.fence AND h.worker = ` + f.Arg(worker) + " ORDER BY h.turn_id, h.id" + lock + `
 		) UPDATE webhooks SET lease_until = ` + r.dialect.afterNow(f, lease) + ` WHERE (turn_id, id) IN (SELECT held.turn_id, held.id FROM held) RETURNING turn_id, id, fence`
-	return collectRows(ctx, s, func(h *store.HeldWebhook) []any { return []any{&h.TurnID, &h.ID, &h.Fence} }, statement, f.args...)
+	return CollectRows(ctx, s, func(h *store.HeldWebhook) []any { return []any{&h.TurnID, &h.ID, &h.Fence} }, statement, f.args...)
 }
 
 // AdvanceWebhook changes a webhook by the worker that owns it.
