@@ -60,7 +60,7 @@ func writeEnd(ctx context.Context, tx *tx, row *changingTurn, status store.Statu
 }
 
 // settleEnd does what the end of a turn entails, and admits what that makes room for. The
-// snapshot becomes the tip of the session; nil is none.
+// snapshot becomes the tip of the session; nil leaves it.
 func (s *Store) settleEnd(ctx context.Context, tx *tx, id string, row *changingTurn, snapshot *store.Snapshot, now time.Time) error {
 	if _, err := tx.Exec(ctx, "DELETE FROM turn_states WHERE turn_id = ?", id); err != nil {
 		return err
