@@ -160,6 +160,8 @@ func (e *ending) chatFinish() (string, *requestError) {
 	}
 	why := &e.finish.Termination
 	switch {
+	case why.Code == string(model.Truncated):
+		return "length", nil
 	case why.Code == string(model.ContentFiltered), e.finish.FinishReason == model.FinishContentFilter && why.Status() == event.StatusSucceeded:
 		return "content_filter", nil
 	case why.Status() != event.StatusSucceeded:

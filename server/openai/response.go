@@ -158,6 +158,8 @@ func (r *response) setEnd(e *ending) {
 		r.Status = stateCanceled
 	case why.Code == string(model.ContentFiltered), status == event.StatusSucceeded && e.finish.FinishReason == model.FinishContentFilter:
 		r.Status, r.Incomplete = stateIncomplete, &incompleteDetails{"content_filter"}
+	case why.Code == string(model.Truncated):
+		r.Status, r.Incomplete = stateIncomplete, &incompleteDetails{"max_output_tokens"}
 	case status != event.StatusSucceeded:
 		r.Status, r.Error = stateFailed, responseErrorOf(why)
 	case e.finish.FinishReason == model.FinishMaxTokens:
