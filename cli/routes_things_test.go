@@ -218,9 +218,11 @@ func makeTask(t *testing.T, w *town, made things) {
 func (w *town) make(t *testing.T, text string) things {
 	t.Helper()
 	made := things{}
-	for name, maker := range makers {
-		if strings.Contains(text, name) && made[name] == "" {
-			maker(t, w, made)
+	for _, list := range []map[string]func(*testing.T, *town, things){makers, fieldMakers} {
+		for name, maker := range list {
+			if strings.Contains(text, name) && made[name] == "" {
+				maker(t, w, made)
+			}
 		}
 	}
 	return made

@@ -96,6 +96,9 @@ func Check(request *Request, answer *Answer) error {
 func findProblem(request *Request, answer *Answer) string {
 	switch answer.Action {
 	case Cancel:
+		if len(answer.Result) > 0 || len(answer.Arguments) > 0 {
+			return "an answer with the action cancel has neither result nor arguments"
+		}
 		return ""
 	case Resume:
 	default:

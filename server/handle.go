@@ -51,8 +51,9 @@ type Tagged interface {
 }
 
 // Handle returns a route that decodes a JSON body, passes it to a function and
-// writes the result as JSON, with the ETag of one that is Tagged. An invalid body is refused. For GET and DELETE the In
-// is zero.
+// writes the result as JSON, with the ETag of one that is Tagged. An invalid body is
+// rejected, and so is a query, unless WithQuery lists its parameters. For GET and DELETE
+// the In is zero.
 func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)) Route {
 	route := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		var in In
@@ -73,7 +74,7 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 		return WriteJSON(w, http.StatusOK, out)
 	})
 	route.in, route.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	return route
+	return route.WithQuery()
 }
 
 // Typed returns a route that Answer made, described with the types of its bodies. It may
@@ -95,7 +96,9 @@ func DescribeErrors[E any](title string, routes []Route) []byte {
 func describeRoutes(title string, routes []Route, failure reflect.Type) []byte {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
-		operations[i] = openapi.Operation{Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Followed: routes[i].followed, Streamed: routes[i].Stream}
+		operations[i] = openapi.Operation{
+			Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Query: routes[i].query, Followed: routes[i].followed, Streamed: routes[i].Stream,
+		}
 	}
 	return openapi.Generate(title, operations, failure)
 }

@@ -295,6 +295,10 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !m.checkBodySize(w, r) {
 		return
 	}
+	if err := m.checkQuery(r.URL.Query()); err != nil {
+		writeFailure(w, r, err)
+		return
+	}
 	r.Body = limitBody(w, r.Body, s.settings.Limits)
 	if m.Stream {
 		ctx, end := s.streamContext(r.Context())

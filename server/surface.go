@@ -2,8 +2,14 @@ package server
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Surface is a protocol of a server: a set of routes.
@@ -49,6 +55,35 @@ type Route struct {
 	in, out reflect.Type
 	// followed is set where clients may ask for progress.
 	followed bool
+	// query is the parameters that WithQuery lists; nil accepts any.
+	query []string
+}
+
+// WithQuery returns the route with the parameters that its query may have. A request
+// with any other parameter is rejected.
+func (r Route) WithQuery(names ...string) Route {
+	r.query = append([]string{}, names...)
+	return r
+}
+
+// WithBody returns the route with the type of its body, for the description of a route
+// whose handler writes the response.
+func (r Route) WithBody(body any) Route {
+	r.in = reflect.TypeOf(body)
+	return r
+}
+
+// checkQuery reports the first unknown parameter as a *service.InvalidError.
+func (r *Route) checkQuery(query url.Values) error {
+	if r.query == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if unknown := UnknownName("", name, r.query); unknown != nil {
+			return &service.InvalidError{Field: unknown.Path, Problem: strings.Replace(unknown.Problem(), "field", "parameter", 1)}
+		}
+	}
+	return nil
 }
 
 // Error is an error response of the router, in place of that of a handler.

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"fmt"
+	"github.com/agentruntime/agentruntime/service"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -22,6 +23,15 @@ var (
 // newInvalidParams is the answer to a request that cannot be carried out as it is.
 func newInvalidParams(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
+}
+
+// checkTenant rejects a request whose tenant is neither its agent, as cards name it for
+// gRPC, nor the tenant of its caller.
+func checkTenant(tenant, agent string, caller service.Caller) error {
+	if tenant == "" || tenant == agent || tenant == caller.Tenant {
+		return nil
+	}
+	return newInvalidParams("tenant %q is neither the agent nor the tenant of the credential", clip.Text(tenant))
 }
 
 // newUnsupported is the answer to a request that the state of a task rules out.

@@ -26,7 +26,7 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	if err := fail(); !errors.Is(err, a2a.ErrInternalError) || strings.Contains(err.Error(), "sesame") {
 		t.Errorf("the error is %v", err)
 	}
-	stream := (&handler{server: s}).SubscribeToTask(t.Context(), nil) // nobody asks, for nothing
+	stream := (&handler{server: s}).SubscribeToTask(t.Context(), new(a2a.SubscribeToTaskRequest)) // nobody asks, for nothing
 	for ev, err := range stream {
 		if ev != nil || !errors.Is(err, a2a.ErrInternalError) {
 			t.Errorf("the stream has %v, %v", ev, err)

@@ -36,7 +36,7 @@ type call struct {
 
 // admitRequest lets a request in. It comes before every lookup, so that what a request
 // may not see it cannot ask for.
-func (h *handler) admitRequest(ctx context.Context) (*call, error) {
+func (h *handler) admitRequest(ctx context.Context, tenant string) (*call, error) {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok {
 		return nil, errInternal
@@ -47,6 +47,9 @@ func (h *handler) admitRequest(ctx context.Context) (*call, error) {
 	}
 	if e.asked != e.spoken {
 		return nil, wrongVersion(e.asked, e.spoken)
+	}
+	if err := checkTenant(tenant, e.agent, principal.Caller); err != nil {
+		return nil, err
 	}
 	if agent, err := h.service.Catalog(ctx, principal.Caller).Agent(e.agent); err != nil || !agent.UsesTools() {
 		return nil, unknownAgent(e.agent)

@@ -12,7 +12,7 @@ import (
 // GetTask returns a task with its history and artifacts.
 func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.Task, err error) {
 	defer h.server.guardMethod(ctx, "GetTask", &err)
-	c, err := h.admitRequest(ctx)
+	c, err := h.admitRequest(ctx, req.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.
 // canceled already is returned as it is.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
 	defer h.server.guardMethod(ctx, "CancelTask", &err)
-	c, err := h.admitRequest(ctx)
+	c, err := h.admitRequest(ctx, req.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_
 // has ended, asks for something, or the time to wait is over.
 func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (_ a2a.SendMessageResult, err error) {
 	defer h.server.guardMethod(ctx, "SendMessage", &err)
-	c, err := h.admitRequest(ctx)
+	c, err := h.admitRequest(ctx, req.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 // SendStreamingMessage does what SendMessage does, and shows what happens. The
 // stream ends when the task has ended or asks its caller for something.
 func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return h.streamEvents(ctx, "SendStreamingMessage", func(c *call) iter.Seq2[a2a.Event, error] {
+	return h.streamEvents(ctx, "SendStreamingMessage", req.Tenant, func(c *call) iter.Seq2[a2a.Event, error] {
 		return func(yield func(a2a.Event, error) bool) {
 			turn, err := c.sendMessage(ctx, req)
 			if err != nil {
@@ -101,7 +101,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 // SubscribeToTask shows a live task as it is, and then what happens, up to its
 // end.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return h.streamEvents(ctx, "SubscribeToTask", func(c *call) iter.Seq2[a2a.Event, error] {
+	return h.streamEvents(ctx, "SubscribeToTask", req.Tenant, func(c *call) iter.Seq2[a2a.Event, error] {
 		return func(yield func(a2a.Event, error) bool) {
 			turn, err := c.getTurn(ctx, req.ID)
 			if err == nil && !turn.Status.Live() {
@@ -118,21 +118,21 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 
 // streamEvents lets a request in and shows its events, and its errors as callers see
 // them.
-func (h *handler) streamEvents(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
+func (h *handler) streamEvents(ctx context.Context, method, tenant string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
 	if one, ok := ctx.Value(oneEventKey{}).(*oneEvent); ok {
 		return one.yieldEvent
 	}
 	return func(yield func(a2a.Event, error) bool) {
-		if err := h.eachEvent(ctx, method, events, yield); err != nil {
+		if err := h.eachEvent(ctx, method, tenant, events, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
 // eachEvent hands on the events until there is an error, which it returns.
-func (h *handler) eachEvent(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error], yield func(a2a.Event, error) bool) (err error) {
+func (h *handler) eachEvent(ctx context.Context, method, tenant string, events func(*call) iter.Seq2[a2a.Event, error], yield func(a2a.Event, error) bool) (err error) {
 	defer h.server.guardMethod(ctx, method, &err)
-	c, err := h.admitRequest(ctx)
+	c, err := h.admitRequest(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (h *handler) eachEvent(ctx context.Context, method string, events func(*cal
 // GetTaskPushConfig returns a push configuration of a task.
 func (h *handler) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (_ *a2a.PushConfig, err error) {
 	defer h.server.guardMethod(ctx, "GetTaskPushConfig", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
+	c, turn, err := h.admitPushRequest(ctx, req.Tenant, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (h *handler) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushCon
 // ListTaskPushConfigs returns the push configurations of a task.
 func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (_ *a2a.ListTaskPushConfigResponse, err error) {
 	defer h.server.guardMethod(ctx, "ListTaskPushConfigs", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
+	c, turn, err := h.admitPushRequest(ctx, req.Tenant, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPush
 // CreateTaskPushConfig makes a task tell somebody what becomes of it.
 func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (_ *a2a.PushConfig, err error) {
 	defer h.server.guardMethod(ctx, "CreateTaskPushConfig", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
+	c, turn, err := h.admitPushRequest(ctx, req.Tenant, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig)
 // DeleteTaskPushConfig deletes a push configuration of a task.
 func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) (err error) {
 	defer h.server.guardMethod(ctx, "DeleteTaskPushConfig", &err)
-	c, turn, err := h.admitPushRequest(ctx, req.TaskID)
+	c, turn, err := h.admitPushRequest(ctx, req.Tenant, req.TaskID)
 	if err != nil {
 		return err
 	}
@@ -200,9 +200,9 @@ func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskP
 }
 
 // GetExtendedAgentCard returns the card that is made for the principal.
-func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (_ *a2a.AgentCard, err error) {
+func (h *handler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExtendedAgentCardRequest) (_ *a2a.AgentCard, err error) {
 	defer h.server.guardMethod(ctx, "GetExtendedAgentCard", &err)
-	c, err := h.admitRequest(ctx)
+	c, err := h.admitRequest(ctx, req.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -211,8 +211,8 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAg
 
 // admitPushRequest lets in a request that is about the push configurations of a task. A server
 // without push notifications refuses it whether or not the task exists.
-func (h *handler) admitPushRequest(ctx context.Context, id a2a.TaskID) (*call, *service.Turn, error) {
-	c, err := h.admitRequest(ctx)
+func (h *handler) admitPushRequest(ctx context.Context, tenant string, id a2a.TaskID) (*call, *service.Turn, error) {
+	c, err := h.admitRequest(ctx, tenant)
 	if err != nil {
 		return nil, nil, err
 	}

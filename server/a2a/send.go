@@ -39,8 +39,14 @@ func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*s
 	if err := checkOutputModes(config.AcceptedOutputModes); err != nil {
 		return nil, err
 	}
-	if config.PushConfig != nil {
-		if err := c.push.checkConfig(config.PushConfig); err != nil {
+	if push := config.PushConfig; push != nil {
+		if err := checkTenant(push.Tenant, c.agent, c.caller); err != nil {
+			return nil, err
+		}
+		if push.TaskID != "" && push.TaskID != message.TaskID {
+			return nil, newInvalidParams("the push configuration names task %q, and the message does not", clip.Text(string(push.TaskID)))
+		}
+		if err := c.push.checkConfig(push); err != nil {
 			return nil, err
 		}
 	}

@@ -223,7 +223,7 @@ func answerMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 // and the total counts both.
 func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *a2a.ListTasksResponse, err error) {
 	defer h.server.guardMethod(ctx, "ListTasks", &err)
-	c, err := h.admitRequest(ctx)
+	c, err := h.admitRequest(ctx, req.Tenant)
 	if err != nil {
 		return nil, err
 	}

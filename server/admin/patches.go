@@ -16,8 +16,8 @@ func (s *Surface) patchRoutes(at, read, write string) []server.Route {
 	return []server.Route{
 		server.Handle("GET "+at, read, s.listPatches),
 		server.Handle("GET "+at+"/{registry}/{id}", read, s.readPatch),
-		server.HandleProgress("PUT "+at+"/{registry}/{id}", write, s.putPatch),
-		server.HandleProgress("DELETE "+at+"/{registry}/{id}", write, s.removePatch),
+		server.HandleProgress("PUT "+at+"/{registry}/{id}", write, s.putPatch).WithQuery(changeQueryNames...),
+		server.HandleProgress("DELETE "+at+"/{registry}/{id}", write, s.removePatch).WithQuery(changeQueryNames...),
 	}
 }
 

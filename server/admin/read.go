@@ -67,6 +67,9 @@ const (
 	maxPage     = 1000
 )
 
+// pageQueryNames are the parameters that pageOf reads.
+var pageQueryNames = []string{"after", "limit"}
+
 // pageOf reads which part of a list a request wants.
 func pageOf(r *http.Request) (fleet.Page, error) {
 	page := fleet.Page{After: r.URL.Query().Get("after"), Limit: defaultPage}

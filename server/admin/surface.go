@@ -58,10 +58,10 @@ func (s *Surface) Routes() []server.Route {
 		at := Prefix + "/" + paths[registry]
 		entries := entries{s, registry}
 		routes = append(routes,
-			server.Handle("GET "+at, read, entries.list),
+			server.Handle("GET "+at, read, entries.list).WithQuery(pageQueryNames...),
 			server.Handle("GET "+at+"/{id}", read, entries.read),
-			server.HandleProgress("PUT "+at+"/{id}", write, entries.put),
-			server.HandleProgress("DELETE "+at+"/{id}", write, entries.remove),
+			server.HandleProgress("PUT "+at+"/{id}", write, entries.put).WithQuery(changeQueryNames...),
+			server.HandleProgress("DELETE "+at+"/{id}", write, entries.remove).WithQuery(changeQueryNames...),
 		)
 	}
 	routes = append(routes, s.historyRoutes(Prefix, read, write)...)
@@ -75,12 +75,12 @@ func (s *Surface) historyRoutes(at, read, write string) []server.Route {
 		server.Handle("GET "+at+"/agents/{id}/explain", read, s.explainAgent),
 		server.Handle("GET "+at+"/diagnostics", read, s.listDiagnostics),
 		server.Handle("POST "+at+"/validate", read, forAllAgents(s.validateDocument)),
-		server.Handle("GET "+at+"/revisions", read, forAllAgents(s.listRevisions)),
+		server.Handle("GET "+at+"/revisions", read, forAllAgents(s.listRevisions)).WithQuery(pageQueryNames...),
 		server.Handle("GET "+at+"/revisions/{hash}", read, forAllAgents(s.readRevision)),
-		server.Handle("GET "+at+"/revisions/{hash}/diff", read, forAllAgents(s.diffRevision)),
-		server.Handle("GET "+at+"/attempts", read, forAllAgents(s.listAttempts)),
-		server.HandleProgress("POST "+at+"/revisions", write, s.publishDocument),
-		server.HandleProgress("POST "+at+"/revisions/{hash}/rollback", write, s.rollBack),
+		server.Handle("GET "+at+"/revisions/{hash}/diff", read, forAllAgents(s.diffRevision)).WithQuery("from"),
+		server.Handle("GET "+at+"/attempts", read, forAllAgents(s.listAttempts)).WithQuery(pageQueryNames...),
+		server.HandleProgress("POST "+at+"/revisions", write, s.publishDocument).WithQuery(changeQueryNames...),
+		server.HandleProgress("POST "+at+"/revisions/{hash}/rollback", write, s.rollBack).WithQuery(changeQueryNames...),
 	)
 }
 

@@ -40,7 +40,7 @@ func (s *Surface) tenantRoutes() []server.Route {
 	const read, write = settings.ScopeOwnConfigRead, settings.ScopeOwnConfigWrite
 	const at = Prefix + "/tenants"
 	routes := []server.Route{
-		server.Handle("GET "+at, read, forAllAgents(s.listTenants)),
+		server.Handle("GET "+at, read, forAllAgents(s.listTenants)).WithQuery(pageQueryNames...),
 		server.Handle("GET "+at+"/{tenant}", read, forAllAgents(s.readTenant)),
 	}
 	return append(routes, s.historyRoutes(at+"/{tenant}", read, write)...)

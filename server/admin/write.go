@@ -58,6 +58,9 @@ func publishedOf(p *fleet.Published, dry bool) *Published {
 // noRevision is the If-Match of a request that publishes the first revision.
 const noRevision = "none"
 
+// changeQueryNames are the parameters that changeOf reads.
+var changeQueryNames = []string{"dry_run", "fail_on", "tenants"}
+
 // changeOf reads from a request how a change is published.
 func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Change, error) {
 	c := &fleet.Change{Author: caller.Tenant + "/" + caller.Subject, Note: note}

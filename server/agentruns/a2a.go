@@ -25,6 +25,8 @@ const (
 	rpcParams        = -32602
 	rpcInternal      = -32603
 	rpcRunFailed     = -32000
+	rpcNoTask        = -32001
+	rpcNoPush        = -32003
 	rpcVersion       = "2.0"
 	methodSend       = "message/send"
 	a2aCardVersion   = "0.3.0"
@@ -58,24 +60,26 @@ type rpcRequestBody struct {
 	} `json:"params"`
 }
 
-// idleFields returns the fields of the protocol that a request has and that do not
-// have the effect that its sender must expect.
-func (r *rpcRequestBody) idleFields() []string {
-	var list []string
-	add := func(value json.RawMessage, warning string) {
-		if value != nil && string(value) != "null" {
-			list = append(list, warning)
-		}
+// checkSupported rejects a request with a field that would change the answer if it were
+// supported.
+func (r *rpcRequestBody) checkSupported() error {
+	has := func(value json.RawMessage) bool {
+		return len(value) > 0 && string(value) != "null" && string(value) != "[]" && string(value) != `""`
 	}
-	if string(r.Params.Configuration.Blocking) == "false" {
-		list = append(list, "params.configuration.blocking: the answer is sent when the run has ended")
+	problem, code := "", rpcParams
+	switch m := r.Params.Message; {
+	case has(r.Params.Configuration.PushNotificationConfig):
+		problem, code = "params.configuration.pushNotificationConfig: there are no push notifications", rpcNoPush
+	case has(m.TaskID):
+		problem, code = "params.message.taskId: there are no tasks; contextId continues a conversation", rpcNoTask
+	case has(m.ReferenceTaskIDs):
+		problem = "params.message.referenceTaskIds: there are no tasks"
+	case m.Role != "" && m.Role != "user":
+		problem = "params.message.role must be user"
+	default:
+		return nil
 	}
-	add(r.Params.Configuration.PushNotificationConfig, "params.configuration.pushNotificationConfig: there are no push notifications")
-	if m := r.Params.Message; m != nil {
-		add(m.TaskID, "params.message.taskId: there are no tasks; contextId continues a conversation")
-		add(m.ReferenceTaskIDs, "params.message.referenceTaskIds: there are no tasks")
-	}
-	return list
+	return &rpcError{Code: code, Message: problem}
 }
 
 // a2aMessage is a message of A2A 0.3.
@@ -145,10 +149,13 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 		return nil, &rpcError{Code: rpcRequest, Message: "the body is no request of JSON-RPC"}
 	}
 	server.WarnUnknownFields(c.w, c.r, c.settings.Logger, server.UnknownFields(data, req))
-	for _, field := range req.idleFields() {
-		server.AddWarning(c.w.Header(), field)
+	if string(req.Params.Configuration.Blocking) == "false" {
+		server.AddWarning(c.w.Header(), "params.configuration.blocking: the answer is sent when the run has ended")
 	}
 	text, err := req.messageText()
+	if err == nil {
+		err = req.checkSupported()
+	}
 	if err != nil {
 		return nil, err
 	}

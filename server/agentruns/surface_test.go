@@ -362,10 +362,7 @@ func TestUnknownFieldsOverA2AAreNamed(t *testing.T) {
 		"of the parameters": {params: `"colour":1,`, warned: "params.colour: unknown field"},
 		"of the message":    {message: `"contextld":"x",`, warned: `params.message.contextld: unknown field; did you mean \"contextId\"?`},
 		"of a part":         {part: `"mood":"x",`, warned: "params.message.parts[0].mood: unknown field"},
-		"a task":            {message: `"taskId":"x",`, warned: "params.message.taskId: there are no tasks"},
-		"other tasks":       {message: `"referenceTaskIds":["x"],`, warned: "params.message.referenceTaskIds: there are no tasks"},
 		"no waiting":        {params: `"configuration":{"blocking":false},`, warned: "params.configuration.blocking: the answer is sent when"},
-		"a push":            {params: `"configuration":{"pushNotificationConfig":{"url":"x"}},`, warned: "params.configuration.pushNotificationConfig: there are no"},
 		"of its own":        {params: `"configuration":{"color":1},`, warned: "params.configuration.color: unknown field"},
 	} {
 		body := `{` + c.more + `"jsonrpc":"2.0","id":7,"method":"message/send","params":{` + c.params + `"message":{` + c.message + `"role":"user","messageId":"m","parts":[{` + c.part + `"kind":"text","text":"say hello"}]}}}`

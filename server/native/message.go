@@ -22,6 +22,9 @@ func checkInput(input []model.Message) error {
 			if !isComplete(part) {
 				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d]", i, n), Problem: fmt.Sprintf("a part of type %s needs its content", part.Type)}
 			}
+			if field := foreignField(part); field != "" {
+				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].%s", i, n, field), Problem: fmt.Sprintf("a part of type %s has no such field", part.Type)}
+			}
 		}
 	}
 	return nil
@@ -44,6 +47,24 @@ func checkExport(export *service.SessionExport) error {
 		}
 	}
 	return nil
+}
+
+// foreignField returns the field of a part from a caller that belongs to another type of
+// part; empty if there is none.
+func foreignField(p *model.Part) string {
+	switch {
+	case p.Text != "" && p.Type != model.PartText:
+		return "text"
+	case p.Blob != nil && p.Type == model.PartText:
+		return "blob"
+	case p.Reasoning != nil:
+		return "reasoning"
+	case p.ToolCall != nil:
+		return "tool_call"
+	case p.ToolResult != nil:
+		return "tool_result"
+	}
+	return ""
 }
 
 // isComplete reports whether a part has what its type says.

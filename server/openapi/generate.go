@@ -16,6 +16,8 @@ type Operation struct {
 	// In and Out are the types of the bodies, as JSON; an operation without an Out is a
 	// stream of events.
 	In, Out reflect.Type
+	// Query is the names of the parameters of the query.
+	Query []string
 	// Followed is set if the answer may be lines of JSON that show progress, and Streamed
 	// if it may be a stream of events.
 	Followed, Streamed bool
@@ -29,7 +31,7 @@ func Generate(title string, operations []Operation, failure reflect.Type) []byte
 	for _, op := range operations {
 		method, path, _ := parsePattern(op.Pattern)
 		responses := object{"200": op.describeResponse()}
-		if op.In == nil && op.Out == nil && method != http.MethodGet { // it chooses how it is answered
+		if op.Out == nil && method != http.MethodGet { // it chooses how it is answered
 			for status, description := range done {
 				response := object{"description": description}
 				if status != "204" {
@@ -42,7 +44,11 @@ func Generate(title string, operations []Operation, failure reflect.Type) []byte
 			responses[status] = object{"description": description, "content": object{"application/json": object{"schema": object{}}}}
 		}
 		described := object{"responses": responses}
-		if parameters := pathParameters(path); len(parameters) > 0 {
+		parameters := pathParameters(path)
+		for _, name := range op.Query {
+			parameters = append(parameters, object{"name": name, "in": "query", "schema": object{"type": "string"}})
+		}
+		if len(parameters) > 0 {
 			described["parameters"] = parameters
 		}
 		if op.In != nil && op.In.NumField() > 0 && method != http.MethodGet && method != http.MethodDelete {

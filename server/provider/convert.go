@@ -123,7 +123,21 @@ func messageOf(m *pb.AgentMessage) (model.Message, error) {
 	return out, nil
 }
 
+// partTypes are the types of parts by the field with their content.
+var partTypes = map[string]pb.AgentMessagePartType{
+	"text": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TEXT, "json": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_JSON,
+	"tool_call": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_CALL, "tool_result": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_RESULT,
+	"image_ref": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF,
+}
+
 func partOf(p *pb.AgentMessagePart) (model.Part, error) {
+	for field, has := range map[string]bool{
+		"text": p.GetText() != "", "json": p.GetJson() != nil, "tool_call": p.GetToolCall() != nil, "tool_result": p.GetToolResult() != nil, "image_ref": p.GetImageRef() != nil,
+	} {
+		if has && p.GetType() != partTypes[field] {
+			return model.Part{}, fmt.Errorf("%s belongs to parts of another type", field)
+		}
+	}
 	switch p.GetType() {
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TEXT:
 		return model.Text(p.GetText()), nil

@@ -164,6 +164,9 @@ func readOptions(req *pb.CreateAgentProviderTurnRequest, out *service.CreateTurn
 		if err := server.DecodeJSON(data, &out.Params, true); err != nil {
 			return invalid("model_options cannot be used: %s", err)
 		}
+		if effort := out.Params.ReasoningEffort; effort != nil && len(effort.Validate()) > 0 {
+			return invalid("model_options cannot be used: %s", effort.Validate()[0].Message)
+		}
 	}
 	return nil
 }

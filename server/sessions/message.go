@@ -101,7 +101,26 @@ func (m *message) toModel(path string) (model.Message, error) {
 	return out, nil
 }
 
+// checkFields rejects a part with the content of another type.
+func (p *part) checkFields(path string) error {
+	for _, content := range []struct {
+		partType, field string
+		has             bool
+	}{
+		{partText, "text", p.Text != ""}, {partJSON, "json", len(p.JSON) > 0 && string(p.JSON) != "null"}, {partToolCall, "toolCall", p.ToolCall != nil},
+		{partToolResult, "toolResult", p.ToolResult != nil}, {partImageRef, "imageRef", p.ImageRef != nil},
+	} {
+		if content.has && content.partType != p.Type {
+			return badRequest("%s.%s belongs to the type %s, and the part has the type %s", path, content.field, content.partType, clip.Text(p.Type))
+		}
+	}
+	return nil
+}
+
 func (p *part) toModel(path string) (model.Part, error) {
+	if err := p.checkFields(path); err != nil {
+		return model.Part{}, err
+	}
 	switch {
 	case p.Type == partText:
 		return model.Text(p.Text), nil

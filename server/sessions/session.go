@@ -36,6 +36,8 @@ type sessionRecord struct {
 	Model     string                     `json:"model,omitempty"`
 	ClientRef string                     `json:"client_ref,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
+	// ModelOptions are for turns that have none.
+	ModelOptions json.RawMessage `json:"model_options,omitempty"`
 }
 
 // sessionSummary is what a summary shows of a sessionRecord.
@@ -179,6 +181,9 @@ func (c *call) createSession() error {
 			return badRequest("workspace.%s", err)
 		}
 	}
+	if _, err := readParams(in.ModelOptions); err != nil {
+		return err
+	}
 	p, err := c.chooseProvider(in.Provider)
 	if err != nil {
 		return err
@@ -187,7 +192,7 @@ func (c *call) createSession() error {
 	if _, err := p.findModel(c.settings.Service.Revision().Set(), model); err != nil {
 		return err
 	}
-	metadata, err := own.Encode(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata})
+	metadata, err := own.Encode(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata, ModelOptions: in.ModelOptions})
 	if err != nil {
 		return err
 	}

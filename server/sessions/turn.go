@@ -122,7 +122,11 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	if turn.Overrides, err = turnOverrides(in.ResponseSchema); err != nil {
 		return nil, err
 	}
-	if turn.Params, err = readParams(in.ModelOptions); err != nil {
+	options := in.ModelOptions
+	if len(options) == 0 {
+		options = s.record.ModelOptions
+	}
+	if turn.Params, err = readParams(options); err != nil {
 		return nil, err
 	}
 	modelName, agent := p.modelFor(in.Model, s.record.Model), p.Agent
@@ -164,6 +168,9 @@ func readParams(raw json.RawMessage) (model.Params, error) {
 	}
 	if err := server.DecodeJSON(raw, &params, true); err != nil {
 		return params, badRequest("modelOptions cannot be used: %v", err)
+	}
+	if effort := params.ReasoningEffort; effort != nil && len(effort.Validate()) > 0 {
+		return params, badRequest("modelOptions cannot be used: %s", effort.Validate()[0].Message)
 	}
 	return params, nil
 }

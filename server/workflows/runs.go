@@ -20,13 +20,6 @@ type RunList struct {
 
 func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*RunList, error) {
 	q := r.URL.Query()
-	for name := range q {
-		switch name {
-		case "workflow", "status", "limit", "after":
-		default:
-			return nil, &service.InvalidError{Field: name, Problem: "unknown parameter; use workflow, status, limit and after"}
-		}
-	}
 	query := workflow.RunQuery{WorkflowID: q.Get("workflow"), Status: q.Get("status"), After: q.Get("after")}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -100,8 +93,11 @@ func AnswerOf(a interaction.Answer) AnswerRequest {
 
 func (s *Surface) answerInteraction(ctx context.Context, caller service.Caller, r *http.Request, in AnswerRequest) (*RunView, error) {
 	answer := interaction.Answer{Target: r.PathValue("interaction"), Action: interaction.Resume, Result: in.Result, Reason: in.Reason}
-	if in.Refused {
+	switch {
+	case in.Refused:
 		answer.Action = interaction.Cancel
+	case in.Reason != "":
+		return nil, &service.InvalidError{Field: "reason", Problem: "only an answer with refused has it"}
 	}
 	if _, err := s.engine.Answer(ctx, caller, r.PathValue("id"), answer); err != nil {
 		return nil, explain(err)

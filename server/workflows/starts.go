@@ -3,9 +3,11 @@ package workflows
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
@@ -70,13 +72,18 @@ func viewFound(found *workflow.Start, err error) (*Start, error) {
 
 // check refuses the fields of the other kind.
 func (s starts) check(req *StartRequest) error {
+	if !s.kind.isSchedule() {
+		for field, given := range map[string]bool{"cron": req.Cron != "", "timezone": req.TimeZone != "", "missed": req.Missed != "", "input": req.Input != nil} {
+			if given {
+				return &service.InvalidError{Field: field, Problem: "only schedules have it: a trigger has match"}
+			}
+		}
+	}
 	switch {
 	case s.kind.isSchedule() && req.Match != nil:
 		return &service.InvalidError{Field: "match", Problem: "a schedule has cron"}
 	case !s.kind.isSchedule() && req.Match == nil:
 		return &service.InvalidError{Field: "match.type", Problem: "it is missing"}
-	case !s.kind.isSchedule() && (req.Cron != "" || req.TimeZone != "" || req.Missed != "" || req.Input != nil):
-		return &service.InvalidError{Field: "cron", Problem: "a trigger has match"}
 	case req.Target.OutputDelivery != nil && req.Target.Agent == nil:
 		return &service.InvalidError{Field: "target.outputDelivery", Problem: "it delivers the answer of an agent, and there is none"}
 	case req.Target.TimeoutSeconds != 0 && len(req.Target.Steps) > 0:
@@ -104,10 +111,14 @@ func (s starts) create(w http.ResponseWriter, r *http.Request, caller service.Ca
 }
 
 func (s starts) replace(ctx context.Context, caller service.Caller, r *http.Request, req StartRequest) (*Start, error) {
+	id := r.PathValue("id")
+	if req.ID != "" && req.ID != id {
+		return nil, &service.InvalidError{Field: "id", Problem: fmt.Sprintf("the path names %q", clip.Text(id))}
+	}
 	if err := s.check(&req); err != nil {
 		return nil, err
 	}
-	return viewFound(s.engine.Save(ctx, caller, r.PathValue("id"), req.toWorkflow(), req.Paused, false))
+	return viewFound(s.engine.Save(ctx, caller, id, req.toWorkflow(), req.Paused, false))
 }
 
 func (s starts) remove(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
