@@ -85,6 +85,9 @@ func TestEveryFieldOfARequestIsHonoredOrRejected(t *testing.T) {
 	described := &fieldtest.Fields{Document: document}
 	paths, _ := document["paths"].(map[string]any)
 	for path, item := range paths {
+		if strings.HasPrefix(path, "/v1/") {
+			continue // package server/openai has a table of its own
+		}
 		for method := range item.(map[string]any) {
 			operation := strings.ToUpper(method) + " " + path
 			fields := slices.DeleteFunc(described.OfOperation(path, method), func(field string) bool { return common[field] != "" })
