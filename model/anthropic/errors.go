@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -46,6 +47,7 @@ func parseRefusal(data []byte) *refusal {
 	var outer struct {
 		Error     json.RawMessage `json:"error"`
 		Message   json.RawMessage `json:"message"`
+		Detail    json.RawMessage `json:"detail"`
 		RequestID json.RawMessage `json:"request_id"`
 	}
 	var inner struct {
@@ -60,6 +62,9 @@ func parseRefusal(data []byte) *refusal {
 	}
 	if r.message == "" {
 		r.message = textOf(outer.Message)
+	}
+	if r.message == "" {
+		r.message = vendorhttp.Mistakes(outer.Detail)
 	}
 	return r
 }

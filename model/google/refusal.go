@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -54,10 +55,12 @@ func parseRefusal(data []byte) *refusal {
 		data = list[0]
 	}
 	var outer struct {
-		Error json.RawMessage `json:"error"`
+		Error  json.RawMessage `json:"error"`
+		Detail json.RawMessage `json:"detail"`
 	}
 	if json.Unmarshal(data, &outer) != nil || len(outer.Error) == 0 {
-		return &refusal{}
+		text := vendorhttp.Mistakes(outer.Detail) // of a gateway
+		return &refusal{api: apiError{Message: text}, detailed: text != ""}
 	}
 	return parseErrorValue(outer.Error)
 }

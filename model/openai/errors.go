@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -85,19 +86,7 @@ type detailText string
 
 // UnmarshalJSON reads the text.
 func (d *detailText) UnmarshalJSON(data []byte) error {
-	var mistakes []struct {
-		Place []any  `json:"loc"`
-		Text  string `json:"msg"`
-	}
-	if json.Unmarshal(data, &mistakes) != nil {
-		return (*looseText)(d).UnmarshalJSON(data)
-	}
-	lines := make([]string, len(mistakes))
-	for i, m := range mistakes {
-		place := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintln(m.Place...)), " ", ".")
-		lines[i] = strings.TrimPrefix(place+": "+m.Text, ": ")
-	}
-	*d = detailText(strings.Join(lines, "; "))
+	*d = detailText(vendorhttp.Mistakes(data))
 	return nil
 }
 

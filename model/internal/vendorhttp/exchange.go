@@ -71,7 +71,7 @@ func (a *API) Ask(ctx context.Context, req *model.Request, begin func(*model.Req
 		yield(model.Event{}, err)
 		return
 	}
-	t := &attempt{api: bound, caller: ctx, editor: editor{api: bound, request: req}}
+	t := &attempt{api: bound, caller: ctx, editor: editor{api: bound, request: req}, names: names}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	defer t.close()
 	x := begin(req)
@@ -91,6 +91,7 @@ type attempt struct {
 	cancel      context.CancelFunc
 	response    *http.Response
 	editor      editor
+	names       *wireNames
 	// patience runs while an answer is ending.
 	patience *time.Timer
 }
@@ -127,6 +128,7 @@ func (t *attempt) sendRequest(x Exchange) error {
 		failure := t.api.failures.OfRequest(t.caller, err)
 		t.reportExchange(req, body, failure)
 		if !x.Concede(failure) && !t.editor.concede(failure, encoded) {
+			t.names.nameTools(failure, t.editor.request.Tools)
 			return failure
 		}
 	}

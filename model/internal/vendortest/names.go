@@ -2,6 +2,7 @@ package vendortest
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -68,6 +69,10 @@ func (v *Vendor) testToolNames(t *testing.T) {
 	}
 	if len(bodies) != 2 || bodies[0] != bodies[1] {
 		t.Errorf("the requests differ: %s", bodies)
+	}
+	refusing := v.serveAnswer(t, Access{APIKey: v.Key}, Refuse(http.StatusBadRequest, fmt.Sprintf(v.Refusal, "tools[0].function_declarations[4]: tools.4 is bad")))
+	if _, failure := Ask(t, refusing, req); failure == nil || !strings.HasSuffix(failure.Message, ` (tool "w.ather")`) {
+		t.Errorf("the refusal is %v", failure)
 	}
 	if req.Tools[0].Name != "a/b" || req.Messages[1].Parts[0].ToolCall.Name != "w.ather" {
 		t.Error("the request was changed")
