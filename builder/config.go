@@ -30,7 +30,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		return b.addInvalid("", "the configuration is nil")
 	}
 	for _, e := range f.Providers {
-		exec, err := createComponent(e, model.Settings{ID: e.ID})
+		exec, err := createComponent(e, model.Settings{ID: e.ID, Logger: zaplog.New(b.logger.Named("provider." + e.ID))})
 		if err != nil {
 			exec = model.Unavailable{Err: err}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // nothing is the record of a component without settings.
@@ -64,6 +65,20 @@ func TestWithConfigAddsWhatAFileDeclares(t *testing.T) {
 	p, err := rt.Resolve(t.Context(), "a", resolve.Options{})
 	if err != nil || p.Model != "pool" || p.Local.Tools.Len() != 2 {
 		t.Errorf("Resolve = %+v, %v", p, err)
+	}
+}
+
+func TestProvidersWriteToTheLogOfTheRuntime(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	f := file(goodProvider, goodTool, goodPlugin)
+	f.Providers[0].Kind = spec.NewKind("k", "A kind of a test.", func(s model.Settings, _ *nothing) (model.Executor, error) {
+		s.Logger.Warn("a field is rejected")
+		return says("hello"), nil
+	})
+	builder.New().WithLogger(zap.New(core)).WithConfig(f)
+	if all := logs.All(); len(all) != 1 || all[0].LoggerName != "provider.p" || all[0].Message != "a field is rejected" {
+		t.Errorf("logged: %v", all)
 	}
 }
 

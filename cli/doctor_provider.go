@@ -54,8 +54,9 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	if err != nil {
 		return usagef(cmd, "%w", err)
 	}
+	learner, _ := exec.(model.FieldLearner)
 	exec = &model.Configured{Executor: exec, Params: model.OptionParams(&asked.ModelOptions), Edits: asked.Request}
-	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked}
+	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked, learner: learner}
 	found := &backend.Examination{Peer: "provider " + o.provider, Name: "model " + asked.ID + ": " + asked.UpstreamModel, Checks: x.run(ctx)}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -94,10 +95,12 @@ func findModel(set *registry.Set, o *doctorOptions) (*spec.Model, error) {
 type providerCheck struct {
 	loaded *loaded
 	// path is where the provider stands in the configuration.
-	path   string
-	exec   model.Executor
-	model  *spec.Model
-	checks []backend.Check
+	path  string
+	exec  model.Executor
+	model *spec.Model
+	// learner knows the fields that the server rejects; nil for none.
+	learner model.FieldLearner
+	checks  []backend.Check
 }
 
 // run asks for a text and for a tool call. Without any answer to the first, the second is
@@ -107,6 +110,7 @@ func (x *providerCheck) run(ctx context.Context) []backend.Check {
 		Messages: []model.Message{model.User("Count from one to ten, in words.")},
 	})
 	if text.failure != nil {
+		x.addRejected()
 		return x.checks
 	}
 	x.checkStream(text)
@@ -120,6 +124,7 @@ func (x *providerCheck) run(ctx context.Context) []backend.Check {
 	if call.failure == nil {
 		x.checkCall(call)
 	}
+	x.addRejected()
 	return x.checks
 }
 
@@ -233,6 +238,17 @@ func (x *providerCheck) checkCall(t *trial) {
 		x.add("tool answer", backend.OutcomeError, fmt.Sprintf("the call %s %s", t.name, t.arguments), `the call note_word {"word":"apple"}`)
 	default:
 		x.add("tool answer", backend.OutcomeOK, fmt.Sprintf("the call %s %s", t.name, t.arguments), "")
+	}
+}
+
+// addRejected adds the fields that the server rejects.
+func (x *providerCheck) addRejected() {
+	if x.learner == nil {
+		return
+	}
+	if names := x.learner.RejectedFields(); len(names) > 0 {
+		x.add("rejected fields", backend.OutcomeWarning, strings.Join(names, ", "),
+			"a dialect that does not send them, or request: {omit: […]} on "+x.path)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 				}
 				answersWell(w, body, n)
 			}, "api: chat_completions", "/v1", exitOK,
-			[]string{"warning  text request: ", "HTTP 400", "sent again with no stream_options", "0 errors, 1 warning"},
+			[]string{"warning  text request: ", "HTTP 400", "sent again with no stream_options", "warning  rejected fields: stream_options", "request: {omit: […]} on providers.p", "0 errors, 2 warnings"},
 		},
 		"a request that cannot be helped": {
 			refuses(http.StatusBadRequest, `{"error":{"message":"bad field","param":"messages"}}`), "api: chat_completions", "/v1", exitFailed,

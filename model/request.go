@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"log/slog"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/spec"
@@ -45,6 +46,8 @@ type FieldLearner interface {
 type Settings struct {
 	// ID is the provider's id.
 	ID string
+	// Logger writes to the log of the runtime; nil for no log.
+	Logger *slog.Logger
 
 	_ struct{} // keyed literals only
 }

@@ -1,13 +1,16 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -58,7 +61,11 @@ func TestRejectedFieldsAreLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var bodies []map[string]any
 			config := Config{API: ChatCompletions, BaseURL: "http://" + strings.ReplaceAll(name, " ", "-") + ".example/v1"}
-			e := offline(t, config, strictServer(&bodies, known, refuse))
+			var log bytes.Buffer
+			e, err := newExecutor(model.Settings{ID: vendortest.Provider, Logger: slog.New(slog.NewTextHandler(&log, nil))}, &config, strictServer(&bodies, known, refuse))
+			if err != nil {
+				t.Fatal(err)
+			}
 			req := hello()
 			req.SessionID, req.MaxOutputTokens = "s", 7
 			for range 2 {
@@ -69,6 +76,12 @@ func TestRejectedFieldsAreLeftOut(t *testing.T) {
 			want := []string{"max_completion_tokens", "prompt_cache_key", "stream_options"}
 			if got := slices.Sorted(slices.Values(e.RejectedFields())); !slices.Equal(got, want) {
 				t.Errorf("learned %v, want %v", got, want)
+			}
+			for _, field := range want {
+				line := "level=WARN msg=\"the model server rejects a field; requests leave it out from now on\" provider=" + vendortest.Provider + " field=" + field + " "
+				if strings.Count(log.String(), line) != 1 {
+					t.Errorf("the log does not have once %q: %s", line, log.String())
+				}
 			}
 			asked := len(bodies)
 			reloaded := offline(t, config, strictServer(&bodies, known, refuse))

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -26,7 +27,8 @@ type API struct {
 	// granted authorizes the requests of one call.
 	granted Authorization
 	// names are the names of tool sets that the server does not accept as they are.
-	names *ToolCache[*wireNames]
+	names  *ToolCache[*wireNames]
+	logger *slog.Logger
 	// rejected are the optional fields that the server is known to reject.
 	rejected *RejectedFields
 }
@@ -75,6 +77,7 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		protocol: p,
 		access:   a,
 		names:    NewToolCache(func(tools []model.Tool) (*wireNames, error) { return newWireNames(p.Names, tools), nil }),
+		logger:   cmp.Or(settings.Logger, slog.New(slog.DiscardHandler)),
 		rejected: rejectedFieldsOf(settings.ID, a.URL()),
 	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -215,7 +214,7 @@ func (d *editor) remember(ctx context.Context) {
 		return
 	}
 	for _, name := range d.api.rejected.learn(d.rejected) {
-		slog.WarnContext(ctx, "the model server rejects a field; requests leave it out from now on",
+		d.api.logger.WarnContext(ctx, "the model server rejects a field; requests leave it out from now on",
 			"provider", d.api.failures.Provider, "field", name, "renamed", cmp.Or(findOptional(name).renamed, "no"))
 	}
 }
