@@ -9,9 +9,35 @@ import (
 
 // ParamChecker is implemented by executors that know which parameters their vendor takes.
 type ParamChecker interface {
-	// UnsupportedParams returns the names of the parameters that are set and that requests
-	// for the vendor cannot have.
-	UnsupportedParams(p Params) []string
+	// CheckParams returns what requests for a model, by its vendor's name, cannot have of
+	// the parameters.
+	CheckParams(model string, p *Params) []ParamFault
+}
+
+// ParamFault is a parameter that a vendor does not take.
+type ParamFault struct {
+	Name string
+	// Reason follows the name, as in "is 2; at most 1 is allowed"; empty if the vendor has no
+	// such parameter.
+	Reason string
+	// Omitted reports that requests are sent without it.
+	Omitted bool
+}
+
+// MissingParams returns the faults of those of the names that p sets, for a vendor that does
+// not have them.
+func (p *Params) MissingParams(names ...string) []ParamFault {
+	var faults []ParamFault
+	for _, name := range p.SetAmong(names...) {
+		faults = append(faults, ParamFault{Name: name})
+	}
+	return faults
+}
+
+// Thinks reports whether an effort of reasoning is set that is not off, nor a tenant's.
+func (p *Params) Thinks() bool {
+	e := p.ReasoningEffort
+	return e != nil && e.Variable == "" && e.Standard() != "off"
 }
 
 // Configured is an executor with the settings of a model, over which those of a request win.

@@ -1,7 +1,7 @@
 package resolve
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
@@ -15,15 +15,27 @@ func (t *template) checkParams(m *spec.Model, exec model.Executor) {
 	if !ok {
 		return
 	}
-	own := checker.UnsupportedParams(model.OptionParams(&t.agent.ModelOptions))
-	for _, name := range own {
-		t.addError(diag.New(diag.InvalidValue, t.pathOf(name),
-			"agent %q sets %s, which provider %q of model %q does not take", t.agent.ID, name, m.ProviderID, m.ID).ForAgent(t.agent.ID))
-	}
-	for _, name := range checker.UnsupportedParams(model.OptionParams(&m.ModelOptions)) {
-		if !slices.Contains(own, name) {
-			t.addError(diag.New(diag.InvalidValue, diag.Join(t.index.set.Models.Path(m.ID), name),
-				"model %q sets %s, which provider %q does not take; agent %q runs on it", m.ID, name, m.ProviderID, t.agent.ID).ForAgent(t.agent.ID))
+	own := model.OptionParams(&t.agent.ModelOptions)
+	params := model.OptionParams(&m.ModelOptions).Merge(own)
+	params.ReasoningEffort = t.agent.ReasoningEffort
+	for _, fault := range checker.CheckParams(m.UpstreamModel, &params) {
+		byAgent := len(own.SetAmong(fault.Name)) > 0
+		path, who := diag.Join(t.index.set.Models.Path(m.ID), fault.Name), fmt.Sprintf("model %q", m.ID)
+		if byAgent {
+			path, who = t.pathOf(fault.Name), fmt.Sprintf("agent %q", t.agent.ID)
+		}
+		reason := "the provider does not take it"
+		if fault.Reason != "" {
+			reason = fault.Name + " " + fault.Reason
+		}
+		message := fmt.Sprintf("%s sets %s for provider %q: %s", who, fault.Name, m.ProviderID, reason)
+		switch {
+		case !fault.Omitted:
+			t.addError(diag.New(diag.InvalidValue, path, "%s", message).ForAgent(t.agent.ID))
+		case byAgent:
+			t.warnIneffective(fault.Name, "%s", message)
+		default:
+			t.addWarning(diag.New(diag.NoEffect, path, "%s", message))
 		}
 	}
 }

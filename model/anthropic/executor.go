@@ -11,9 +11,10 @@ import (
 	"net/http"
 	"regexp"
 
-	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -33,6 +34,7 @@ var (
 	_ model.Vendor       = (*Executor)(nil)
 	_ catalog.Listed     = (*Executor)(nil)
 	_ model.FieldLearner = (*Executor)(nil)
+	_ model.ToolAdapter  = (*Executor)(nil)
 )
 
 // Vendor returns anthropic, or the cloud that serves the models.
@@ -92,7 +94,7 @@ func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.Round
 		Header:  e.headersOf(c),
 		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
-		Names:   toolname.Rule{Longest: 128},
+		Names:   toolschema.Anthropic.Names,
 		Framing: vendorhttp.Framing{StrictEnd: true},
 
 		Authorize: at.Authorize,
@@ -124,5 +126,14 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// UnsupportedParams returns the parameters that are set and that the API does not have.
-func (*Executor) UnsupportedParams(p model.Params) []string { return p.SetAmong("seed", "verbosity") }
+// ToolDialect returns what all models take as tools.
+func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Anthropic }
+
+// CheckParams returns the parameters that the API does not have, and values that it rejects.
+func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
+	faults := p.MissingParams("seed", "verbosity")
+	if e.at.Version != "" {
+		faults = append(faults, p.MissingParams("service_tier")...)
+	}
+	return append(faults, claude.CheckSampling(p, true)...)
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 )
 
 // plan is how a request is put to the API.
@@ -24,9 +25,9 @@ type plan struct {
 func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache}
 	if p.params.Version = e.at.Version; p.params.Version == "" {
-		p.params.Model = req.Model
-		p.params.Stop, p.params.ServiceTier = req.Stop, req.ServiceTier
+		p.params.Model, p.params.ServiceTier = req.Model, req.ServiceTier
 	}
+	p.params.Stop = req.Stop
 	var err error
 	if wantsAnswer(req) {
 		if p.params.OutputConfig.Format = newForm(req, c); p.params.OutputConfig.Format == nil {
@@ -74,10 +75,6 @@ func (p *plan) chooseTools(req *model.Request, c concessions) {
 	}
 }
 
-// leastTopP is the smallest top_p that goes along with thinking, which allows
-// no temperature at all.
-const leastTopP = 0.95
-
 // setSampling sets what the model may be told of how it chooses its words.
 func (p *plan) setSampling(req *model.Request, c concessions) {
 	if c.noSampling {
@@ -87,7 +84,7 @@ func (p *plan) setSampling(req *model.Request, c concessions) {
 	if req.Temperature != nil && !thinks {
 		p.params.Temperature = req.Temperature
 	}
-	if req.TopP != nil && (!thinks || *req.TopP >= leastTopP) && (!c.oneSampling || p.params.Temperature == nil) {
+	if req.TopP != nil && (!thinks || *req.TopP >= claude.LeastTopP) && (!c.oneSampling || p.params.Temperature == nil) {
 		p.params.TopP = req.TopP
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
-	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -33,10 +33,16 @@ type Executor struct {
 var (
 	_ model.Executor = (*Executor)(nil)
 	_ model.Vendor   = (*Executor)(nil)
+
+	_ model.ToolAdapter  = (*Executor)(nil)
+	_ model.FieldLearner = (*Executor)(nil)
 )
 
 // Vendor returns bedrock.
 func (*Executor) Vendor() string { return "bedrock" }
+
+// RejectedFields returns the optional fields that the server was found to reject.
+func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 
 // CatalogVendor returns bedrock.
 func (*Executor) CatalogVendor() string { return "bedrock" }
@@ -73,7 +79,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	e.api, err = c.apiAccess().NewAPI(t.vendor, settings, vendorhttp.Protocol{
 		Header: header, Keys: vendorKey, Refusal: readRefusal, Refine: refineRefusal,
 		Accept: "application/vnd.amazon.eventstream", Framing: vendorhttp.Framing{Decode: decodeFrame},
-		Names:     toolname.ID,
+		Names:     toolschema.Bedrock.Names,
 		Authorize: c.authorize(t),
 	})
 	if err != nil {
@@ -116,7 +122,11 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// UnsupportedParams returns the parameters that are set and that the API does not have.
-func (*Executor) UnsupportedParams(p model.Params) []string {
-	return p.SetAmong("seed", "service_tier", "verbosity")
+// ToolDialect returns what a model takes as tools.
+func (*Executor) ToolDialect(name string) model.ToolDialect { return schemasOf(familyOf(name)) }
+
+// CheckParams returns the parameters that the API does not have, and values that it rejects.
+func (*Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
+	faults := p.MissingParams("seed", "service_tier", "verbosity")
+	return append(faults, claude.CheckSampling(p, familyOf(name) == familyClaude)...)
 }

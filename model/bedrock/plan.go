@@ -116,10 +116,6 @@ func (p *plan) chooseTools(choice model.ToolChoice, c concessions) {
 	}
 }
 
-// leastTopP is the smallest top_p that Claude accepts while it thinks, which allows no
-// temperature at all.
-const leastTopP = 0.95
-
 func (p *plan) setSampling(req *model.Request, c concessions) {
 	p.body.InferenceConfig.Stop = req.Stop
 	if c.has(noSampling) {
@@ -129,7 +125,7 @@ func (p *plan) setSampling(req *model.Request, c concessions) {
 	if !p.has(thinks) {
 		i.Temperature = req.Temperature
 	}
-	if req.TopP != nil && (!p.has(thinks) || *req.TopP >= leastTopP) && (!c.has(oneSampling) || i.Temperature == nil) {
+	if req.TopP != nil && (!p.has(thinks) || *req.TopP >= claude.LeastTopP) && (!c.has(oneSampling) || i.Temperature == nil) {
 		i.TopP = req.TopP
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"net/http"
 	"regexp"
 
-	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -37,6 +37,7 @@ var (
 	_ model.Vendor       = (*Executor)(nil)
 	_ catalog.Listed     = (*Executor)(nil)
 	_ model.FieldLearner = (*Executor)(nil)
+	_ model.ToolAdapter  = (*Executor)(nil)
 )
 
 // Vendor returns google, or the cloud that serves the models.
@@ -86,7 +87,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 		Header:  headersOf(c),
 		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
-		Names:   toolname.Rule{Longest: 64, LetterFirst: true},
+		Names:   toolschema.Gemini.Names,
 		Framing: vendorhttp.Framing{PlainErrors: true},
 
 		Authorize: at.Authorize,
@@ -118,7 +119,10 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// UnsupportedParams returns the parameters that are set and that the API does not have.
-func (*Executor) UnsupportedParams(p model.Params) []string {
-	return p.SetAmong("service_tier", "verbosity")
+// ToolDialect returns what all models take as tools.
+func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Gemini }
+
+// CheckParams returns the parameters that the API does not have.
+func (*Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
+	return p.MissingParams("service_tier", "verbosity")
 }

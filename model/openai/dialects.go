@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -73,18 +72,18 @@ func (c *Config) server() *server {
 	return &servers[0]
 }
 
-// schemas returns what the server accepts as schemas of tools.
-func (s *server) schemas() *toolschema.Dialect {
-	if s == &servers[0] {
+// tools returns what the server accepts as tools. One at another host may imitate OpenAI and
+// accept more of them.
+func (c *Config) tools() *toolschema.Dialect {
+	at := c.apiAccess().URL()
+	switch {
+	case c.server() != &servers[0]:
+		return toolschema.Compatible
+	case at == DefaultBaseURL, vendorAt(at) != "openai":
+		return toolschema.OpenAILimited
+	default:
 		return toolschema.OpenAI
 	}
-	return toolschema.Compatible
-}
-
-// names returns what the server accepts as names of tools. Moonshot, and servers that pass
-// requests on to Gemini, want a letter first (kimi-cli#2531).
-func (s *server) names() toolname.Rule {
-	return toolname.Rule{Longest: toolname.ID.Longest, LetterFirst: s != &servers[0]}
 }
 
 // requestDialect returns what the server takes; nil for all that the vendor does.

@@ -42,6 +42,7 @@ var (
 	_ model.Vendor       = (*Executor)(nil)
 	_ catalog.Listed     = (*Executor)(nil)
 	_ model.FieldLearner = (*Executor)(nil)
+	_ model.ToolAdapter  = (*Executor)(nil)
 )
 
 // Vendor returns openai, or azure-openai where the models are served by Azure.
@@ -124,11 +125,11 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	if e.path == nil {
 		e.path = func(string) (string, error) { return e.dialect.path, nil }
 	}
-	e.dialect.schemas = c.server().schemas()
+	e.dialect.schemas = c.tools()
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header: headersOf(c), Keys: cmp.Or(at.Keys, vendorKey), Refusal: e.readRefusal, Authorize: at.Authorize,
-		Names: c.server().names(),
+		Names: e.dialect.schemas.Names,
 	})
 	if err != nil {
 		return nil, err
@@ -210,5 +211,10 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }
 
-// UnsupportedParams returns the parameters that are set and that the API does not have.
-func (e *Executor) UnsupportedParams(p model.Params) []string { return p.SetAmong(e.unsupported...) }
+// ToolDialect returns what all models take as tools.
+func (e *Executor) ToolDialect(string) model.ToolDialect { return e.dialect.schemas }
+
+// CheckParams returns the parameters that the API does not have.
+func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
+	return p.MissingParams(e.unsupported...)
+}

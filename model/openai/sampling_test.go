@@ -56,7 +56,7 @@ func TestParametersThatADialectLacksAreNamed(t *testing.T) {
 		config Config
 		want   int
 	}{{Config{}, 2}, {Config{API: ChatCompletions}, 0}, {Config{Dialect: "mistral"}, 2}, {Config{Dialect: "deepseek"}, 3}, {Config{Dialect: "groq"}, 1}} {
-		if got := offline(t, tt.config, nil).UnsupportedParams(set); len(got) != tt.want {
+		if got := offline(t, tt.config, nil).CheckParams("", &set); len(got) != tt.want {
 			t.Errorf("%+v lacks %v", tt.config, got)
 		}
 	}

@@ -38,10 +38,18 @@ type Executor struct {
 var (
 	_ model.Executor = (*Executor)(nil)
 	_ model.Vendor   = (*Executor)(nil)
+
+	_ model.ToolAdapter  = (*Executor)(nil)
+	_ model.FieldLearner = (*Executor)(nil)
+	_ model.ParamChecker = (*Executor)(nil)
 )
 
 // Vendor returns vertex.
 func (*Executor) Vendor() string { return "vertex" }
+
+// RejectedFields returns the optional fields that the server was found to reject, at which
+// both ask.
+func (e *Executor) RejectedFields() []string { return e.gemini.RejectedFields() }
 
 // CatalogVendor returns vertex.
 func (*Executor) CatalogVendor() string { return "vertex" }
@@ -118,6 +126,22 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	default:
 		return nil
 	}
+}
+
+// CheckParams returns what requests for a model cannot have of the parameters.
+func (e *Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
+	if isClaude(name) {
+		return e.claude.CheckParams(name, p)
+	}
+	return e.gemini.CheckParams(name, p)
+}
+
+// ToolDialect returns what a model takes as tools.
+func (e *Executor) ToolDialect(name string) model.ToolDialect {
+	if isClaude(name) {
+		return e.claude.ToolDialect(name)
+	}
+	return e.gemini.ToolDialect(name)
 }
 
 // Stream asks the model and returns its answer as it comes.

@@ -10,12 +10,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/toolname"
+	"github.com/agentruntime/agentruntime/model"
 )
 
-// Dialect is the part of JSON Schema that a vendor accepts for the arguments of tools.
+// Dialect is what a vendor accepts as tools: their names, and the part of JSON Schema for
+// their arguments.
 type Dialect struct {
 	// Name is what reports call the models of the dialect.
 	Name string
+	// Names is what the names of tools may be.
+	Names toolname.Rule
+	// most is how many tools a request can have; 0 for any number.
+	most int
 	// rejected are the keywords that the root must not have.
 	rejected []string
 	// root and keywords are the only constraints that the root, and any schema, may have;
@@ -38,37 +46,46 @@ type Dialect struct {
 // errors: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
 var claudeProperty = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
+// letterFirst is the rule of vendors that reject names with a digit or dash first: "Must start
+// with a letter or an underscore", say the documents and errors of Gemini.
+var letterFirst = toolname.Rule{Longest: 64, LetterFirst: true}
+
 // The dialects.
 var (
 	// OpenAI rejects a root with "'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", an
 	// object without properties and an array without items (its errors; langchainjs#9804,
 	// spring-ai#4776, fastmcp#2464).
 	OpenAI = &Dialect{
-		Name: "OpenAI", rejected: []string{"oneOf", "anyOf", "allOf", "enum", "not", "$ref"}, completes: []string{"object", "array"},
+		Name: "OpenAI", Names: toolname.ID, rejected: []string{"oneOf", "anyOf", "allOf", "enum", "not", "$ref"}, completes: []string{"object", "array"},
 	}
+	// OpenAILimited is for OpenAI's own servers, which reject more tools: "Expected an array with
+	// maximum length 128" (zed#32946).
+	OpenAILimited = limited(*OpenAI, 128)
 	// Compatible is for servers that imitate OpenAI. Some do not resolve references, such as
 	// Ollama, or only those to $defs, such as Moonshot (command-code#594).
+	// Moonshot, and those that pass requests on to Gemini, want names to begin with a letter
+	// (kimi-cli#2531).
 	Compatible = &Dialect{
-		Name: "OpenAI-compatible", rejected: foldable, inlineRefs: true, completes: []string{"object", "array"},
+		Name: "OpenAI-compatible", Names: letterFirst, rejected: foldable, inlineRefs: true, completes: []string{"object", "array"},
 	}
 	// Anthropic rejects "oneOf, allOf, or anyOf at the top level" and wants draft 2020-12
 	// (its errors; huly-mcp#66).
 	Anthropic = &Dialect{
-		Name: "Anthropic", rejected: []string{"oneOf", "anyOf", "allOf", "$ref"}, propertyName: claudeProperty,
+		Name: "Anthropic", Names: toolname.Rule{Longest: 128}, rejected: []string{"oneOf", "anyOf", "allOf", "$ref"}, propertyName: claudeProperty,
 	}
 	// Bedrock is for the models of many vendors.
 	Bedrock = &Dialect{
-		Name: "Bedrock", rejected: foldable, inlineRefs: true, propertyName: claudeProperty,
+		Name: "Bedrock", Names: toolname.ID, rejected: foldable, inlineRefs: true, propertyName: claudeProperty,
 	}
 	// Nova accepts only type, properties and required at the root (Amazon Nova user guide,
 	// "Defining a tool").
 	Nova = &Dialect{
-		Name: "Nova", rejected: foldable, root: []string{"type", "properties", "required"}, inlineRefs: true,
+		Name: "Nova", Names: toolname.ID, rejected: foldable, root: []string{"type", "properties", "required"}, inlineRefs: true,
 	}
 	// Gemini supports the keywords that google.golang.org/genai documents at
 	// GenerationConfig.ResponseJsonSchema, and two further formats of texts than none.
 	Gemini = &Dialect{
-		Name: "Gemini", rejected: foldable, inlineRefs: true, oneType: true, completes: []string{"array"},
+		Name: "Gemini", Names: letterFirst, rejected: foldable, inlineRefs: true, oneType: true, completes: []string{"array"},
 		keywords: []string{
 			"type", "format", "enum", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf",
 			"properties", "additionalProperties", "required",
@@ -76,6 +93,32 @@ var (
 		formats: []string{"date-time", "date", "time"},
 	}
 )
+
+var _ model.ToolDialect = (*Dialect)(nil)
+
+func limited(d Dialect, most int) *Dialect {
+	d.most = most
+	return &d
+}
+
+// Vendor returns the name of the dialect.
+func (d *Dialect) Vendor() string { return d.Name }
+
+// MaxTools returns how many tools a request can have; 0 for any number.
+func (d *Dialect) MaxTools() int { return d.most }
+
+// Adapt returns how a tool is changed.
+func (d *Dialect) Adapt(t *model.Tool) model.ToolChange {
+	var c model.ToolChange
+	if !d.Names.Allows(t.Name) {
+		c.Name = d.Names.Fit(t.Name)
+	}
+	mapped, err := d.Map(t.Parameters)
+	if err == nil {
+		c.Dropped = mapped.Dropped
+	}
+	return c
+}
 
 // Dialects returns all dialects.
 func Dialects() []*Dialect { return []*Dialect{OpenAI, Compatible, Anthropic, Bedrock, Nova, Gemini} }
