@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/permission"
@@ -637,6 +638,15 @@ func rows() []row {
 			want:  found(diag.NoCatalog, "", "tools.x", "nobody knows", ""),
 		},
 		{
+			name: "adapted-tool",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithProvider("q", renaming{says("hello")}).WithModel(spec.Model{ID: "n", ProviderID: "q", UpstreamModel: "up"}).
+					WithTool("wc", plain{}).WithAgentSpecs(agent(), agent(func(a *spec.Agent) { a.ID, a.ModelID = "b", "n" }))
+			},
+			want: found(diag.AdaptedTool, "", "tools.wc", `tool "wc" is sent in another form: Renaming as wc_2`,
+				"descriptions tell models the rest, and arguments are checked against the whole schema"),
+		},
+		{
 			name: "unused-definition",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModel(spec.Model{ID: "spare", ProviderID: "p", UpstreamModel: "up"}).WithAgentSpec(agent())
@@ -735,6 +745,14 @@ func TestTheTableOfDiagnosticsIsComplete(t *testing.T) {
 		t.Errorf("%s is not one of the codes", code)
 	}
 }
+
+// renaming is a provider whose models get tools under other names.
+type renaming struct{ model.Executor }
+
+func (r renaming) ToolDialect(string) model.ToolDialect { return renaming{} }
+func (renaming) Vendor() string                         { return "Renaming" }
+func (renaming) MaxTools() int                          { return 0 }
+func (renaming) Adapt(t *model.Tool) model.ToolChange   { return model.ToolChange{Name: t.Name + "_2"} }
 
 // referring is a tool whose settings refer to a variable of tenants.
 type referring struct {

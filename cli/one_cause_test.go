@@ -153,6 +153,7 @@ var mistakes = []mistake{
 // elsewhere are the codes that come about in other ways than by such an edit.
 var elsewhere = map[diag.Code]string{
 	diag.AmbiguousModel: "of a file the second definition is duplicate-id",
+	diag.AdaptedTool:    "the tools are sent to vendors alone; see code_adapted-tool.txtar",
 	diag.EnvBuild:       "the plugins that are shipped register without fail",
 	diag.UnknownScope:   "see withServer",
 	diag.UnmatchedAgent: "see withServer",

@@ -98,6 +98,8 @@ const (
 	NoDescription Code = "no-description"
 	// NoRetry notes a file none of whose agents repeats model calls.
 	NoRetry Code = "no-retry"
+	// AdaptedTool notes tools that a vendor of models gets in another form.
+	AdaptedTool Code = "adapted-tool"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
 	// UnmatchedPatch is reported for a patch of an entry that does not exist.
@@ -171,6 +173,7 @@ var codes = []Info{
 	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
 	{NoDescription, Warning, "An agent that a server lists, or that other agents call or hand over to, has no description: others see its ID alone."},
 	{NoRetry, Note, "No agent repeats model calls that fail: one 429 fails a turn. Only of files with a provider that has a `base_url`."},
+	{AdaptedTool, Note, "A vendor of models gets a tool under another name, or without constraints that its schema has."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
 	{UnmatchedPatch, Error, "A patch is for an entry that does not exist."},
 	{WidenedAccess, Error, "A patch lets an agent do more than it may without the patch, and does not say `allow_widening: true`."},
@@ -200,7 +203,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, NoRetry, UnmatchedPatch:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, NoRetry, AdaptedTool, UnmatchedPatch:
 		return true
 	default:
 		return false

@@ -137,6 +137,7 @@ func (c *check) checkWhole(all, before *tally) {
 		c.rest = append(c.rest, t.warnings...)
 	}
 	c.rest = c.rest.LimitAlike(diag.NoDescription)
+	c.noteAdapted(warning)
 	c.warnPools()
 	c.unclaimedDefaults(warning, all.claimed)
 	if before == nil {

@@ -77,7 +77,7 @@ func (x *index) newExplanation(t *template, trace *Trace) (*Explanation, error) 
 		Agent: t.agent, Origin: t.origin, Path: t.base,
 		Model: t.model, Pool: t.pool, Facts: x.factsOf(t), Retried: t.wrapped,
 		Plugins: t.loaded, Tools: t.choices, Trace: trace,
-		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), t.warnings.LimitAlike(diag.NoDescription)...),
+		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), append(t.warnings.LimitAlike(diag.NoDescription), adaptationNotes(t.adapted)...)...),
 		env:         t.env,
 	}
 	if t.seen != nil {

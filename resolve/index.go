@@ -40,6 +40,7 @@ type index struct {
 	templates sync.Map // agent id → *slot
 	kept      *kept
 	suggested sync.Map // what was looked for → nearest id
+	changes   sync.Map // toolForm → model.ToolChange
 	// suggestions counts the elements of suggested.
 	suggestions atomic.Int64
 	toolboxes   *toolboxes

@@ -41,7 +41,9 @@ func (t *template) lookupModel() {
 		t.served = t.findServed(t.agent.ModelID, t.pathOf("model_id"))
 	}
 	if p := t.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
+		own := t.dialects // summaries need no tools
 		t.summary = t.findServed(p.SummaryModelID, t.pathOf(t.summaryAt))
+		t.dialects = own
 	}
 	t.warnContextPolicy()
 	t.clampPolicy()
@@ -261,6 +263,7 @@ func (t *template) executorOf(m *spec.Model) model.Executor {
 	}
 	t.trace.addChoice("looked up", "provider", m.ProviderID, "")
 	t.checkParams(m, exec)
+	t.noteDialect(m, exec)
 	if !m.HasOptions() {
 		return exec
 	}

@@ -74,7 +74,7 @@ func (y *tally) put(id string, t *template) {
 			m.Delete(id)
 		}
 	}
-	list(y.warning, func(t *template) bool { return len(t.warnings)+len(t.unclaimed) > 0 })
+	list(y.warning, func(t *template) bool { return len(t.warnings)+len(t.unclaimed)+len(t.adapted) > 0 })
 	list(y.callers, func(t *template) bool { return len(t.calls) > 0 })
 	list(y.naming, func(t *template) bool { return t.dependsOnA(onAgent) })
 	list(y.costly, func(t *template) bool { return t.dependsOnA(onRecord) })

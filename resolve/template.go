@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
@@ -78,6 +79,10 @@ type template struct {
 	choices []ToolChoice
 	// calls are the agents that the offered tools call.
 	calls []string
+	// dialects are what the models take as tools, and adapted the tools that they get in
+	// another form.
+	dialects []model.ToolDialect
+	adapted  []adaptedTool
 }
 
 // gaps are what mistakes leave open about the plugins and tools of an agent.

@@ -40,6 +40,7 @@ func (t *template) collectTools() {
 	t.catalog, t.unreadable = catalog, len(list) > 0
 	m.filterTools(catalog)
 	m.checkGates()
+	m.checkDialects()
 	m.warnAll(catalog)
 }
 
