@@ -75,7 +75,7 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 // readStream reads one stream to its end. It is called instead of being ranged over,
 // so that an executor that does not stop when it is told to does no harm.
 func (w *Watched) readStream(ctx context.Context, req *Request, s *watch) {
-	w.Executor.Stream(ctx, req)(s.passEvent)
+	streamIntercepted(ctx, w.Executor, req)(s.passEvent)
 	s.failUnfinished()
 }
 

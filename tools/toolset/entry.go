@@ -170,7 +170,7 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 	if call.Session == nil {
 		call.Session = tools.NoSession
 	}
-	result, err := e.Tool.Call(tools.WithCall(ctx, call), call)
+	result, err := e.callTool(tools.WithCall(ctx, call), call)
 	if err != nil {
 		result = tools.ErrorResult(e.explainError(ctx, err))
 	}

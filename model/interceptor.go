@@ -1,0 +1,26 @@
+package model
+
+import (
+	"context"
+	"iter"
+)
+
+// Interceptor answers a request to a model in place of the provider's executor, or passes
+// it on to next.
+type Interceptor func(ctx context.Context, next Executor, req *Request) iter.Seq2[Event, error]
+
+type interceptorKey struct{}
+
+// WithInterceptor returns a context whose turns, those of delegates included, send their
+// requests to models through an interceptor. Retries, pools and limits apply to its answers.
+func WithInterceptor(ctx context.Context, i Interceptor) context.Context {
+	return context.WithValue(ctx, interceptorKey{}, i)
+}
+
+// streamIntercepted asks an executor, or the interceptor of the context.
+func streamIntercepted(ctx context.Context, next Executor, req *Request) iter.Seq2[Event, error] {
+	if i, ok := ctx.Value(interceptorKey{}).(Interceptor); ok {
+		return i(ctx, next, req)
+	}
+	return next.Stream(ctx, req)
+}

@@ -1,0 +1,27 @@
+package toolset
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Interceptor answers a call of a tool in place of the tool, or passes it on with
+// entry.Tool.Call. The arguments fit the tool's schema.
+type Interceptor func(ctx context.Context, entry *Entry, call *tools.Call) (tools.Result, error)
+
+type interceptorKey struct{}
+
+// WithInterceptor returns a context whose turns, those of delegates included, make their
+// tool calls through an interceptor. Gates decide about the calls before.
+func WithInterceptor(ctx context.Context, i Interceptor) context.Context {
+	return context.WithValue(ctx, interceptorKey{}, i)
+}
+
+// callTool calls the tool, or the interceptor of the context.
+func (e *Entry) callTool(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	if i, ok := ctx.Value(interceptorKey{}).(Interceptor); ok {
+		return i(ctx, e, call)
+	}
+	return e.Tool.Call(ctx, call)
+}
