@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
@@ -137,4 +138,17 @@ func (s specificity) compare(other specificity) int {
 		return s.fields - other.fields
 	}
 	return s.operations - other.operations
+}
+
+// Matches reports whether a call is one that the rule speaks of. A call that cannot be
+// decided, such as one with arguments that are not an object, does not match.
+func (r *Rule) Matches(tool string, arguments json.RawMessage) bool {
+	if !r.MatchesTool(tool) {
+		return false
+	}
+	if !r.Conditional() {
+		return true
+	}
+	args, err := decodeArguments(arguments)
+	return err == nil && r.matchesArguments(args, false) && args.spend(0)
 }
