@@ -1,0 +1,54 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// ParseRecord reads a YAML document that is not a configuration, such as a file of eval
+// cases, into a record described by struct tags. If T has a Validate method, its
+// findings are among the diagnostics. The file gives places to later diagnostics
+// (Complete) and has the source for reports.
+func ParseRecord[T any](source Source, opts Options) (record T, f *File, found diag.List) {
+	d := newDecoder(opts, newBudget(), nil)
+	doc := &document{name: source.Name, dir: filepath.Dir(source.Name), data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}
+	f = d.file
+	f.documents = []*document{doc}
+	list, ok := parseDocument(doc, 0)
+	d.addAll(doc, list)
+	if !ok || doc.root == nil {
+		if len(d.found) == 0 {
+			d.found = append(d.found, doc.faultAt(0, 0, "the file is empty"))
+		}
+		f.root = &node{kind: mappingNode}
+		return record, f, d.found
+	}
+	f.root = doc.root
+	v := reflect.ValueOf(&record)
+	d.decodeFields(recordOf(v.Type().Elem()), f.root, v.Elem(), nil, "")
+	if validator, ok := v.Interface().(Validator); ok {
+		d.addValidationFindings(0, nil, f.root, validator.Validate())
+	}
+	return record, f, append(d.found, doc.omittedFindings()...)
+}
+
+// RecordSchema returns the JSON Schema (draft 2020-12) of documents that ParseRecord
+// reads.
+func RecordSchema[T any](title string) json.RawMessage {
+	w := &schemaWriter{kinds: &Kinds{}, names: map[recordForm]string{}, taken: map[string]bool{}}
+	root := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", title},
+	}
+	root = append(root, w.recordRef(reflect.TypeFor[T]())...)
+	root = root.with("$defs", &w.defs)
+	raw, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return json.RawMessage("true") // a description is text, and texts can be encoded
+	}
+	return raw
+}
