@@ -96,10 +96,14 @@ func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
 	return list, nil
 }
 
-// GetTurn returns a turn, with what it waits for.
+// GetTurn returns a turn, with its input and what it waits for.
 func (l *Local) GetTurn(ctx context.Context, id string) (*Turn, error) {
 	t, err := l.findTurn(ctx, id)
-	return l.shownTurn(ctx, t, err)
+	shown, err := l.shownTurn(ctx, t, err)
+	if err == nil {
+		shown.Input, err = l.Service.TurnInput(ctx, l.Caller, t.ID)
+	}
+	return shown, err
 }
 
 // shownTurn returns a turn with what it waits for.

@@ -36,6 +36,8 @@ type Turn struct {
 	NotBefore  time.Time       `json:"not_before,omitzero"`
 	StartedAt  time.Time       `json:"started_at,omitzero"`
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
+	// Input are the messages that the turn was given; GetTurn alone returns them.
+	Input []model.Message `json:"input,omitempty"`
 	// WaitsFor is what a turn that waits is asking for.
 	WaitsFor []Question `json:"waits_for,omitempty"`
 	// Outcome is what the turn came to; nil while it is live.
