@@ -1,5 +1,7 @@
 package layering
 
+import "slices"
+
 // This file is the only list of which package may import which. It is about what
 // the program is built from: tests import what they like.
 
@@ -14,6 +16,7 @@ var layers = []string{
 	"examples",
 	"cmd",
 	"cli",
+	"evals",
 	"app",
 	"server",
 	"fleet",
@@ -101,8 +104,12 @@ var rules = []rule{
 		why: "resolving reaches no network and reads no files",
 	},
 	{
-		except: []string{"app/shipped", "app/stores", "app/surfaces", "app/turntools", "examples", "model/azure", "model/vertex"}, own: implementations,
-		why: "an implementation is named where it becomes a component, by one of a cloud that serves the vendor's models, in examples and in tests alone",
+		except: []string{"app/shipped", "app/stores", "app/surfaces", "app/turntools", "evals", "examples", "model/azure", "model/vertex"}, own: implementations,
+		why: "an implementation is named where it becomes a component, by one of a cloud that serves the vendor's models, by evals, in examples and in tests alone",
+	},
+	{
+		packages: []string{"evals"}, own: without(implementations, evaluated),
+		why: "evals replay recordings, run scripts and match calls with the grammar of permission rules, and need no other component",
 	},
 	{
 		packages: []string{"app/shipped"}, own: stores,
@@ -117,7 +124,7 @@ var rules = []rule{
 		why: "a package that names app/shipped links everything, so programs alone do",
 	},
 	{
-		packages: []string{"cli", "app/surfaces/native"}, own: implementations, foreign: drivers, indirectly: true,
+		packages: []string{"cli", "app/surfaces/native"}, own: without(implementations, evaluated), foreign: drivers, indirectly: true,
 		why: "a program that leaves a component out does not contain it",
 	},
 	{
@@ -154,6 +161,14 @@ var implementations = []string{
 	"store/memory", "store/postgres", "store/sqlite",
 	"dispatch/local", "dispatch/river",
 	"server/a2a", "server/agentruns", "server/agents", "server/openai", "server/provider", "server/sessions",
+}
+
+// evaluated are those that package evals is made of. The command contains them.
+var evaluated = []string{"model/recorded", "model/scripted", "plugins/permission"}
+
+// without returns a list without some of its elements.
+func without(list, gone []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
 
 // stores are those of them that keep records, with what queues turns.

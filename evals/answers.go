@@ -1,0 +1,66 @@
+package evals
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/interaction"
+)
+
+// UnansweredError reports an approval or question for which a case has no answer.
+type UnansweredError struct {
+	Tool, Message string
+}
+
+// Error names the tool.
+func (e *UnansweredError) Error() string {
+	return fmt.Sprintf("tool %s asks, and answers has no entry for it: %s", e.Tool, e.Message)
+}
+
+// answerRequest returns the answer of a case to an approval or question.
+func (k *compiled) answerRequest(rules []AnswerRule, q *interaction.Request) (interaction.Answer, error) {
+	for i := range rules {
+		a := &rules[i]
+		if !k.globs[diag.Join(diag.Index("answers", i), "tool")].Match(q.Tool) {
+			continue
+		}
+		answer, err := a.answerTo(q)
+		if err != nil {
+			return answer, fmt.Errorf("answers[%d] does not answer tool %s: %w", i, q.Tool, err)
+		}
+		return answer, nil
+	}
+	return interaction.Answer{}, &UnansweredError{Tool: q.Tool, Message: q.Message}
+}
+
+func (a *AnswerRule) answerTo(q *interaction.Request) (interaction.Answer, error) {
+	answer := interaction.Answer{Target: q.ID, Action: interaction.Resume, Arguments: a.Arguments, Result: a.Value}
+	switch {
+	case a.Text != "":
+		result, err := interaction.ReadAnswer(q, a.Text)
+		answer.Result = result
+		return answer, err
+	case len(a.Value) > 0:
+		return answer, interaction.Check(q, &answer)
+	}
+	var err error
+	for _, form := range approvalForms(*a.Approve) {
+		answer.Result = form
+		if err = interaction.Check(q, &answer); err == nil {
+			return answer, nil
+		}
+	}
+	if !*a.Approve {
+		return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "the case refuses it"}, nil
+	}
+	return answer, err
+}
+
+// approvalForms are the forms in which an approval is given or refused.
+func approvalForms(approved bool) []json.RawMessage {
+	if approved {
+		return []json.RawMessage{json.RawMessage(`{"approved":true,"scope":"once"}`), json.RawMessage(`{"approved":true}`), json.RawMessage(`true`)}
+	}
+	return []json.RawMessage{json.RawMessage(`{"approved":false}`), json.RawMessage(`false`)}
+}

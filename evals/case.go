@@ -1,0 +1,208 @@
+// Package evals runs cases against the agents of a runtime and checks what the agents do:
+// the tools that they call, the texts and values that they answer, and what a turn costs.
+// The agents are resolved as in production, with their plugins, rules, budgets and
+// delegates. In a case, models answer from recordings and tools from stubs, so that a run
+// in CI needs no keys and changes nothing.
+//
+// Load reads cases from YAML; they can also be made in Go:
+//
+//	runner := evals.Runner{Runtime: rt, Suite: suite}
+//	report, err := runner.Run(ctx)
+package evals
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// File is the content of a file of cases.
+type File struct {
+	// Version is the version of the format.
+	Version int `json:"version" required:"true" min:"1" max:"1" doc:"The version of the file format."`
+	// Cases are the cases by ID.
+	Cases map[string]*Case `json:"cases" required:"true" doc:"Cases by ID."`
+}
+
+// Case is one conversation with an agent, and what is expected of it.
+type Case struct {
+	// ID identifies the case in its suite, and names its recording.
+	ID string `json:"id" key:"true"`
+	// Description tells a reader what the case is about.
+	Description string   `json:"description" doc:"What the case is about."`
+	Agent       string   `json:"agent" required:"true" doc:"The ID of the agent that the user talks to."`
+	Tags        []string `json:"tags" doc:"Tags, by which cases are selected."`
+	// TenantVariables are the values of ${tenant.NAME} in the configuration.
+	TenantVariables map[string]string `json:"tenant_variables" doc:"Values of the tenant's variables."`
+	// State is the application's state of the session before the first turn, a JSON value.
+	State json.RawMessage `json:"state" doc:"The custom state of the session before the first turn."`
+	// Models says what answers requests to models; it defaults to Replay.
+	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"What answers the requests to models: a recording, the models themselves, or the script."`
+	// Script answers when Models is Scripted: a JSON object with replies and fallback.
+	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in the script of a provider of type scripted."`
+	// Tools says how calls of tools are answered, by globs over their IDs.
+	Tools map[string]*ToolUse `json:"tools" doc:"How calls of tools, delegates and peers are answered, by globs over the names of tools; an exact name wins. Without an entry, tools with effect: read and local delegates are real, and a call of any other tool is an error of the case."`
+	// SessionStart is real if the agent's session_start programs are run, and skip if not.
+	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether the programs of session_start run. Required if the agent has any."`
+	// Answers answer approvals and questions.
+	Answers []AnswerRule `json:"answers" doc:"Answers to approvals and questions; the first one that matches is given."`
+	Turns   []Turn       `json:"turns" required:"true" min:"1" max:"100" doc:"The turns of the conversation, in order."`
+}
+
+// ModelMode is what answers requests to models in a case.
+type ModelMode string
+
+// The modes of models.
+const (
+	// Replay answers from the recording of the case.
+	Replay ModelMode = "replay"
+	// Live asks the models.
+	Live ModelMode = "live"
+	// Scripted answers from the script of the case.
+	Scripted ModelMode = "scripted"
+)
+
+// Turn is one message of the user and what is expected of the turn.
+type Turn struct {
+	Prompt      string       `json:"prompt" doc:"The text of the user's message."`
+	Attachments []Attachment `json:"attachments" doc:"Files that are sent with the message."`
+	// Variables is a JSON object of the values of ${turn.NAME}.
+	Variables json.RawMessage `json:"variables" doc:"Values of the turn's variables."`
+	Expect    Expectations    `json:"expect" doc:"What is expected of the turn. Without a status, it is to succeed."`
+}
+
+// Attachment is a file that is sent with a message.
+type Attachment struct {
+	Path      string `json:"path" required:"true" path:"read" doc:"The file, relative to the file of cases."`
+	MediaType string `json:"media_type" doc:"The media type. Defaults to that of the file's extension."`
+}
+
+// ToolUse says how calls of a tool are answered. Exactly one field is set.
+type ToolUse struct {
+	// Real lets the tool, delegate or peer run.
+	Real bool `json:"real" doc:"Runs the tool itself, whatever its effect."`
+	// Result is the result of every call, a text or JSON.
+	Result json.RawMessage `json:"result" doc:"The result of every call: a text or any JSON value."`
+	// Error is the error that every call returns.
+	Error string `json:"error" doc:"The error of every call, which the model reads."`
+	// Results are the results of the calls in order; a further call is an error of the case.
+	Results []json.RawMessage `json:"results" doc:"The results of the calls in order. A further call is an error of the case."`
+	// ByArguments are results by arguments; the first that matches counts.
+	ByArguments []ArgumentsResult `json:"by_arguments" doc:"Results by arguments; the first one that matches is returned. A call that matches none is an error of the case."`
+	// Replay answers from the recorded tool results of the case.
+	Replay bool `json:"replay" doc:"Answers with the results that eval add took from a turn, by tool and arguments."`
+}
+
+// ArgumentsResult is the result of calls with some arguments.
+type ArgumentsResult struct {
+	// When is a rule of the permission grammar without its tool, as in (amount > 100).
+	When   string          `json:"when" required:"true" doc:"The conditions on the arguments in the grammar of permission rules, as in (amount > 100)."`
+	Result json.RawMessage `json:"result" doc:"The result: a text or any JSON value."`
+	Error  string          `json:"error" doc:"The error of the call, instead of a result."`
+}
+
+// AnswerRule answers an approval or question of a tool.
+type AnswerRule struct {
+	Tool string `json:"tool" default:"*" doc:"A glob over the name of the tool that asks or waits for approval."`
+	// Approve answers an approval.
+	Approve *bool `json:"approve" doc:"Approves or refuses a call."`
+	// Text answers a question as a person would type it.
+	Text string `json:"text" doc:"The answer to a question, as a person would type it."`
+	// Value answers a question with a JSON value that satisfies its schema.
+	Value json.RawMessage `json:"value" doc:"The answer to a question as a JSON value that satisfies its schema."`
+	// Arguments replace those of an approved call.
+	Arguments json.RawMessage `json:"arguments" doc:"Arguments that replace those of the approved call."`
+}
+
+// Expectations are what is expected of a turn. Fields that are not set expect nothing.
+type Expectations struct {
+	Status string `json:"status" enum:"succeeded|failed|canceled|waiting" default:"succeeded" doc:"The status of the turn."`
+	// Termination is the reason why the turn ends, and the code if there is one.
+	Termination string `json:"termination" doc:"Why the turn ends: the type, or type:code, such as natural_end or budget_exceeded:tokens."`
+	// FinalAgent is the agent that has the conversation at the end.
+	FinalAgent string         `json:"final_agent" doc:"The agent that has the conversation at the end of the turn."`
+	Calls      *ExpectedCalls `json:"calls" doc:"The tools that are called."`
+	// NotCalled are rules of the permission grammar that no call matches.
+	NotCalled []string        `json:"not_called" doc:"Rules in the grammar of permission rules; no call may match any of them."`
+	Delegates []string        `json:"delegates" doc:"Agents that must run as delegates, at any depth."`
+	Handoffs  []string        `json:"handoffs" doc:"Agents that take the conversation over, in order."`
+	Text      *TextExpected   `json:"text" doc:"The text of the last answer."`
+	Output    *ValueExpected  `json:"output" doc:"The last answer as JSON, such as that of an agent with output_schema."`
+	State     *ValueExpected  `json:"state" doc:"The custom state of the session after the turn."`
+	Artifacts []ArtifactMatch `json:"artifacts" doc:"Artifacts that the turn makes; there may be others."`
+	MaxSteps  int             `json:"max_steps" min:"1" doc:"The most steps that the turn may take."`
+	MaxTokens int             `json:"max_tokens" min:"1" doc:"The most tokens that the turn may use, input and output."`
+	MaxCost   float64         `json:"max_cost" min:"0" doc:"The most money that the turn may cost, in the currency of its models."`
+	// MaxLatency limits the time of the turn.
+	MaxLatency *spec.Duration `json:"max_latency" doc:"The longest time that the turn may take."`
+	Judges     []Judge        `json:"judges" doc:"Graders that judge the turn."`
+}
+
+// ExpectedCalls are the calls that a turn makes, those of delegates included.
+type ExpectedCalls struct {
+	// Match says how the calls are compared; it defaults to MatchSubset.
+	Match CallMatch      `json:"match" enum:"subset|any_order|exact" default:"subset" doc:"exact: these calls and no others, in this order; any_order: these calls and no others; subset: these calls and perhaps others."`
+	Calls []ExpectedCall `json:"calls" required:"true" doc:"The expected calls."`
+}
+
+// CallMatch is how calls are compared with those expected.
+type CallMatch string
+
+// The ways to compare calls.
+const (
+	MatchSubset   CallMatch = "subset"
+	MatchAnyOrder CallMatch = "any_order"
+	MatchExact    CallMatch = "exact"
+)
+
+// ExpectedCall matches a call.
+type ExpectedCall struct {
+	// Rule is a rule of the permission grammar, as in refund(amount <= 100).
+	Rule string `json:"rule" required:"true" doc:"The call in the grammar of permission rules, as in refund, mcp__*, or refund(amount <= 100)."`
+	// Schema is a JSON Schema of the arguments.
+	Schema json.RawMessage `json:"schema" doc:"A JSON Schema that the arguments satisfy."`
+	// Outcome is how the call ends; any if empty.
+	Outcome string `json:"outcome" enum:"succeeded|failed" doc:"How the call ends. Any outcome by default."`
+}
+
+// TextExpected is what is expected of a text. All that is set must hold.
+type TextExpected struct {
+	Equals      *string  `json:"equals" doc:"The whole text, without surrounding blanks."`
+	Contains    []string `json:"contains" doc:"Texts that it contains, in any case."`
+	NotContains []string `json:"not_contains" doc:"Texts that it does not contain, in any case."`
+	Matches     []string `json:"matches" doc:"Regular expressions (RE2) that match a part of it."`
+}
+
+// ValueExpected is what is expected of a JSON value.
+type ValueExpected struct {
+	Equals json.RawMessage `json:"equals" doc:"The value."`
+	Schema json.RawMessage `json:"schema" doc:"A JSON Schema that the value satisfies."`
+}
+
+// ArtifactMatch matches an artifact.
+type ArtifactMatch struct {
+	Name      string `json:"name" default:"*" doc:"A glob over the name."`
+	MediaType string `json:"media_type" doc:"The media type."`
+	Contains  string `json:"contains" doc:"A text that the data contains."`
+}
+
+// Judge grades a turn with a score from 0 to 1.
+type Judge struct {
+	Name string `json:"name" doc:"What the report calls the judge. Defaults to its type."`
+	Type string `json:"type" required:"true" enum:"model|command|http" doc:"Who judges: a model, a program, or a server."`
+	// Pass is the least score that passes; it defaults to 0.7.
+	Pass *float64 `json:"pass" min:"0" max:"1" default:"0.7" doc:"The least score that passes, from 0 to 1."`
+	// ModelID names the model, or pool, of the configuration that judges.
+	ModelID string `json:"model_id" of:"model" required:"type=model" doc:"The ID of the model, or pool, that judges."`
+	Rubric  string `json:"rubric" of:"model" required:"type=model" doc:"What the model is to judge, in words."`
+	// Criteria are judged one by one; the score is their mean.
+	Criteria []string `json:"criteria" of:"model" doc:"Criteria that are scored one by one; the score is their mean. Without criteria the rubric is scored as a whole."`
+	Scale    int      `json:"scale" of:"model" min:"2" max:"10" default:"5" doc:"The best score that the model may give; the worst is 1."`
+	Votes    int      `json:"votes" of:"model" min:"1" max:"9" default:"1" doc:"How often the model is asked; the score is the median."`
+	// Command is a program that reads the Judged turn as JSON and writes {"score": 0.8, "comment": "…"}.
+	Command []string `json:"command" of:"command" required:"type=command" doc:"The program. It reads the turn as JSON from standard input, and writes {\"score\": 0.8, \"comment\": \"…\"}."`
+	// URL is a server that gets the same by POST.
+	URL string `json:"url" of:"http" required:"type=http" doc:"The server. It gets the turn as JSON by POST, and answers as a program does."`
+	// Timeout limits a program or server; it defaults to a minute.
+	Timeout *spec.Duration `json:"timeout" of:"command|http" default:"1m" doc:"How long the program or server may take."`
+}

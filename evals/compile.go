@@ -1,0 +1,194 @@
+package evals
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/plugins/permission"
+)
+
+// compiler checks a case and compiles what running it needs.
+type compiler struct {
+	compiled
+	found diag.List
+}
+
+// compiled are the compiled parts of a case, by their paths in the case.
+type compiled struct {
+	rules   map[string]permission.Rule
+	globs   map[string]pattern.Pattern
+	schemas map[string]*schema.Schema
+	texts   map[string]*regexp.Regexp
+	script  *scripted.Executor
+}
+
+// Validate checks every case.
+func (f *File) Validate() diag.List {
+	var list diag.List
+	for _, id := range slices.Sorted(maps.Keys(f.Cases)) {
+		c := f.Cases[id]
+		if c == nil {
+			continue
+		}
+		c.ID = id
+		for _, d := range c.Validate() {
+			d.Path = diag.Join(diag.Key("cases", id), d.Path)
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// Validate returns what is wrong with the case, with paths below it.
+func (c *Case) Validate() diag.List {
+	_, list := c.compile()
+	return list
+}
+
+func (c *Case) compile() (*compiled, diag.List) {
+	k := &compiler{compiled: compiled{
+		rules: map[string]permission.Rule{}, globs: map[string]pattern.Pattern{},
+		schemas: map[string]*schema.Schema{}, texts: map[string]*regexp.Regexp{},
+	}}
+	if !caseIDs.MatchString(c.ID) {
+		k.addError(diag.InvalidValue, "", "the ID of a case has 1 to 80 letters, digits, dots, dashes and underscores, and begins with a letter or digit")
+	}
+	if len(c.Script) > 0 {
+		script, err := scripted.Parse(c.ID, c.Script)
+		if err == nil {
+			k.script, err = scripted.New(script)
+		}
+		if err != nil {
+			k.addError(diag.InvalidValue, "script", "%v", err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		k.compileToolUse(diag.Key("tools", name), name, c.Tools[name])
+	}
+	for i := range c.Answers {
+		k.compileAnswer(diag.Index("answers", i), &c.Answers[i])
+	}
+	for i := range c.Turns {
+		at := diag.Index("turns", i)
+		if c.Turns[i].Prompt == "" && len(c.Turns[i].Attachments) == 0 {
+			k.addError(diag.MissingField, diag.Join(at, "prompt"), "the turn has neither a prompt nor attachments")
+		}
+		k.compileExpectations(diag.Join(at, "expect"), &c.Turns[i].Expect)
+	}
+	return &k.compiled, k.found
+}
+
+// caseIDs are the IDs of cases, which are also names of files.
+var caseIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+
+func (k *compiler) addError(code diag.Code, path, format string, args ...any) {
+	k.found = append(k.found, diag.New(code, path, format, args...))
+}
+
+func (k *compiler) compileToolUse(at, name string, use *ToolUse) {
+	k.compileGlob(at, name)
+	if use == nil {
+		k.addError(diag.InvalidValue, at, "it has no fields: write real: true, or a result")
+		return
+	}
+	set := 0
+	for _, is := range []bool{use.Real, len(use.Result) > 0, use.Error != "", use.Results != nil, use.ByArguments != nil, use.Replay} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		k.addError(diag.InvalidValue, at, "exactly one of real, result, error, results, by_arguments and replay is required")
+	}
+	for i := range use.ByArguments {
+		k.compileRule(diag.Join(at, diag.Index("by_arguments", i)+".when"), "*"+use.ByArguments[i].When)
+	}
+}
+
+func (k *compiler) compileAnswer(at string, a *AnswerRule) {
+	if a.Tool == "" {
+		a.Tool = "*"
+	}
+	k.compileGlob(diag.Join(at, "tool"), a.Tool)
+	if a.Approve == nil && a.Text == "" && len(a.Value) == 0 {
+		k.addError(diag.MissingField, at, "one of approve, text and value is required")
+	}
+}
+
+func (k *compiler) compileExpectations(at string, e *Expectations) {
+	if e.Calls != nil {
+		for i := range e.Calls.Calls {
+			call := diag.Join(at, diag.Index("calls.calls", i))
+			k.compileRule(call+".rule", e.Calls.Calls[i].Rule)
+			k.compileSchema(call+".schema", e.Calls.Calls[i].Schema)
+		}
+	}
+	for i, rule := range e.NotCalled {
+		k.compileRule(diag.Join(at, diag.Index("not_called", i)), rule)
+	}
+	if e.Text != nil {
+		for i, text := range e.Text.Matches {
+			path := diag.Join(at, diag.Index("text.matches", i))
+			re, err := regexp.Compile(text)
+			if err != nil {
+				k.addError(diag.InvalidValue, path, "%v", err)
+			}
+			k.texts[path] = re
+		}
+	}
+	for name, value := range map[string]*ValueExpected{"output": e.Output, "state": e.State} {
+		if value != nil {
+			k.compileSchema(diag.Join(at, name+".schema"), value.Schema)
+		}
+	}
+	for i := range e.Artifacts {
+		if e.Artifacts[i].Name == "" {
+			e.Artifacts[i].Name = "*"
+		}
+		k.compileGlob(diag.Join(at, diag.Index("artifacts", i)+".name"), e.Artifacts[i].Name)
+	}
+}
+
+func (k *compiler) compileGlob(path, glob string) {
+	compiled, err := pattern.Compile(glob)
+	if err != nil {
+		k.addError(diag.InvalidPattern, path, "%v", err)
+	}
+	k.globs[path] = compiled
+}
+
+func (k *compiler) compileRule(path, text string) {
+	rule, err := permission.ParseRule(text)
+	if err != nil {
+		k.addError(diag.InvalidValue, path, "%v", err)
+	}
+	k.rules[path] = rule
+}
+
+func (k *compiler) compileSchema(path string, raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	compiled, err := schema.Compile(raw)
+	if err != nil {
+		k.addError(diag.InvalidSchema, path, "it is not a valid JSON Schema: %v", err)
+	}
+	k.schemas[path] = compiled
+}
+
+// describeValue returns a JSON value in one line of limited length, for messages.
+func describeValue(raw json.RawMessage) string {
+	const shown = 200
+	text := string(raw)
+	if len(text) > shown {
+		text = text[:shown] + fmt.Sprintf("… (%d bytes)", len(raw))
+	}
+	return text
+}

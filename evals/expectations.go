@@ -1,0 +1,266 @@
+package evals
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// checker compares a turn with what is expected of it.
+type checker struct {
+	*compiled
+	// base is the path of the expectations in the case.
+	base     string
+	turn     *TurnResult
+	failures []Failure
+}
+
+func (k *checker) addFailure(field, format string, args ...any) {
+	k.failures = append(k.failures, Failure{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// path returns the path in the case of a field of the expectations.
+func (k *checker) path(field string) string { return diag.Join(k.base, field) }
+
+// checkTurn returns the expectations of a turn that do not hold, judges aside.
+func (k *checker) checkTurn(ctx context.Context, e *Expectations) []Failure {
+	r := k.turn
+	if want := cmp.Or(e.Status, string(event.StatusSucceeded)); string(r.Status) != want {
+		k.addFailure("status", "the turn is %s, not %s: %s", r.Status, want, describeTermination(r.Termination))
+	}
+	if got := r.Termination; e.Termination != "" && e.Termination != string(got.Type) && e.Termination != string(got.Type)+":"+got.Code {
+		k.addFailure("termination", "the turn ended by %s, not %s", describeTermination(got), e.Termination)
+	}
+	if e.FinalAgent != "" && e.FinalAgent != r.FinalAgent {
+		k.addFailure("final_agent", "%s has the conversation at the end, not %s", r.FinalAgent, e.FinalAgent)
+	}
+	if e.Calls != nil {
+		k.checkCalls(ctx, e.Calls)
+	}
+	k.checkNotCalled(e.NotCalled)
+	for i, id := range e.Delegates {
+		if !slices.Contains(r.Delegates, id) {
+			k.addFailure(diag.Index("delegates", i), "%s did not run as a delegate; these did: %s", id, listOr(r.Delegates, "none"))
+		}
+	}
+	if e.Handoffs != nil && !slices.Equal(e.Handoffs, r.Handoffs) {
+		k.addFailure("handoffs", "the conversation was handed to %s, not to %s", listOr(r.Handoffs, "nobody"), listOr(e.Handoffs, "nobody"))
+	}
+	if e.Text != nil {
+		k.checkText(e.Text)
+	}
+	if e.Output != nil {
+		k.checkValue(ctx, "output", e.Output, json.RawMessage(strings.TrimSpace(r.Response)))
+	}
+	if e.State != nil {
+		k.checkValue(ctx, "state", e.State, r.State)
+	}
+	k.checkArtifacts(e.Artifacts)
+	k.checkLimits(e)
+	return k.failures
+}
+
+func describeTermination(t event.Termination) string {
+	text := string(t.Type)
+	if t.Code != "" {
+		text += ":" + t.Code
+	}
+	if t.Detail != "" {
+		text += " (" + t.Detail + ")"
+	}
+	return text
+}
+
+func listOr(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}
+
+func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
+	matches := func(i int, c *CallResult) bool {
+		want, at := &e.Calls[i], diag.Index("calls.calls", i)
+		rule := k.rules[k.path(at+".rule")]
+		if !rule.Matches(c.Tool, c.Arguments) || want.Outcome != "" && want.Outcome != string(c.Outcome) {
+			return false
+		}
+		compiled := k.schemas[k.path(at+".schema")]
+		if compiled == nil {
+			return true
+		}
+		found, err := compiled.ValidateJSON(ctx, c.Arguments)
+		return err == nil && len(found) == 0
+	}
+	calls := k.turn.Calls
+	if e.Match == MatchExact {
+		for i := range e.Calls {
+			if i >= len(calls) || !matches(i, calls[i]) {
+				k.addFailure(diag.Index("calls.calls", i), "call %d is not %s; the calls are %s", i+1, e.Calls[i].Rule, describeCalls(calls))
+				return
+			}
+		}
+		if len(calls) > len(e.Calls) {
+			k.addFailure("calls", "there are %d calls, not %d: %s", len(calls), len(e.Calls), describeCalls(calls))
+		}
+		return
+	}
+	owner := matchCalls(len(e.Calls), calls, matches)
+	for i := range e.Calls {
+		if !slices.Contains(owner, i) {
+			k.addFailure(diag.Index("calls.calls", i), "no call is %s; the calls are %s", e.Calls[i].Rule, describeCalls(calls))
+		}
+	}
+	if e.Match == MatchAnyOrder {
+		for at, i := range owner {
+			if i < 0 {
+				k.addFailure("calls", "%s was not expected", describeCalls(calls[at:at+1]))
+			}
+		}
+	}
+}
+
+// matchCalls assigns expected calls to calls, as many as possible: each call gets the
+// index of the expectation that it meets, or -1.
+func matchCalls(expected int, calls []*CallResult, matches func(int, *CallResult) bool) []int {
+	owner := make([]int, len(calls))
+	for i := range owner {
+		owner[i] = -1
+	}
+	var assign func(i int, visited []bool) bool
+	assign = func(i int, visited []bool) bool { // an augmenting path of a bipartite matching
+		for at, c := range calls {
+			if visited[at] || !matches(i, c) {
+				continue
+			}
+			visited[at] = true
+			if owner[at] < 0 || assign(owner[at], visited) {
+				owner[at] = i
+				return true
+			}
+		}
+		return false
+	}
+	for i := range expected {
+		assign(i, make([]bool, len(calls)))
+	}
+	return owner
+}
+
+func describeCalls(calls []*CallResult) string {
+	texts := make([]string, len(calls))
+	for i, c := range calls {
+		texts[i] = c.Tool + describeValue(c.Arguments)
+	}
+	return listOr(texts, "none")
+}
+
+func (k *checker) checkNotCalled(rules []string) {
+	for i, text := range rules {
+		rule := k.rules[k.path(diag.Index("not_called", i))]
+		for _, c := range k.turn.Calls {
+			if rule.Matches(c.Tool, c.Arguments) {
+				k.addFailure(diag.Index("not_called", i), "%s was called, which matches %s", describeCalls([]*CallResult{c}), text)
+			}
+		}
+	}
+}
+
+func (k *checker) checkText(e *TextExpected) {
+	text := strings.TrimSpace(k.turn.Response)
+	folded := strings.ToLower(text)
+	if e.Equals != nil && text != strings.TrimSpace(*e.Equals) {
+		k.addFailure("text.equals", "the text is %q, not %q", text, *e.Equals)
+	}
+	for i, part := range e.Contains {
+		if !strings.Contains(folded, strings.ToLower(part)) {
+			k.addFailure(diag.Index("text.contains", i), "the text does not contain %q: %q", part, text)
+		}
+	}
+	for i, part := range e.NotContains {
+		if strings.Contains(folded, strings.ToLower(part)) {
+			k.addFailure(diag.Index("text.not_contains", i), "the text contains %q: %q", part, text)
+		}
+	}
+	for i, expression := range e.Matches {
+		field := diag.Index("text.matches", i)
+		if re := k.texts[k.path(field)]; re != nil && !re.MatchString(text) {
+			k.addFailure(field, "the text does not match %s: %q", expression, text)
+		}
+	}
+}
+
+func (k *checker) checkValue(ctx context.Context, field string, e *ValueExpected, value json.RawMessage) {
+	if len(bytes.TrimSpace(value)) == 0 {
+		value = json.RawMessage("null")
+	}
+	if !json.Valid(value) {
+		k.addFailure(field, "it is not JSON: %s", describeValue(value))
+		return
+	}
+	if len(e.Equals) > 0 && !sameJSON(value, e.Equals) {
+		k.addFailure(field+".equals", "it is %s, not %s", describeValue(value), describeValue(e.Equals))
+	}
+	if compiled := k.schemas[k.path(field+".schema")]; compiled != nil {
+		found, err := compiled.ValidateJSON(ctx, value)
+		if err != nil {
+			k.addFailure(field+".schema", "%v", err)
+		}
+		for _, v := range found {
+			k.addFailure(field+".schema", "%v", v)
+		}
+	}
+}
+
+// sameJSON reports whether two JSON values are equal. Numbers are compared by value.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func (k *checker) checkArtifacts(list []ArtifactMatch) {
+	for i := range list {
+		want, field := &list[i], diag.Index("artifacts", i)
+		fits := func(a event.Artifact) bool {
+			return k.globs[k.path(field+".name")].Match(a.Name) &&
+				(want.MediaType == "" || want.MediaType == a.MediaType) &&
+				bytes.Contains(k.turn.artifacts[a.ID], []byte(want.Contains))
+		}
+		if !slices.ContainsFunc(k.turn.Artifacts, fits) {
+			names := make([]string, len(k.turn.Artifacts))
+			for i, a := range k.turn.Artifacts {
+				names[i] = fmt.Sprintf("%s (%s)", cmp.Or(a.Name, a.ID), a.MediaType)
+			}
+			k.addFailure(field, "no artifact matches; the artifacts are %s", listOr(names, "none"))
+		}
+	}
+}
+
+func (k *checker) checkLimits(e *Expectations) {
+	r := k.turn
+	if e.MaxSteps > 0 && r.Steps > e.MaxSteps {
+		k.addFailure("max_steps", "the turn took %d steps, more than %d", r.Steps, e.MaxSteps)
+	}
+	if used := r.Usage.Input + r.Usage.Output; e.MaxTokens > 0 && used > e.MaxTokens {
+		k.addFailure("max_tokens", "the turn used %d tokens, more than %d", used, e.MaxTokens)
+	}
+	if e.MaxCost > 0 {
+		switch {
+		case r.Cost == nil:
+			k.addFailure("max_cost", "the cost is unknown: the models have no prices")
+		case r.Cost.Amount > e.MaxCost:
+			k.addFailure("max_cost", "the turn cost %s, more than %v", r.Cost, e.MaxCost)
+		}
+	}
+	if e.MaxLatency != nil && r.Duration > e.MaxLatency.Std() {
+		k.addFailure("max_latency", "the turn took %s, longer than %s", r.Duration, e.MaxLatency.Std())
+	}
+}

@@ -1,0 +1,107 @@
+package evals
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// Suite is a set of cases from one or several files.
+type Suite struct {
+	// Cases are the cases in the order of their files and IDs.
+	Cases []*Case
+	// files are where the cases come from, by ID.
+	files map[string]*config.File
+}
+
+// maxFileSize bounds a file of cases, in bytes.
+const maxFileSize = 8 << 20
+
+// Load reads files of cases. Mistakes in their content are diagnostics; the error reports
+// files that cannot be read.
+func Load(names []string) (*Suite, diag.List, error) {
+	s := &Suite{files: make(map[string]*config.File)}
+	var list diag.List
+	for _, name := range names {
+		data, err := readFile(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read cases: %w", err)
+		}
+		list = append(list, s.addFile(name, data)...)
+	}
+	return s, list, nil
+}
+
+// readFile reads a file of cases.
+func readFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFileSize {
+		return nil, fmt.Errorf("%s is not a regular file of at most %d MiB", name, maxFileSize>>20)
+	}
+	return os.ReadFile(name)
+}
+
+// addFile adds the cases of a file.
+func (s *Suite) addFile(name string, data []byte) diag.List {
+	record, f, found := config.ParseRecord[File](config.Source{Name: name, Data: data}, config.Options{})
+	var more diag.List
+	for _, id := range slices.Sorted(maps.Keys(record.Cases)) {
+		c := record.Cases[id]
+		if c == nil {
+			more = append(more, diag.New(diag.InvalidValue, diag.Key("cases", id), "case %q has no fields", id))
+			continue
+		}
+		if s.files[id] != nil {
+			more = append(more, diag.New(diag.DuplicateID, diag.Key("cases", id), "another file has a case %q", id).AtKey())
+			continue
+		}
+		s.files[id] = f
+		s.Cases = append(s.Cases, c)
+	}
+	return f.Complete(found, more)
+}
+
+// Dir returns the directory of the file that has a case, to which its recordings belong.
+func (s *Suite) Dir(caseID string) string {
+	if f := s.files[caseID]; f != nil {
+		return filepath.Dir(f.Files()[0])
+	}
+	return "."
+}
+
+// Place returns where a case is defined, as file, line and column; an empty file for a
+// case that was made in Go.
+func (s *Suite) Place(caseID string) (file string, line, column int) {
+	f := s.files[caseID]
+	if f == nil {
+		return "", 0, 0
+	}
+	placed := f.Complete(nil, diag.List{diag.New(diag.InvalidValue, diag.Key("cases", caseID), "place").AtKey()})
+	if len(placed) == 0 {
+		return "", 0, 0
+	}
+	return placed[0].File, placed[0].Line, placed[0].Column
+}
+
+// Source returns the text of a file of cases, for reports; nil for other files.
+func (s *Suite) Source(name string) []byte {
+	for _, f := range s.files {
+		if slices.Contains(f.Files(), name) {
+			return f.Source(name)
+		}
+	}
+	return nil
+}
+
+// Select keeps the cases that a function accepts.
+func (s *Suite) Select(keep func(*Case) bool) {
+	s.Cases = slices.DeleteFunc(s.Cases, func(c *Case) bool { return !keep(c) })
+}

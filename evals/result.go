@@ -1,0 +1,115 @@
+package evals
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// Status is the outcome of a run of a case.
+type Status string
+
+// The outcomes of a run.
+const (
+	Passed Status = "passed"
+	// Failed is a run of which an expectation does not hold.
+	Failed Status = "failed"
+	// Errored is a run that says nothing about the agent: a tool is not stubbed, a
+	// recording is missing, a judge cannot be reached.
+	Errored Status = "error"
+	// Skipped is a run that was not started, because the run was canceled or the
+	// ceiling of its cost was reached.
+	Skipped Status = "skipped"
+)
+
+// Result is one run of a case.
+type Result struct {
+	Case string `json:"case"`
+	// Variant names the values of the matrix that the run used; empty for none.
+	Variant string `json:"variant,omitempty"`
+	// Repeat counts the runs of the case, from 1.
+	Repeat int    `json:"repeat"`
+	Agent  string `json:"agent"`
+	Status Status `json:"status"`
+	// Deterministic is set if all models answered from a recording or script, so that the
+	// run always has the same outcome.
+	Deterministic bool `json:"deterministic,omitempty"`
+	// Failures are the expectations that do not hold, or why the run is an error.
+	Failures []Failure     `json:"failures,omitempty"`
+	Turns    []*TurnResult `json:"turns,omitempty"`
+	// Score is the mean of the judges' scores; nil without judges.
+	Score    *float64      `json:"score,omitempty"`
+	Usage    event.Usage   `json:"usage,omitzero"`
+	Cost     *event.Cost   `json:"cost,omitempty"`
+	Duration time.Duration `json:"duration_ns"`
+}
+
+// Failure is an expectation that does not hold.
+type Failure struct {
+	// Turn counts the turns of the case, from 1; 0 concerns the case as a whole.
+	Turn int `json:"turn,omitempty"`
+	// Field is the field of the expectation, such as text.contains[0].
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// TurnResult is what happened in a turn. It is also what judges read, and stands for the
+// turn in reports.
+type TurnResult struct {
+	Prompt      string            `json:"prompt"`
+	Status      event.Status      `json:"status"`
+	Termination event.Termination `json:"termination"`
+	Response    string            `json:"response"`
+	// FinalAgent has the conversation at the end.
+	FinalAgent string `json:"final_agent"`
+	// Calls are the calls of tools, those of delegates included, in the order in which
+	// they began.
+	Calls []*CallResult `json:"calls,omitempty"`
+	// Delegates and Handoffs are the agents that ran for the turn.
+	Delegates []string         `json:"delegates,omitempty"`
+	Handoffs  []string         `json:"handoffs,omitempty"`
+	Artifacts []event.Artifact `json:"artifacts,omitempty"`
+	State     json.RawMessage  `json:"state,omitempty"`
+	Steps     int              `json:"steps"`
+	Usage     event.Usage      `json:"usage,omitzero"`
+	Cost      *event.Cost      `json:"cost,omitempty"`
+	Duration  time.Duration    `json:"duration_ns"`
+	Verdicts  []Verdict        `json:"verdicts,omitempty"`
+
+	artifacts map[string][]byte
+}
+
+// CallResult is a call of a tool.
+type CallResult struct {
+	Tool      string            `json:"tool"`
+	Arguments json.RawMessage   `json:"arguments"`
+	Outcome   event.CallOutcome `json:"outcome"`
+	Result    string            `json:"result"`
+	// Path lists the calls that led to the delegate that made the call.
+	Path []string `json:"path,omitempty"`
+}
+
+// Verdict is what a judge says of a turn.
+type Verdict struct {
+	Judge   string  `json:"judge"`
+	Score   float64 `json:"score"`
+	Pass    bool    `json:"pass"`
+	Comment string  `json:"comment,omitempty"`
+	// Prompt is what a model was asked.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// addCost adds costs in one currency. A cost in another currency than the first is left
+// out.
+func addCost(sum, c *event.Cost) *event.Cost {
+	switch {
+	case c == nil:
+		return sum
+	case sum == nil:
+		return &event.Cost{Amount: c.Amount, Currency: c.Currency}
+	case sum.Currency == c.Currency:
+		sum.Amount += c.Amount
+	}
+	return sum
+}

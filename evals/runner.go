@@ -1,0 +1,306 @@
+package evals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// Mode says what answers the requests to models in cases whose models are to be replayed.
+type Mode string
+
+// The modes.
+const (
+	// ModeReplay answers from recordings. It is the default.
+	ModeReplay Mode = "replay"
+	// ModeRecord asks the models, and writes the recordings of the cases that pass or fail.
+	ModeRecord Mode = "record"
+	// ModeLive asks the models and records nothing.
+	ModeLive Mode = "live"
+)
+
+// Runner runs the cases of a suite. The fields are set before Run.
+type Runner struct {
+	// Runtime resolves and runs the agents.
+	Runtime *runtime.AgentRuntime
+	Suite   *Suite
+	Mode    Mode
+	// Repeat is how often each case runs; it defaults to 1.
+	Repeat int
+	// Parallel is how many runs take place at once; it defaults to 1.
+	Parallel int
+	// PerMinute limits how many runs are started in a minute; 0 for no limit.
+	PerMinute int
+	// MaxCost is the cost, in the currency of the models, after which no run is started;
+	// 0 for no limit.
+	MaxCost float64
+	// Variant names the values of a matrix that the runtime has, for the results.
+	Variant string
+	// Graders are a team's own, by name; they grade every turn.
+	Graders map[string]Grader
+	// Redact takes secrets out of recordings and results; nil takes nothing out.
+	Redact func(string) string
+	// Done are results of an earlier run that was interrupted; their runs are not repeated.
+	Done []*Result
+	// OnResult is told of each result as it comes, one after the other.
+	OnResult func(*Result)
+}
+
+// job is a run to be made.
+type job struct {
+	c      *Case
+	repeat int
+}
+
+// Run runs all cases and returns their results in order. A case that fails is no error.
+// The error says that ctx ended, or why no case can run; the results so far come with it.
+func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
+	rev := r.Runtime.AcquireRevision()
+	defer rev.Release()
+	var jobs []job
+	for _, c := range r.Suite.Cases {
+		if _, found := c.compile(); found.HasErrors() {
+			return nil, fmt.Errorf("case %s: %w", c.ID, found.Err())
+		}
+		for n := range max(r.Repeat, 1) {
+			jobs = append(jobs, job{c, n + 1})
+		}
+	}
+	done := make(map[string]*Result, len(r.Done))
+	for _, one := range r.Done {
+		if one.Status != Skipped && one.Status != Errored {
+			done[one.key()] = one
+		}
+	}
+	s := &session{Runner: r, results: make([]*Result, len(jobs))}
+	for i, j := range jobs {
+		known := (&Result{Case: j.c.ID, Variant: r.Variant, Repeat: j.repeat}).key()
+		if s.results[i] = done[known]; s.results[i] != nil {
+			s.addCost(s.results[i])
+		}
+	}
+	pace := newPace(r.PerMinute)
+	defer pace.stop()
+	slots := make(chan struct{}, max(r.Parallel, 1))
+	var running sync.WaitGroup
+	for i, j := range jobs {
+		if s.results[i] != nil {
+			continue
+		}
+		slots <- struct{}{} // a run ends soon after ctx does
+		if ctx.Err() == nil && !s.isSpent() {
+			pace.wait(ctx)
+		}
+		if ctx.Err() != nil || s.isSpent() {
+			<-slots
+			s.keep(i, s.skipped(ctx, j))
+			continue
+		}
+		running.Go(func() {
+			defer func() { <-slots }()
+			s.keep(i, s.runCase(ctx, j))
+		})
+	}
+	running.Wait()
+	return s.results, ctx.Err()
+}
+
+// key identifies a run.
+func (r *Result) key() string { return fmt.Sprintf("%s\x00%s\x00%d", r.Case, r.Variant, r.Repeat) }
+
+// session is one call of Run.
+type session struct {
+	*Runner
+	results []*Result
+
+	mu   sync.Mutex
+	cost float64
+}
+
+func (s *session) isSpent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.MaxCost > 0 && s.cost >= s.MaxCost
+}
+
+func (s *session) addCost(r *Result) {
+	if r.Cost != nil {
+		s.cost += r.Cost.Amount
+	}
+}
+
+// keep keeps a result and reports it.
+func (s *session) keep(i int, r *Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.results[i] = r
+	s.addCost(r)
+	if s.OnResult != nil {
+		s.OnResult(r)
+	}
+}
+
+func (s *session) newResult(j job) *Result {
+	return &Result{Case: j.c.ID, Variant: s.Variant, Repeat: j.repeat, Agent: j.c.Agent}
+}
+
+func (s *session) skipped(ctx context.Context, j job) *Result {
+	r := s.newResult(j)
+	r.Status = Skipped
+	message := fmt.Sprintf("the ceiling of the cost, %v, is reached", s.MaxCost)
+	if ctx.Err() != nil {
+		message = "the run was canceled"
+	}
+	r.Failures = []Failure{{Message: message}}
+	return r
+}
+
+// runCase makes one run of a case.
+func (s *session) runCase(ctx context.Context, j job) (result *Result) {
+	result = s.newResult(j)
+	begun := time.Now()
+	defer panics.Handle(func(p *panics.Error) {
+		result.Status = Errored
+		result.Failures = append(result.Failures, Failure{Message: fmt.Sprintf("panic: %v\n%s", p.Value, debug.Stack())})
+	})
+	compiled, _ := j.c.compile()
+	dir := s.Suite.Dir(j.c.ID)
+	models, judges := s.modelsOf(j, compiled, dir), s.judgesOf(j, dir)
+	one := &run{
+		compiled: compiled, c: j.c, dir: dir, runtime: s.Runtime, graders: s.Graders, result: result,
+		rev: s.Runtime.AcquireRevision(),
+	}
+	defer one.rev.Release()
+	result.Deterministic = models.fixed && judges.fixed
+	err := one.runTurns(ctx, models.intercept, judges.intercept)
+	interrupted := ctx.Err() != nil
+	for _, source := range []modelSource{models, judges} {
+		err = errors.Join(err, source.close(err == nil && !interrupted))
+	}
+	result.Duration = time.Since(begun)
+	result.summarize()
+	switch {
+	case interrupted:
+		result.Status, result.Failures = Skipped, []Failure{{Message: "the run was canceled"}}
+	case err != nil:
+		result.Status = Errored
+		result.Failures = append([]Failure{{Turn: len(result.Turns), Message: err.Error()}}, result.Failures...)
+	case len(result.Failures) > 0:
+		result.Status = Failed
+	default:
+		result.Status = Passed
+	}
+	s.redactResult(result)
+	return result
+}
+
+// modelsOf returns what answers the requests of the agents.
+func (s *session) modelsOf(j job, k *compiled, dir string) modelSource {
+	path := RecordingPath(dir, j.c.ID)
+	switch {
+	case j.c.Models == Scripted && k.script != nil:
+		return answerWith(k.script)
+	case j.c.Models == Live, s.Mode == ModeLive:
+		return liveModels()
+	case s.Mode == ModeRecord && j.repeat == 1:
+		return recordModels(path, s.redact)
+	case s.Mode == ModeRecord:
+		return liveModels()
+	default:
+		return replayModels(path)
+	}
+}
+
+// judgesOf returns what answers the requests of judges.
+func (s *session) judgesOf(j job, dir string) modelSource {
+	path := judgesPath(dir, j.c.ID)
+	switch {
+	case j.c.Models == Live, s.Mode == ModeLive:
+		return liveModels()
+	case s.Mode == ModeRecord && j.repeat == 1:
+		return recordModels(path, s.redact)
+	case s.Mode == ModeRecord:
+		return liveModels()
+	default:
+		return replayModels(path)
+	}
+}
+
+func (s *session) redact(text string) string {
+	if s.Redact == nil {
+		return text
+	}
+	return s.Redact(text)
+}
+
+// summarize adds up the turns.
+func (r *Result) summarize() {
+	var scores []float64
+	for _, t := range r.Turns {
+		r.Usage.Add(t.Usage)
+		r.Cost = addCost(r.Cost, t.Cost)
+		for i := range t.Verdicts {
+			scores = append(scores, t.Verdicts[i].Score)
+		}
+	}
+	if len(scores) > 0 {
+		var sum float64
+		for _, score := range scores {
+			sum += score
+		}
+		mean := sum / float64(len(scores))
+		r.Score = &mean
+	}
+}
+
+// redactResult takes secrets out of a result.
+func (s *session) redactResult(r *Result) {
+	for i := range r.Failures {
+		r.Failures[i].Message = s.redact(r.Failures[i].Message)
+	}
+	for _, t := range r.Turns {
+		t.Prompt, t.Response, t.Termination.Detail = s.redact(t.Prompt), s.redact(t.Response), s.redact(t.Termination.Detail)
+		if len(t.State) > 0 {
+			t.State = []byte(s.redact(string(t.State)))
+		}
+		for _, c := range t.Calls {
+			c.Arguments, c.Result = []byte(s.redact(string(c.Arguments))), s.redact(c.Result)
+		}
+		for i := range t.Verdicts {
+			t.Verdicts[i].Comment, t.Verdicts[i].Prompt = s.redact(t.Verdicts[i].Comment), s.redact(t.Verdicts[i].Prompt)
+		}
+	}
+}
+
+// pace limits how many runs are started in a minute.
+type pace struct{ ticker *time.Ticker }
+
+func newPace(perMinute int) pace {
+	if perMinute <= 0 {
+		return pace{}
+	}
+	return pace{time.NewTicker(time.Minute / time.Duration(perMinute))}
+}
+
+// wait returns when the next run may start, or ctx ends.
+func (p pace) wait(ctx context.Context) {
+	if p.ticker == nil {
+		return
+	}
+	select {
+	case <-p.ticker.C:
+	case <-ctx.Done():
+	}
+}
+
+func (p pace) stop() {
+	if p.ticker != nil {
+		p.ticker.Stop()
+	}
+}

@@ -1,0 +1,199 @@
+package evals
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// confidence is the quantile of the standard normal distribution for an interval of 99 %.
+const confidence = 2.5758293035489004
+
+// significance is the probability below which a difference is not taken for noise.
+const significance = 0.05
+
+// Rate is a pass rate with its interval.
+type Rate struct {
+	Passed int     `json:"passed"`
+	Runs   int     `json:"runs"`
+	Rate   float64 `json:"rate"`
+	// Low and High bound the interval that holds the true rate with a confidence of 99 %:
+	// the score interval of E. B. Wilson, 1927.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// NewRate returns the rate of runs that passed.
+func NewRate(passed, runs int) Rate {
+	r := Rate{Passed: passed, Runs: runs, High: 1}
+	if runs == 0 {
+		return r
+	}
+	n, z2 := float64(runs), confidence*confidence
+	r.Rate = float64(passed) / n
+	center := (r.Rate + z2/(2*n)) / (1 + z2/n)
+	half := confidence / (1 + z2/n) * math.Sqrt(r.Rate*(1-r.Rate)/n+z2/(4*n*n))
+	r.Low, r.High = max(0, center-half), min(1, center+half)
+	return r
+}
+
+// pair is the runs of one case before and after a change.
+type pair struct{ before, after Rate }
+
+// improvementOf tests whether runs of several cases passed more often after a change, or
+// less often. It returns the probability that the same rates differ as much by chance: the
+// one-sided test of Cochran, Mantel and Haenszel, without a correction, which for one case
+// is the score test of two proportions.
+func improvementOf(pairs []pair) (difference, p float64) {
+	var sum, variance, weights float64
+	for _, one := range pairs {
+		a, b := float64(one.after.Runs), float64(one.before.Runs)
+		n := a + b
+		if a == 0 || b == 0 {
+			continue
+		}
+		passed := float64(one.after.Passed + one.before.Passed)
+		sum += float64(one.after.Passed) - a*passed/n
+		variance += a * b * passed * (n - passed) / (n * n * n)
+		difference += (one.after.Rate - one.before.Rate) * a * b / n
+		weights += a * b / n
+	}
+	if weights > 0 {
+		difference /= weights
+	}
+	if variance == 0 {
+		return difference, 1
+	}
+	return difference, math.Erfc(math.Abs(sum)/math.Sqrt(variance)/math.Sqrt2) / 2
+}
+
+// Summary is what the results of a run add up to.
+type Summary struct {
+	Rate
+	Failed  int `json:"failed"`
+	Errored int `json:"errors"`
+	Skipped int `json:"skipped"`
+	// Usage and Cost are those of agents and judges.
+	Usage event.Usage   `json:"usage,omitzero"`
+	Cost  *event.Cost   `json:"cost,omitempty"`
+	P50   time.Duration `json:"p50_ns"`
+	P95   time.Duration `json:"p95_ns"`
+}
+
+// Summarize adds results up. Runs that are errors or were skipped do not count for the
+// rate.
+func Summarize(results []*Result) Summary {
+	var s Summary
+	var durations []time.Duration
+	passed := 0
+	for _, r := range results {
+		switch r.Status {
+		case Passed:
+			passed++
+		case Failed:
+			s.Failed++
+		case Errored:
+			s.Errored++
+		case Skipped:
+			s.Skipped++
+			continue
+		}
+		s.Usage.Add(r.Usage)
+		s.Cost = addCost(s.Cost, r.Cost)
+		durations = append(durations, r.Duration)
+	}
+	s.Rate = NewRate(passed, passed+s.Failed)
+	slices.Sort(durations)
+	s.P50, s.P95 = percentile(durations, 50), percentile(durations, 95)
+	return s
+}
+
+// percentile returns the smallest duration that p percent do not exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max((len(sorted)*p+99)/100-1, 0)]
+}
+
+// Change says how the runs of a case, or of a suite, differ from those of a baseline.
+type Change struct {
+	// Case is empty for the suite as a whole.
+	Case   string `json:"case,omitempty"`
+	Before Rate   `json:"before"`
+	After  Rate   `json:"after"`
+	// Difference is that of the rates; of a suite it is weighted by the runs of each case.
+	Difference float64 `json:"difference"`
+	// P is the probability that equal rates differ as much by chance; 0 for runs that
+	// always have the same outcome.
+	P           float64 `json:"p"`
+	Significant bool    `json:"significant"`
+}
+
+// Regressed reports whether the rate fell by more than a tolerance, and not by chance.
+func (c *Change) Regressed(tolerance float64) bool {
+	return c.Significant && c.Difference < -tolerance
+}
+
+// Compare compares results with those of a baseline, case by case, and then as a whole.
+// Cases that only one of them has are left out.
+func Compare(before, after []*Result) []Change {
+	was, now := ratesOf(before), ratesOf(after)
+	var pairs []pair
+	var changes []Change
+	var whole Change
+	for _, r := range after {
+		p := pair{was[r.Case], now[r.Case]}
+		if p.before.Runs == 0 || p.after.Runs == 0 || slices.ContainsFunc(changes, func(c Change) bool { return c.Case == r.Case }) {
+			continue
+		}
+		pairs = append(pairs, p)
+		change := newChange(r.Case, p.before, p.after, []pair{p})
+		if change.Difference != 0 && isDeterministic(before, r.Case) && isDeterministic(after, r.Case) {
+			change.P, change.Significant = 0, true
+		}
+		changes = append(changes, change)
+		whole.Before.Passed, whole.Before.Runs = whole.Before.Passed+p.before.Passed, whole.Before.Runs+p.before.Runs
+		whole.After.Passed, whole.After.Runs = whole.After.Passed+p.after.Passed, whole.After.Runs+p.after.Runs
+	}
+	if len(changes) > 1 {
+		changes = append(changes, newChange("", NewRate(whole.Before.Passed, whole.Before.Runs), NewRate(whole.After.Passed, whole.After.Runs), pairs))
+	}
+	return changes
+}
+
+func newChange(id string, before, after Rate, pairs []pair) Change {
+	c := Change{Case: id, Before: before, After: after}
+	c.Difference, c.P = improvementOf(pairs)
+	c.Significant = c.P < significance
+	return c
+}
+
+// isDeterministic reports whether all runs of a case always have the same outcome.
+func isDeterministic(results []*Result, id string) bool {
+	return !slices.ContainsFunc(results, func(r *Result) bool { return r.Case == id && !r.Deterministic })
+}
+
+// ratesOf returns the rates by case.
+func ratesOf(results []*Result) map[string]Rate {
+	type count struct{ passed, runs int }
+	counts := make(map[string]count)
+	for _, r := range results {
+		n := counts[r.Case]
+		switch r.Status {
+		case Passed:
+			n.passed++
+			n.runs++
+		case Failed:
+			n.runs++
+		}
+		counts[r.Case] = n
+	}
+	rates := make(map[string]Rate, len(counts))
+	for id, n := range counts {
+		rates[id] = NewRate(n.passed, n.runs)
+	}
+	return rates
+}

@@ -1,0 +1,197 @@
+package evals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// UnstubbedError reports a call that a case neither stubs nor lets through. Nothing was
+// called.
+type UnstubbedError struct {
+	Tool   string
+	Effect tools.Effect
+	// Reason says why an entry of the case does not answer; empty if there is no entry.
+	Reason string
+}
+
+// Error names the tool and what to write.
+func (e *UnstubbedError) Error() string {
+	if e.Reason != "" {
+		return fmt.Sprintf("tool %s: %s", e.Tool, e.Reason)
+	}
+	return fmt.Sprintf("tool %s (effect %s) is neither stubbed nor real: write tools: {%s: {result: …}}, or {real: true}", e.Tool, e.Effect, e.Tool)
+}
+
+// stubs answers the calls of tools in one run of a case.
+type stubs struct {
+	*compiled
+	uses    map[string]*ToolUse
+	answers []AnswerRule
+	set     *registry.Set
+	replies *toolReplies
+	// fail ends the run with an error of the case.
+	fail func(error)
+
+	mu   sync.Mutex
+	used map[string]int // results that were returned, by the names in uses
+}
+
+// intercept is a toolset.Interceptor.
+func (s *stubs) intercept(ctx context.Context, entry *toolset.Entry, call *tools.Call) (tools.Result, error) {
+	name, use := s.findUse(entry.ID)
+	if use == nil {
+		if s.isHarmless(entry) {
+			return entry.Tool.Call(ctx, call)
+		}
+		return s.refuse(entry, "")
+	}
+	switch {
+	case use.Real:
+		return entry.Tool.Call(ctx, call)
+	case use.Error != "":
+		return tools.ErrorResult(use.Error), nil
+	case use.Results != nil:
+		s.mu.Lock()
+		n := s.used[name]
+		s.used[name]++
+		s.mu.Unlock()
+		if n >= len(use.Results) {
+			return s.refuse(entry, fmt.Sprintf("results has %d results, and this is call %d", len(use.Results), n+1))
+		}
+		return resultOf(use.Results[n]), nil
+	case use.ByArguments != nil:
+		for i := range use.ByArguments {
+			rule := s.rules[diag.Join(diag.Key("tools", name), diag.Index("by_arguments", i)+".when")]
+			if !rule.Matches(entry.ID, call.Arguments) {
+				continue
+			}
+			if text := use.ByArguments[i].Error; text != "" {
+				return tools.ErrorResult(text), nil
+			}
+			return resultOf(use.ByArguments[i].Result), nil
+		}
+		return s.refuse(entry, "by_arguments has no result for "+describeValue(call.Arguments))
+	case use.Replay:
+		reply, ok := s.replies.take(entry.ID, call.Arguments)
+		if !ok {
+			return s.refuse(entry, "no recorded result for "+describeValue(call.Arguments))
+		}
+		if reply.IsError {
+			return tools.ErrorResult(reply.Result), nil
+		}
+		return tools.TextResult(reply.Result), nil
+	default:
+		return resultOf(use.Result), nil
+	}
+}
+
+// findUse returns the entry for a tool: the one with its name, or else the longest glob
+// that matches.
+func (s *stubs) findUse(tool string) (name string, use *ToolUse) {
+	if use := s.uses[tool]; use != nil {
+		return tool, use
+	}
+	for glob, one := range s.uses {
+		longer := len(glob) > len(name) || len(glob) == len(name) && glob < name
+		if longer && s.globs[diag.Key("tools", glob)].Match(tool) {
+			name, use = glob, one
+		}
+	}
+	return name, use
+}
+
+// isHarmless reports whether a tool runs without an entry in the case: it reads, leads to
+// an agent of this runtime, whose own calls are answered here, too, or asks a question
+// that the case answers by the name of the tool.
+func (s *stubs) isHarmless(entry *toolset.Entry) bool {
+	switch entry.Source.Kind {
+	case toolset.SourceHandoff:
+		return true
+	case toolset.SourceDelegate:
+		agent, ok := s.set.Agent(entry.Source.Name)
+		return ok && agent.Local() && !agent.Hosted()
+	}
+	effect := entry.Descriptor.EffectClass()
+	if effect == tools.Read {
+		return true
+	}
+	for i := range s.answers {
+		if a := &s.answers[i]; effect != tools.Once && a.Tool == entry.ID && (a.Text != "" || len(a.Value) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *stubs) refuse(entry *toolset.Entry, reason string) (tools.Result, error) {
+	err := &UnstubbedError{Tool: entry.ID, Effect: entry.Descriptor.EffectClass(), Reason: reason}
+	s.fail(err)
+	return tools.Result{}, err
+}
+
+// resultOf returns a result: a JSON string as text, another value as data.
+func resultOf(raw json.RawMessage) tools.Result {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return tools.TextResult(text)
+	}
+	return tools.Result{Data: raw}
+}
+
+// ToolReply is the recorded result of a call, one JSON object a line of
+// recordings/CASE.tools.jsonl.
+type ToolReply struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Result    string          `json:"result"`
+	IsError   bool            `json:"is_error,omitempty"`
+}
+
+// toolReplies are recorded results that were not used yet.
+type toolReplies struct {
+	mu   sync.Mutex
+	left map[string][]ToolReply
+}
+
+func newToolReplies(list []ToolReply) *toolReplies {
+	r := &toolReplies{left: make(map[string][]ToolReply)}
+	for _, one := range list {
+		key := replyKey(one.Tool, one.Arguments)
+		r.left[key] = append(r.left[key], one)
+	}
+	return r
+}
+
+// take returns the next recorded result of a call with the same arguments.
+func (r *toolReplies) take(tool string, arguments json.RawMessage) (ToolReply, bool) {
+	if r == nil {
+		return ToolReply{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := replyKey(tool, arguments)
+	list := r.left[key]
+	if len(list) == 0 {
+		return ToolReply{}, false
+	}
+	r.left[key] = list[1:]
+	return list[0], true
+}
+
+// replyKey identifies calls with equal arguments.
+func replyKey(tool string, arguments json.RawMessage) string {
+	var value any
+	if json.Unmarshal(arguments, &value) != nil {
+		return tool + "\x00" + strings.TrimSpace(string(arguments))
+	}
+	canonical, _ := json.Marshal(value) // what was decoded can be encoded
+	return tool + "\x00" + string(canonical)
+}

@@ -1,0 +1,68 @@
+package evals
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// transcript collects the events of a turn. It is an event.Sink.
+type transcript struct {
+	// waits is signaled when the turn asks for an answer.
+	waits chan struct{}
+
+	mu        sync.Mutex
+	calls     []*CallResult
+	byID      map[string]*CallResult
+	delegates []string
+	handoffs  []string
+	artifacts []event.Artifact
+}
+
+func newTranscript() *transcript {
+	return &transcript{waits: make(chan struct{}, 1), byID: make(map[string]*CallResult)}
+}
+
+// Emit takes an event of the turn or of a delegate.
+func (t *transcript) Emit(ev event.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch d := ev.Data.(type) {
+	case *event.RunStart:
+		if len(ev.Path) > 0 && !slices.Contains(t.delegates, d.AgentID) {
+			t.delegates = append(t.delegates, d.AgentID)
+		}
+	case *event.ToolCallReady:
+		c := &CallResult{Tool: d.Name, Arguments: slices.Clone(d.Arguments), Path: slices.Clone(ev.Path)}
+		t.calls = append(t.calls, c)
+		t.byID[callKey(ev.Path, d.ID)] = c
+	case *event.ToolCallDone:
+		if c := t.byID[callKey(ev.Path, d.ID)]; c != nil {
+			c.Outcome, c.Result = d.Outcome, d.Result.Text()
+		}
+	case *event.Handoff:
+		if len(ev.Path) == 0 {
+			t.handoffs = append(t.handoffs, d.To)
+		}
+	case *event.Artifact:
+		t.artifacts = append(t.artifacts, *d)
+	case *event.InteractionRequest:
+		select {
+		case t.waits <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func callKey(path []string, id string) string {
+	return strings.Join(append(slices.Clip(path), id), "\x00")
+}
+
+// fill writes what was collected into the result of the turn.
+func (t *transcript) fill(r *TurnResult) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.Calls, r.Delegates, r.Handoffs, r.Artifacts = t.calls, t.delegates, t.handoffs, t.artifacts
+}
