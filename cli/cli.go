@@ -119,7 +119,7 @@ that a store keeps, so that they outlive the process.`,
 	root.SetErr(p.err)
 	addVersionFlag(root, p)
 	root.AddCommand(
-		newValidate(p), newExplain(p), newDiff(p), newRun(p), newChat(p),
+		newValidate(p), newExplain(p), newDiff(p), newEval(p), newRun(p), newChat(p),
 		newServe(p), newProvider(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newApply(p), newRevisions(p), newTenants(p), newWorkflows(p),
 		newDoctor(p), newModels(p), newSchema(p), newInit(p), newMan(p), newVersion(p),

@@ -11,7 +11,7 @@ var helpGroups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "models", "doctor"}},
+	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "eval", "models", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "provider"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "tenants", "migrate"}},
 	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
@@ -32,6 +32,10 @@ runtime init agents/team.yaml`,
 	"models": `runtime models --vendor anthropic
 runtime models "gpt-5*" --format json`,
 	"schema": `runtime schema > runtime.schema.json`,
+	"eval": `runtime eval config.yaml
+runtime eval config.yaml evals/refunds.yaml --tag smoke --junit report.xml
+runtime eval config.yaml --record --model assistant=cheaper --baseline results.jsonl`,
+	"eval add": `runtime eval add config.yaml 0199c3f2-7e57-7000-8000-000000000001 --to evals/refunds.yaml`,
 	"validate": `runtime validate config.yaml
 runtime validate --strict --format github base.yaml production.yaml`,
 	"explain": `runtime explain config.yaml assistant

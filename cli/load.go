@@ -46,6 +46,11 @@ type loaded struct {
 // load reads files. The error is for files that cannot be read; all else is
 // among what was found.
 func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
+	return p.loadEdited(files, live, logger, nil)
+}
+
+// loadEdited is load with a change of what the files declare; nil changes nothing.
+func (p *program) loadEdited(files []string, live bool, logger *zap.Logger, edit func(*config.File) error) (*loaded, error) {
 	names, err := config.Expand(files)
 	if err != nil {
 		return nil, err
@@ -53,6 +58,11 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	file, found, err := config.Load(names, config.Options{Kinds: p.ConfigKinds(), RequireVariables: live})
 	if err != nil {
 		return nil, err
+	}
+	if edit != nil {
+		if err := edit(file); err != nil {
+			return nil, err
+		}
 	}
 	w := &warnings{logger: logger.Named("config")}
 	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/agentruntime/agentruntime/evals"
+)
+
+// resultFile is the file of --results, one JSON object a line.
+type resultFile struct {
+	file *os.File
+	err  error
+}
+
+// openResults opens the file of --results, and returns what it has if the run continues.
+func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
+	if o.results == "" {
+		return &resultFile{}, nil, nil
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	var done []*evals.Result
+	if o.resume {
+		var err error
+		if done, err = readResults(o.results); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+	}
+	file, err := os.OpenFile(o.results, flags, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	sink := &resultFile{file: file}
+	for _, r := range done {
+		if r.Status == evals.Passed || r.Status == evals.Failed {
+			sink.write(r)
+		}
+	}
+	return sink, done, sink.err
+}
+
+// write appends a result, on disk before the next run begins.
+func (f *resultFile) write(r *evals.Result) {
+	if f.file == nil || f.err != nil {
+		return
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = f.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = f.file.Sync()
+	}
+	f.err = err
+}
+
+func (f *resultFile) close() {
+	if f.file != nil {
+		_ = f.file.Close() // every line was synced
+	}
+}
+
+// readResults reads results: JSON lines, or the report that --format json prints. A last
+// line that was cut off is left out.
+func readResults(name string) ([]*evals.Result, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var report struct{ Results []*evals.Result }
+	if json.Unmarshal(data, &report) == nil && report.Results != nil {
+		return report.Results, nil
+	}
+	var list []*evals.Result
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, len(data)+1)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		one := new(evals.Result)
+		if err := json.Unmarshal(lines.Bytes(), one); err != nil {
+			if !bytes.HasSuffix(data, []byte("\n")) && bytes.HasSuffix(data, lines.Bytes()) {
+				break // the write of the last line was interrupted
+			}
+			return nil, fmt.Errorf("%s: line %d is not a result: %w", name, n, err)
+		}
+		list = append(list, one)
+	}
+	return list, lines.Err()
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/evals"
+)
+
+// evalShow shows the results of a run as they come.
+type evalShow struct {
+	streams
+	lines    bool
+	progress bool
+	total    int
+	done     int
+}
+
+func newEvalShow(p *program, lines bool, total int) *evalShow {
+	return &evalShow{streams: p.streams, lines: lines, progress: controllable(p.err), total: total}
+}
+
+// barWidth is the width of the progress bar, in characters.
+const barWidth = 24
+
+// result shows a result, and how far the run is.
+func (s *evalShow) result(r *evals.Result) {
+	s.done++
+	s.erase()
+	if s.lines && r.Status != evals.Passed {
+		fmt.Fprintf(s.err, "%s %s\n", statusSign(r.Status), oneLine(runName(r)))
+	}
+	if s.progress {
+		full := barWidth * s.done / max(s.total, 1)
+		_ = writeUnescaped(s.err, fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), s.done, s.total))
+	}
+}
+
+func (s *evalShow) end() { s.erase() }
+
+// erase erases the progress bar.
+func (s *evalShow) erase() {
+	if s.progress {
+		_ = writeUnescaped(s.err, "\r\x1b[K") // the next write fails as well
+	}
+}
+
+func statusSign(status evals.Status) string {
+	switch status {
+	case evals.Passed:
+		return "✓"
+	case evals.Failed:
+		return "✗"
+	case evals.Skipped:
+		return "-"
+	default:
+		return "!"
+	}
+}
+
+func runName(r *evals.Result) string {
+	name := r.Case
+	if r.Variant != "" {
+		name += " [" + r.Variant + "]"
+	}
+	if r.Repeat > 1 {
+		name += fmt.Sprintf(" #%d", r.Repeat)
+	}
+	return name
+}
+
+// caseReport returns a report of diagnostics about files of cases.
+func (l *loaded) caseReport(list diag.List, suite *evals.Suite, p *program) *diag.Report {
+	return &diag.Report{Diagnostics: nameCommand(list, l.command), Version: l.version, Source: suite.Source, Color: colored(p.err)}
+}
+
+// writeReports writes the report to the standard output and the files of the flags.
+func (p *program) writeReports(suite *evals.Suite, report *evals.Report, o *evalOptions) error {
+	for name, write := range map[string]func(io.Writer) error{o.junit: report.WriteJUnit, o.html: report.WriteHTML} {
+		if name == "" {
+			continue
+		}
+		if err := writeReport(name, write); err != nil {
+			return err
+		}
+	}
+	switch o.format.value {
+	case "json":
+		e := json.NewEncoder(p.out)
+		e.SetIndent("", "  ")
+		return e.Encode(report)
+	case "junit":
+		return report.WriteJUnit(p.out)
+	case "html":
+		return report.WriteHTML(p.out)
+	case "github":
+		return p.annotateCases(suite, report)
+	default:
+		_, err := io.WriteString(p.out, evalText(report))
+		return err
+	}
+}
+
+// writeReport writes a report to a file.
+func writeReport(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close() // the first error counts
+		return err
+	}
+	return f.Close()
+}
+
+// annotateCases writes an annotation for GitHub on the line of each case that fails.
+func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error {
+	var list diag.List
+	for _, r := range report.Results {
+		if r.Status == evals.Passed {
+			continue
+		}
+		var text []string
+		for _, f := range r.Failures {
+			text = append(text, f.String())
+		}
+		file, line, column := suite.Place(r.Case)
+		d := diag.Diagnostic{
+			Code: "eval-failed", Severity: diag.Error, Path: diag.Key("cases", r.Case),
+			Message: fmt.Sprintf("case %s: %s: %s", runName(r), r.Status, strings.Join(text, "; ")),
+		}
+		d.Span = diag.Span{File: file, Line: line, Column: column, EndLine: line, EndColumn: column + len(r.Case)}
+		list = append(list, d)
+	}
+	out := (&loaded{version: p.version(), command: p.command()}).caseReport(list, suite, p)
+	return renderReport(out, p.out, diag.Format("github"))
+}
+
+// evalText returns a report as text: a line for each case, the failures of each, and what
+// all come to.
+func evalText(report *evals.Report) string {
+	var b strings.Builder
+	rows := report.Rows()
+	width := 0
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = oneLine(runName(&evals.Result{Case: row.Case, Variant: row.Variant}))
+		width = max(width, len(names[i]))
+	}
+	for i, row := range rows {
+		s := row.Summary
+		sign := statusSign(evals.Passed)
+		switch {
+		case s.Errored > 0:
+			sign = statusSign(evals.Errored)
+		case s.Failed > 0:
+			sign = statusSign(evals.Failed)
+		case s.Skipped > 0:
+			sign = statusSign(evals.Skipped)
+		}
+		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s  %s", sign, width, names[i], s.Passed, s.Runs, shortDuration(s.P50), count(s.Usage.Total(), "token", "tokens"))
+		if s.Cost != nil {
+			fmt.Fprintf(&b, "  %s", s.Cost)
+		}
+		if s.Runs > 1 {
+			fmt.Fprintf(&b, "  %s", rateText(s.Rate))
+		}
+		b.WriteByte('\n')
+		for _, r := range row.Runs {
+			for _, f := range r.Failures {
+				fmt.Fprintf(&b, "    %s%s\n", repeatText(r), indentRest(oneLine(f.String())))
+			}
+		}
+	}
+	for i := range report.Changes {
+		b.WriteString(changeOfCase(&report.Changes[i], report.Tolerance))
+	}
+	s := report.Summary
+	fmt.Fprintf(&b, "\n%s passed, %d failed", count(s.Passed, "run", "runs"), s.Failed)
+	if s.Errored > 0 {
+		fmt.Fprintf(&b, ", %s", count(s.Errored, "error", "errors"))
+	}
+	if s.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d skipped", s.Skipped)
+	}
+	fmt.Fprintf(&b, " · pass rate %s · %s", rateText(s.Rate), count(s.Usage.Total(), "token", "tokens"))
+	if s.Cost != nil {
+		fmt.Fprintf(&b, " · %s", s.Cost)
+	}
+	fmt.Fprintf(&b, " · p50 %s, p95 %s\n", shortDuration(s.P50), shortDuration(s.P95))
+	if n := len(report.Regressions()); n > 0 {
+		fmt.Fprintf(&b, "%s\n", count(n, "regression", "regressions"))
+	}
+	return b.String()
+}
+
+func repeatText(r *evals.Result) string {
+	if r.Repeat > 1 {
+		return fmt.Sprintf("#%d ", r.Repeat)
+	}
+	return ""
+}
+
+func shortDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+func rateText(r evals.Rate) string {
+	return fmt.Sprintf("%.0f %% (99 %% interval %.0f–%.0f %%)", 100*r.Rate, 100*r.Low, 100*r.High)
+}
+
+// changeOfCase says how a case differs from the baseline; nothing if it does not.
+func changeOfCase(c *evals.Change, tolerance float64) string {
+	name := "all cases"
+	if c.Case != "" {
+		name = oneLine(c.Case)
+	}
+	rates := fmt.Sprintf("%.0f %% → %.0f %%", 100*c.Before.Rate, 100*c.After.Rate)
+	switch {
+	case c.Regressed(tolerance):
+		return fmt.Sprintf("  regressed  %s: %s (p = %.3f)\n", name, rates, c.P)
+	case c.Significant && c.Difference > 0:
+		return fmt.Sprintf("  improved   %s: %s (p = %.3f)\n", name, rates, c.P)
+	case c.Difference != 0:
+		return fmt.Sprintf("  no clear change  %s: %s (p = %.3f)\n", name, rates, c.P)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// variant is a configuration that eval runs the cases with.
+type variant struct {
+	name string
+	edit func(*config.File) error
+}
+
+// maxVariants bounds the combinations of a matrix.
+const maxVariants = 64
+
+// variants returns the combinations of the matrix; one without a name if there is none.
+func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
+	agents := make(map[string]bool)
+	for _, c := range suite.Cases {
+		agents[c.Agent] = true
+	}
+	list := []variant{{edit: o.replaceModels}}
+	for _, text := range o.matrix {
+		dimension, values, ok := strings.Cut(text, "=")
+		if !ok || values == "" || dimension != "model" && dimension != "prompt" {
+			return nil, fmt.Errorf("--matrix %s: it must be model=ID,ID or prompt=FILE,FILE", text)
+		}
+		var next []variant
+		for _, before := range list {
+			for value := range strings.SplitSeq(values, ",") {
+				change, err := changeAgents(agents, dimension, value)
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, variant{
+					name: strings.TrimSpace(before.name + " " + dimension + "=" + value),
+					edit: func(f *config.File) error {
+						if err := before.edit(f); err != nil {
+							return err
+						}
+						return change(f)
+					},
+				})
+			}
+		}
+		if list = next; len(list) > maxVariants {
+			return nil, fmt.Errorf("the matrix has more than %d combinations", maxVariants)
+		}
+	}
+	return list, nil
+}
+
+// changeAgents returns the change that gives agents a model or a prompt.
+func changeAgents(agents map[string]bool, dimension, value string) (func(*config.File) error, error) {
+	set := func(a *spec.Agent) { a.ModelID = value }
+	if dimension == "prompt" {
+		text, err := os.ReadFile(value)
+		if err != nil {
+			return nil, fmt.Errorf("--matrix prompt: %w", err)
+		}
+		set = func(a *spec.Agent) { a.SystemPrompt = spec.Prompt(text) }
+	}
+	return func(f *config.File) error {
+		for _, a := range f.Agents {
+			if agents[a.ID] {
+				set(a)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// replaceModels replaces models as --model says: an ID then stands for another model.
+func (o *evalOptions) replaceModels(f *config.File) error {
+	models := slices.Clone(f.Models)
+	for _, text := range o.models {
+		id, other, ok := strings.Cut(text, "=")
+		at := slices.IndexFunc(f.Models, func(m spec.Model) bool { return m.ID == id })
+		by := slices.IndexFunc(models, func(m spec.Model) bool { return m.ID == other })
+		if !ok || at < 0 || by < 0 {
+			return fmt.Errorf("--model %s: it must be ID=OTHER, both models of the configuration", text)
+		}
+		f.Models[at] = models[by]
+		f.Models[at].ID = id
+	}
+	return nil
+}
