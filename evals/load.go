@@ -105,3 +105,13 @@ func (s *Suite) Source(name string) []byte {
 func (s *Suite) Select(keep func(*Case) bool) {
 	s.Cases = slices.DeleteFunc(s.Cases, func(c *Case) bool { return !keep(c) })
 }
+
+// NewSuite returns a suite of cases that are made in Go. Their recordings belong to the
+// current directory.
+func NewSuite(cases ...*Case) *Suite { return &Suite{Cases: cases} }
+
+// Parse reads cases from the text of a file; name is its name in diagnostics.
+func Parse(name string, data []byte) (*Suite, diag.List) {
+	s := &Suite{files: make(map[string]*config.File)}
+	return s, s.addFile(name, data)
+}

@@ -88,6 +88,9 @@ type CallResult struct {
 	Result    string            `json:"result"`
 	// Path lists the calls that led to the delegate that made the call.
 	Path []string `json:"path,omitempty"`
+
+	// ran is set if the call reached its tool, or the stub.
+	ran bool
 }
 
 // Verdict is what a judge says of a turn.

@@ -33,6 +33,7 @@ type run struct {
 
 	// conversation is the request of the next turn, without its input.
 	conversation runtime.Request
+	stubs        *stubs
 }
 
 // errCaseFailed ends a turn after an error of the case.
@@ -49,8 +50,8 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 	}
 	var broken error
 	failed := make(chan error, 1)
-	s := &stubs{
-		compiled: r.compiled, uses: r.c.Tools, answers: r.c.Answers, set: r.rev.Set(), replies: newToolReplies(replies), used: make(map[string]int),
+	r.stubs = &stubs{
+		compiled: r.compiled, uses: r.c.Tools, answers: r.c.Answers, set: r.rev.Set(), replies: newToolReplies(replies), before: make(map[string]int),
 		fail: func(err error) {
 			select {
 			case failed <- err:
@@ -62,7 +63,7 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	acting := model.WithInterceptor(toolset.WithInterceptor(ctx, s.intercept), models)
+	acting := model.WithInterceptor(toolset.WithInterceptor(ctx, r.stubs.intercept), models)
 	for i := range r.c.Turns {
 		turn, err := r.runTurn(acting, &r.c.Turns[i])
 		select {
@@ -162,6 +163,7 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 	req := r.conversation
 	req.Input, req.Variables = []model.Message{input}, t.Variables
 	seen := newTranscript()
+	r.stubs.beginTurn(seen)
 	begun := time.Now()
 	turn, err := r.runtime.Start(ctx, req, seen)
 	if err != nil {

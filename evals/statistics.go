@@ -11,7 +11,9 @@ import (
 // confidence is the quantile of the standard normal distribution for an interval of 99 %.
 const confidence = 2.5758293035489004
 
-// significance is the probability below which a difference is not taken for noise.
+// significance is the probability of taking noise for a difference. When several cases are
+// compared, half of it is for the suite as a whole and half is shared by the cases, so that
+// a suite of a hundred cases raises no more false alarms than one of two.
 const significance = 0.05
 
 // Rate is a pass rate with its interval.
@@ -152,14 +154,20 @@ func Compare(before, after []*Result) []Change {
 		pairs = append(pairs, p)
 		change := newChange(r.Case, p.before, p.after, []pair{p})
 		if change.Difference != 0 && isDeterministic(before, r.Case) && isDeterministic(after, r.Case) {
-			change.P, change.Significant = 0, true
+			change.P = 0
 		}
 		changes = append(changes, change)
 		whole.Before.Passed, whole.Before.Runs = whole.Before.Passed+p.before.Passed, whole.Before.Runs+p.before.Runs
 		whole.After.Passed, whole.After.Runs = whole.After.Passed+p.after.Passed, whole.After.Runs+p.after.Runs
 	}
+	n, limit := float64(len(changes)), significance
 	if len(changes) > 1 {
+		limit /= 2
 		changes = append(changes, newChange("", NewRate(whole.Before.Passed, whole.Before.Runs), NewRate(whole.After.Passed, whole.After.Runs), pairs))
+	}
+	for i := range changes {
+		c := &changes[i]
+		c.Significant = c.P < limit/n || c.Case == "" && c.P < limit
 	}
 	return changes
 }
@@ -167,7 +175,6 @@ func Compare(before, after []*Result) []Change {
 func newChange(id string, before, after Rate, pairs []pair) Change {
 	c := Change{Case: id, Before: before, After: after}
 	c.Difference, c.P = improvementOf(pairs)
-	c.Significant = c.P < significance
 	return c
 }
 

@@ -40,13 +40,28 @@ type stubs struct {
 	// fail ends the run with an error of the case.
 	fail func(error)
 
-	mu   sync.Mutex
-	used map[string]int // results that were returned, by the names in uses
+	// seen has the calls of the turn, and before counts the calls that earlier turns made,
+	// by the names in uses.
+	seen   *transcript
+	before map[string]int
+}
+
+// beginTurn makes the stubs those of a turn with a transcript.
+func (s *stubs) beginTurn(seen *transcript) {
+	if s.seen != nil {
+		for _, a := range s.seen.asked {
+			if name, _ := s.findUse(a.result.Tool); a.result.ran {
+				s.before[name]++
+			}
+		}
+	}
+	s.seen = seen
 }
 
 // intercept is a toolset.Interceptor.
 func (s *stubs) intercept(ctx context.Context, entry *toolset.Entry, call *tools.Call) (tools.Result, error) {
 	name, use := s.findUse(entry.ID)
+	s.seen.noteRun(call)
 	if use == nil {
 		if s.isHarmless(entry) {
 			return entry.Tool.Call(ctx, call)
@@ -59,10 +74,10 @@ func (s *stubs) intercept(ctx context.Context, entry *toolset.Entry, call *tools
 	case use.Error != "":
 		return tools.ErrorResult(use.Error), nil
 	case use.Results != nil:
-		s.mu.Lock()
-		n := s.used[name]
-		s.used[name]++
-		s.mu.Unlock()
+		n := s.before[name] + s.seen.countBefore(call, func(tool string) bool {
+			of, _ := s.findUse(tool)
+			return of == name
+		})
 		if n >= len(use.Results) {
 			return s.refuse(entry, fmt.Sprintf("results has %d results, and this is call %d", len(use.Results), n+1))
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // transcript collects the events of a turn. It is an event.Sink.
@@ -13,12 +14,20 @@ type transcript struct {
 	// waits is signaled when the turn asks for an answer.
 	waits chan struct{}
 
-	mu        sync.Mutex
-	calls     []*CallResult
+	mu    sync.Mutex
+	calls []*CallResult
+	// asked are the calls in the order in which the models asked for them.
+	asked     []askedCall
 	byID      map[string]*CallResult
 	delegates []string
 	handoffs  []string
 	artifacts []event.Artifact
+}
+
+// askedCall is a call that a model asked for.
+type askedCall struct {
+	turn, id string
+	result   *CallResult
 }
 
 func newTranscript() *transcript {
@@ -38,6 +47,7 @@ func (t *transcript) Emit(ev event.Event) {
 		c := &CallResult{Tool: d.Name, Arguments: slices.Clone(d.Arguments), Path: slices.Clone(ev.Path)}
 		t.calls = append(t.calls, c)
 		t.byID[callKey(ev.Path, d.ID)] = c
+		t.asked = append(t.asked, askedCall{ev.TurnID, d.ID, c})
 	case *event.ToolCallDone:
 		if c := t.byID[callKey(ev.Path, d.ID)]; c != nil {
 			c.Outcome, c.Result = d.Outcome, d.Result.Text()
@@ -65,4 +75,31 @@ func (t *transcript) fill(r *TurnResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Calls, r.Delegates, r.Handoffs, r.Artifacts = t.calls, t.delegates, t.handoffs, t.artifacts
+}
+
+// countBefore returns how many calls of some tools were asked for before a call. Calls
+// that were refused do not count.
+func (t *transcript) countBefore(call *tools.Call, counts func(tool string) bool) (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.asked {
+		switch {
+		case a.turn == call.TurnID && a.id == call.ID:
+			return n
+		case counts(a.result.Tool) && (a.result.ran || a.result.Outcome == ""):
+			n++
+		}
+	}
+	return n
+}
+
+// noteRun notes that a call reached its tool.
+func (t *transcript) noteRun(call *tools.Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.asked {
+		if a.turn == call.TurnID && a.id == call.ID {
+			a.result.ran = true
+		}
+	}
 }

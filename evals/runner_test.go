@@ -1,0 +1,320 @@
+package evals_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// answering is a provider that answers every request with a text, and counts them.
+type answering struct {
+	answer func(req *model.Request) string
+	asked  atomic.Int64
+}
+
+func (a *answering) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	a.asked.Add(1)
+	text := a.answer(req)
+	return func(yield func(model.Event, error) bool) {
+		usage := model.Usage{Input: 100, Output: 10}
+		if yield(model.Event{Type: model.EventText, Delta: text}, nil) {
+			yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop, Usage: &usage}, nil)
+		}
+	}
+}
+
+func TestARecordingAnswersUntilThePromptChanges(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t-value"
+	dir := t.TempDir()
+	provider := &answering{answer: func(*model.Request) string { return "Hello, " + secret }}
+	s := newShop(t, provider)
+	greet := func(prompt string, mode evals.Mode) (*evals.Result, []string) {
+		suite := loadCasesIn(t, dir, "greet: {agent: clerk, turns: [{prompt: "+prompt+", expect: {text: {contains: [hello]}}}]}")
+		return only(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Mode: mode, Redact: func(text string) string { return strings.ReplaceAll(text, secret, "***") }})
+	}
+	if r, failures := greet("hi", evals.ModeReplay); r.Status != evals.Errored || !strings.Contains(failures[0], "there is no recording") {
+		t.Fatalf("%s: %q", r.Status, failures)
+	}
+	if r, failures := greet("hi", evals.ModeRecord); r.Status != evals.Passed || r.Deterministic {
+		t.Fatalf("%s: %q", r.Status, failures)
+	}
+	recording, err := os.ReadFile(evals.RecordingPath(dir, "greet"))
+	if err != nil || strings.Contains(string(recording), secret) {
+		t.Fatalf("%v: %s", err, recording)
+	}
+	asked := provider.asked.Load()
+	r, failures := greet("hi", evals.ModeReplay)
+	if r.Status != evals.Passed || !r.Deterministic || r.Turns[0].Response != "Hello, ***" {
+		t.Errorf("%s: %q: %+v", r.Status, failures, r.Turns)
+	}
+	if r, failures := greet("hello", evals.ModeReplay); r.Status != evals.Errored || !strings.Contains(failures[0], "record again with --record") {
+		t.Errorf("%s: %q", r.Status, failures)
+	}
+	if n := provider.asked.Load(); n != asked {
+		t.Errorf("replaying asked the provider %d times", n-asked)
+	}
+}
+
+// TestJudges has the graders of each type, which pass and fail.
+func TestJudges(t *testing.T) {
+	t.Parallel()
+	grade := func(score int) string {
+		return fmt.Sprintf(`{"scores":[{"score":%d,"comment":"because"}]}`, score)
+	}
+	for _, c := range []struct{ judge, answer, failure string }{
+		{"{type: model, model_id: judge, rubric: Is it polite?}", grade(5), ""},
+		{"{type: model, model_id: judge, rubric: Is it polite?}", grade(2), "turn 1: judges[0]: judge model gives 0.25: because"},
+		{"{type: model, model_id: judge, rubric: Is it polite?, pass: 0.2, votes: 3}", grade(2), ""},
+		{"{type: command, command: [sh, -c, 'grep -q \"\\\"response\\\":\\\"fine\\\"\" && echo ''{\"score\": 0.9}''']}", "", ""},
+		{"{type: command, name: strict, command: [echo, '{\"score\": 0.1, \"comment\": \"no\"}']}", "", "turn 1: judges[0]: judge strict gives 0.10: no"},
+	} {
+		t.Run(c.judge, func(t *testing.T) {
+			t.Parallel()
+			provider := &answering{answer: func(req *model.Request) string {
+				if req.Model == "judge" {
+					return c.answer
+				}
+				return "fine"
+			}}
+			s := newShop(t, provider)
+			suite := loadCases(t, "c: {agent: clerk, models: live, turns: [{prompt: hi, expect: {judges: ["+c.judge+"]}}]}")
+			r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+			if got := strings.Join(failures, "\n"); got != c.failure || r.Status == evals.Errored {
+				t.Errorf("%s: %q, want %q", r.Status, got, c.failure)
+			}
+			if r.Score == nil || len(r.Turns[0].Verdicts) != 1 {
+				t.Errorf("%+v", r.Turns[0])
+			}
+		})
+	}
+}
+
+// TestAJudgeThatCannotGradeIsAnErrorOfTheCase has answers that are no grades.
+func TestAJudgeThatCannotGradeIsAnErrorOfTheCase(t *testing.T) {
+	t.Parallel()
+	for _, judge := range []string{
+		"{type: command, command: [echo, '{}']}", "{type: command, command: [echo, '{\"score\": 7}']}", "{type: command, command: ['false']}",
+		"{type: http, url: 'http://127.0.0.1:1/', timeout: 1s}", "{type: model, model_id: nobody, rubric: x}",
+	} {
+		s := newShop(t, &answering{answer: func(*model.Request) string { return "fine" }})
+		suite := loadCases(t, "c: {agent: clerk, models: live, turns: [{prompt: hi, expect: {judges: ["+judge+"]}}]}")
+		if r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite}); r.Status != evals.Errored || len(failures) == 0 {
+			t.Errorf("%s: %s: %q", judge, r.Status, failures)
+		}
+	}
+}
+
+// TestATeamsOwnGrader grades every turn.
+func TestATeamsOwnGrader(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, unasked{t})
+	c := &evals.Case{ID: "c", Agent: "clerk", Models: evals.Scripted, Script: json.RawMessage(`{"replies":[{"text":"no"}]}`), Turns: []evals.Turn{{Prompt: "hi"}}}
+	short := func(_ context.Context, _ *evals.Case, turn *evals.TurnResult) (float64, string, error) {
+		return 0, turn.Response + " is too short", nil
+	}
+	r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: evals.NewSuite(c), Graders: map[string]evals.Grader{"length": short}})
+	if r.Status != evals.Failed || !slices.Equal(failures, []string{"turn 1: grader length: judge length gives 0.00: no is too short"}) {
+		t.Errorf("%s: %q", r.Status, failures)
+	}
+}
+
+// TestApprovalsAndQuestionsAreAnswered has a call that needs approval and a question.
+func TestApprovalsAndQuestionsAreAnswered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ script, answers, expect, failure string }{
+		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{tool: refund, approve: true}]", "calls: {calls: [{rule: refund, outcome: succeeded}]}", ""},
+		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{tool: refund, approve: false}]", "calls: {calls: [{rule: refund, outcome: failed}]}", ""},
+		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{approve: true, arguments: {amount: 7}}]", "status: succeeded", ""},
+		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[]", "status: waiting", ""},
+		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[]", "status: succeeded", "turn 1: answers: tool refund asks"},
+		{"{tool_calls: [{name: ask, arguments: {question: Which one?}}]}", "[{tool: ask, text: the red one}]", "calls: {calls: [{rule: ask, outcome: succeeded}]}", ""},
+		{"{tool_calls: [{name: ask, arguments: {question: Which one?}}]}", "[{tool: ask, value: red}]", "calls: {calls: [{rule: ask}]}", ""},
+	} {
+		t.Run(c.script+c.answers+c.expect, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, unasked{t})
+			suite := loadCases(t, fmt.Sprintf("c: {agent: clerk, models: scripted, script: {replies: [%s, {text: done}]}, tools: {refund: {result: ok}}, answers: %s, turns: [{prompt: go, expect: {%s}}]}", c.script, c.answers, c.expect))
+			r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+			if c.failure == "" && r.Status != evals.Passed || c.failure != "" && !strings.HasPrefix(strings.Join(failures, "\n"), c.failure) {
+				t.Errorf("%s: %q", r.Status, failures)
+			}
+			if s.refunds.Load() > 0 {
+				t.Error("refund ran")
+			}
+		})
+	}
+}
+
+// TestAConversationHasTurns carries history and the agent that took over to the next turn.
+func TestAConversationHasTurns(t *testing.T) {
+	t.Parallel()
+	provider := &answering{answer: func(req *model.Request) string { return fmt.Sprintf("%d messages", len(req.Messages)) }}
+	s := newShop(t, provider)
+	suite := loadCases(t, "c: {agent: clerk, models: live, turns: [{prompt: a}, {prompt: b}, {prompt: c, expect: {text: {equals: 6 messages}}}]}")
+	if r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite}); r.Status != evals.Passed {
+		t.Errorf("%s: %q", r.Status, failures)
+	}
+}
+
+// TestACeilingOfCostSkipsTheRest runs three cases of which the first one costs too much.
+func TestACeilingOfCostSkipsTheRest(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &answering{answer: func(*model.Request) string { return "x" }})
+	suite := loadCases(t, "a: {agent: clerk, models: live, turns: [{prompt: x}]}\nb: {agent: clerk, models: live, turns: [{prompt: x}]}\nc: {agent: clerk, models: live, turns: [{prompt: x}]}")
+	var got []evals.Status
+	for _, r := range runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, MaxCost: 0.00001}) {
+		got = append(got, r.Status)
+	}
+	if want := []evals.Status{evals.Passed, evals.Skipped, evals.Skipped}; !slices.Equal(got, want) {
+		t.Errorf("the runs are %v, want %v", got, want)
+	}
+}
+
+// TestAnInterruptedRunContinuesWithoutAskingTwice cancels a run after its first judged
+// case, and continues it from its results.
+func TestAnInterruptedRunContinuesWithoutAskingTwice(t *testing.T) {
+	t.Parallel()
+	provider := &answering{answer: func(req *model.Request) string {
+		if req.Model == "judge" {
+			return `{"scores":[{"score":5,"comment":"good"}]}`
+		}
+		return "fine"
+	}}
+	s := newShop(t, provider)
+	var cases []string
+	for i := range 4 {
+		cases = append(cases, fmt.Sprintf("c%d: {agent: clerk, models: live, turns: [{prompt: x, expect: {judges: [{type: model, model_id: judge, rubric: good}]}}]}", i))
+	}
+	suite := loadCases(t, strings.Join(cases, "\n"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var kept []*evals.Result
+	first := &evals.Runner{Runtime: s.runtime, Suite: suite, OnResult: func(r *evals.Result) {
+		kept = append(kept, r)
+		if len(kept) == 2 {
+			cancel()
+		}
+	}}
+	if _, err := first.Run(ctx); err == nil {
+		t.Error("a canceled run has no error")
+	}
+	results := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Done: kept})
+	if sum := evals.Summarize(results); sum.Passed != 4 {
+		t.Errorf("%+v", sum)
+	}
+	if n := provider.asked.Load(); n != 8 {
+		t.Errorf("the models were asked %d times for 4 judged cases", n)
+	}
+}
+
+// TestTheTrueRateLiesInTheInterval runs a model that passes with a known probability.
+func TestTheTrueRateLiesInTheInterval(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, rate := range []float64{0.05, 0.3, 0.5, 0.8, 0.95} {
+		inside := 0
+		for range 100 {
+			passed := 0
+			for range 60 {
+				if random.Float64() < rate {
+					passed++
+				}
+			}
+			if r := evals.NewRate(passed, 60); r.Low <= rate && rate <= r.High {
+				inside++
+			}
+		}
+		if inside < 95 {
+			t.Errorf("rate %v: %d of 100 intervals have it", rate, inside)
+		}
+	}
+}
+
+// TestARegressionOf15PointsIsFound compares 60 repeats before and after a regression, and
+// 60 without one.
+func TestARegressionOf15PointsIsFound(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	results := func(rate float64) []*evals.Result {
+		var list []*evals.Result
+		for i := range 10 {
+			for n := range 60 {
+				status := evals.Passed
+				if random.Float64() >= rate {
+					status = evals.Failed
+				}
+				list = append(list, &evals.Result{Case: fmt.Sprint(i), Repeat: n + 1, Status: status})
+			}
+		}
+		return list
+	}
+	found, noise := 0, 0
+	for range 100 {
+		before := results(0.9)
+		if r := evals.NewReport(results(0.75), before, 0.02); !r.Passed() {
+			found++
+		}
+		if r := evals.NewReport(results(0.9), before, 0); !r.Passed() {
+			noise++
+		}
+	}
+	if found < 95 || noise > 12 {
+		t.Errorf("%d of 100 regressions were found, and %d where there is none", found, noise)
+	}
+}
+
+// TestARecordedOutcomeIsNotChance compares single runs.
+func TestARecordedOutcomeIsNotChance(t *testing.T) {
+	t.Parallel()
+	result := func(status evals.Status, deterministic bool) []*evals.Result {
+		return []*evals.Result{{Case: "c", Repeat: 1, Status: status, Deterministic: deterministic}}
+	}
+	for _, c := range []struct {
+		deterministic, passes bool
+	}{{true, false}, {false, true}} {
+		if r := evals.NewReport(result(evals.Failed, c.deterministic), result(evals.Passed, c.deterministic), 0); r.Passed() != c.passes {
+			t.Errorf("deterministic %v: passed is %v", c.deterministic, r.Passed())
+		}
+	}
+}
+
+// TestADraftOfATurnPasses makes a case of a turn that was run, and runs it.
+func TestADraftOfATurnPasses(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, unasked{t})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "turns.yaml")
+	draft, err := evals.NewDraft("first", storedTurn(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := draft.Write(file, dir, func(text string) string { return text }); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile(file)
+	if err := draft.Write(file, dir, func(text string) string { return text }); err == nil {
+		t.Error("a case was added twice")
+	}
+	if after, _ := os.ReadFile(file); string(after) != string(before) {
+		t.Error("an error changed the file")
+	}
+	suite, found, err := evals.Load([]string{file})
+	if err != nil || len(found) > 0 {
+		t.Fatalf("%v %v\n%s", err, found, before)
+	}
+	s.refunds.Store(0)
+	if r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite}); r.Status != evals.Passed || s.refunds.Load() > 0 {
+		t.Errorf("%s: %q\n%s", r.Status, failures, before)
+	}
+}
