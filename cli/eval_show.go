@@ -213,7 +213,7 @@ func rateText(r evals.Rate) string {
 	return fmt.Sprintf("%.0f %% (99 %% interval %.0f–%.0f %%)", 100*r.Rate, 100*r.Low, 100*r.High)
 }
 
-// changeOfCase says how a case differs from the baseline; nothing if it does not.
+// changeOfCase describes how a case differs from the baseline; empty if it does not.
 func changeOfCase(c *evals.Change, tolerance float64) string {
 	name := "all cases"
 	if c.Case != "" {

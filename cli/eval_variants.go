@@ -20,7 +20,8 @@ type variant struct {
 // maxVariants bounds the combinations of a matrix.
 const maxVariants = 64
 
-// variants returns the combinations of the matrix; one without a name if there is none.
+// variants returns the combinations of the matrix. Without a matrix it returns one variant without a
+// name.
 func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 	agents := make(map[string]bool)
 	for _, c := range suite.Cases {

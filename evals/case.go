@@ -36,11 +36,11 @@ type Case struct {
 	TenantVariables map[string]string `json:"tenant_variables" doc:"Values of the tenant's variables."`
 	// State is the application's state of the session before the first turn, a JSON value.
 	State json.RawMessage `json:"state" doc:"The custom state of the session before the first turn."`
-	// Models says what answers requests to models; it defaults to Replay.
+	// Models selects what answers requests to models; it defaults to Replay.
 	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"What answers the requests to models: a recording, the models themselves, or the script."`
 	// Script answers when Models is Scripted: a JSON object with replies and fallback.
 	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in the script of a provider of type scripted."`
-	// Tools says how calls of tools are answered, by globs over their IDs.
+	// Tools are the answers to calls of tools, by globs over the tools' IDs.
 	Tools map[string]*ToolUse `json:"tools" doc:"How calls of tools, delegates and peers are answered, by globs over the names of tools; an exact name wins. Without an entry, tools with effect: read and local delegates are real, and a call of any other tool is an error of the case."`
 	// SessionStart is real if the agent's session_start programs are run, and skip if not.
 	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether the programs of session_start run. Required if the agent has any."`
@@ -77,7 +77,7 @@ type Attachment struct {
 	MediaType string `json:"media_type" doc:"The media type. Defaults to that of the file's extension."`
 }
 
-// ToolUse says how calls of a tool are answered. Exactly one field is set.
+// ToolUse answers the calls of a tool. Exactly one field is set.
 type ToolUse struct {
 	// Real lets the tool, delegate or peer run.
 	Real bool `json:"real" doc:"Runs the tool itself, whatever its effect."`
@@ -140,7 +140,7 @@ type Expectations struct {
 
 // ExpectedCalls are the calls that a turn makes, those of delegates included.
 type ExpectedCalls struct {
-	// Match says how the calls are compared; it defaults to MatchSubset.
+	// Match is how the calls are compared; it defaults to MatchSubset.
 	Match CallMatch      `json:"match" enum:"subset|any_order|exact" default:"subset" doc:"exact: these calls and no others, in this order; any_order: these calls and no others; subset: these calls and perhaps others."`
 	Calls []ExpectedCall `json:"calls" required:"true" doc:"The expected calls."`
 }

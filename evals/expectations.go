@@ -39,8 +39,8 @@ func (k *checker) checkTurn(ctx context.Context, e *Expectations) []Failure {
 	if got := r.Termination; e.Termination != "" && e.Termination != string(got.Type) && e.Termination != string(got.Type)+":"+got.Code {
 		k.addFailure("termination", "the turn ended by %s, not %s", describeTermination(got), e.Termination)
 	}
-	if e.FinalAgent != "" && e.FinalAgent != r.FinalAgent {
-		k.addFailure("final_agent", "%s has the conversation at the end, not %s", r.FinalAgent, e.FinalAgent)
+	if e.FinalAgent != "" && e.FinalAgent != r.Agent {
+		k.addFailure("final_agent", "%s has the conversation at the end, not %s", r.Agent, e.FinalAgent)
 	}
 	if e.Calls != nil {
 		k.checkCalls(ctx, e.Calls)

@@ -115,8 +115,8 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 	}
 }
 
-// Write adds the case to a file, which is made if there is none, and writes the results
-// of its tools beside it. Secrets are taken out by redact. An existing case with the ID is
+// Write adds the case to a file, which it creates if necessary, and writes the results of
+// the tools to a file beside it. Secrets are taken out by redact. An existing case with the ID is
 // an error, and changes nothing.
 func (d *Draft) Write(file, dir string, redact func(string) string) error {
 	text := d.yaml()

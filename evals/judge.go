@@ -183,7 +183,7 @@ func postTurn(ctx context.Context, _ *run, j *Judge, data []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxVerdict))
 	if err == nil && resp.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s answers %s", j.URL, resp.Status)

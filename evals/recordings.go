@@ -40,7 +40,7 @@ type StaleError struct {
 	Err  error
 }
 
-// Error says how to record again.
+// Error names the recording and the flag that replaces it.
 func (e *StaleError) Error() string {
 	if errors.Is(e.Err, fs.ErrNotExist) {
 		return fmt.Sprintf("there is no recording %s: record one with --record", e.Path)

@@ -57,12 +57,9 @@ type Failure struct {
 // TurnResult is what happened in a turn. It is also what judges read, and stands for the
 // turn in reports.
 type TurnResult struct {
-	Prompt      string            `json:"prompt"`
-	Status      event.Status      `json:"status"`
-	Termination event.Termination `json:"termination"`
-	Response    string            `json:"response"`
-	// FinalAgent has the conversation at the end.
-	FinalAgent string `json:"final_agent"`
+	Prompt string       `json:"prompt"`
+	Status event.Status `json:"status"`
+	event.Outcome
 	// Calls are the calls of tools, those of delegates included, in the order in which
 	// they began.
 	Calls []*CallResult `json:"calls,omitempty"`
@@ -71,9 +68,6 @@ type TurnResult struct {
 	Handoffs  []string         `json:"handoffs,omitempty"`
 	Artifacts []event.Artifact `json:"artifacts,omitempty"`
 	State     json.RawMessage  `json:"state,omitempty"`
-	Steps     int              `json:"steps"`
-	Usage     event.Usage      `json:"usage,omitzero"`
-	Cost      *event.Cost      `json:"cost,omitempty"`
 	Duration  time.Duration    `json:"duration_ns"`
 	Verdicts  []Verdict        `json:"verdicts,omitempty"`
 

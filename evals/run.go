@@ -175,8 +175,7 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 		return nil, err
 	}
 	out := &TurnResult{
-		Prompt: t.Prompt, Status: result.Status, Termination: result.Termination, Response: result.Response, FinalAgent: result.Agent,
-		State: result.Custom, Steps: result.Steps, Usage: result.Usage, Cost: result.Cost, Duration: time.Since(begun),
+		Prompt: t.Prompt, Status: result.Status, Outcome: result.Outcome, State: result.Custom, Duration: time.Since(begun),
 		artifacts: make(map[string][]byte),
 	}
 	seen.fill(out)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// Mode says what answers the requests to models in cases whose models are to be replayed.
+// Mode selects what answers the requests to models in cases that replay a recording.
 type Mode string
 
 // The modes.
@@ -59,7 +59,8 @@ type job struct {
 }
 
 // Run runs all cases and returns their results in order. A case that fails is no error.
-// The error says that ctx ended, or why no case can run; the results so far come with it.
+// The error is that of ctx, or the reason why no case can run; the results so far come
+// with it.
 func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 	rev := r.Runtime.AcquireRevision()
 	defer rev.Release()

@@ -120,7 +120,7 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max((len(sorted)*p+99)/100-1, 0)]
 }
 
-// Change says how the runs of a case, or of a suite, differ from those of a baseline.
+// Change compares the runs of a case, or of a suite, with those of a baseline.
 type Change struct {
 	// Case is empty for the suite as a whole.
 	Case   string `json:"case,omitempty"`
