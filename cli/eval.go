@@ -130,12 +130,12 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 		return err
 	}
 	defer sink.close()
-	show := newEvalShow(p, o.format.value == "text", len(suite.Cases)*max(o.runner.Repeat, 1)*len(variants))
+	show := newEvalShow(p, len(suite.Cases)*max(o.runner.Repeat, 1)*len(variants))
 	var results []*evals.Result
 	for _, v := range variants {
 		more, err := p.runVariant(ctx, names, suite, o, v, done, func(r *evals.Result) {
 			sink.write(r)
-			show.result(r)
+			show.advance()
 		})
 		results = append(results, more...)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,29 +13,25 @@ import (
 	"github.com/agentruntime/agentruntime/evals"
 )
 
-// evalShow shows the results of a run as they come.
+// evalShow is the progress bar of a run, on a terminal.
 type evalShow struct {
 	streams
-	lines    bool
 	progress bool
 	total    int
 	done     int
 }
 
-func newEvalShow(p *program, lines bool, total int) *evalShow {
-	return &evalShow{streams: p.streams, lines: lines, progress: controllable(p.err), total: total}
+func newEvalShow(p *program, total int) *evalShow {
+	return &evalShow{streams: p.streams, progress: controllable(p.err), total: total}
 }
 
 // barWidth is the width of the progress bar, in characters.
 const barWidth = 24
 
-// result shows a result, and how far the run is.
-func (s *evalShow) result(r *evals.Result) {
+// advance shows that another run has ended.
+func (s *evalShow) advance() {
 	s.done++
 	s.erase()
-	if s.lines && r.Status != evals.Passed {
-		fmt.Fprintf(s.err, "%s %s\n", statusSign(r.Status), oneLine(runName(r)))
-	}
 	if s.progress {
 		full := barWidth * s.done / max(s.total, 1)
 		_ = writeUnescaped(s.err, fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), s.done, s.total))
@@ -164,7 +161,10 @@ func evalText(report *evals.Report) string {
 		case s.Skipped > 0:
 			sign = statusSign(evals.Skipped)
 		}
-		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s  %s", sign, width, names[i], s.Passed, s.Runs, shortDuration(s.P50), count(s.Usage.Total(), "token", "tokens"))
+		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", sign, width, names[i], s.Passed, s.Runs, count(s.Usage.Total(), "token", "tokens"))
+		if !allReplayed(row.Runs) {
+			fmt.Fprintf(&b, "  %s", shortDuration(s.P50))
+		}
 		if s.Cost != nil {
 			fmt.Fprintf(&b, "  %s", s.Cost)
 		}
@@ -193,11 +193,19 @@ func evalText(report *evals.Report) string {
 	if s.Cost != nil {
 		fmt.Fprintf(&b, " · %s", s.Cost)
 	}
-	fmt.Fprintf(&b, " · p50 %s, p95 %s\n", shortDuration(s.P50), shortDuration(s.P95))
+	if !allReplayed(report.Results) {
+		fmt.Fprintf(&b, " · p50 %s, p95 %s", shortDuration(s.P50), shortDuration(s.P95))
+	}
+	b.WriteByte('\n')
 	if n := len(report.Regressions()); n > 0 {
 		fmt.Fprintf(&b, "%s\n", count(n, "regression", "regressions"))
 	}
 	return b.String()
+}
+
+// allReplayed reports whether no model was asked, so that durations mean nothing.
+func allReplayed(results []*evals.Result) bool {
+	return !slices.ContainsFunc(results, func(r *evals.Result) bool { return !r.Deterministic })
 }
 
 func repeatText(r *evals.Result) string {

@@ -104,7 +104,7 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 	if e.Match == MatchExact {
 		for i := range e.Calls {
 			if i >= len(calls) || !matches(i, calls[i]) {
-				k.addFailure(diag.Index("calls.calls", i), "call %d is not %s; the calls are %s", i+1, e.Calls[i].Rule, describeCalls(calls))
+				k.addFailure(diag.Index("calls.calls", i), "call %d is not %s; the calls are %s", i+1, &e.Calls[i], describeCalls(calls))
 				return
 			}
 		}
@@ -116,7 +116,7 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 	owner := matchCalls(len(e.Calls), calls, matches)
 	for i := range e.Calls {
 		if !slices.Contains(owner, i) {
-			k.addFailure(diag.Index("calls.calls", i), "no call is %s; the calls are %s", e.Calls[i].Rule, describeCalls(calls))
+			k.addFailure(diag.Index("calls.calls", i), "no call is %s; the calls are %s", &e.Calls[i], describeCalls(calls))
 		}
 	}
 	if e.Match == MatchAnyOrder {
@@ -126,6 +126,14 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 			}
 		}
 	}
+}
+
+// String describes the call for messages.
+func (e *ExpectedCall) String() string {
+	if e.Outcome != "" {
+		return e.Rule + " (" + e.Outcome + ")"
+	}
+	return e.Rule
 }
 
 // matchCalls assigns expected calls to calls, as many as possible: each call gets the
@@ -159,6 +167,9 @@ func describeCalls(calls []*CallResult) string {
 	texts := make([]string, len(calls))
 	for i, c := range calls {
 		texts[i] = c.Tool + describeValue(c.Arguments)
+		if c.Outcome != "" && c.Outcome != event.CallSucceeded {
+			texts[i] += " (" + string(c.Outcome) + ")"
+		}
 	}
 	return listOr(texts, "none")
 }
