@@ -34,6 +34,7 @@ build: ## build the runtime command, without symbols
 
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
+	@./examples/evals/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/durable/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/service/demo.sh $(CURDIR)/$(BIN)/runtime

@@ -10,7 +10,7 @@ import (
 // from run to run; a demonstration that ends proves that each thing it waits for
 // happened.
 func TestDemos(t *testing.T) {
-	for _, name := range []string{"durable", "federation", "service", "workspaces"} {
+	for _, name := range []string{"durable", "evals", "federation", "service", "workspaces"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, err := filepath.Abs(filepath.Join(root, "examples", name, "demo.sh"))
