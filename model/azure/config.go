@@ -69,19 +69,9 @@ func (c *Config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "base_url", "base_url must not contain the path /openai, which is added to it").
 			WithHint("leave it out; api_version selects between /openai/deployments and /openai/v1"))
 	}
-	switch c.API {
-	case "", openai.Responses, openai.ChatCompletions:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "api", "api is %q; allowed are responses and chat_completions", c.API))
-	}
+	list = append(list, openai.CheckAPI(c.API, c.ReasoningSummary)...)
 	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
 		list = append(list, diag.New(diag.InvalidValue, "api_version", "api_version is %q; it is a date as in 2024-10-21, v1, preview or latest", c.APIVersion))
-	}
-	switch c.ReasoningSummary {
-	case "", "auto", "concise", "detailed":
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "reasoning_summary",
-			"reasoning_summary is %q; allowed are auto, concise and detailed", c.ReasoningSummary))
 	}
 	if c.EntraID != nil {
 		list = append(list, c.EntraID.validate()...)

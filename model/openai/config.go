@@ -51,20 +51,26 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
 	list := append(c.apiAccess().Check(), c.checkDialect()...)
-	switch c.API {
+	list = append(list, CheckAPI(c.API, c.ReasoningSummary)...)
+	list = append(list, vendorhttp.CheckSecret("organization", "organization", c.Organization)...)
+	list = append(list, vendorhttp.CheckSecret("project", "project", c.Project)...)
+	return list
+}
+
+// CheckAPI checks the API and the reasoning summary of a provider, wherever the models are
+// served.
+func CheckAPI(api API, reasoningSummary string) (list diag.List) {
+	switch api {
 	case "", Responses, ChatCompletions:
 	default:
-		list = append(list, diag.New(diag.InvalidValue, "api",
-			"api is %q; allowed are responses and chat_completions", c.API))
+		list = append(list, diag.New(diag.InvalidValue, "api", "api is %q; allowed are responses and chat_completions", api))
 	}
-	switch c.ReasoningSummary {
+	switch reasoningSummary {
 	case "", "auto", "concise", "detailed":
 	default:
 		list = append(list, diag.New(diag.InvalidValue, "reasoning_summary",
-			"reasoning_summary is %q; allowed are auto, concise and detailed", c.ReasoningSummary))
+			"reasoning_summary is %q; allowed are auto, concise and detailed", reasoningSummary))
 	}
-	list = append(list, vendorhttp.CheckSecret("organization", "organization", c.Organization)...)
-	list = append(list, vendorhttp.CheckSecret("project", "project", c.Project)...)
 	return list
 }
 

@@ -20,13 +20,17 @@ type server struct {
 	// baseURL is where the vendor's API is, or a local server by default; empty if it has
 	// no usual place.
 	baseURL string
+	// api is the API to ask if none is configured; Chat Completions when empty.
+	api API
 	// takes is what differs from the vendor's own requests.
 	takes vendorhttp.Dialect
 }
 
 var maxTokens = map[string]string{"max_completion_tokens": "max_tokens"}
 
-// servers are the dialects, the vendor's own first.
+// servers are the dialects, the vendor's own first. Mistral rejects fields that it does not
+// know, such as max_completion_tokens (eca#231), stream_options (chatlas#145) and
+// reasoning_content (crush#1590).
 var servers = []server{
 	{dialect: "openai", baseURL: DefaultBaseURL},
 	{dialect: "compatible", takes: vendorhttp.Dialect{Omit: []string{"prompt_cache_key", "strict"}, Names: maxTokens}},
@@ -34,18 +38,23 @@ var servers = []server{
 		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "service_tier", "verbosity"},
 		Names: map[string]string{"max_completion_tokens": "max_tokens", "seed": "random_seed"},
 	}},
+	// The reference of DeepSeek has no seed; strict is a feature of its beta address.
 	{dialect: "deepseek", baseURL: "https://api.deepseek.com/v1", takes: vendorhttp.Dialect{
 		Omit: []string{"prompt_cache_key", "strict", "parallel_tool_calls", "seed", "service_tier", "verbosity"}, Names: maxTokens,
 	}},
+	// docs.ollama.com/api/openai-compatibility lists the fields that have an effect.
 	{dialect: "ollama", baseURL: "http://localhost:11434/v1", takes: vendorhttp.Dialect{
 		Omit: []string{"prompt_cache_key", "strict", "parallel_tool_calls", "service_tier", "verbosity"}, Names: maxTokens,
 	}},
 	{dialect: "openrouter", baseURL: "https://openrouter.ai/api/v1", takes: vendorhttp.Dialect{Names: maxTokens}},
+	// console.groq.com/docs/openai: mostly compatible; unknown fields of messages are rejected.
 	{dialect: "groq", baseURL: "https://api.groq.com/openai/v1", takes: vendorhttp.Dialect{
 		Omit: []string{"prompt_cache_key", "strict", "extra_content", "reasoning_content", "verbosity"},
 	}},
-	{dialect: "xai", baseURL: "https://api.x.ai/v1", takes: vendorhttp.Dialect{
-		Omit: []string{"prompt_cache_key", "strict", "service_tier", "verbosity"},
+	// docs.x.ai, best practices: Chat Completions is deprecated and has no encrypted reasoning,
+	// and each conversation has its own prompt_cache_key.
+	{dialect: "xai", baseURL: "https://api.x.ai/v1", api: Responses, takes: vendorhttp.Dialect{
+		Omit: []string{"strict", "service_tier", "verbosity"},
 	}},
 	{dialect: "vllm", baseURL: "http://localhost:8000/v1", takes: vendorhttp.Dialect{
 		Omit: []string{"prompt_cache_key", "strict", "service_tier", "verbosity"},
@@ -94,10 +103,10 @@ func (c *Config) requestDialect() *vendorhttp.Dialect {
 	return nil
 }
 
-// api returns the API to ask. Imitators know Chat Completions.
+// api returns the API to ask. Most imitators know Chat Completions alone.
 func (c *Config) api() API {
 	if c.API == "" && c.Dialect != "" && c.Dialect != servers[0].dialect {
-		return ChatCompletions
+		return cmp.Or(c.server().api, ChatCompletions)
 	}
 	return cmp.Or(c.API, Responses)
 }
