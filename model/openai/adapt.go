@@ -31,6 +31,9 @@ type concessions struct {
 	// looseSchema does not ask for the strict mode. Like the next, it is no
 	// matter of the model: a schema was refused that was taken to fit.
 	looseSchema bool
+	// shortDescriptions cuts the descriptions of tools to 1024 characters, which some models
+	// require.
+	shortDescriptions bool
 	// forgetReasoning leaves the reasoning of earlier answers out: what was
 	// encrypted for another organization cannot be read.
 	forgetReasoning bool
@@ -47,6 +50,8 @@ func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (con
 	switch {
 	case r.code == "invalid_encrypted_content":
 		c.forgetReasoning = true
+	case len(req.Tools) > 0 && r.code == "string_above_max_length" && strings.HasSuffix(r.param, ".description"):
+		c.shortDescriptions = true
 	case strings.HasPrefix(r.param, "include"):
 		c.plainReasoning = true
 	case r.blamesField("reasoning.summary"):

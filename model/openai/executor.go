@@ -28,6 +28,8 @@ type Executor struct {
 	api     *vendorhttp.API
 	dialect dialect
 	tools   *vendorhttp.ToolCache[[]byte]
+	// shortTools has short descriptions.
+	shortTools *vendorhttp.ToolCache[[]byte]
 	// unknownPath is what to say of a server that does not know the path of the API.
 	unknownPath string
 	// path returns the path of the requests for a model, below the base URL.
@@ -127,6 +129,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	}
 	e.dialect.schemas = c.tools()
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
+	e.shortTools = vendorhttp.NewToolCache(e.dialect.encodeShortTools)
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header: headersOf(c), Keys: cmp.Or(at.Keys, vendorKey), Refusal: e.readRefusal, Authorize: at.Authorize,
 		Names: e.dialect.schemas.Names,
@@ -192,7 +195,11 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	if c.freeChoice && choice.Mode == model.ToolsNone {
 		return body, nil // a model that cannot be kept from calling is told of no tools
 	}
-	tools, err := e.tools.Encoded(req.Tools)
+	cache := e.tools
+	if c.shortDescriptions {
+		cache = e.shortTools
+	}
+	tools, err := cache.Encoded(req.Tools)
 	if err != nil || len(tools) == 0 {
 		return body, err
 	}

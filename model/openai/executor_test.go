@@ -52,7 +52,7 @@ func TestConcessions(t *testing.T) {
 			vendortest.Reasoning("x", "gAAA", "rs_1"), model.Text("a"),
 		}}, model.User("b"))
 		req.ReasoningEffort = &spec.Effort{Level: "max"}
-		req.Tools = []model.Tool{{Name: "look"}}
+		req.Tools = []model.Tool{{Name: "look", Description: strings.Repeat("é", 600) + " the end"}}
 		req.ToolChoice.Mode = model.ToolsRequired
 		req.Output = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}
 		return req
@@ -79,6 +79,8 @@ func TestConcessions(t *testing.T) {
 		{"a schema", ChatCompletions, `"strict":true`, `{"error":{"message":"Invalid schema for response_format 'output': 'x' is not permitted.","type":"invalid_request_error","param":"response_format","code":null}}`, 2, 2},
 		{"every schema", ChatCompletions, `"response_format":`, `{"error":{"message":"Invalid schema for response_format 'output'.","param":"response_format"}}`, 2, 2},
 		{"foreign reasoning", Responses, `"encrypted_content":`, refusal("", "invalid_encrypted_content"), 2, 2},
+		{"long descriptions", ChatCompletions, `the end"`, refusal("tools[0].function.description", "string_above_max_length"), 2, 1},
+		{"long descriptions", Responses, `the end"`, refusal("tools[0].description", "string_above_max_length"), 2, 1},
 		{"something else", Responses, `"model":`, refusal("model", ""), 1, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

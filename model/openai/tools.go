@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -38,6 +40,18 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 		return nil, invalidRequest("the tools cannot be encoded", err)
 	}
 	return encoded, nil
+}
+
+// encodeShortTools is encodeTools with descriptions that all models accept: "Expected a string
+// with maximum length 1024" (sentry-mcp#106).
+func (d *dialect) encodeShortTools(tools []model.Tool) ([]byte, error) {
+	short := slices.Clone(tools)
+	for i := range short {
+		if text := short[i].Description; len(text) > longestDescription {
+			short[i].Description = clip.Head(text, longestDescription-len("…")) + "…"
+		}
+	}
+	return d.encodeTools(short)
 }
 
 // longestDescription is the longest description of a function that the vendor
