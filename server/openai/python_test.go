@@ -26,3 +26,8 @@ func TestThePythonSDK(t *testing.T) {
 	t.Parallel()
 	serving(t).runPython("requirements.txt", "sdk.py")
 }
+
+func TestPythonLibraries(t *testing.T) {
+	t.Parallel()
+	serving(t).runPython("libraries.txt", "libraries.py")
+}
