@@ -22,7 +22,8 @@ type openaiClient struct {
 	base string
 }
 
-func (c *openaiClient) send(request, body string) *http.Response {
+// send returns the answer to a request that succeeds.
+func (c *openaiClient) send(request, body string) io.Reader {
 	c.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -36,11 +37,12 @@ func (c *openaiClient) send(request, body string) *http.Response {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.t.Cleanup(func() { _ = resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(resp.Body)
 		c.t.Fatalf("%s: %s %s", request, resp.Status, text)
 	}
-	return resp
+	return resp.Body
 }
 
 // openaiEvent is what the test reads of an event of a response or of a chunk.
@@ -61,10 +63,9 @@ type openaiEvent struct {
 
 // read reads events until there were so many deltas, and stays connected; 0 reads to the
 // end.
-func (c *openaiClient) read(resp *http.Response, deltas int) (events []openaiEvent) {
+func (c *openaiClient) read(stream io.Reader, deltas int) (events []openaiEvent) {
 	c.t.Helper()
-	c.t.Cleanup(func() { _ = resp.Body.Close() })
-	lines := bufio.NewScanner(resp.Body)
+	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		data, isData := strings.CutPrefix(lines.Text(), "data: ")
@@ -96,7 +97,7 @@ func TestResponsesAndCompletionsSurviveTheDeathOfTheirServer(t *testing.T) {
 				Choices []struct{ Message json.RawMessage }
 			}
 			body := `{"model":"clerk",` + function + `,"messages":[{"role":"user","content":"Look once"}`
-			if err := json.NewDecoder(c.send("POST /chat/completions", body+`]}`).Body).Decode(&asked); err != nil {
+			if err := json.NewDecoder(c.send("POST /chat/completions", body+`]}`)).Decode(&asked); err != nil {
 				t.Fatal(err)
 			}
 			chunks := c.read(c.send("POST /chat/completions", `{"model":"clerk","stream":true,"messages":[{"role":"user","content":"Tell a story"}]}`), 3)
@@ -147,7 +148,7 @@ func TestResponsesAndCompletionsSurviveTheDeathOfTheirServer(t *testing.T) {
 				Choices []struct{ Message struct{ Content string } }
 			}
 			body += fmt.Sprintf(`,%s,{"role":"tool","tool_call_id":%q,"content":"seen once"}]}`, asked.Choices[0].Message, call.Calls[0].ID)
-			if err := json.NewDecoder(c.send("POST /chat/completions", body).Body).Decode(&done); err != nil || done.Choices[0].Message.Content != "It was seen." {
+			if err := json.NewDecoder(c.send("POST /chat/completions", body)).Decode(&done); err != nil || done.Choices[0].Message.Content != "It was seen." {
 				t.Errorf("%v: it is %+v", err, done)
 			}
 		})
