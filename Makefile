@@ -45,12 +45,13 @@ test: needs lint race plain gate ## everything that CI checks
 needs: ## what the tests need, and which are left out without it; in CI it is installed
 	@./.ci/needs
 
-deps: ## PostgreSQL, PgBouncer, Node.js, Python, tmux and git for the tests, from the Debian packages
+deps: ## PostgreSQL, PgBouncer, Node.js, Python, tmux, Chromium and git for the tests, from the Debian packages
 	@./.ci/postgres
 	@./.ci/pgbouncer
 	@./.ci/node
 	@./.ci/python
 	@./.ci/tmux
+	@./.ci/chromium
 	@./.ci/git
 
 vet: ## what the linter checks as well, without it

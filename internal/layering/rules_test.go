@@ -57,6 +57,7 @@ var siblings = map[string][]string{
 	"internal/testkit/nodeenv":  {"internal/testkit/needs"},
 	"internal/testkit/gittest":  {"internal/testkit/needs"},
 	"internal/testkit/pgtest":   {"internal/testkit/needs"},
+	"internal/testkit/browser":  {"internal/testkit/needs"},
 	"internal/testkit/pyenv":    {"internal/testkit/needs"},
 	"backend/provider":          {"backend/local"},
 	"plugins/toolsearch":        {"plugins/core"},

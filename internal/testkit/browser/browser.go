@@ -1,0 +1,107 @@
+// Package browser opens pages in headless Chromium, for tests of what a person sees.
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/needs"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// timeout bounds what a test does in the browser.
+const timeout = 90 * time.Second
+
+// Browser is a page in Chromium. The test fails at its end if the page reported an error:
+// an exception, a blocked request, or a violation of a content security policy.
+type Browser struct {
+	t   testing.TB
+	ctx context.Context //nolint:containedctx // chromedp keeps the browser in its context
+
+	mu     sync.Mutex
+	errors []string
+}
+
+// Open starts the browser with an empty page of a size in pixels. Without Chromium the
+// test is skipped, and fails in CI. Short tests are skipped.
+func Open(t testing.TB, width, height int) *Browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes a while")
+	}
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		needs.Missing(t, fmt.Errorf("no Chromium: %w", err))
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()),
+		chromedp.WSURLReadTimeout(timeout))
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, end := chromedp.NewExecAllocator(ctx, options...)
+	ctx, closePage := chromedp.NewContext(ctx)
+	b := &Browser{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, b.note)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits for the process to end
+		closePage()
+		end()
+		cancel()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, text := range b.errors {
+			t.Errorf("the page reports: %s", text)
+		}
+	})
+	b.Do(log.Enable())
+	return b
+}
+
+// note keeps what the page reports.
+func (b *Browser) note(ev any) {
+	var text string
+	switch ev := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		text = ev.ExceptionDetails.Error()
+	case *log.EventEntryAdded:
+		if ev.Entry.Level == log.LevelError {
+			text = ev.Entry.Text + " " + ev.Entry.URL
+		}
+	case *runtime.EventConsoleAPICalled:
+		if ev.Type == runtime.APITypeError {
+			text = fmt.Sprint("console.error: ", len(ev.Args), " values")
+		}
+	}
+	if text != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.errors = append(b.errors, text)
+	}
+}
+
+// Do runs actions and fails the test if one fails.
+func (b *Browser) Do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Text returns the text of the first element that a CSS selector finds, once there is one.
+func (b *Browser) Text(selector string) (text string) {
+	b.t.Helper()
+	b.Do(chromedp.Text(selector, &text, chromedp.ByQuery))
+	return text
+}
+
+// Screenshot returns the whole page as PNG.
+func (b *Browser) Screenshot() (png []byte) {
+	b.t.Helper()
+	b.Do(chromedp.FullScreenshot(&png, 100))
+	return png
+}
