@@ -1,10 +1,7 @@
 package evals
 
 import (
-	"cmp"
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -139,40 +136,4 @@ func (f Failure) String() string {
 		at += f.Field + ": "
 	}
 	return at + f.Message
-}
-
-//go:embed report.html.tmpl
-var reportHTML string
-
-// reportTemplate is the HTML report. It has no scripts and loads nothing.
-var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
-	"short":   func(d time.Duration) string { return d.Round(time.Millisecond).String() },
-	"orDash":  func(text string) string { return cmp.Or(text, "–") },
-}).Parse(reportHTML))
-
-// WriteHTML writes the report as one HTML file, with the transcripts of the baseline
-// beside those of the run.
-func (r *Report) WriteHTML(w io.Writer) error {
-	type side struct{ Before, After *Result }
-	type row struct {
-		*Row
-		Sides []side
-	}
-	var rows []row
-	for _, one := range r.Rows() {
-		next := row{Row: one}
-		for _, run := range one.Runs {
-			s := side{After: run}
-			if i := slices.IndexFunc(r.Baseline, func(b *Result) bool { return b.Case == run.Case && b.Repeat == run.Repeat }); i >= 0 {
-				s.Before = r.Baseline[i]
-			}
-			next.Sides = append(next.Sides, s)
-		}
-		rows = append(rows, next)
-	}
-	return reportTemplate.Execute(w, struct {
-		*Report
-		Cases []row
-	}{r, rows})
 }

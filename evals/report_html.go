@@ -1,0 +1,138 @@
+package evals
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
+)
+
+//go:embed report.css
+var reportCSS string
+
+// WriteHTML writes the report as one HTML file without scripts that loads nothing, with
+// the transcripts of the baseline beside those of the run.
+func (r *Report) WriteHTML(w io.Writer) error {
+	s := r.Summary
+	return html.Doctype(html.HTML(html.Lang("en"),
+		html.Head(
+			html.Meta(html.Charset("utf-8")), html.Meta(html.Name("viewport"), html.Content("width=device-width, initial-scale=1")),
+			html.Link(html.Rel("icon"), html.Href("data:,")),
+			html.TitleEl(g.Textf("Evals: %d of %d passed", s.Passed, s.Runs)),
+			html.StyleEl(g.Raw(reportCSS)),
+		),
+		html.Body(
+			html.H1(g.Text("Evals")),
+			html.P(html.Strong(g.Textf("%d of %d runs passed", s.Passed, s.Runs)), g.Text(s.details())),
+			g.If(len(r.Changes) > 0, changesHTML(r.Changes)),
+			html.H2(g.Text("Cases")),
+			g.Map(r.Rows(), r.rowHTML),
+		),
+	)).Render(w)
+}
+
+// details describes the summary besides the runs that passed.
+func (s *Summary) details() string {
+	text := ""
+	if s.Errored > 0 {
+		text += fmt.Sprintf(", errors: %d", s.Errored)
+	}
+	if s.Skipped > 0 {
+		text += fmt.Sprintf(", skipped: %d", s.Skipped)
+	}
+	text += fmt.Sprintf(". Pass rate %s (99 %% interval %s to %s). %d tokens", percent(s.Rate.Rate), percent(s.Low), percent(s.High), s.Usage.Total())
+	if s.Cost != nil {
+		text += ", " + s.Cost.String()
+	}
+	return text + fmt.Sprintf(". Latency p50 %s, p95 %s.", shortTime(s.P50), shortTime(s.P95))
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
+
+func shortTime(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+func changesHTML(changes []Change) g.Node {
+	return html.Div(
+		html.H2(g.Text("Compared with the baseline")),
+		html.Table(
+			html.THead(html.Tr(html.Th(g.Text("Case")), html.Th(g.Text("Before")), html.Th(g.Text("After")), html.Th(g.Text("Difference")), html.Th(g.Text("p")))),
+			html.TBody(g.Map(changes, func(c Change) g.Node {
+				class := "number"
+				switch {
+				case c.Significant && c.Difference < 0:
+					class += " failed"
+				case c.Significant:
+					class += " passed"
+				}
+				return html.Tr(
+					html.Td(g.Text(cmp.Or(c.Case, "all cases"))), html.Td(html.Class("number"), g.Text(percent(c.Before.Rate))), html.Td(html.Class("number"), g.Text(percent(c.After.Rate))),
+					html.Td(html.Class(class), g.Text(percent(c.Difference))), html.Td(html.Class("number"), g.Textf("%.3f", c.P)),
+				)
+			})),
+		),
+	)
+}
+
+// rowHTML shows the runs of a case, which is open if something went wrong.
+func (r *Report) rowHTML(row *Row) g.Node {
+	status := Passed
+	switch s := row.Summary; {
+	case s.Errored > 0:
+		status = Errored
+	case s.Failed > 0:
+		status = Failed
+	case s.Skipped > 0:
+		status = Skipped
+	}
+	return html.Details(
+		g.If(status == Failed || status == Errored, g.Attr("open")),
+		g.El("summary", html.Span(html.Class(string(status)), g.Textf("%d/%d", row.Summary.Passed, row.Summary.Runs)), html.Strong(g.Text(" "+row.Case)), g.Text(" "+row.Variant)),
+		g.Map(row.Runs, func(run *Result) g.Node {
+			var before g.Node
+			if i := slices.IndexFunc(r.Baseline, func(b *Result) bool { return b.Case == run.Case && b.Repeat == run.Repeat }); i >= 0 {
+				before = resultHTML("Baseline", r.Baseline[i])
+			}
+			return html.Div(html.Class("sides"), before, resultHTML(fmt.Sprintf("Run %d", run.Repeat), run))
+		}),
+	)
+}
+
+// resultHTML shows a run with its failures and transcript.
+func resultHTML(title string, r *Result) g.Node {
+	return html.Section(
+		html.H3(g.Text(title+": "), html.Span(html.Class(string(r.Status)), g.Text(string(r.Status)))),
+		g.If(len(r.Failures) > 0, html.Ul(g.Map(r.Failures, func(f Failure) g.Node { return html.Li(html.Class("failed"), g.Text(f.String())) }))),
+		g.Map(r.Turns, turnHTML),
+	)
+}
+
+func turnHTML(t *TurnResult) g.Node {
+	status := fmt.Sprintf("%s · steps: %d · tokens: %d", t.Status, t.Steps, t.Usage.Total())
+	if t.Cost != nil {
+		status += " · " + t.Cost.String()
+	}
+	return html.Div(html.Class("turn"),
+		html.P(html.Strong(g.Text("User: ")), g.Text(t.Prompt)),
+		g.Map(t.Calls, func(c *CallResult) g.Node {
+			return html.Details(
+				g.El("summary", g.Text(strings.Repeat("↳ ", len(c.Path))), html.Code(g.Text(c.Tool)), g.Text(" "+string(c.Outcome))),
+				html.Pre(g.Text(string(c.Arguments))), html.Pre(g.Text(c.Result)),
+			)
+		}),
+		html.P(html.Strong(g.Text(t.Agent+": ")), g.Text(cmp.Or(t.Response, "–"))),
+		html.P(g.Text(status+" · "+shortTime(t.Duration))),
+		g.Map(t.Verdicts, func(v Verdict) g.Node {
+			class := "failed"
+			if v.Pass {
+				class = "passed"
+			}
+			return html.Details(g.El("summary", html.Class(class), g.Textf("%s: %.2f %s", v.Judge, v.Score, v.Comment)), html.Pre(g.Text(v.Prompt)))
+		}),
+	)
+}
