@@ -46,7 +46,22 @@ type Case struct {
 	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether the programs of session_start run. Required if the agent has any."`
 	// Answers answer approvals and questions.
 	Answers []AnswerRule `json:"answers" doc:"Answers to approvals and questions; the first one that matches is given."`
-	Turns   []Turn       `json:"turns" required:"true" min:"1" max:"100" doc:"The turns of the conversation, in order."`
+	// Turns are the user's messages. With User they are the first ones.
+	Turns []Turn `json:"turns" max:"100" doc:"The turns of the conversation, in order. Required without user."`
+	// User plays the user after Turns; nil for nobody.
+	User *SimulatedUser `json:"user" doc:"A model that plays the user, after the turns if there are any."`
+	// Expect is expected of the conversation as a whole, with the calls of all turns and
+	// the end of the last one.
+	Expect Expectations `json:"expect" doc:"What is expected of the conversation as a whole: the calls of all turns, and the text and status of the last one. Without a status, every turn is to succeed."`
+}
+
+// SimulatedUser is a model that plays the user.
+type SimulatedUser struct {
+	ModelID string `json:"model_id" required:"true" doc:"The ID of the model, or pool, that plays the user."`
+	Goal    string `json:"goal" required:"true" doc:"What the user wants to reach. The user stops when it is reached, or cannot be."`
+	Persona string `json:"persona" doc:"Who the user is and how they write."`
+	// MaxTurns bounds the turns that the user begins; it defaults to 5.
+	MaxTurns int `json:"max_turns" min:"1" max:"50" default:"5" doc:"The most turns that the user begins."`
 }
 
 // ModelMode is what answers requests to models in a case.

@@ -75,6 +75,10 @@ func (c *Case) compile() (*compiled, diag.List) {
 	for i := range c.Answers {
 		k.compileAnswer(diag.Index("answers", i), &c.Answers[i])
 	}
+	if len(c.Turns) == 0 && c.User == nil {
+		k.addError(diag.MissingField, "turns", "a turn, or a user, is required")
+	}
+	k.compileExpectations("expect", &c.Expect)
 	for i := range c.Turns {
 		at := diag.Index("turns", i)
 		if c.Turns[i].Prompt == "" && len(c.Turns[i].Attachments) == 0 {

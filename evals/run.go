@@ -8,6 +8,7 @@ import (
 	"mime"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -64,8 +65,13 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 		return err
 	}
 	acting := model.WithInterceptor(toolset.WithInterceptor(ctx, r.stubs.intercept), models)
-	for i := range r.c.Turns {
-		turn, err := r.runTurn(acting, &r.c.Turns[i])
+	judging := model.WithInterceptor(ctx, judges)
+	for i := 0; ; i++ {
+		next, err := r.nextTurn(judging, i)
+		if next == nil || err != nil {
+			return errors.Join(err, r.checkWhole(judging))
+		}
+		turn, err := r.runTurn(acting, next)
 		select {
 		case broken = <-failed:
 		default:
@@ -76,37 +82,79 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 		if broken = errors.Join(broken, err); broken != nil {
 			return broken
 		}
-		if err := r.checkTurn(model.WithInterceptor(ctx, judges), i, turn); err != nil {
+		if err := r.checkTurn(judging, i+1, &next.Expect, diag.Join(diag.Index("turns", i), "expect"), turn); err != nil {
 			return err
 		}
-		if turn.Status != event.StatusSucceeded {
-			break // a later turn would continue from nothing
+		if turn.Status != event.StatusSucceeded { // a later turn would continue from nothing
+			return r.checkWhole(judging)
 		}
 	}
-	return nil
 }
 
-// checkTurn checks a turn and has it judged.
-func (r *run) checkTurn(ctx context.Context, i int, turn *TurnResult) error {
-	at := diag.Index("turns", i)
-	k := &checker{compiled: r.compiled, base: diag.Join(at, "expect"), turn: turn}
-	expect := &r.c.Turns[i].Expect
-	for _, f := range k.checkTurn(ctx, expect) {
-		r.addFailure(i+1, f.Field, f.Message)
+// nextTurn returns the turn with an index: one of the case, or one that the simulated user
+// begins; nil at the end of the conversation.
+func (r *run) nextTurn(ctx context.Context, i int) (*Turn, error) {
+	if i < len(r.c.Turns) {
+		return &r.c.Turns[i], nil
 	}
-	for n := range expect.Judges {
-		v, err := r.grade(ctx, &expect.Judges[n], turn)
+	u := r.c.User
+	if u == nil || i-len(r.c.Turns) >= cmp.Or(u.MaxTurns, defaultUserTurns) {
+		return nil, nil //nolint:nilnil // the conversation has ended
+	}
+	return r.askUser(ctx, u)
+}
+
+// checkWhole checks the conversation as a whole.
+func (r *run) checkWhole(ctx context.Context) error {
+	if len(r.result.Turns) == 0 || reflect.DeepEqual(r.c.Expect, Expectations{}) {
+		return nil
+	}
+	last := r.result.Turns[len(r.result.Turns)-1]
+	whole := *last
+	whole.Calls, whole.Delegates, whole.Handoffs, whole.Artifacts = nil, nil, nil, nil
+	whole.Steps, whole.Usage, whole.Cost, whole.Duration, whole.Verdicts = 0, event.Usage{}, nil, 0, nil
+	var prompts []string
+	for _, t := range r.result.Turns {
+		prompts = append(prompts, t.Prompt)
+		whole.Calls, whole.Delegates = append(whole.Calls, t.Calls...), append(whole.Delegates, t.Delegates...)
+		whole.Handoffs, whole.Artifacts = append(whole.Handoffs, t.Handoffs...), append(whole.Artifacts, t.Artifacts...)
+		whole.Steps, whole.Duration = whole.Steps+t.Steps, whole.Duration+t.Duration
+		whole.Usage.Add(t.Usage)
+		whole.Cost = addCost(whole.Cost, t.Cost)
+	}
+	whole.Prompt = strings.Join(prompts, "\n\n")
+	before := whole.Usage
+	err := r.checkTurn(ctx, 0, &r.c.Expect, "expect", &whole)
+	last.Verdicts = append(last.Verdicts, whole.Verdicts...)
+	if whole.Usage.Sub(before); whole.Usage.Total() > 0 {
+		last.Usage.Add(whole.Usage)
+	}
+	return err
+}
+
+// checkTurn checks a turn, or the whole conversation as turn 0, and has it judged. base is
+// the path of the expectations in the case.
+func (r *run) checkTurn(ctx context.Context, n int, expect *Expectations, base string, turn *TurnResult) error {
+	k := &checker{compiled: r.compiled, base: base, turn: turn}
+	for _, f := range k.checkTurn(ctx, expect) {
+		r.addFailure(n, f.Field, f.Message)
+	}
+	for i := range expect.Judges {
+		v, err := r.grade(ctx, &expect.Judges[i], turn)
 		if err != nil {
 			return err
 		}
-		r.addVerdict(i+1, diag.Index("judges", n), turn, v)
+		r.addVerdict(n, diag.Index("judges", i), turn, v)
+	}
+	if n == 0 {
+		return nil // a team's own graders grade each turn
 	}
 	for name, grade := range r.graders {
 		score, comment, err := grade(ctx, r.c, turn)
 		if err != nil {
 			return fmt.Errorf("grader %s: %w", name, err)
 		}
-		r.addVerdict(i+1, "grader "+name, turn, Verdict{Judge: name, Score: score, Comment: comment, Pass: score >= defaultPass})
+		r.addVerdict(n, "grader "+name, turn, Verdict{Judge: name, Score: score, Comment: comment, Pass: score >= defaultPass})
 	}
 	return nil
 }

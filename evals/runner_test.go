@@ -318,3 +318,34 @@ func TestADraftOfATurnPasses(t *testing.T) {
 		t.Errorf("%s: %q\n%s", r.Status, failures, before)
 	}
 }
+
+// TestASimulatedUserTalksUntilDone has a user who asks twice, and expectations of the
+// whole conversation.
+func TestASimulatedUserTalksUntilDone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		expect, failure string
+		turns           int
+	}{
+		{"text: {contains: [answer 2]}", "", 2},
+		{"text: {contains: [answer 1]}", "text.contains[0]: the text does not contain", 2},
+		{"max_tokens: 150", "max_tokens: the turn used 220 tokens", 2},
+	} {
+		asked := 0
+		provider := &answering{answer: func(req *model.Request) string {
+			if req.Model != "judge" {
+				return fmt.Sprintf("answer %d", len(req.Messages)/2)
+			}
+			if asked++; asked > 2 {
+				return "DONE"
+			}
+			return fmt.Sprintf("question %d", asked)
+		}}
+		s := newShop(t, provider)
+		suite := loadCases(t, "c: {agent: clerk, models: live, user: {model_id: judge, goal: two answers}, expect: {"+c.expect+"}}")
+		r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+		if len(r.Turns) != c.turns || !strings.HasPrefix(strings.Join(failures, "\n"), c.failure) || (c.failure == "") != (r.Status == evals.Passed) {
+			t.Errorf("%s: %s: %q after %d turns", c.expect, r.Status, failures, len(r.Turns))
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package evals
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// defaultUserTurns is how many turns a simulated user begins at most.
+const defaultUserTurns = 5
+
+// userDone is what a simulated user writes at the end of the conversation.
+const userDone = "DONE"
+
+// userInstructions are the system prompt of a model that plays the user.
+const userInstructions = `You play the user of an assistant in a test. Write the user's next message, and nothing
+else. Stay in your role; never answer as the assistant.
+
+What you want: %s
+Who you are: %s
+
+Write %s, and nothing else, once you have what you want or the assistant cannot help.`
+
+// askUser has a model write the user's next message; nil at the end of the conversation.
+func (r *run) askUser(ctx context.Context, u *SimulatedUser) (*Turn, error) {
+	persona := u.Persona
+	if persona == "" {
+		persona = "an ordinary person who writes short messages"
+	}
+	user := &spec.Agent{
+		ID: "eval_user", ModelID: u.ModelID, Description: "Plays the user.", AllowedTools: spec.Names{},
+		SystemPrompt: spec.Prompt(fmt.Sprintf(userInstructions, u.Goal, persona, userDone)),
+	}
+	req := runtime.Prompt(user.ID, "Begin the conversation.")
+	for _, t := range r.result.Turns {
+		req.History = append(req.History, req.Input...)
+		req.History = append(req.History, model.Assistant(t.Prompt))
+		req.Input = []model.Message{model.User(t.Response)}
+	}
+	req.Ephemeral = &resolve.Ephemeral{Agent: user}
+	result, err := r.runtime.Run(ctx, req, nil)
+	if err != nil {
+		return nil, fmt.Errorf("simulated user: %w", err)
+	}
+	r.result.Usage.Add(result.Usage)
+	r.result.Cost = addCost(r.result.Cost, result.Cost)
+	text := strings.TrimSpace(result.Response)
+	switch {
+	case result.Status != event.StatusSucceeded || text == "":
+		return nil, fmt.Errorf("the simulated user wrote nothing: %s", describeTermination(result.Termination))
+	case text == userDone:
+		return nil, nil //nolint:nilnil // the conversation has ended
+	}
+	return &Turn{Prompt: text}, nil
+}
