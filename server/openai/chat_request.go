@@ -203,7 +203,11 @@ func (r *chatRequest) toTurn() (t *turnRequest, err error) {
 	} else if len(r.Stop) > 0 && json.Unmarshal(r.Stop, &t.params.Stop) != nil {
 		return nil, badField("stop", "stop must be a string or a list of strings")
 	}
-	if t.functions, err = r.readFunctions(); err != nil {
+	list, err := r.readFunctions()
+	if err == nil {
+		err = t.chooseFunctions(list, r.ToolChoice)
+	}
+	if err != nil {
 		return nil, err
 	}
 	t.before, t.input, err = r.readMessages()
@@ -235,14 +239,7 @@ func (r *chatRequest) readFunctions() ([]function, error) {
 		}
 		list = append(list, *r.Tools[i].Function)
 	}
-	if err := checkFunctions(list, path); err != nil {
-		return nil, err
-	}
-	calls, err := readToolChoice(r.ToolChoice)
-	if !calls {
-		list = nil
-	}
-	return list, err
+	return list, checkFunctions(list, path)
 }
 
 // readMessages returns the history and the input. The calls of functions and their results

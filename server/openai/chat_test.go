@@ -152,14 +152,15 @@ func TestChatRefusesWhatItCannotHonor(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	for body, want := range map[string]string{
-		`{"messages":[` + said("hi") + `]}`:               "missing_required_parameter model",
-		`{"model":"clerk"}`:                               "missing_required_parameter messages",
-		`{"model":"clerk","messages":7}`:                  "invalid_request messages",
-		`{`:                                               "invalid_request body",
-		chatBody(said("hi"), `,"n":2`):                    "unsupported_parameter n",
-		chatBody(said("hi"), `,"logprobs":true`):          "unsupported_parameter logprobs",
-		chatBody(said("hi"), `,"functions":[]`):           "unsupported_parameter functions",
-		chatBody(said("hi"), `,"tool_choice":"required"`): "unsupported_parameter tool_choice",
+		`{"messages":[` + said("hi") + `]}`:            "missing_required_parameter model",
+		`{"model":"clerk"}`:                            "missing_required_parameter messages",
+		`{"model":"clerk","messages":7}`:               "invalid_request messages",
+		`{`:                                            "invalid_request body",
+		chatBody(said("hi"), `,"n":2`):                 "unsupported_parameter n",
+		chatBody(said("hi"), `,"logprobs":true`):       "unsupported_parameter logprobs",
+		chatBody(said("hi"), `,"functions":[]`):        "unsupported_parameter functions",
+		chatBody(said("hi"), `,"tool_choice":"maybe"`): "unsupported_parameter tool_choice",
+		chatBody(said("hi"), `,"tool_choice":{"type":"function","function":{"name":"x"}}`):       "invalid_value tool_choice",
 		chatBody(said("hi"), `,"tools":[`+weatherTool+`],"parallel_tool_calls":false`):           "unsupported_parameter parallel_tool_calls",
 		chatBody(said("hi"), `,"tools":[{"type":"custom","custom":{"name":"x"}}]`):               "invalid_value tools[0].type",
 		chatBody(said("hi"), `,"tools":[{"type":"function","function":{"name":"look"}}]`):        "invalid_value tools",
@@ -253,4 +254,27 @@ func TestAnIdempotencyKeyBeginsOneRun(t *testing.T) {
 		t.Errorf("they are %s and %s", ids[0].ID, ids[1].ID)
 	}
 	w.ask("alice", "POST /v1/chat/completions", chatBody(said("ho"), ""), http.StatusBadRequest, "Idempotency-Key", "k")
+}
+
+func TestToolChoice(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	const other = `{"type":"function","function":{"name":"other"}}`
+	for choice, want := range map[string]string{
+		`"auto"`:     "  of [ask get_weather look other pay]",
+		`"none"`:     "  of [ask look pay]",
+		`"required"`: "required  of [ask get_weather look other pay]",
+		`{"type":"function","function":{"name":"other"}}`:                                      "named other of [ask get_weather look other pay]",
+		`{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[` + other + `]}}`: "required  of [ask look other pay]",
+		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[` + other + `]}}`:     "  of [ask look other pay]",
+	} {
+		got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("choice"), `,"tools":[`+weatherTool+`,`+other+`],"tool_choice":`+choice))
+		if text := got.Choices[0].Message.Content; text == nil || *text != want {
+			t.Errorf("%s gives %q", choice, *text)
+		}
+	}
+	r := get[result](w, "POST /v1/responses", respond(`"choice"`, `,"tools":[{"type":"function","name":"other"}],"tool_choice":{"type":"function","name":"other"}`))
+	if r.text() != "named other of [ask look other pay]" {
+		t.Errorf("a response gives %q", r.text())
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -45,16 +47,72 @@ func checkFunctions(list []function, path func(i int) string) error {
 	return nil
 }
 
-// readToolChoice reports whether the model may call the functions.
-func readToolChoice(raw json.RawMessage) (bool, error) {
-	var word string
+// toolChoice is whether the model may or must call functions: a word or an object, of
+// either protocol.
+type toolChoice struct {
+	Type     string       `json:"type"`
+	Name     string       `json:"name"`
+	Function *toolChoice  `json:"function"`
+	Mode     string       `json:"mode"`
+	Tools    []toolChoice `json:"tools"`
+	Allowed  *toolChoice  `json:"allowed_tools"`
+}
+
+func (t *toolChoice) functionName() string {
+	if t.Function != nil {
+		return t.Function.Name
+	}
+	return t.Name
+}
+
+// chooseFunctions sets the functions that the model may call, and whether its first answer
+// must call one.
+func (r *turnRequest) chooseFunctions(list []function, raw json.RawMessage) error {
+	r.functions = list
 	if len(raw) == 0 || string(raw) == "null" {
-		return true, nil
+		return nil
 	}
-	if json.Unmarshal(raw, &word) == nil && (word == "auto" || word == "none") {
-		return word == "auto", nil
+	var choice toolChoice
+	if json.Unmarshal(raw, &choice.Mode) != nil && json.Unmarshal(raw, &choice) != nil {
+		return badField("tool_choice", "tool_choice must be a string or an object")
 	}
-	return false, unsupported("tool_choice", "allowed: auto or none")
+	if choice.Allowed != nil {
+		choice.Allowed.Type = choice.Type
+		choice = *choice.Allowed
+	}
+	known := func(name string) error {
+		if slices.ContainsFunc(list, func(f function) bool { return f.Name == name }) {
+			return nil
+		}
+		return badField("tool_choice", "tool_choice names %q, which is not among tools", clip.Text(name))
+	}
+	switch choice.Type {
+	case "":
+	case "function":
+		r.choice = &model.ToolChoice{Mode: model.ToolsNamed, Name: choice.functionName()}
+		return known(r.choice.Name)
+	case "allowed_tools":
+		allowed := make([]string, len(choice.Tools))
+		for i := range choice.Tools {
+			allowed[i] = choice.Tools[i].functionName()
+			if err := known(allowed[i]); err != nil {
+				return err
+			}
+		}
+		r.functions = slices.DeleteFunc(slices.Clone(list), func(f function) bool { return !slices.Contains(allowed, f.Name) })
+	default:
+		return unsupported("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+	}
+	switch choice.Mode {
+	case "", "auto":
+	case "none":
+		r.functions = nil
+	case "required":
+		r.choice = &model.ToolChoice{Mode: model.ToolsRequired}
+	default:
+		return unsupported("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+	}
+	return nil
 }
 
 // functionTools returns the functions as tools that a turn brings along, in the form of

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,6 +126,13 @@ func mouthAnswer(req *model.Request) ([]model.Event, model.FinishReason) {
 		return append(text("well"), model.Event{Type: hang}), ""
 	case "break":
 		return append(text("well"), model.Event{Type: broken}), ""
+	case "choice":
+		offered := make([]string, len(req.Tools))
+		for i := range req.Tools {
+			offered[i] = req.Tools[i].Name
+		}
+		slices.Sort(offered)
+		return text(fmt.Sprintf("%s %s of %v", req.ToolChoice.Mode, req.ToolChoice.Name, offered)), model.FinishStop
 	case "who are you":
 		return text("I was told: " + req.Messages[0].Text()), model.FinishStop
 	case "history":

@@ -3,6 +3,8 @@ package openai
 import (
 	"os"
 	"os/exec"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
@@ -16,9 +18,49 @@ func (w *world) runPython(requirements, program string) {
 		w.t.Fatal(err)
 	}
 	cmd := exec.CommandContext(w.t.Context(), pyenv.Interpreter(w.t, list), "-B", "testdata/"+program)
-	cmd.Env = append(os.Environ(), "URL="+w.url)
+	cmd.Env = append(os.Environ(), "URL="+w.url, "CHAT="+parameterNames(chatParameters), "RESPONSES="+parameterNames(responseParameters))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+func parameterNames(table []Parameter) string {
+	names := make([]string, len(table))
+	for i := range table {
+		names[i] = table[i].Name
+	}
+	return strings.Join(names, " ")
+}
+
+// TestEveryParameterIsInTheTables: what is decoded is honored, and the other way round.
+// That the tables have each parameter of the vendor's SDK, its test checks.
+func TestEveryParameterIsInTheTables(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		table   []Parameter
+		decoded reflect.Type
+	}{
+		"chat": {chatParameters, reflect.TypeFor[chatRequest]()}, "responses": {responseParameters, reflect.TypeFor[responseRequest]()},
+	} {
+		uses := map[string]Use{}
+		for _, p := range tt.table {
+			if uses[p.Name] != "" {
+				t.Errorf("%s: %s is there twice", name, p.Name)
+			}
+			uses[p.Name] = p.Use
+		}
+		decoded := map[string]bool{}
+		for _, f := range reflect.VisibleFields(tt.decoded) {
+			field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if decoded[field] = true; field != "" && uses[field] != Honored && uses[field] != Checked {
+				t.Errorf("%s: %s is decoded and %q", name, field, uses[field])
+			}
+		}
+		for field, use := range uses {
+			if use == Honored && !decoded[field] {
+				t.Errorf("%s: %s is honored and not decoded", name, field)
+			}
+		}
 	}
 }
 

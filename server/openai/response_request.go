@@ -99,7 +99,10 @@ func (r *responseRequest) toTurn() (t *turnRequest, err error) {
 	if err = r.readOptions(t, shown); err != nil {
 		return nil, err
 	}
-	t.functions, err = r.readFunctions()
+	list, err := r.readFunctions()
+	if err == nil {
+		err = t.chooseFunctions(list, r.ToolChoice)
+	}
 	return t, err
 }
 
@@ -139,14 +142,7 @@ func (r *responseRequest) readFunctions() ([]function, error) {
 		}
 		list = append(list, r.Tools[i].function)
 	}
-	if err := checkFunctions(list, path); err != nil {
-		return nil, err
-	}
-	calls, err := readToolChoice(r.ToolChoice)
-	if !calls {
-		list = nil
-	}
-	return list, err
+	return list, checkFunctions(list, path)
 }
 
 // inputItem is an item of the input, of any type.

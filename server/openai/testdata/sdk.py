@@ -177,5 +177,14 @@ def exceptions():
     assert failed.status == "failed" and "does not like it" in failed.error.message, failed
 
 
-for case in (models, completions, functions, responses, approvals, background, conversations, exceptions):
+def parameters_are_judged():
+    from openai.types.chat import completion_create_params
+    from openai.types.responses import response_create_params
+
+    for variable, base in (("CHAT", completion_create_params.CompletionCreateParamsBase), ("RESPONSES", response_create_params.ResponseCreateParamsBase)):
+        unknown = set(base.__annotations__) - set(os.environ[variable].split())
+        assert not unknown, (variable, unknown)
+
+
+for case in (parameters_are_judged, models, completions, functions, responses, approvals, background, conversations, exceptions):
     case()
