@@ -184,6 +184,9 @@ type Environment struct {
 	ModelOutput int
 	// Output is the form of the final answer; nil for any.
 	Output *OutputForm
+	// FirstChoice is whether the first model call of the turn must call tools; nil leaves
+	// it to the model.
+	FirstChoice *model.ToolChoice
 	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
 	Tenant *tools.TenantVariables
 }

@@ -108,9 +108,9 @@ const (
 
 // ToolChoice is whether a model may, must or must not call tools.
 type ToolChoice struct {
-	Mode ToolMode
+	Mode ToolMode `json:"mode,omitempty"`
 	// Name is the tool to call, for ToolsNamed.
-	Name string
+	Name string `json:"name,omitempty"`
 }
 
 // Params are the settings of one request. Zero values leave a setting to the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/toolset"
@@ -26,6 +27,8 @@ type Overrides struct {
 	// ToolBudgets, when not nil, are all there are.
 	ToolBudgets map[string]spec.ToolBudget `json:"tool_budgets,omitempty"`
 	Output      *spec.OutputSchema         `json:"output_schema,omitempty"`
+	// ToolChoice, when not nil, is that of the first model call of the turn.
+	ToolChoice *model.ToolChoice `json:"tool_choice,omitempty"`
 	// Tools, when not nil, are all that the turn may call, as far as the agent has them.
 	Tools spec.Names `json:"tools,omitzero"`
 }

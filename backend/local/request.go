@@ -19,8 +19,11 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	if t.form != nil {
 		req.Output = t.form.Spec
 	}
+	if t.env.FirstChoice != nil && t.stats.Steps == 1 {
+		req.ToolChoice = *t.env.FirstChoice
+	}
 	if t.withoutTools {
-		req.ToolChoice.Mode = model.ToolsNone
+		req.ToolChoice = model.ToolChoice{Mode: model.ToolsNone}
 	}
 	if t.plan != nil {
 		t.applyPlan(req, t.plan)
@@ -63,7 +66,7 @@ func (t *turn) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
 	}
 	req.Params = req.Merge(plan.Params)
 	if plan.WithoutTools {
-		t.withoutTools, req.ToolChoice.Mode = true, model.ToolsNone
+		t.withoutTools, req.ToolChoice = true, model.ToolChoice{Mode: model.ToolsNone}
 	}
 	if plan.Restrict || len(plan.Exclude) > 0 {
 		offered := make([]model.Tool, 0, len(req.Tools))
