@@ -11,12 +11,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 

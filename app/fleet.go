@@ -6,8 +6,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/cenkalti/backoff/v4"
 	"go.uber.org/zap"
 )

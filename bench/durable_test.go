@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch"
-	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
+	"github.com/agentruntime/agentruntime/store/dispatch/local"
 	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/postgres/river"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 

@@ -103,7 +103,7 @@ func TestASmallProgramContainsNothingElse(t *testing.T) {
 		own + "app/shipped", own + "app/turntools", own + "app/stores/postgres", own + "app/stores/memory", own + "app/surfaces/a2a", own + "app/surfaces/agentruns",
 		own + "model/anthropic", own + "model/azure", own + "model/bedrock", own + "model/google", own + "model/vertex",
 		own + "tools/command", own + "tools/mcp", own + "tools/ask", own + "plugins/log",
-		own + "backend/a2a", own + "store/postgres", own + "store/memory", own + "dispatch/river", own + "server/a2a", own + "server/agentruns",
+		own + "backend/a2a", own + "store/postgres", own + "store/memory", own + "store/postgres/river", own + "server/a2a", own + "server/agentruns",
 		"github.com/a2aproject", "github.com/jackc", "github.com/riverqueue", "github.com/modelcontextprotocol", "github.com/aws",
 	} {
 		below := func(p string) bool { return p == tree || strings.HasPrefix(p, tree+"/") }

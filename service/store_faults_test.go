@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
@@ -25,6 +24,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/postgres/river"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 	"github.com/agentruntime/agentruntime/tools"
 )

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch"
-	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
+	"github.com/agentruntime/agentruntime/store/dispatch/local"
 	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/postgres/river"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 	"go.uber.org/zap"
 )

@@ -23,7 +23,6 @@ var layers = []string{
 	"agents",
 	"builder",
 	"service",
-	"dispatch",
 	"store",
 	"runtime",
 	"resolve",
@@ -60,6 +59,7 @@ var siblings = map[string][]string{
 	"internal/testkit/browser":  {"internal/testkit/needs"},
 	"internal/testkit/pyenv":    {"internal/testkit/needs"},
 	"backend/provider":          {"backend/local"},
+	"store/postgres/river":      {"store/dispatch"},
 	"plugins/toolsearch":        {"plugins/core"},
 	"plugins/window":            {"plugins/core"},
 	"tools/mcp":                 {"tools/toolset"},
@@ -129,7 +129,7 @@ var rules = []rule{
 		why: "a program that leaves a component out does not contain it",
 	},
 	{
-		packages: []string{"app/stores/sqlite", "app/stores/memory"}, own: []string{"store/postgres", "dispatch/river"}, foreign: postgresDrivers, indirectly: true,
+		packages: []string{"app/stores/sqlite", "app/stores/memory"}, own: []string{"store/postgres"}, foreign: postgresDrivers, indirectly: true,
 		why: "a program without PostgreSQL contains no driver of it",
 	},
 	{
@@ -137,7 +137,7 @@ var rules = []rule{
 		why: "runs over HTTP need neither A2A nor MCP: app/turntools adds them",
 	},
 	{
-		packages: []string{"server"}, own: []string{"store", "dispatch"},
+		packages: []string{"server"}, own: []string{"store"},
 		why: "a surface asks the service; the records and the queue are the service's",
 	},
 	{
@@ -160,7 +160,7 @@ var implementations = []string{
 	"plugins/log", "plugins/permission", "plugins/toolsearch",
 	"backend/a2a", "backend/provider",
 	"store/memory", "store/postgres", "store/sqlite",
-	"dispatch/local", "dispatch/river",
+	"store/dispatch/local", "store/postgres/river",
 	"server/a2a", "server/agentruns", "server/agents", "server/openai", "server/provider", "server/sessions",
 }
 
@@ -173,7 +173,7 @@ func without(list, gone []string) []string {
 }
 
 // stores are those of them that keep records, with what queues turns.
-var stores = []string{"store/memory", "store/postgres", "store/sqlite", "dispatch/local", "dispatch/river"}
+var stores = []string{"store/memory", "store/postgres", "store/sqlite", "store/dispatch/local", "store/postgres/river"}
 
 // drivers are modules of others that only implementations import, and postgresDrivers
 // those that reach PostgreSQL.

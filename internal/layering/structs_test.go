@@ -22,7 +22,7 @@ const (
 
 // engines are the packages, with those below them, whose structs have a limit of
 // fields.
-var engines = []string{"runtime", "service", "backend", "server", "dispatch", "store/memory", "store/sqlite", "store/postgres"}
+var engines = []string{"runtime", "service", "backend", "server", "store/dispatch", "store/memory", "store/sqlite", "store/postgres"}
 
 // largeStructs are the structs that are no records and exceed a limit all the same,
 // with why they may.

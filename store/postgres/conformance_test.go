@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/internal/testkit/dispatchtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/jackc/pgx/v5"
 )

@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch/local"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
 // OpenBells returns two bells of one store that nobody else uses: one that is

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
 // patience is how long a test waits for what has to happen. It is long, so that

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
 // Start stores a turn and works on it at once, if this process has room for it: it is

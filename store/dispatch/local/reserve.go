@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 
-	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
 var _ dispatch.Reserver = (*Dispatcher)(nil)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/river"
 )
 
 // begin starts a dispatcher whose handlers report that they began, and go on when release

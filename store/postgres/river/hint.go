@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
 // hintLimit is how many handlers may be under way for a hint to be taken. It spares a

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/river"
 )
 
 func TestHalfOfThePlacesAreKeptForJobs(t *testing.T) {

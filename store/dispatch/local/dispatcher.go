@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch"
 	"go.uber.org/zap"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/dispatch/local"
 )
 
 func TestReservedPlacesAndJobsShareTheConcurrency(t *testing.T) {
