@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -67,14 +68,19 @@ type refusal struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// resolutionOf returns what an interaction was answered with; nil if it was not.
+// resolutionOf returns the object that an interaction was answered with; nil if it was
+// not. A value that is no object is its response, as clients send it.
 func resolutionOf(i *service.Interaction) json.RawMessage {
 	var answer interaction.Answer
 	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {
 		return nil
 	}
 	if answer.Action == interaction.Resume {
-		return answer.Result
+		if bytes.HasPrefix(bytes.TrimSpace(answer.Result), []byte("{")) || len(answer.Result) == 0 {
+			return answer.Result
+		}
+		response, _ := json.Marshal(map[string]json.RawMessage{"response": answer.Result}) // it was decoded
+		return response
 	}
 	refused, _ := json.Marshal(refusal{true, answer.Reason}) // words
 	return refused

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
@@ -77,7 +78,7 @@ func splitMessages(given []message) (before, input []model.Message, err error) {
 // toModel returns the message for the model. Data, and calls and results of tools that
 // this turn did not make, are shown to it as text.
 func (m *message) toModel(path string) (model.Message, error) {
-	role, ok := surfacekit.Role(m.Role)
+	role, ok := surfacekit.Role(strings.TrimSpace(m.Role))
 	out := model.Message{Role: role}
 	if !ok {
 		return out, badRequest("%s.role %q is not supported: use user, system, assistant or tool", path, clip.Text(m.Role))
@@ -90,7 +91,7 @@ func (m *message) toModel(path string) (model.Message, error) {
 		if err != nil {
 			return out, err
 		}
-		if p.Type == model.PartImage && m.Role != surfacekit.RoleUser {
+		if p.Type == model.PartImage && strings.TrimSpace(m.Role) != surfacekit.RoleUser {
 			return out, badRequest("%s.parts[%d]: only messages of the user have images", path, i)
 		}
 		out.Parts = append(out.Parts, p)
@@ -131,6 +132,9 @@ func (p *part) toModel(path string) (model.Part, error) {
 	case p.Type == partToolResult && p.ToolResult != nil:
 		return p.ToolResult.toModel(), nil
 	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
+		if scheme, _, _ := strings.Cut(p.ImageRef.URI, ":"); !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "data") {
+			return model.Part{}, badRequest("%s.imageRef.uri: scheme %q is not supported: use https or data", path, clip.Text(scheme))
+		}
 		return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.ImageRef.MimeType, URI: p.ImageRef.URI}}, nil
 	}
 	switch p.Type {

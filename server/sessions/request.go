@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -31,14 +32,19 @@ func (c *call) readBody(into any) error {
 }
 
 // readKey returns the idempotency key of a request, which is in the header, in the body,
-// or in both.
+// or in both. A blank key is none.
 func (c *call) readKey(inBody string) (string, error) {
+	if strings.TrimSpace(inBody) == "" {
+		inBody = ""
+	}
 	key := inBody
 	if values := c.r.Header.Values(surfacekit.IdempotencyHeader); len(values) > 0 {
 		if len(values) > 1 || inBody != "" && inBody != values[0] {
 			return "", badRequest("idempotency key header and body must match")
 		}
-		key = values[0]
+		if key = values[0]; strings.TrimSpace(key) == "" {
+			key = ""
+		}
 	}
 	if len(key) > surfacekit.MaxIdempotencyKey || !utf8.ValidString(key) {
 		return "", badRequest("the idempotency key must be at most %d bytes of text", surfacekit.MaxIdempotencyKey)

@@ -173,6 +173,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
+	in.Provider, in.Model, in.ClientRef = strings.TrimSpace(in.Provider), strings.TrimSpace(in.Model), strings.TrimSpace(in.ClientRef)
 	if err := checkMetadata(in.Metadata); err != nil {
 		return err
 	}

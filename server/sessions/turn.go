@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -78,6 +79,7 @@ func (c *call) createTurn() error {
 	if err != nil {
 		return err
 	}
+	in.Model = strings.TrimSpace(in.Model)
 	tools, err := toolgrant.Parse(in.ToolRefs, in.ToolSource)
 	if err != nil {
 		return toolError(err)
@@ -316,7 +318,7 @@ func (c *call) cancelTurn() error {
 		return err
 	}
 	ended, err := askProvider(c, "cancel_turn", func(ctx context.Context) (*service.Turn, error) {
-		return c.settings.Service.CancelTurn(ctx, c.caller, t.ID, cmp.Or(in.Reason, "canceled"))
+		return c.settings.Service.CancelTurn(ctx, c.caller, t.ID, cmp.Or(strings.TrimSpace(in.Reason), "canceled"))
 	})
 	if err != nil {
 		return nameError(err, "turn", t.ID)
