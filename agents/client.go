@@ -105,7 +105,7 @@ func (c *clientConnection) SessionID() string { return c.memory.id }
 // Begin begins the next turn.
 func (c *clientConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
 	r := &clientRun{agent: c.agent, memory: c.memory}
-	problem := r.prepare(input)
+	problem := r.prepare(ctx, input)
 	if input.Detach {
 		problem = newError(wire.StatusFailedPrecondition, "agent %q cannot detach: its state is kept by the client", c.agent.name)
 	}

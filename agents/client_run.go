@@ -45,10 +45,10 @@ func (*clientRun) SnapshotID() string { return "" }
 func (*clientRun) StreamID() string { return "" }
 
 // prepare notes what the turn is asked, or returns what is wrong with it.
-func (r *clientRun) prepare(input *wire.Input) *wire.Error {
+func (r *clientRun) prepare(ctx context.Context, input *wire.Input) *wire.Error {
 	waiting := r.memory.waiting
 	if !input.Resume.IsEmpty() {
-		return r.prepareResume(input, waiting)
+		return r.prepareResume(ctx, input, waiting)
 	}
 	if waiting != nil {
 		return newError(wire.StatusFailedPrecondition, "the conversation is interrupted: answer its tool requests with resume")
@@ -60,12 +60,12 @@ func (r *clientRun) prepare(input *wire.Input) *wire.Error {
 }
 
 // prepareResume notes the answers to an interrupted turn.
-func (r *clientRun) prepareResume(input *wire.Input, waiting *waitingTurn) *wire.Error {
+func (r *clientRun) prepareResume(ctx context.Context, input *wire.Input, waiting *waitingTurn) *wire.Error {
 	var asked []*interaction.Request
 	if waiting != nil {
 		asked = waiting.State.Interactions()
 	}
-	answers, problem := answersTo(asked, input)
+	answers, problem := answersTo(ctx, asked, input)
 	if problem != nil {
 		return problem
 	}

@@ -27,7 +27,7 @@ func (c *ownedConnection) SessionID() string { return c.memory.id }
 func (c *ownedConnection) Begin(ctx context.Context, input *wire.Input) (Run, error) {
 	r := &ownedRun{connection: c, id: c.agent.set.newID(), asked: input, clientRun: clientRun{agent: &c.agent.client, memory: c.memory}}
 	r.snapshotID, r.parentID = r.id, c.parent
-	if problem := r.prepare(input); problem != nil {
+	if problem := r.prepare(ctx, input); problem != nil {
 		return settledRun{r.failed(problem)}, nil
 	}
 	if !input.Detach {

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
@@ -10,7 +11,7 @@ import (
 )
 
 // answersOf returns the answers to all that is asked, or what is wrong with them.
-func answersOf(asked []*interaction.Request, resume *wire.Resume) ([]interaction.Answer, *wire.Error) {
+func answersOf(ctx context.Context, asked []*interaction.Request, resume *wire.Resume) ([]interaction.Answer, *wire.Error) {
 	found := make(map[string]interaction.Answer)
 	for i := range resume.Respond {
 		response := resume.Respond[i].ToolResponse
@@ -18,7 +19,7 @@ func answersOf(asked []*interaction.Request, resume *wire.Resume) ([]interaction
 		if request == nil {
 			return nil, unknownRequest("respond", i, response.Name, response.Ref)
 		}
-		if problem := addAnswer(found, request, response.Output, "respond", i); problem != nil {
+		if problem := addAnswer(ctx, found, request, response.Output, "respond", i); problem != nil {
 			return nil, problem
 		}
 	}
@@ -37,7 +38,7 @@ func answersOf(asked []*interaction.Request, resume *wire.Resume) ([]interaction
 		if len(resumed) == 0 {
 			resumed = json.RawMessage("true")
 		}
-		if problem := addAnswer(found, request, resumed, "restart", i); problem != nil {
+		if problem := addAnswer(ctx, found, request, resumed, "restart", i); problem != nil {
 			return nil, problem
 		}
 	}
@@ -54,8 +55,8 @@ func answersOf(asked []*interaction.Request, resume *wire.Resume) ([]interaction
 
 // answersTo returns the answers of an input to all that is asked. Its message accompanies
 // the first of them.
-func answersTo(asked []*interaction.Request, input *wire.Input) ([]interaction.Answer, *wire.Error) {
-	answers, problem := answersOf(asked, input.Resume)
+func answersTo(ctx context.Context, asked []*interaction.Request, input *wire.Input) ([]interaction.Answer, *wire.Error) {
+	answers, problem := answersOf(ctx, asked, input.Resume)
 	if problem != nil || input.Message == nil {
 		return answers, problem
 	}
@@ -72,12 +73,12 @@ func answersTo(asked []*interaction.Request, input *wire.Input) ([]interaction.A
 }
 
 // addAnswer adds the answer to a request, or returns what is wrong with it.
-func addAnswer(found map[string]interaction.Answer, request *interaction.Request, result json.RawMessage, field string, i int) *wire.Error {
+func addAnswer(ctx context.Context, found map[string]interaction.Answer, request *interaction.Request, result json.RawMessage, field string, i int) *wire.Error {
 	if _, twice := found[request.ID]; twice {
 		return newError(wire.StatusInvalidArgument, "resume.%s[%d] settles a tool request for the second time", field, i)
 	}
 	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume, Result: result}
-	if err := interaction.Check(request, &answer); err != nil {
+	if err := interaction.Check(ctx, request, &answer); err != nil {
 		return newError(wire.StatusInvalidArgument, "resume.%s[%d]: %s", field, i, err)
 	}
 	found[request.ID] = answer

@@ -214,7 +214,7 @@ func (a *stored) resumeTurn(ctx context.Context, talk *conversation, input *wire
 	for i := range open {
 		asked = append(asked, &open[i].Request)
 	}
-	answers, problem := answersTo(asked, input)
+	answers, problem := answersTo(ctx, asked, input)
 	if problem != nil {
 		return nil, problem, nil
 	}

@@ -98,7 +98,7 @@ func (r *ownedRun) moveToEnd(ctx context.Context) error {
 		return err
 	}
 	r.parentID = c.parent
-	if problem := r.prepare(r.asked); problem != nil {
+	if problem := r.prepare(ctx, r.asked); problem != nil {
 		return problem
 	}
 	return nil

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -340,7 +341,7 @@ func (s *State) Answer(r interaction.Answer) error {
 		return s.checkRepeat(r)
 	}
 	r.Target = request.ID
-	if err := interaction.Check(&request.Request, &r); err != nil {
+	if err := interaction.Check(context.Background(), &request.Request, &r); err != nil {
 		return err
 	}
 	if len(r.Message) > 0 {

@@ -167,7 +167,7 @@ func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interac
 		case form.lacks(line):
 			fmt.Fprintln(a.err, "  an answer is required")
 		default:
-			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(q, line)}, true
+			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(ctx, q, line)}, true
 		}
 	}
 }
@@ -313,12 +313,12 @@ func asJSON(line string) json.RawMessage {
 
 // readLine returns a line as the answer to a question: as JSON if that fits, or
 // else as what fits of what the text may stand for.
-func readLine(q *interaction.Request, line string) json.RawMessage {
+func readLine(ctx context.Context, q *interaction.Request, line string) json.RawMessage {
 	plain := asJSON(line)
-	if interaction.Check(q, &interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: plain}) == nil {
+	if interaction.Check(ctx, q, &interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: plain}) == nil {
 		return plain
 	}
-	if read, err := interaction.ReadAnswer(q, line); err == nil {
+	if read, err := interaction.ReadAnswer(ctx, q, line); err == nil {
 		return read
 	}
 	return plain // whose error is shown

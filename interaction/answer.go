@@ -85,15 +85,15 @@ func (e *AnswerError) Error() string {
 }
 
 // Check reports why an answer does not fit a request, as an *AnswerError.
-func Check(request *Request, answer *Answer) error {
-	if problem := findProblem(request, answer); problem != "" {
+func Check(ctx context.Context, request *Request, answer *Answer) error {
+	if problem := findProblem(ctx, request, answer); problem != "" {
 		return &AnswerError{Target: request.ID, Problem: problem}
 	}
 	return nil
 }
 
 // findProblem returns what is wrong with an answer, or "".
-func findProblem(request *Request, answer *Answer) string {
+func findProblem(ctx context.Context, request *Request, answer *Answer) string {
 	switch answer.Action {
 	case Cancel:
 		if len(answer.Result) > 0 || len(answer.Arguments) > 0 {
@@ -121,7 +121,7 @@ func findProblem(request *Request, answer *Answer) string {
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
-	found, err := form.ValidateJSON(context.Background(), value)
+	found, err := form.ValidateJSON(ctx, value)
 	if err != nil {
 		return err.Error()
 	}

@@ -28,7 +28,7 @@ func TestCheckSaysWhyAnAnswerDoesNotFit(t *testing.T) {
 		"a broken schema": {json.RawMessage(`7`), interaction.Answer{Action: interaction.Resume}, "response schema of the request is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := interaction.Check(&interaction.Request{ID: "r", ResponseSchema: tt.schema}, &tt.answer)
+			err := interaction.Check(t.Context(), &interaction.Request{ID: "r", ResponseSchema: tt.schema}, &tt.answer)
 			if tt.problem == "" {
 				if err != nil {
 					t.Error(err)

@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -41,10 +42,10 @@ func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
 
 // ReadAnswer returns what a text means as the answer to a request: the first of
 // its forms that fits. The error says why none does.
-func ReadAnswer(request *Request, text string) (json.RawMessage, error) {
+func ReadAnswer(ctx context.Context, request *Request, text string) (json.RawMessage, error) {
 	err := error(&AnswerError{Target: request.ID, Problem: "it is empty"})
 	for i, form := range AnswerForms(text, request.ResponseSchema) {
-		wrong := Check(request, &Answer{Target: request.ID, Action: Resume, Result: form})
+		wrong := Check(ctx, request, &Answer{Target: request.ID, Action: Resume, Result: form})
 		if wrong == nil {
 			return form, nil
 		}

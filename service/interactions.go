@@ -67,7 +67,7 @@ func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID s
 		answer.Action = interaction.Resume
 	}
 	if i.State == store.InteractionPending {
-		if err := interaction.Check(&i.Request, &answer); err != nil {
+		if err := interaction.Check(ctx, &i.Request, &answer); err != nil {
 			return nil, err
 		}
 		if err := s.checkAnswerMessage(ctx, caller, turnID, &answer); err != nil {

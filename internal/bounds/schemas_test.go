@@ -125,6 +125,6 @@ func fill(t *testing.T, revision *registry.Revision, values string) error {
 	return err
 }
 
-func validateReply(_ *testing.T, schema, value string) error {
-	return interaction.Check(&interaction.Request{ID: "q", ResponseSchema: []byte(schema)}, &interaction.Answer{Action: interaction.Resume, Result: []byte(value)})
+func validateReply(t *testing.T, schema, value string) error {
+	return interaction.Check(t.Context(), &interaction.Request{ID: "q", ResponseSchema: []byte(schema)}, &interaction.Answer{Action: interaction.Resume, Result: []byte(value)})
 }

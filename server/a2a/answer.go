@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ const (
 // answerFor returns the answer that a message gives: to the interaction that it
 // names, or else to the oldest that is open, which is the one that was asked. It
 // has the id of the message, by which it is known when it is given again.
-func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.Answer, error) {
+func answerFor(ctx context.Context, open []*service.Interaction, message *a2a.Message) (*interaction.Answer, error) {
 	target, said := open[0], contentOf(message)
 	if id, response, ok := parseAddressedAnswer(said.data); ok {
 		at := slices.IndexFunc(open, func(i *service.Interaction) bool { return i.ID == id })
@@ -36,7 +37,7 @@ func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.
 	var problem error
 	for _, result := range said.answerForms(target.Request.ResponseSchema) {
 		answer := &interaction.Answer{Target: target.ID, ID: message.ID, Action: interaction.Resume, Result: result}
-		err := interaction.Check(&target.Request, answer)
+		err := interaction.Check(ctx, &target.Request, answer)
 		if err == nil {
 			return answer, nil
 		}

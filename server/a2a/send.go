@@ -192,7 +192,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 		return nil, err
 	}
 	switch earlier := answeredBy(asked, message); {
-	case slices.ContainsFunc(earlier, func(i *service.Interaction) bool { return sameAnswer(i, message) }):
+	case slices.ContainsFunc(earlier, func(i *service.Interaction) bool { return sameAnswer(ctx, i, message) }):
 		return turn, nil
 	case len(earlier) > 0 && c.server.settings.UniqueMessageIDs:
 		return nil, usedID(message)
@@ -204,7 +204,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	if len(open) == 0 {
 		return nil, newUnsupported("the task is being worked on and asks for nothing: wait for it to end or to ask")
 	}
-	answer, err := answerFor(open, message)
+	answer, err := answerFor(ctx, open, message)
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +245,8 @@ func answeredBy(asked []*service.Interaction, message *a2a.Message) []*service.I
 
 // sameAnswer reports whether a message is what it was when it answered an
 // interaction.
-func sameAnswer(i *service.Interaction, message *a2a.Message) bool {
-	answer, err := answerFor([]*service.Interaction{i}, message)
+func sameAnswer(ctx context.Context, i *service.Interaction, message *a2a.Message) bool {
+	answer, err := answerFor(ctx, []*service.Interaction{i}, message)
 	if err != nil {
 		return false
 	}

@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -53,7 +54,7 @@ func answerText(result json.RawMessage) string {
 
 // resolutionOf returns the answer of a client as that to an interaction. An
 // error refuses a question.
-func resolutionOf(request *interaction.Request, answer *toolAnswer) (interaction.Answer, error) {
+func resolutionOf(ctx context.Context, request *interaction.Request, answer *toolAnswer) (interaction.Answer, error) {
 	r := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	var err error
 	switch {
@@ -62,7 +63,7 @@ func resolutionOf(request *interaction.Request, answer *toolAnswer) (interaction
 	case answer.Error != nil:
 		r.Action, r.Reason = interaction.Cancel, *answer.Error
 	default:
-		if r.Result, err = interaction.ReadAnswer(request, *answer.Result); err != nil {
+		if r.Result, err = interaction.ReadAnswer(ctx, request, *answer.Result); err != nil {
 			err = newInvalid("the result is no answer to the question: %s", err)
 		}
 	}

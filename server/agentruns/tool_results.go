@@ -108,7 +108,7 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *s
 
 // resolveToolCall hands the answer to the run, unless somebody was faster.
 func (c *call) resolveToolCall(ctx context.Context, found *run, asked *service.Interaction, answer *toolAnswer) error {
-	resolution, err := resolutionOf(&asked.Request, answer)
+	resolution, err := resolutionOf(ctx, &asked.Request, answer)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -101,7 +102,7 @@ func (c *call) answerQuestions(turn *service.Turn, f *fold, outputs []functionOu
 		if output == nil {
 			return nil, badField("", "No tool output found for function call %s.", q.item.publicID())
 		}
-		answered, err := output.toAnswer(q)
+		answered, err := output.toAnswer(c.r.Context(), q)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func (f *fold) questionOf(id string) *question {
 }
 
 // toAnswer returns the answer to a question.
-func (o *functionOutput) toAnswer(q *question) (interaction.Answer, error) {
+func (o *functionOutput) toAnswer(ctx context.Context, q *question) (interaction.Answer, error) {
 	a := interaction.Answer{Target: q.ID, Action: interaction.Resume}
 	var err error
 	switch {
@@ -156,9 +157,9 @@ func (o *functionOutput) toAnswer(q *question) (interaction.Answer, error) {
 	case q.item.kind == itemApproval && !*o.approve:
 		a.Action, a.Reason = interaction.Cancel, o.reason
 	case q.item.kind == itemApproval:
-		a.Result, err = interaction.ReadAnswer(&q.Request, "yes")
+		a.Result, err = interaction.ReadAnswer(ctx, &q.Request, "yes")
 	default:
-		a.Result, err = interaction.ReadAnswer(&q.Request, o.output)
+		a.Result, err = interaction.ReadAnswer(ctx, &q.Request, o.output)
 	}
 	return a, err
 }

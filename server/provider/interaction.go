@@ -82,7 +82,7 @@ func (s *Server) ResolveInteraction(ctx context.Context, req *pb.ResolveAgentPro
 	if err != nil {
 		return nil, err
 	}
-	answer, err := answerOf(&found.Request, req.GetResolution())
+	answer, err := answerOf(ctx, &found.Request, req.GetResolution())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *Server) ResolveInteraction(ctx context.Context, req *pb.ResolveAgentPro
 
 // answerOf returns the answer that a resolution gives. A request that does not ask for an
 // object gets the one value of the resolution.
-func answerOf(request *interaction.Request, resolution *structpb.Struct) (interaction.Answer, error) {
+func answerOf(ctx context.Context, request *interaction.Request, resolution *structpb.Struct) (interaction.Answer, error) {
 	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	fields := resolution.AsMap()
 	if refused, _ := fields["canceled"].(bool); refused {
@@ -105,12 +105,12 @@ func answerOf(request *interaction.Request, resolution *structpb.Struct) (intera
 		return answer, nil
 	}
 	var err error
-	if answer.Result, err = jsonOf(resolution); err != nil || interaction.Check(request, &answer) == nil {
+	if answer.Result, err = jsonOf(resolution); err != nil || interaction.Check(ctx, request, &answer) == nil {
 		return answer, err
 	}
 	for _, value := range fields {
 		single := answer
-		if single.Result, err = json.Marshal(value); err == nil && len(fields) == 1 && interaction.Check(request, &single) == nil {
+		if single.Result, err = json.Marshal(value); err == nil && len(fields) == 1 && interaction.Check(ctx, request, &single) == nil {
 			return single, nil
 		}
 	}

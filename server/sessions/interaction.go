@@ -130,7 +130,7 @@ func (c *call) resolveInteraction() error {
 	if err != nil {
 		return err
 	}
-	answer, err := answerOf(&asked.Request, in.Resolution)
+	answer, err := answerOf(c.r.Context(), &asked.Request, in.Resolution)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ var valueNames = []string{"answer", "value", "text", "response"}
 
 // answerOf returns the answer that a resolution gives. A request that does not ask for an
 // object gets the one value of the resolution.
-func answerOf(request *interaction.Request, resolution map[string]json.RawMessage) (interaction.Answer, error) {
+func answerOf(ctx context.Context, request *interaction.Request, resolution map[string]json.RawMessage) (interaction.Answer, error) {
 	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	whole, err := json.Marshal(resolution)
 	if err != nil {
@@ -179,7 +179,7 @@ func answerOf(request *interaction.Request, resolution map[string]json.RawMessag
 		return answer, nil
 	}
 	answer.Result = whole
-	if interaction.Check(request, &answer) == nil {
+	if interaction.Check(ctx, request, &answer) == nil {
 		return answer, nil
 	}
 	for _, name := range valueNames {
@@ -188,7 +188,7 @@ func answerOf(request *interaction.Request, resolution map[string]json.RawMessag
 			continue
 		}
 		single := answer
-		if single.Result = value; interaction.Check(request, &single) == nil {
+		if single.Result = value; interaction.Check(ctx, request, &single) == nil {
 			return single, nil
 		}
 	}

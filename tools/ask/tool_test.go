@@ -58,12 +58,12 @@ func TestACallIsAQuestion(t *testing.T) {
 		}
 		request := &interaction.Request{ID: "c", ResponseSchema: q.ResponseSchema}
 		for _, answer := range tt.good {
-			if _, err := interaction.ReadAnswer(request, answer); err != nil {
+			if _, err := interaction.ReadAnswer(t.Context(), request, answer); err != nil {
 				t.Errorf("%s: %q is refused: %v", tt.name, answer, err)
 			}
 		}
 		for _, answer := range tt.bad {
-			if got, err := interaction.ReadAnswer(request, answer); err == nil {
+			if got, err := interaction.ReadAnswer(t.Context(), request, answer); err == nil {
 				t.Errorf("%s: %q is taken for %s", tt.name, answer, got)
 			}
 		}
