@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
 // chosenID is a request in which a client chooses an id, and one that reads what it makes.
@@ -42,7 +44,15 @@ var variable = regexp.MustCompile(`(run_)?[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\
 
 // TestAnIDOfSomebodyElseIsFree compares ids that others use with ids that nobody uses.
 func TestAnIDOfSomebodyElseIsFree(t *testing.T) {
-	w := newTown(t, "agents: [nothing-*]", "agents: [second]", "store: {driver: memory}", "  second: {model_id: m, description: Helps.}\nstore: {driver: memory}")
+	t.Run("memory", func(t *testing.T) { testChosenIDs(t, "{driver: memory}") })
+	t.Run("postgres", func(t *testing.T) {
+		testChosenIDs(t, fmt.Sprintf("{driver: postgres, dsn: %q}", pgtest.Start(t).Database(t)))
+	})
+}
+
+func testChosenIDs(t *testing.T, store string) {
+	t.Helper()
+	w := newTown(t, "agents: [nothing-*]", "agents: [second]", "store: {driver: memory}", "  second: {model_id: m, description: Helps.}\nstore: "+store)
 	callers := map[string]struct {
 		tenant, agent string
 		header        http.Header
@@ -73,6 +83,9 @@ func TestAnIDOfSomebodyElseIsFree(t *testing.T) {
 				headers := []http.Header{header}
 				if strings.Contains(path, "/v0.3") {
 					headers = append(headers, http.Header{"A2a-Version": {"0.3"}})
+				}
+				if strings.HasSuffix(path, "/events") && method == http.MethodGet {
+					headers = append(headers, http.Header{"Accept": {"text/event-stream"}}) // which waits for the first one
 				}
 				got := w.ask(t, method, path, body, headers...)
 				return fmt.Sprint(got.status, " ", variable.ReplaceAllString(strings.ReplaceAll(got.body, id, "ID"), "*"))
