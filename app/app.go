@@ -162,7 +162,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	a.service = service.New(settings)
 	if a.workflows, err = workflow.New(workflow.Settings{
 		Store: engine.Store, Turns: a.service, Source: a.fleet, Retention: s.File.Store.Retention.Sessions.Std(),
-		MeterProvider: s.MeterProvider, Logger: s.Logger.Named("workflow"),
+		MaxStarts: s.File.Server.Workflows.StartLimit(), MeterProvider: s.MeterProvider, Logger: s.Logger.Named("workflow"),
 	}); err != nil {
 		return err
 	}

@@ -318,3 +318,19 @@ func checkRequestFieldsPage(t *testing.T, table fieldtest.Table) {
 		}
 	}
 }
+
+func TestCallersOfATenantMakeALimitedNumberOfSchedules(t *testing.T) {
+	w := newTown(t, "  listen: 127.0.0.1:0", "  listen: 127.0.0.1:0\n  workflows: {max_starts: 2}")
+	make := func(path, match, tenant string) heard {
+		return w.ask(t, http.MethodPost, path, `{`+match+`,"target":{"steps":[{"id":"a","agent":{"agent":"clerk","prompt":"x"}}]}}`, bearer(w.token(t, tenant, "ann", w.scopes...)))
+	}
+	first := make("/workflow/schedules", `"cron":"@yearly"`, "acme")
+	second := make("/workflow/event-triggers", `"match":{"type":"x"}`, "acme")
+	third := make("/workflow/schedules", `"cron":"@yearly"`, "acme")
+	if first.status != http.StatusCreated || second.status != http.StatusCreated || third.status != http.StatusConflict || !strings.Contains(third.body, `"too_many"`) {
+		t.Errorf("the answers are %v, %v and %v", first, second, third)
+	}
+	if other := make("/workflow/schedules", `"cron":"@yearly"`, "globex"); other.status != http.StatusCreated {
+		t.Errorf("another tenant is told %v", other)
+	}
+}

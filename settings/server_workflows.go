@@ -1,9 +1,18 @@
 package settings
 
+import "cmp"
+
 // ServerWorkflows configures the protocol of workflows.
 type ServerWorkflows struct {
 	Enabled *bool `json:"enabled,omitempty" default:"true" doc:"Whether schedules, events and runs of workflows are served over HTTP, at /workflow. Workflows run with or without it."`
+	MaxStarts int `json:"max_starts,omitempty" min:"1" default:"1000" doc:"How many schedules and event triggers the callers of a tenant may make over HTTP."`
 }
+
+// DefaultMaxStarts is the default of MaxStarts.
+const DefaultMaxStarts = 1000
+
+// StartLimit returns how many schedules and event triggers callers of a tenant may make.
+func (w *ServerWorkflows) StartLimit() int { return cmp.Or(w.MaxStarts, DefaultMaxStarts) }
 
 // On reports whether the protocol is answered.
 func (w *ServerWorkflows) On() bool { return orDefault(w.Enabled, true) }

@@ -142,6 +142,8 @@ func explain(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
 	case *workflow.NotFoundError:
 		return &server.Refusal{Status: http.StatusNotFound, Code: "not_found", Message: e.Error(), Details: server.Details{Kind: e.Kind, ID: e.ID}}
+	case *workflow.LimitError:
+		return &server.Refusal{Status: http.StatusConflict, Code: "too_many", Message: e.Error()}
 	case *workflow.DeclaredError:
 		return &server.Refusal{Status: http.StatusConflict, Code: "declared", Message: e.Error(), Details: server.Details{Kind: e.Kind, ID: e.ID}}
 	}

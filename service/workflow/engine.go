@@ -78,6 +78,9 @@ type Settings struct {
 	// Retention is how long runs are kept after their end, a day at least; 0 is for
 	// ever.
 	Retention time.Duration
+	// MaxStarts is how many schedules and event triggers callers of a tenant may make; 0 is
+	// no limit.
+	MaxStarts int
 	// Clock tells the time; nil is time.Now.
 	Clock func() time.Time
 	// MeterProvider takes what is measured; nil for none.

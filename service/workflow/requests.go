@@ -29,6 +29,37 @@ type NotFoundError struct {
 // Error names what was asked for.
 func (e *NotFoundError) Error() string { return fmt.Sprintf("workflow %s %q not found", e.Kind, e.ID) }
 
+// LimitError reports that callers of a tenant have as many schedules and event triggers
+// as they may make.
+type LimitError struct{ Limit int }
+
+// Error describes what to do about it.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the tenant has %d schedules and event triggers, which is the most that callers may make: delete one", e.Limit)
+}
+
+// checkLimit returns a *LimitError if a tenant has as many schedules and event triggers
+// as its callers may make. Requests at the same moment may exceed the limit by a few.
+func (e *Engine) checkLimit(ctx context.Context, tenant string) error {
+	if e.settings.MaxStarts == 0 {
+		return nil
+	}
+	all, err := e.settings.Store.Triggers(ctx, store.RunScope{All: true})
+	if err != nil {
+		return err
+	}
+	made := 0
+	for _, t := range all {
+		if t.Owner.Tenant == tenant && len(t.Definition) > 0 {
+			made++
+		}
+	}
+	if made >= e.settings.MaxStarts {
+		return &LimitError{e.settings.MaxStarts}
+	}
+	return nil
+}
+
 // DeclaredError reports that something cannot be changed, because the configuration
 // declares it.
 type DeclaredError struct{ Kind, ID string }
@@ -162,7 +193,7 @@ func (e *Engine) EventTrigger(ctx context.Context, caller service.Caller, id str
 
 // Save stores a workflow with one schedule or one event trigger that a caller makes, or
 // replaces, under an id; its runs are the caller's. The errors are a diagnostic of what is
-// wrong with it, a *NotFoundError, a *DeclaredError and a *store.ExistsError.
+// wrong with it, a *NotFoundError, a *DeclaredError, a *LimitError and a *store.ExistsError.
 func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *workflow.Workflow, paused, isNew bool) (*Start, error) {
 	kind := kindSchedule
 	if len(w.Schedules) == 0 {
@@ -190,6 +221,11 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 		t.ID, t.CreatedAt = known.key, known.CreatedAt
 	} else if !isNew || !errors.As(err, new(*NotFoundError)) {
 		return nil, err
+	}
+	if isNew {
+		if err := e.checkLimit(ctx, caller.Tenant); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if t.Definition, err = json.Marshal(w); err != nil {
