@@ -1,6 +1,7 @@
 package evals
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -19,13 +20,13 @@ func (e *UnansweredError) Error() string {
 }
 
 // answerRequest returns the answer of a case to an approval or question.
-func (k *compiled) answerRequest(rules []AnswerRule, q *interaction.Request) (interaction.Answer, error) {
+func (k *compiled) answerRequest(ctx context.Context, rules []AnswerRule, q *interaction.Request) (interaction.Answer, error) {
 	for i := range rules {
 		a := &rules[i]
 		if !k.globs[diag.Join(diag.Index("answers", i), "tool")].Match(q.Tool) {
 			continue
 		}
-		answer, err := a.answerTo(q)
+		answer, err := a.answerTo(ctx, q)
 		if err != nil {
 			return answer, fmt.Errorf("answers[%d] does not answer tool %s: %w", i, q.Tool, err)
 		}
@@ -34,20 +35,20 @@ func (k *compiled) answerRequest(rules []AnswerRule, q *interaction.Request) (in
 	return interaction.Answer{}, &UnansweredError{Tool: q.Tool, Message: q.Message}
 }
 
-func (a *AnswerRule) answerTo(q *interaction.Request) (interaction.Answer, error) {
+func (a *AnswerRule) answerTo(ctx context.Context, q *interaction.Request) (interaction.Answer, error) {
 	answer := interaction.Answer{Target: q.ID, Action: interaction.Resume, Arguments: a.Arguments, Result: a.Value}
 	switch {
 	case a.Text != "":
-		result, err := interaction.ReadAnswer(q, a.Text)
+		result, err := interaction.ReadAnswer(ctx, q, a.Text)
 		answer.Result = result
 		return answer, err
 	case len(a.Value) > 0:
-		return answer, interaction.Check(q, &answer)
+		return answer, interaction.Check(ctx, q, &answer)
 	}
 	var err error
 	for _, form := range approvalForms(*a.Approve) {
 		answer.Result = form
-		if err = interaction.Check(q, &answer); err == nil {
+		if err = interaction.Check(ctx, q, &answer); err == nil {
 			return answer, nil
 		}
 	}

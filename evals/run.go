@@ -261,7 +261,7 @@ func (r *run) answerAll(ctx context.Context, turn *runtime.Turn, seen *transcrip
 		case <-seen.waits:
 		}
 		for _, q := range turn.Interactions() {
-			answer, wrong := r.answerRequest(r.c.Answers, q)
+			answer, wrong := r.answerRequest(ctx, r.c.Answers, q)
 			if wrong == nil {
 				wrong = turn.Answer(answer)
 			}
