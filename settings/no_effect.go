@@ -45,6 +45,9 @@ func (s *Server) warnNoEffect() diag.List {
 		warnIneffective(&list, r.Tools != nil, "agent_runs.tools", off, "tools")
 		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
 	}
+	if w := &s.Workflows; !w.On() {
+		warnIneffective(&list, w.MaxStarts != 0, "workflows.max_starts", "max_starts has no effect: workflows is not enabled")
+	}
 	if a := &s.Agents; !a.On() {
 		const off = "%s has no effect: agents is not enabled"
 		warnIneffective(&list, a.Agents != nil, "agents.agents", off, "agents")

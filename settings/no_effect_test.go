@@ -63,6 +63,7 @@ var judged = map[string]map[string]settingCase{
 		"a2a.push.enabled":              {noA2A + `"push":{"enabled":true}}}`, `{"a2a":{"push":{"enabled":true}}}`},
 		"a2a.push.allow_private":        {`{"a2a":{"push":{"enabled":false,"allow_private":["h"]}}}`, `{"a2a":{"push":{"allow_private":["h"]}}}`},
 		"agent_runs.enabled":            always,
+		"workflows.max_starts":          {`{"workflows":{"enabled":false,"max_starts":5}}`, `{"workflows":{"max_starts":5}}`},
 		"agent_runs.local_tool_timeout": {noRuns + `"local_tool_timeout":"1s"}}`, `{"agent_runs":{"local_tool_timeout":"1s"}}`},
 		"agent_runs.strict_tool_results": {
 			noRuns + `"strict_tool_results":true}}`, `{"agent_runs":{"strict_tool_results":true}}`,
