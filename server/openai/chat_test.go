@@ -278,3 +278,24 @@ func TestToolChoice(t *testing.T) {
 		t.Errorf("a response gives %q", r.text())
 	}
 }
+
+// TestChatWindowsAreServed replays what Open WebUI and LibreChat send.
+func TestChatWindowsAreServed(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	for name, fields := range map[string]string{
+		"Open WebUI": `,"stream":true,"stream_options":{"include_usage":true},"params":{},"tool_ids":null,"features":{"web_search":false},"session_id":"s","chat_id":"c","id":"m",` +
+			`"background_tasks":{"title_generation":true},"reasoning":{"effort":"low"},"max_tokens":null,"temperature":null`,
+		"LibreChat": `,"stream":true,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"user":"65f"`,
+	} {
+		body := chatBody(`{"role":"system","content":"Be brief."},`+said("hi"), fields)
+		stream := string(w.ask("alice", "POST /v1/chat/completions", body, http.StatusOK, "X-OpenWebUI-User-Name", "Ann"))
+		if !strings.Contains(stream, `"content":"You said hi"`) || !strings.HasSuffix(stream, "data: [DONE]\n\n") {
+			t.Errorf("%s reads %s", name, stream)
+		}
+	}
+	title := chatBody(said("hi"), `,"stream":false,"max_completion_tokens":1000`)
+	if got := get[chatCompletion](w, "POST /v1/chat/completions", title); got.Choices[0].FinishReason != "stop" {
+		t.Errorf("a title is %+v", got)
+	}
+}

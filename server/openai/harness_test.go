@@ -201,6 +201,7 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 type world struct {
 	t         testing.TB
 	service   *service.Service
+	server    *server.Server
 	url       string
 	client    *http.Client
 	look, pay *effect
@@ -257,7 +258,7 @@ func (w *world) listen() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.url = srv.LocalURL()
+	w.server, w.url = srv, srv.LocalURL()
 	w.client = &http.Client{Transport: openapitest.AnswerTransport(w.t, &http.Transport{}, srv.OpenAPI)}
 	until, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
