@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -87,7 +88,7 @@ func (c *call) createChat() error {
 	}
 	e, err := a.wait(c.r.Context())
 	if err != nil {
-		return err
+		return c.afterBegin(err)
 	}
 	return a.writeChat(c, e)
 }
@@ -122,7 +123,11 @@ func (c *call) continueChat(r *chatRequest) (*answer, error) {
 	if err != nil || len(outputs) == 0 {
 		return nil, err
 	}
-	return c.resume(chatPrefix, r.Model, outputs, said)
+	a, err := c.resume(chatPrefix, r.Model, outputs, said)
+	if errors.As(err, new(*service.StateError)) {
+		return nil, nil //nolint:nilnil // it does not wait any more, and another one begins with the history
+	}
+	return a, err
 }
 
 // writeChat writes the completion.

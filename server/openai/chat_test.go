@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -223,6 +224,43 @@ func TestARunEndsWithItsClient(t *testing.T) {
 		ended, err := w.service.WaitTurn(t.Context(), caller, turn.ID)
 		if err != nil || ended.Status != service.Canceled {
 			t.Errorf("%v: the turn is %+v", err, ended)
+		}
+	}
+}
+
+// TestAServerThatShutsDownDoesNotMakeClientsBeginAgain: the run goes on elsewhere.
+func TestAServerThatShutsDownDoesNotMakeClientsBeginAgain(t *testing.T) {
+	t.Parallel()
+	caller := service.Caller{Tenant: "acme", Subject: "alice"}
+	for request, body := range map[string]string{
+		"POST /v1/chat/completions": chatBody(said("hang"), ""), "POST /v1/responses": respond(`"hang"`, ""),
+	} {
+		w := serving(t)
+		answered := make(chan *http.Response, 1)
+		go func() {
+			resp, err := w.send(t.Context(), "alice", request, body)
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- resp
+		}()
+		w.turnOf(caller, func(turn *service.Turn) bool { return turn.Status == service.Running && turn.Seq >= 3 })
+		if err := w.drain(); err != nil {
+			t.Error(err)
+		}
+		resp := <-answered
+		if resp == nil {
+			continue
+		}
+		said, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if chat := strings.Contains(request, "chat"); err != nil ||
+			chat && (resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("X-Should-Retry") != "false") ||
+			!chat && (resp.StatusCode != http.StatusOK || !strings.Contains(string(said), `"status":"in_progress"`)) {
+			t.Errorf("%s: %v: %s %v %s", request, err, resp.Status, resp.Header, said)
+		}
+		if turn := w.turnOf(caller, func(*service.Turn) bool { return true }); turn.Status != service.Running {
+			t.Errorf("the turn is %s", turn.Status)
 		}
 	}
 }

@@ -128,6 +128,14 @@ func (s *Surface) describeError(r *http.Request, err error) *requestError {
 	return refused
 }
 
+// afterBegin returns an error of a request whose run goes on: a repeated request would begin
+// another one.
+func (c *call) afterBegin(err error) error {
+	final := *c.describeError(c.r, err)
+	final.final = true
+	return &final
+}
+
 // writeTo writes the error.
 func (e *requestError) writeTo(w http.ResponseWriter) {
 	h := w.Header()

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,8 +44,9 @@ func (c *call) createResponse() error {
 		return nil
 	}
 	if !background {
-		if _, err := a.wait(c.r.Context()); err != nil {
-			return err
+		_, err := a.wait(c.r.Context())
+		if err != nil && (a.Unstored || !errors.Is(context.Cause(c.r.Context()), server.ErrDraining)) {
+			return c.afterBegin(err)
 		}
 	}
 	return a.writeResponse(c)
