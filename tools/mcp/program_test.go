@@ -61,7 +61,7 @@ func TestWhatAServerReturnsBecomesPartsOfAMessage(t *testing.T) {
 		{Type: model.PartImage, Blob: &model.Blob{MediaType: "image/png", Data: []byte("png")}},
 		{Type: model.PartFile, Blob: &model.Blob{MediaType: "audio/wav", Data: []byte("wav")}},
 		model.Text("[resource file:///x/report.pdf, report, application/pdf] All of it."),
-		model.Text("inline"),
+		model.Text("[resource file:///x/a.txt]\ninline"), model.Text("[resource file:///x/a.bin]"),
 		{Type: model.PartFile, Blob: &model.Blob{MediaType: "application/octet-stream", Data: []byte{1, 2}, Name: "a.bin"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

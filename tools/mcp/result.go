@@ -80,7 +80,7 @@ func contentParts(content []mcp.Content) []model.Part {
 			out = append(out, model.Text(linkText(c)))
 		case *mcp.EmbeddedResource:
 			if c.Resource != nil {
-				out = append(out, resourcePart(c.Resource))
+				out = append(out, resourceParts(c.Resource)...)
 			}
 		default:
 			out = append(out, model.Text("[content of a kind that is not supported]"))
@@ -101,11 +101,18 @@ func blobPart(mediaType string, data []byte, name string) model.Part {
 	return part
 }
 
-func resourcePart(r *mcp.ResourceContents) model.Part {
-	if len(r.Blob) > 0 {
-		return blobPart(r.MIMEType, r.Blob, path.Base(r.URI))
+// resourceParts returns a resource that was sent, after its URI, by which the model can
+// refer to it.
+func resourceParts(r *mcp.ResourceContents) []model.Part {
+	text := "[resource " + r.URI
+	if r.MIMEType != "" {
+		text += ", " + r.MIMEType
 	}
-	return model.Text(r.Text)
+	text += "]"
+	if len(r.Blob) > 0 {
+		return []model.Part{model.Text(text), blobPart(r.MIMEType, r.Blob, path.Base(r.URI))}
+	}
+	return []model.Part{model.Text(text + "\n" + r.Text)}
 }
 
 // linkText tells of a resource that was not sent. It is a text and no file: the
