@@ -162,8 +162,8 @@ func note(subject string, told fields) string {
 	return subject + " must also satisfy this JSON Schema: " + string(text)
 }
 
-// Map returns a schema of type object that the vendor accepts for the arguments of a tool.
-func (d *Dialect) Map(schema json.RawMessage) (Mapped, error) {
+// mapSchema is Map without the memo.
+func (d *Dialect) mapSchema(schema json.RawMessage) (Mapped, error) {
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}

@@ -69,6 +69,32 @@ func TestSchemasAreMapped(t *testing.T) {
 	}
 }
 
+// TestMappedSchemasAreRemembered maps a schema again, and many others in between.
+func TestMappedSchemasAreRemembered(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"a":{"const":"memo"}}}`)
+	first, err := Gemini.Map(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if allocs := testing.AllocsPerRun(100, func() { _, _ = Gemini.Map(schema) }); allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+	if other, _ := OpenAI.Map(schema); string(other.Schema) == string(first.Schema) {
+		t.Errorf("OpenAI gets the schema of Gemini: %s", other.Schema)
+	}
+	for i := range 3 * maxRemembered {
+		if _, err := Gemini.Map(fmt.Appendf(nil, `{"type":"object","title":"%d"}`, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(remembered.young) + len(remembered.aged); n > 2*maxRemembered {
+		t.Errorf("%d schemas are kept", n)
+	}
+	if again, err := Gemini.Map(schema); err != nil || string(again.Schema) != string(first.Schema) {
+		t.Errorf("%s, %v", again.Schema, err)
+	}
+}
+
 // names and values are what generated schemas and objects consist of.
 var (
 	propertyNames = []string{"a", "b", "d", "$c"}

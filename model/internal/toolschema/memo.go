@@ -1,0 +1,74 @@
+package toolschema
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"sync"
+)
+
+const (
+	// maxRemembered is how many mapped schemas each of two generations keeps.
+	maxRemembered = 256
+	// longestRemembered bounds the schemas that are kept, in bytes.
+	longestRemembered = 16 << 10
+)
+
+// memoKey is a schema, by its hash, in a dialect.
+type memoKey struct {
+	dialect *Dialect
+	sum     [sha256.Size]byte
+}
+
+// memo keeps mapped schemas: turns bring the same tools again and again. It is safe for use
+// from many goroutines.
+type memo struct {
+	mu          sync.Mutex
+	young, aged map[memoKey]Mapped
+}
+
+var remembered memo
+
+// get returns a mapped schema, if it is known.
+func (m *memo) get(key memoKey) (Mapped, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.young[key]
+	if !ok {
+		if known, ok = m.aged[key]; ok {
+			m.put(key, known)
+		}
+	}
+	return known, ok
+}
+
+// add keeps a mapped schema.
+func (m *memo) add(key memoKey, mapped Mapped) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(key, mapped)
+}
+
+// put keeps a mapped schema, and forgets the older half of a full memo.
+func (m *memo) put(key memoKey, mapped Mapped) {
+	if m.young == nil || len(m.young) >= maxRemembered {
+		m.young, m.aged = make(map[memoKey]Mapped, maxRemembered), m.young
+	}
+	m.young[key] = mapped
+}
+
+// Map returns a schema of type object that the vendor accepts for the arguments of a tool. The
+// result is shared and must not be changed.
+func (d *Dialect) Map(schema json.RawMessage) (Mapped, error) {
+	if len(schema) > longestRemembered {
+		return d.mapSchema(schema)
+	}
+	key := memoKey{d, sha256.Sum256(schema)}
+	if known, ok := remembered.get(key); ok {
+		return known, nil
+	}
+	mapped, err := d.mapSchema(schema)
+	if err == nil {
+		remembered.add(key, mapped)
+	}
+	return mapped, err
+}
