@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
 )
 
 // jobsOf returns the jobs of turns that are due.
@@ -38,6 +39,29 @@ func (s *Store) queueAdmission(p *pipeline, tenants, sessions []string, now time
 	case s.tenantTurns <= 0 && len(sessions) > 0:
 		queueColumn(p, found, db.AdmitOfSessions, sessions, instant.Time(now))
 	}
+}
+
+// makeRoom admits what has room now, as queueAdmission does, and queues jobs for it.
+func (s *Store) makeRoom(ctx context.Context, tx pgx.Tx, tenants, sessions []string, now time.Time) error {
+	var (
+		p     pipeline
+		found []string
+	)
+	s.queueAdmission(&p, tenants, sessions, now, &found)
+	if err := p.sendQueued(ctx, tx); err != nil {
+		return err
+	}
+	return s.enqueueJobs(ctx, tx, jobsOf(found))
+}
+
+// lockSession locks the session of a turn, after the room of its tenant.
+func (s *Store) lockSession(ctx context.Context, tx pgx.Tx, turnID string) error {
+	var p pipeline
+	s.lockTenants(ctx, &p, turnID)
+	if err := p.queuedQueries().LockSessionsOfTurns(ctx, []string{turnID}); err != nil {
+		return err
+	}
+	return p.sendQueued(ctx, tx)
 }
 
 // sortedDistinct returns the values of a list once each, sorted.

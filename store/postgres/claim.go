@@ -87,7 +87,10 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
 	held := false
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
-		row, err := s.lockTurn(ctx, tx, store.Everything, c.TurnID)
+		if err := s.lockSession(ctx, tx, c.TurnID); err != nil {
+			return err
+		}
+		row, err := s.queries.WithTx(tx).LockTurn(ctx, c.TurnID)
 		if err != nil {
 			return err
 		}
@@ -104,29 +107,15 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		}
 		// What is changed for it is kept, so this is not the transaction's error.
 		held = true
-		return s.returnRoom(ctx, tx, row, c.Now)
+		if err := s.queries.WithTx(tx).DropAdmission(ctx, row.ID); err != nil { // its session is busy
+			return err
+		}
+		return s.makeRoom(ctx, tx, []string{row.Tenant}, nil, c.Now)
 	})
 	if err == nil && held {
 		err = store.ErrHeld
 	}
 	return claimed, err
-}
-
-// returnRoom takes the room of its tenant from a turn whose session is busy, and
-// admits another turn.
-func (s *Store) returnRoom(ctx context.Context, tx pgx.Tx, row *db.Turn, now time.Time) error {
-	var (
-		p     pipeline
-		found []string
-	)
-	if err := p.queuedQueries().DropAdmission(ctx, row.ID); err != nil {
-		return err
-	}
-	s.queueAdmission(&p, []string{row.Tenant}, nil, now, &found)
-	if err := p.sendQueued(ctx, tx); err != nil {
-		return err
-	}
-	return s.enqueueJobs(ctx, tx, jobsOf(found))
 }
 
 // Heartbeat prolongs the leases of a worker's turns, by the clock of the

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
@@ -56,6 +57,11 @@ func convertTimes(list []any) []any {
 	return list
 }
 
+// txOf returns the transaction of a session.
+func txOf(s sqlstore.Session) pgx.Tx {
+	return s.(session).on.(pgx.Tx) //nolint:forcetypeassert // openRecords passes it
+}
+
 // openRecords returns the records of a store.
 func (s *Store) openRecords() sqlstore.Records {
 	return sqlstore.New(sqlstore.Database{
@@ -66,6 +72,12 @@ func (s *Store) openRecords() sqlstore.Records {
 		},
 		Execute: func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
 			return repeatConflicts(func() error { return do(ctx, session{s.pool}) })
+		},
+		LockSession: func(ctx context.Context, in sqlstore.Session, turnID string) error {
+			return s.lockSession(ctx, txOf(in), turnID)
+		},
+		MakeRoom: func(ctx context.Context, in sqlstore.Session, tenant, sessionID string, now time.Time) error {
+			return s.makeRoom(ctx, txOf(in), []string{tenant}, []string{sessionID}, now)
 		},
 		WrapError: wrapError,
 	})

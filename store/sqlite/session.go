@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
@@ -45,8 +46,13 @@ func (s *Store) openRecords() sqlstore.Records {
 		return s.runOperation(ctx, func(ctx context.Context, tx *tx) error { return do(ctx, tx) })
 	}
 	return sqlstore.New(sqlstore.Database{
-		Dialect: sqlstore.SQLite, Reader: session{s.read}, Transact: transact, Execute: transact, WrapError: wrapError, IsRare: s.isRare,
+		Dialect: sqlstore.SQLite, Reader: session{s.read}, Transact: transact, Execute: transact, WrapError: wrapError, MakeRoom: s.makeRoomIn, IsRare: s.isRare,
 	})
+}
+
+// makeRoomIn is makeRoom in a transaction of the records.
+func (s *Store) makeRoomIn(ctx context.Context, in sqlstore.Session, tenant, sessionID string, now time.Time) error {
+	return s.makeRoom(ctx, in.(*tx), tenant, sessionID, now) //nolint:forcetypeassert // openRecords passes it
 }
 
 // Prune deletes what is too old. Each session and turn has a transaction of its own, so

@@ -1,55 +1,12 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"time"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
-
-// EndTurn ends a live turn from outside.
-func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
-	if err := e.CheckText(); err != nil {
-		return nil, err
-	}
-	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
-		ended, err = sqlstore.FindTurn(ctx, tx, e.Scope, e.TurnID, "")
-		if err != nil || !ended.Status.Live() {
-			return err
-		}
-		return s.endTurn(ctx, tx, ended, e)
-	})
-	if err != nil {
-		return nil, wrapError("end turn", e.TurnID, err)
-	}
-	return ended, nil
-}
-
-// endTurn puts a turn into its last state, and admits what that makes room for.
-func (s *Store) endTurn(ctx context.Context, tx *tx, t *store.Turn, e *store.EndTurn) error {
-	row, err := findChanging(ctx, tx, t.ID)
-	if err != nil {
-		return err
-	}
-	row.seq++
-	row.fence++
-	row.asks, row.followed = true, true // perhaps
-	last := e.Event
-	last.Seq = uint64(row.seq)
-	if err := insertEvents(ctx, tx, t.ID, []event.Record{last}); err != nil {
-		return err
-	}
-	if err := writeEnd(ctx, tx, row, e.Status, e.Result, e.Now); err != nil {
-		return err
-	}
-	at := sqlstore.Truncate(e.Now)
-	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
-	t.Seq, t.Fence, t.Worker, t.LeaseUntil, t.Admitted = last.Seq, row.fence, "", time.Time{}, false
-	return s.settleEnd(ctx, tx, t.ID, row, nil, e.Now)
-}
 
 // writeEnd writes the row of a turn that ends.
 func writeEnd(ctx context.Context, tx *tx, row *changingTurn, status store.Status, result []byte, now time.Time) error {

@@ -18,6 +18,8 @@ type Dialect struct {
 	unindexed string
 	// micros is the time of the database in microseconds, as an expression.
 	micros string
+	// eventSessions is set if events have the ids of their sessions.
+	eventSessions bool
 	// events begins the query of the events of a turn.
 	events string
 	// pruneChunk is how many sessions or turns one transaction prunes; 0 is any number.
@@ -26,7 +28,7 @@ type Dialect struct {
 
 // PostgreSQL is the dialect of PostgreSQL.
 var PostgreSQL = &Dialect{
-	concurrent: true,
+	concurrent: true, eventSessions: true,
 	forUpdate:  " FOR NO KEY UPDATE",
 	skipLocked: " FOR NO KEY UPDATE SKIP LOCKED",
 	micros:     "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",

@@ -20,12 +20,12 @@ func InteractionFields(i *store.Interaction) []any {
 
 // Interaction returns an interaction.
 func (r *Records) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (*store.Interaction, error) {
-	found, err := FindInteraction(ctx, r.db.Reader, scope, turnID, id)
+	found, err := findInteraction(ctx, r.db.Reader, scope, turnID, id)
 	return found, r.db.WrapError("read interaction", id+" of turn "+turnID, err)
 }
 
-// FindInteraction returns an interaction that the scope sees.
-func FindInteraction(ctx context.Context, s Session, scope store.Scope, turnID, id string) (*store.Interaction, error) {
+// findInteraction returns an interaction that the scope sees.
+func findInteraction(ctx context.Context, s Session, scope store.Scope, turnID, id string) (*store.Interaction, error) {
 	found, err := FindRow(ctx, s, InteractionFields, "SELECT "+InteractionColumns+" FROM interactions WHERE turn_id = $1 AND id = $2", turnID, id)
 	if err == nil {
 		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -20,7 +21,8 @@ type Session interface {
 	Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error
 }
 
-// Database is a database with the tables of a store. All fields but IsRare are required.
+// Database is a database with the tables of a store. All fields but LockSession and IsRare
+// are required.
 type Database struct {
 	Dialect *Dialect
 	// Reader runs queries outside of transactions.
@@ -28,6 +30,11 @@ type Database struct {
 	// Transact runs do in a transaction, perhaps several times until one succeeds. Execute
 	// does the same for one statement, which may need no transaction around it.
 	Transact, Execute func(ctx context.Context, do func(ctx context.Context, s Session) error) error
+	// LockSession locks the room of the tenant of a turn, and its session; nil where one
+	// transaction at a time writes.
+	LockSession func(ctx context.Context, s Session, turnID string) error
+	// MakeRoom admits the turns that a change made room for in a session and a tenant.
+	MakeRoom func(ctx context.Context, s Session, tenant, sessionID string, now time.Time) error
 	// WrapError adds an operation and its subject to an error of the database.
 	WrapError func(operation, subject string, err error) error
 	// IsRare reports whether so few sessions have a label that searching them beats going

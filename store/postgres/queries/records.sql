@@ -13,13 +13,5 @@ SELECT * FROM snapshots WHERE id = ANY($1::text[]);
 -- name: ParentSnapshot :one
 SELECT s.* FROM snapshots s JOIN turns t ON s.id = t.parent_snapshot_id WHERE t.id = @turn_id;
 
--- name: GetInteraction :one
-SELECT * FROM interactions WHERE turn_id = $1 AND id = $2;
-
 -- name: InteractionsOf :many
 SELECT * FROM interactions WHERE turn_id = $1 ORDER BY n;
-
--- name: Resolve :one
-UPDATE interactions SET state = 'resolved', resolution = @resolution, resolved_by = @by, resolved_at = @at
-WHERE turn_id = @turn_id AND id = @id
-RETURNING *;

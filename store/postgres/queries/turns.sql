@@ -29,15 +29,6 @@ RETURNING *;
 -- name: LockTurn :one
 SELECT * FROM turns WHERE id = $1 FOR NO KEY UPDATE;
 
--- name: EndTurn :one
-UPDATE turns SET status = @status, result = @result, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
-    admitted = false, finished_at = @at, updated_at = @at, changed_at = @at
-WHERE id = @id
-RETURNING *;
-
--- name: WakeTurn :exec
-UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE id = @id;
-
 -- name: ClaimTurn :one
 -- ClaimTurn has no row for a turn that cannot be claimed now.
 UPDATE turns t SET status = 'running', worker = @worker, fence = t.fence + 1,

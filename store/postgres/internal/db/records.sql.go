@@ -7,40 +7,7 @@ package db
 
 import (
 	"context"
-
-	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
-
-const GetInteraction = `-- name: GetInteraction :one
-SELECT turn_id, id, n, session_id, tenant, subject, state, action, request, resolution, resolved_by, created_at, expires_at, resolved_at FROM interactions WHERE turn_id = $1 AND id = $2
-`
-
-type GetInteractionParams struct {
-	TurnID string
-	ID     string
-}
-
-func (q *Queries) GetInteraction(ctx context.Context, arg GetInteractionParams) (Interaction, error) {
-	row := q.db.QueryRow(ctx, GetInteraction, arg.TurnID, arg.ID)
-	var i Interaction
-	err := row.Scan(
-		&i.TurnID,
-		&i.ID,
-		&i.N,
-		&i.SessionID,
-		&i.Tenant,
-		&i.Subject,
-		&i.State,
-		&i.Action,
-		&i.Request,
-		&i.Resolution,
-		&i.ResolvedBy,
-		&i.CreatedAt,
-		&i.ExpiresAt,
-		&i.ResolvedAt,
-	)
-	return i, err
-}
 
 const GetJournal = `-- name: GetJournal :many
 SELECT key, entry, result FROM journal WHERE turn_id = $1 ORDER BY n
@@ -219,48 +186,6 @@ func (q *Queries) ParentSnapshot(ctx context.Context, turnID string) (Snapshot, 
 		&i.CreatedAt,
 		&i.AgentID,
 		&i.CurrentAgentID,
-	)
-	return i, err
-}
-
-const Resolve = `-- name: Resolve :one
-UPDATE interactions SET state = 'resolved', resolution = $1, resolved_by = $2, resolved_at = $3
-WHERE turn_id = $4 AND id = $5
-RETURNING turn_id, id, n, session_id, tenant, subject, state, action, request, resolution, resolved_by, created_at, expires_at, resolved_at
-`
-
-type ResolveParams struct {
-	Resolution []byte
-	By         string
-	At         instant.Time
-	TurnID     string
-	ID         string
-}
-
-func (q *Queries) Resolve(ctx context.Context, arg ResolveParams) (Interaction, error) {
-	row := q.db.QueryRow(ctx, Resolve,
-		arg.Resolution,
-		arg.By,
-		arg.At,
-		arg.TurnID,
-		arg.ID,
-	)
-	var i Interaction
-	err := row.Scan(
-		&i.TurnID,
-		&i.ID,
-		&i.N,
-		&i.SessionID,
-		&i.Tenant,
-		&i.Subject,
-		&i.State,
-		&i.Action,
-		&i.Request,
-		&i.Resolution,
-		&i.ResolvedBy,
-		&i.CreatedAt,
-		&i.ExpiresAt,
-		&i.ResolvedAt,
 	)
 	return i, err
 }

@@ -84,65 +84,6 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) (Turn, err
 	return i, err
 }
 
-const EndTurn = `-- name: EndTurn :one
-UPDATE turns SET status = $1, result = $2, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
-    admitted = false, finished_at = $3, updated_at = $3, changed_at = $3
-WHERE id = $4
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at, revision
-`
-
-type EndTurnParams struct {
-	Status string
-	Result []byte
-	At     instant.Time
-	ID     string
-}
-
-func (q *Queries) EndTurn(ctx context.Context, arg EndTurnParams) (Turn, error) {
-	row := q.db.QueryRow(ctx, EndTurn,
-		arg.Status,
-		arg.Result,
-		arg.At,
-		arg.ID,
-	)
-	var i Turn
-	err := row.Scan(
-		&i.ID,
-		&i.Made,
-		&i.SessionID,
-		&i.Tenant,
-		&i.Subject,
-		&i.AgentID,
-		&i.Status,
-		&i.Request,
-		&i.Result,
-		&i.Metadata,
-		&i.Background,
-		&i.SnapshotID,
-		&i.ParentSnapshotID,
-		&i.FromStart,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.NotBefore,
-		&i.StartedAt,
-		&i.FinishedAt,
-		&i.Worker,
-		&i.Fence,
-		&i.LeaseUntil,
-		&i.HeartbeatAt,
-		&i.Admitted,
-		&i.Strikes,
-		&i.Seq,
-		&i.Steps,
-		&i.Messages,
-		&i.LastCommit,
-		&i.Pruned,
-		&i.ChangedAt,
-		&i.Revision,
-	)
-	return i, err
-}
-
 const GetState = `-- name: GetState :one
 SELECT body FROM turn_states WHERE turn_id = $1
 `
@@ -553,18 +494,4 @@ func (q *Queries) StartTurns(ctx context.Context, arg StartTurnsParams) ([]Turn,
 		return nil, err
 	}
 	return items, nil
-}
-
-const WakeTurn = `-- name: WakeTurn :exec
-UPDATE turns SET status = 'pending', updated_at = $1, changed_at = $1 WHERE id = $2
-`
-
-type WakeTurnParams struct {
-	At instant.Time
-	ID string
-}
-
-func (q *Queries) WakeTurn(ctx context.Context, arg WakeTurnParams) error {
-	_, err := q.db.Exec(ctx, WakeTurn, arg.At, arg.ID)
-	return err
 }
