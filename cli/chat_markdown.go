@@ -180,5 +180,5 @@ func indentLines(lines []string, first, rest string) []string {
 
 // cleanText escapes a text for the full screen, where a tab takes four cells.
 func cleanText(text string) string {
-	return escapeText(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text))
+	return strings.ReplaceAll(escapeText(strings.ReplaceAll(text, "\t", "    ")), "\r\n", "\n")
 }
