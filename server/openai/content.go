@@ -12,8 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// contentPart is a part of a message, of either protocol; its type says which fields are
-// set.
+// contentPart is a part of a message, of either protocol. Its fields depend on its type.
 type contentPart struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`

@@ -100,7 +100,7 @@ type inputView struct {
 	Reason    string        `json:"reason,omitempty"`
 }
 
-// contentView is a part of a message; its type says which fields are set.
+// contentView is a part of a message. Its fields depend on its type.
 type contentView struct {
 	Type        string    `json:"type"`
 	Text        *string   `json:"text,omitempty"`
