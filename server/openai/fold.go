@@ -327,7 +327,8 @@ func (f *fold) offer(q *question) {
 func (f *fold) finish(d *event.RunFinish) {
 	f.begin()
 	f.called = false
-	if f.Form && d.Result != nil && d.Result.Response != "" {
+	isMessage := func(i *item) bool { return i.kind == itemMessage }
+	if d.Result != nil && d.Result.Response != "" && !slices.ContainsFunc(f.items, isMessage) { // it has a form, or the log is not kept
 		f.open = f.add(&item{kind: itemMessage}, messagePrefix)
 		f.appendText(f.open, d.Result.Response)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -332,5 +333,15 @@ func TestEveryRouteHidesWhatBelongsToAnotherKey(t *testing.T) {
 		}
 		w.failing("", strings.Replace(request, "ID", r.ID, 1), "", http.StatusUnauthorized)
 		w.failing("joe", strings.Replace(request, "ID", r.ID, 1), "", http.StatusForbidden)
+	}
+}
+
+// TestAResponseOutlivesItsLog: the outcome of the turn is kept longer.
+func TestAResponseOutlivesItsLog(t *testing.T) {
+	t.Parallel()
+	f := newFold("resp_x", "clerk", turnRecord{Echo: new(echo)}, 0)
+	f.finish(&event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: "Yes."}})
+	if e := f.over(); e == nil || len(e.items) != 1 || string(e.items[0].text) != "Yes." {
+		t.Errorf("it ends as %+v", e)
 	}
 }
