@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/agentruntime/agentruntime/evals"
 )
@@ -23,7 +24,6 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 	if o.results == "" {
 		return &resultFile{}, nil, nil
 	}
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	var done []*evals.Result
 	if o.resume {
 		var err error
@@ -31,7 +31,8 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 			return nil, nil, err
 		}
 	}
-	file, err := os.OpenFile(o.results, flags, 0o600)
+	// The results so far are kept until the new file has them.
+	file, err := os.CreateTemp(filepath.Dir(o.results), filepath.Base(o.results)+".*")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,6 +41,12 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 		if r.Status == evals.Passed || r.Status == evals.Failed {
 			sink.write(r)
 		}
+	}
+	if sink.err == nil {
+		sink.err = os.Rename(file.Name(), o.results)
+	}
+	if sink.err != nil {
+		_ = os.Remove(file.Name()) // the first error counts
 	}
 	return sink, done, sink.err
 }
