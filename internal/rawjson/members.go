@@ -44,3 +44,22 @@ func Find(list []Member, name string) json.RawMessage {
 	}
 	return nil
 }
+
+// EncodeMembers encodes an object with its entries in order. Their values are JSON.
+func EncodeMembers(list []Member) json.RawMessage {
+	var out bytes.Buffer
+	names := json.NewEncoder(&out)
+	names.SetEscapeHTML(false)
+	out.WriteByte('{')
+	for i := range list {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		_ = names.Encode(list[i].Name) // a text encodes
+		out.Truncate(out.Len() - 1)    // the new line after it
+		out.WriteByte(':')
+		out.Write(list[i].Value)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -93,13 +94,19 @@ func (c *catalog) cleanTools() {
 }
 
 // compactSchema returns a schema without insignificant space, so that one from a file
-// compares with one from a server; nil for null.
+// compares with one from a server; nil for null. Members of its root that are null, such as
+// required, are left out: servers write them for empty lists.
 func compactSchema(raw json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if json.Compact(&out, raw) != nil || out.String() == "null" {
 		return nil // what came out of a decoder is JSON
 	}
-	return out.Bytes()
+	members, ok := rawjson.Members(out.Bytes())
+	isNull := func(m rawjson.Member) bool { return string(m.Value) == "null" }
+	if !ok || !slices.ContainsFunc(members, isNull) {
+		return out.Bytes()
+	}
+	return rawjson.EncodeMembers(slices.DeleteFunc(members, isNull))
 }
 
 // cleanText takes control characters out of a text, and characters that change

@@ -84,7 +84,7 @@ func (w *rewriter) rewriteProperties(n *schemaNode, m *rawjson.Member) {
 		n.wide = n.wide || wide
 		kept = append(kept, rawjson.Member{Name: p.Name, Value: value})
 	}
-	m.Value = encodeMembers(kept)
+	m.Value = rawjson.EncodeMembers(kept)
 	n.lost = lost
 }
 
@@ -97,7 +97,7 @@ func (w *rewriter) dropLost(n *schemaNode) {
 		w.mapped.drop("property " + p.Name)
 	}
 	w.drop(n, "additionalProperties") // would reject them
-	w.lose(n, "properties", encodeMembers(n.lost))
+	w.lose(n, "properties", rawjson.EncodeMembers(n.lost))
 	w.mapped.Dropped = slices.DeleteFunc(w.mapped.Dropped, func(name string) bool { return name == "properties" })
 	var required, rest, gone []string
 	_ = json.Unmarshal(n.get("required"), &required) // none if it is not a list
@@ -129,7 +129,7 @@ func (w *rewriter) rewriteMap(raw json.RawMessage) (_ json.RawMessage, wide bool
 		value, more := w.rewrite(list[i].Value)
 		list[i].Value, wide = value, wide || more
 	}
-	return encodeMembers(list), wide
+	return rawjson.EncodeMembers(list), wide
 }
 
 // rewriteList rewrites the schemas of a list.
@@ -278,9 +278,9 @@ func (w *rewriter) mergeProperties(n *schemaNode, own, other json.RawMessage) js
 		if text := note("It", inner.told); text != "" {
 			inner.set("description", describe(inner.get("description"), text))
 		}
-		list[i].Value, n.wide = encodeMembers(inner.list), n.wide || inner.wide
+		list[i].Value, n.wide = rawjson.EncodeMembers(inner.list), n.wide || inner.wide
 	}
-	return encodeMembers(list)
+	return rawjson.EncodeMembers(list)
 }
 
 // closes reports whether a schema limits properties that another one has.

@@ -72,23 +72,6 @@ func encode(v any) json.RawMessage {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// encodeMembers encodes an object with its members in order.
-func encodeMembers(list []rawjson.Member) json.RawMessage {
-	var out bytes.Buffer
-	out.WriteByte('{')
-	for i := range list {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		name := encode(list[i].Name)
-		out.Write(name)
-		out.WriteByte(':')
-		out.Write(list[i].Value)
-	}
-	out.WriteByte('}')
-	return out.Bytes()
-}
-
 // pointedAt returns the value at a JSON pointer without its first slash, or nil.
 func pointedAt(at json.RawMessage, path string) json.RawMessage {
 	for name := range strings.SplitSeq(path, "/") {

@@ -127,7 +127,7 @@ func (w *rewriter) rewrite(raw json.RawMessage) (_ json.RawMessage, wide bool) {
 	} else if text := note("It", n.told); text != "" {
 		n.set("description", describe(n.get("description"), text))
 	}
-	return encodeMembers(n.list), n.wide
+	return rawjson.EncodeMembers(n.list), n.wide
 }
 
 // rewriteBoolean returns the schema for true, false and what is no schema.
