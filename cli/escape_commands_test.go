@@ -53,6 +53,9 @@ var attackedCommands = map[string][]string{
 	"validate":         {"validate bad.yaml", "validate bad.yaml --format github", "validate bad.yaml --format json", "validate bad.yaml --format sarif", "validate config.yaml --agent ESC", "validate live.yaml --online", "validate peers.yaml --online"},
 	"explain":          {"explain config.yaml a", "explain config.yaml a --format json", "explain bad.yaml b", "explain a --server SERVER", "explain live.yaml a", "explain live.yaml a --format json"},
 	"diff":             {"diff bad.yaml config.yaml", "diff config.yaml --server SERVER"},
+	"eval":             {"eval config.yaml cases.yaml --live", "eval config.yaml cases.yaml --live --format json", "eval config.yaml cases.yaml --live --format github", "eval config.yaml bad-cases.yaml"},
+	"eval add":         {"eval add config.yaml ESC", "eval add --server SERVER x"},
+	"eval schema":      nil,
 	"doctor":           {"doctor SERVER --allow-private 127.0.0.1"},
 	"run":              {"run config.yaml a Go", "run config.yaml a Go --format json", "run config.yaml a Go --format events", "run config.yaml a Fail", "run --server SERVER a Go"},
 	"chat":             {"chat config.yaml a --plain --message Go", "chat config.yaml a --plain --message Fail", "chat --server SERVER a --plain"},
@@ -97,7 +100,9 @@ var attackedCommands = map[string][]string{
 func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 	t.Chdir(filesIn(t, map[string]string{
 		"config.yaml": attackConfig, "replies.yaml": attackReplies,
-		"bad.yaml": "version: 1\nproviders: {d: {type: scripted}}\nmodels: {m: {provider_id: d, upstream_model: x}}\nagents: {b: {model_id: \"gpt" + attack + "\"}}\nstore: {driver: sqlite, dsn: ./bad.db, \"x" + attack + "\": 1}\n",
+		"cases.yaml":     "version: 1\ncases: {c: {agent: a, tools: {look: {real: true}}, turns: [{prompt: Go, expect: {text: {equals: \"x" + attack + "\"}}}]}}\n",
+		"bad-cases.yaml": "version: 1\ncases: {c: {agent: a, turns: [{prompt: Go}], \"x" + attack + "\": 1}}\n",
+		"bad.yaml":       "version: 1\nproviders: {d: {type: scripted}}\nmodels: {m: {provider_id: d, upstream_model: x}}\nagents: {b: {model_id: \"gpt" + attack + "\"}}\nstore: {driver: sqlite, dsn: ./bad.db, \"x" + attack + "\": 1}\n",
 	}))
 	t.Setenv("GESTALT_PLUGIN_SOCKET", "unix://"+t.TempDir()+"/socket")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
