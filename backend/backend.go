@@ -187,6 +187,8 @@ type Environment struct {
 	// FirstChoice is whether the first model call of the turn must call tools; nil leaves
 	// it to the model.
 	FirstChoice *model.ToolChoice
+	// MaxCalls is how many tool calls one answer may make; 0 is the limit of the loop.
+	MaxCalls int
 	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
 	Tenant *tools.TenantVariables
 }

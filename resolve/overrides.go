@@ -29,6 +29,9 @@ type Overrides struct {
 	Output      *spec.OutputSchema         `json:"output_schema,omitempty"`
 	// ToolChoice, when not nil, is that of the first model call of the turn.
 	ToolChoice *model.ToolChoice `json:"tool_choice,omitempty"`
+	// MaxCalls is how many tool calls one answer of the model may make; 0 is the limit of
+	// the loop.
+	MaxCalls int `json:"max_calls,omitempty"`
 	// Tools, when not nil, are all that the turn may call, as far as the agent has them.
 	Tools spec.Names `json:"tools,omitzero"`
 }

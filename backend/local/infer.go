@@ -61,7 +61,7 @@ func (t *turn) continueAnswer(ctx context.Context, req *model.Request, answer mo
 	return answer, complete, nil
 }
 
-// tellOmitted reports the calls that an answer asked for beyond maxCalls: to the
+// tellOmitted reports the calls that an answer asked for beyond its limit: to the
 // model, after the results of the executed calls, and to the log. They are not part
 // of the conversation: vendors reject a call without a result.
 func (t *turn) tellOmitted() {
@@ -69,8 +69,8 @@ func (t *turn) tellOmitted() {
 	if omitted == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d more calls were not made: one answer may make %d tool calls. Make those that are still needed in further answers.", omitted, maxCalls)
-	t.host.Emit(&event.ToolCallsOmitted{Omitted: omitted, MaxCalls: maxCalls, Message: text})
+	text := fmt.Sprintf("%d more calls were not made: one answer may make %d tool calls. Make those that are still needed in further answers.", omitted, t.answer.MaxCalls)
+	t.host.Emit(&event.ToolCallsOmitted{Omitted: omitted, MaxCalls: t.answer.MaxCalls, Message: text})
 	t.notes = append(t.notes, model.User(text))
 }
 

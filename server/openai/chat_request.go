@@ -37,6 +37,7 @@ type chatRequest struct {
 type samplingFields struct {
 	Temperature      *float64          `json:"temperature,omitempty"`
 	TopP             *float64          `json:"top_p,omitempty"`
+	Parallel         *bool             `json:"parallel_tool_calls,omitempty"`
 	Metadata         map[string]string `json:"metadata,omitempty"`
 	User             *string           `json:"user,omitempty"`
 	SafetyIdentifier *string           `json:"safety_identifier,omitempty"`
@@ -116,6 +117,9 @@ func (f *samplingFields) apply(r *turnRequest) error {
 	}
 	r.params.Temperature, r.params.TopP = f.Temperature, f.TopP
 	r.record.Metadata = f.Metadata
+	if f.Parallel != nil && !*f.Parallel {
+		r.maxCalls = 1
+	}
 	for _, user := range []*string{f.SafetyIdentifier, f.User} {
 		if user != nil {
 			r.record.User = *user

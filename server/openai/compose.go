@@ -21,9 +21,11 @@ type turnRequest struct {
 	functions    []function
 	// choice is whether the first answer of the model must call a tool; nil leaves it open.
 	choice *model.ToolChoice
-	params model.Params
-	output *spec.OutputSchema
-	record turnRecord
+	// maxCalls is how many calls an answer of the model may make; 0 leaves it open.
+	maxCalls int
+	params   model.Params
+	output   *spec.OutputSchema
+	record   turnRecord
 }
 
 // turnRecord is what a turn keeps for the surface. A turn without one belongs to another
@@ -60,7 +62,7 @@ func (c *call) composeTurn(r *turnRequest, current string) (*service.CreateTurn,
 			agent = taken
 		}
 	}
-	turn := &service.CreateTurn{AgentID: r.agent, Addressed: true, Before: r.before, Input: r.input, Params: r.params, Overrides: resolve.Overrides{Output: r.output, ToolChoice: r.choice}}
+	turn := &service.CreateTurn{AgentID: r.agent, Addressed: true, Before: r.before, Input: r.input, Params: r.params, Overrides: resolve.Overrides{Output: r.output, ToolChoice: r.choice, MaxCalls: r.maxCalls}}
 	if turn.Metadata, err = own.Encode(r.record); err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (c *call) composeTurn(r *turnRequest, current string) (*service.CreateTurn,
 func (r *turnRequest) checkRemote(turn *service.CreateTurn) error {
 	names := r.params.SetAmong("temperature", "top_p", "seed", "stop", "verbosity")
 	switch {
-	case len(r.functions) > 0, r.choice != nil:
+	case len(r.functions) > 0, r.choice != nil, r.maxCalls > 0:
 		names = append(names, "tools")
 	case r.output != nil:
 		names = append(names, "the format of the answer")

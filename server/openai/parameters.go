@@ -40,7 +40,7 @@ func ResponseParameters() []Parameter { return slices.Clone(responseParameters) 
 // sampling are the parameters that both protocols hand to the model.
 var sampling = []Parameter{
 	{Name: "temperature", Use: Honored}, {Name: "top_p", Use: Honored},
-	{Name: "parallel_tool_calls", Use: Checked, Note: "true, or no tools", allows: []string{"true"}},
+	{Name: "parallel_tool_calls", Use: Honored, Note: "false: each answer of the model makes one call, also of a tool of the agent"},
 	{Name: "metadata", Use: Honored, Note: "up to 16 pairs"},
 	{Name: "user", Use: Honored, Note: "kept with the run"},
 	{Name: "safety_identifier", Use: Honored, Note: "kept with the run"},
@@ -106,9 +106,6 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 		case p.Use == Rejected:
 			return unsupported(p.Name, p.Note)
 		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, compactJSON(value)):
-			if p.Name == "parallel_tool_calls" && isEmptyList(body["tools"]) {
-				continue
-			}
 			return unsupported(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
 		}
 	}
@@ -121,11 +118,6 @@ func unsupported(param, note string) error {
 		text += "; " + note
 	}
 	return &requestError{status: http.StatusBadRequest, param: param, code: codeUnsupported, message: text + "."}
-}
-
-func isEmptyList(raw json.RawMessage) bool {
-	var list []json.RawMessage
-	return len(raw) == 0 || json.Unmarshal(raw, &list) == nil && len(list) == 0
 }
 
 // compactJSON returns valid JSON without blanks.

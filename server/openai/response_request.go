@@ -71,7 +71,7 @@ func (r *responseRequest) conversationID() (string, error) {
 func (r *responseRequest) toTurn() (t *turnRequest, err error) {
 	shown := &echo{
 		Background: isSet(r.Background), Store: r.Store == nil || *r.Store, Instructions: r.Instructions, MaxOutputTokens: r.MaxOutputTokens,
-		ParallelToolCalls: true, PreviousResponseID: r.PreviousResponseID, ServiceTier: "default", Temperature: r.Temperature, TopP: r.TopP,
+		ParallelToolCalls: r.Parallel == nil || *r.Parallel, PreviousResponseID: r.PreviousResponseID, ServiceTier: "default", Temperature: r.Temperature, TopP: r.TopP,
 		Text: textOptions{Format: responseFormat{Type: "text"}}, ToolChoice: r.ToolChoice, Tools: r.Tools, Truncation: "disabled", User: r.User, Metadata: r.Metadata,
 	}
 	t = &turnRequest{agent: r.Model, record: turnRecord{Echo: shown, Unstored: !shown.Store}}
