@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -35,7 +34,8 @@ type claimable struct {
 }
 
 func (c *claimable) fields() []any {
-	return slices.Concat([]any{&c.made, &c.begun}, sqlstore.TurnFields(&c.turn), c.session.Fields())
+	list := append(make([]any, 0, 48), &c.made, &c.begun)
+	return c.session.AppendFields(sqlstore.AppendTurnFields(list, &c.turn))
 }
 
 var (

@@ -68,9 +68,8 @@ type changingTurn struct {
 }
 
 func (t *changingTurn) fields() []any {
-	return []any{
-		&t.made, &t.sessionID, &t.owner.Tenant, &t.owner.Subject, (*string)(&t.status), &t.fence, &t.seq, &t.steps, &t.strikes, &t.messages, &t.admitted,
-	}
+	return append(make([]any, 0, 16),
+		&t.made, &t.sessionID, &t.owner.Tenant, &t.owner.Subject, (*string)(&t.status), &t.fence, &t.seq, &t.steps, &t.strikes, &t.messages, &t.admitted)
 }
 
 func (t *changingTurn) endingFields() []any { return append(t.fields(), &t.asks, &t.followed) }

@@ -35,15 +35,15 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 }
 
 // selectSession selects a session, and whether it has a turn whose time it is.
-var selectSession = "SELECT " + sqlstore.SessionColumns + `, EXISTS (
+const selectSession = `SELECT EXISTS (
 		SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
-	) FROM sessions WHERE id = ?2`
+	), ` + sqlstore.SessionColumns + " FROM sessions WHERE id = ?2"
 
 func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	sessionID := n.Turn.SessionID
 	var in sqlstore.SessionRow
 	var occupied bool
-	err := tx.on.QueryRowContext(ctx, selectSession, sqlstore.ToMicros(n.Turn.CreatedAt), sessionID).Scan(append(in.Fields(), &occupied)...)
+	err := tx.on.QueryRowContext(ctx, selectSession, sqlstore.ToMicros(n.Turn.CreatedAt), sessionID).Scan(in.AppendFields(append(make([]any, 0, 16), &occupied))...)
 	if err == nil {
 		err = rules.CheckVisible(store.Of(n.Turn.Owner), in.Owner.Tenant, in.Owner.Subject)
 	}

@@ -23,11 +23,13 @@ type SessionRow struct {
 }
 
 // Fields returns where the columns go.
-func (r *SessionRow) Fields() []any {
-	return []any{
+func (r *SessionRow) Fields() []any { return r.AppendFields(nil) }
+
+// AppendFields appends where the columns go.
+func (r *SessionRow) AppendFields(list []any) []any {
+	return append(list,
 		&r.ID, &r.Owner.Tenant, &r.Owner.Subject, &r.AgentID, (*string)(&r.State), &r.labels, (*[]byte)(&r.Metadata), &r.Tip,
-		(*Time)(&r.CreatedAt), (*Time)(&r.UpdatedAt), (*Time)(&r.ActiveAt), (*Time)(&r.LastTurnAt), &r.CurrentAgentID,
-	}
+		(*Time)(&r.CreatedAt), (*Time)(&r.UpdatedAt), (*Time)(&r.ActiveAt), (*Time)(&r.LastTurnAt), &r.CurrentAgentID)
 }
 
 // Record returns the session of a row.

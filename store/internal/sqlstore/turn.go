@@ -17,13 +17,15 @@ const TurnColumns = `id, session_id, tenant, subject, agent_id, status, request,
 	`created_at, updated_at, changed_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, revision`
 
 // TurnFields returns where the columns of a turn go.
-func TurnFields(t *store.Turn) []any {
-	return []any{
+func TurnFields(t *store.Turn) []any { return AppendTurnFields(nil, t) }
+
+// AppendTurnFields appends where the columns of a turn go.
+func AppendTurnFields(list []any, t *store.Turn) []any {
+	return append(list,
 		&t.ID, &t.SessionID, &t.Owner.Tenant, &t.Owner.Subject, &t.AgentID, (*string)(&t.Status),
 		(*[]byte)(&t.Request), (*[]byte)(&t.Result), (*[]byte)(&t.Metadata), &t.Background, &t.SnapshotID, &t.ParentSnapshotID, &t.FromStart,
 		(*Time)(&t.CreatedAt), (*Time)(&t.UpdatedAt), (*Time)(&t.ChangedAt), (*Time)(&t.NotBefore), (*Time)(&t.StartedAt), (*Time)(&t.FinishedAt),
-		&t.Worker, &t.Fence, (*Time)(&t.LeaseUntil), (*Time)(&t.HeartbeatAt), &t.Admitted, &t.Strikes, &t.Seq, &t.Steps, &t.Revision,
-	}
+		&t.Worker, &t.Fence, (*Time)(&t.LeaseUntil), (*Time)(&t.HeartbeatAt), &t.Admitted, &t.Strikes, &t.Seq, &t.Steps, &t.Revision)
 }
 
 // Turn returns a turn.
