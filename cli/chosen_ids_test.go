@@ -133,7 +133,9 @@ func field(t *testing.T, body string, path ...string) string {
 // the request in chosenIDs, or empty where they name what exists.
 var idFields = map[string]string{
 	"post /runtime/v1/sessions id": "a session", "post /runtime/v1/turns id": "a turn",
-	"put /workflow/schedules/{id} id": "", "put /workflow/event-triggers/{id} id": "",
+	"post /workflow/schedules id": "a schedule", "post /workflow/event-triggers id": "an event trigger", "post /workflow/events id": "an event",
+	"post /v1/responses previous_response_id": "",
+	"put /workflow/schedules/{id} id":         "", "put /workflow/event-triggers/{id} id": "",
 	"post /runtime/v1/sessions agent_id": "", "post /runtime/v1/turns agent_id": "", "post /runtime/v1/turns model_id": "", "post /runtime/v1/turns session_id": "", "post /runtime/v1/turns snapshot_id": "",
 	"post /api/v1/workspaces/{workspace}/agent-runs/{id}/tool-results toolUseId": "", "post /api/v1/workspaces/{workspace}/agent-runs/{id}/interactions/{interaction} id": "",
 	"post /runtime/v1/turns/{turn}/interactions/{interaction} id": "", "post /api/a2a/{workspace}/agents/{agent} id": "",

@@ -35,7 +35,8 @@ runtime models "gpt-5*" --format json`,
 	"eval": `runtime eval config.yaml
 runtime eval config.yaml evals/refunds.yaml --tag smoke --junit report.xml
 runtime eval config.yaml --record --model assistant=cheaper --baseline results.jsonl`,
-	"eval add": `runtime eval add config.yaml 0199c3f2-7e57-7000-8000-000000000001 --to evals/refunds.yaml`,
+	"eval schema": `runtime eval schema > evals.schema.json`,
+	"eval add":    `runtime eval add config.yaml 0199c3f2-7e57-7000-8000-000000000001 --to evals/refunds.yaml`,
 	"validate": `runtime validate config.yaml
 runtime validate --strict --format github base.yaml production.yaml`,
 	"explain": `runtime explain config.yaml assistant

@@ -185,12 +185,13 @@ func configurationsIn(data []byte) [][]byte {
 	for text := range bytes.SplitSeq(data, []byte("\n---\n")) {
 		var document struct {
 			Version int
+			Cases   map[string]any
 			Data    map[string]string
 		}
 		if yaml.Unmarshal(text, &document) != nil {
 			continue
 		}
-		if document.Version != 0 {
+		if document.Version != 0 && document.Cases == nil { // no cases of evals
 			found = append(found, text)
 		}
 		for name, value := range document.Data {

@@ -132,7 +132,12 @@ func makeConversation(t *testing.T, w *town, made things) {
 	}
 	conversation := w.own(t, http.MethodPost, "/v1/conversations", `{"metadata":{"secret":"`+inputSecret+`"}}`)
 	made["{conversation}"], _ = conversation["id"].(string)
-	w.own(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello","conversation":"`+made["{conversation}"]+`"}`)
+	// A conversation has no agent when it begins, so none whose sessions begin with programs
+	// answers in it.
+	answered := w.ask(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello","conversation":"`+made["{conversation}"]+`"}`, bearer(annKey))
+	if answered.status != http.StatusOK && !strings.Contains(answered.body, "has programs that run when its sessions begin") {
+		t.Fatalf("%d %s", answered.status, answered.body)
+	}
 	list := w.own(t, http.MethodPost, "/v1/conversations/"+made["{conversation}"]+"/items", `{"items":[{"role":"user","content":"hello"}]}`)
 	made["{item}"], _ = list["first_id"].(string)
 }

@@ -250,7 +250,7 @@ func (v *victim) ask(t *testing.T, method, path, body string) (int, http.Header,
 // clients and methods that are refused for another reason.
 var reads = regexp.MustCompile(`"(GetTask|ListTasks|SubscribeToTask|tasks/get|tasks/resubscribe|Nothing|` +
 	`GetTaskPushNotificationConfig|ListTaskPushNotificationConfigs|tasks/pushNotificationConfig/(get|list)|GetExtendedAgentCard|agent/getAuthenticatedExtendedCard)"|` +
-	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/(tenants/acme/)?validate|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^POST /workflow/events|^GET `)
+	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/(tenants/acme/)?validate|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^POST /workflow/events|^POST /v1/responses/\{response\}/cancel|^GET `)
 
 // TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites puts each request
 // that there is to a server whose database is read-only, and again where it is not.
