@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
+	"github.com/agentruntime/agentruntime/model/bedrock"
 	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/openai"
 )
@@ -55,6 +56,7 @@ func contentVendors(t *testing.T, address string) map[string]model.Executor {
 		"`openai`, `responses`":        made(openai.New(model.Settings{ID: "p"}, &openai.Config{BaseURL: address})),
 		"`openai`, `chat_completions`": made(openai.New(model.Settings{ID: "p"}, &openai.Config{BaseURL: address, API: openai.ChatCompletions})),
 		"`anthropic`":                  made(anthropic.New(model.Settings{ID: "p"}, &anthropic.Config{BaseURL: address})),
+		"`bedrock`":                    made(bedrock.New(model.Settings{ID: "p"}, &bedrock.Config{BaseURL: address, Region: "us-east-1", APIKey: "key"})),
 		"`google`":                     made(google.New(model.Settings{ID: "p"}, &google.Config{BaseURL: address})),
 	}
 }
@@ -65,7 +67,7 @@ func contentTable(t *testing.T) string {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	vendors := contentVendors(t, server.URL)
-	names := []string{"`openai`, `responses`", "`openai`, `chat_completions`", "`anthropic`", "`google`"}
+	names := []string{"`openai`, `responses`", "`openai`, `chat_completions`", "`anthropic`", "`google`", "`bedrock`"}
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n| Content | From | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
 	for _, kind := range contentKinds {
