@@ -66,6 +66,9 @@ invalid or cannot be read, 130 canceled.`,
 			if o.resume && o.results == "" {
 				return usagef(cmd, "--resume needs --results")
 			}
+			if err := o.check(args); err != nil {
+				return usagef(cmd, "%w", err)
+			}
 			if len(o.files.files) > 0 {
 				return nil
 			}
@@ -100,6 +103,39 @@ invalid or cannot be read, 130 canceled.`,
 	cmd.MarkFlagsMutuallyExclusive("record", "matrix")
 	cmd.AddCommand(newEvalAdd(p), newEvalSchema(p))
 	return cmd
+}
+
+// check checks the numbers, and that no report replaces a file that is read or another
+// report.
+func (o *evalOptions) check(args []string) error {
+	const maxRepeat, maxParallel = 10_000, 1_000
+	r := &o.runner
+	switch {
+	case r.Repeat < 1 || r.Repeat > maxRepeat:
+		return fmt.Errorf("--repeat must be 1 to %d", maxRepeat)
+	case r.Parallel < 1 || r.Parallel > maxParallel:
+		return fmt.Errorf("--parallel must be 1 to %d", maxParallel)
+	case r.PerMinute < 0:
+		return errors.New("--per-minute must not be negative")
+	case !(r.MaxCost >= 0): // NaN is neither
+		return errors.New("--max-cost must not be negative")
+	case !(o.tolerance >= 0 && o.tolerance <= 1):
+		return errors.New("--tolerance must be 0 to 1")
+	}
+	taken := map[string]string{}
+	for _, name := range append(append([]string{o.baseline}, args...), o.files.files...) {
+		taken[filepath.Clean(name)] = "is read"
+	}
+	for _, out := range []struct{ flag, name string }{{"--results", o.results}, {"--junit", o.junit}, {"--html", o.html}} {
+		if out.name == "" {
+			continue
+		}
+		if use := taken[filepath.Clean(out.name)]; use != "" {
+			return fmt.Errorf("%s %s: the file %s", out.flag, out.name, use)
+		}
+		taken[filepath.Clean(out.name)] = "is that of " + out.flag
+	}
+	return nil
 }
 
 // newEvalSchema returns the command that prints the schema of files of cases.
@@ -272,6 +308,9 @@ func (p *program) buildForEval(ctx context.Context, names []string, o *evalOptio
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		l.close()
+		if _, shown := errors.AsType[exit](err); shown {
+			err = exit{exitUsage}
+		}
 		return nil, nil, err
 	}
 	return rt, l, nil
@@ -283,7 +322,11 @@ func (p *program) baselineOf(ctx context.Context, suite *evals.Suite, o *evalOpt
 		return nil, nil
 	}
 	if ext := filepath.Ext(o.baseline); ext == ".json" || ext == ".jsonl" {
-		return readResults(o.baseline)
+		results, err := readResults(o.baseline)
+		if err == nil && len(results) == 0 {
+			err = fmt.Errorf("--baseline %s: the file has no results", o.baseline)
+		}
+		return results, err
 	}
 	before := *o
 	before.record = false // the recordings are those of the new configuration

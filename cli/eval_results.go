@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/evals"
 )
@@ -96,6 +97,9 @@ func readResults(name string) ([]*evals.Result, error) {
 				break // the write of the last line was interrupted
 			}
 			return nil, fmt.Errorf("%s: line %d is not a result: %w", name, n, err)
+		}
+		if one.Case == "" || !slices.Contains([]evals.Status{evals.Passed, evals.Failed, evals.Errored, evals.Skipped}, one.Status) {
+			return nil, fmt.Errorf("%s: line %d is not a result: it has no case, or an unknown status", name, n)
 		}
 		list = append(list, one)
 	}

@@ -45,7 +45,7 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 		d.decodeValue(f, n, target.Elem(), p)
 		// A pointer that stays nil means the default; a record is better kept
 		// as far as it could be read.
-		if len(d.found) == before || shapeOf(v.Type().Elem()) == recordShape {
+		if !d.found[before:].HasErrors() || shapeOf(v.Type().Elem()) == recordShape {
 			v.Set(target)
 		}
 	case listShape:

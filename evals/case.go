@@ -147,7 +147,7 @@ type Expectations struct {
 	Artifacts []ArtifactMatch `json:"artifacts" doc:"Artifacts that the turn makes; there may be others."`
 	MaxSteps  int             `json:"max_steps" min:"1" doc:"The most steps that the turn may take."`
 	MaxTokens int             `json:"max_tokens" min:"1" doc:"The most tokens that the turn may use, input and output."`
-	MaxCost   float64         `json:"max_cost" min:"0" doc:"The most money that the turn may cost, in the currency of its models."`
+	MaxCost   *float64        `json:"max_cost" min:"0" doc:"The most money that the turn may cost, in the currency of its models."`
 	// MaxLatency limits the time of the turn.
 	MaxLatency *spec.Duration `json:"max_latency" doc:"The longest time that the turn may take."`
 	Judges     []Judge        `json:"judges" doc:"Graders that judge the turn."`

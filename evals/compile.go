@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/pattern"
@@ -58,7 +59,12 @@ func (c *Case) compile() (*compiled, diag.List) {
 		schemas: map[string]*schema.Schema{}, texts: map[string]*regexp.Regexp{},
 	}}
 	if !caseIDs.MatchString(c.ID) {
-		k.addError(diag.InvalidValue, "", "the ID of a case has 1 to 80 letters, digits, dots, dashes and underscores, and begins with a letter or digit")
+		k.addError(diag.InvalidValue, "", "the ID %q of a case must have 1 to 80 letters, digits, dots, dashes and underscores, and begin with a letter or digit", c.ID)
+	}
+	for _, reserved := range []string{".tools", ".judges"} {
+		if strings.HasSuffix(strings.ToLower(c.ID), reserved) {
+			k.addError(diag.InvalidValue, "", "the ID %q of a case must not end with %s, which its recordings do", c.ID, reserved)
+		}
 	}
 	if len(c.Script) > 0 {
 		script, err := scripted.Parse(c.ID, c.Script)

@@ -263,12 +263,12 @@ func (k *checker) checkLimits(e *Expectations) {
 	if used := r.Usage.Input + r.Usage.Output; e.MaxTokens > 0 && used > e.MaxTokens {
 		k.addFailure("max_tokens", "the turn used %d tokens, more than %d", used, e.MaxTokens)
 	}
-	if e.MaxCost > 0 {
+	if e.MaxCost != nil {
 		switch {
 		case r.Cost == nil:
 			k.addFailure("max_cost", "the cost is unknown: the models have no prices")
-		case r.Cost.Amount > e.MaxCost:
-			k.addFailure("max_cost", "the turn cost %s, more than %v", r.Cost, e.MaxCost)
+		case r.Cost.Amount > *e.MaxCost:
+			k.addFailure("max_cost", "the turn cost %s, more than %v", r.Cost, *e.MaxCost)
 		}
 	}
 	if e.MaxLatency != nil && r.Duration > e.MaxLatency.Std() {

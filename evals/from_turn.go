@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -63,6 +64,7 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 	var replies []scriptReply
 	var reply scriptReply
 	calls := make(map[string]*ToolReply)
+	asked := make(map[string]*interaction.Request)
 	var order []*ToolReply
 	end := func() {
 		if reply.Text != "" || len(reply.ToolCalls) > 0 {
@@ -87,6 +89,12 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 			reply.ToolCalls = append(reply.ToolCalls, scriptCall{data.Name, slices.Clone(data.Arguments)})
 			c := &ToolReply{Tool: data.Name, Arguments: slices.Clone(data.Arguments)}
 			calls[data.ID], order = c, append(order, c)
+		case *event.InteractionRequest:
+			asked[data.ID], asked[data.CallID] = &data.Request, &data.Request
+		case *event.ToolCallResumed:
+			if q := asked[data.TargetID]; q != nil {
+				d.Case.Answers = append(d.Case.Answers, answerTo(q, data))
+			}
 		case *event.ToolCallDone:
 			if c := calls[data.ID]; c != nil {
 				c.Result, c.IsError = data.Result.Text(), data.Result.IsError
@@ -112,6 +120,21 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 			turn.Expect.Calls = &ExpectedCalls{Match: MatchExact}
 		}
 		turn.Expect.Calls.Calls = append(turn.Expect.Calls.Calls, ExpectedCall{Rule: c.Tool})
+	}
+}
+
+// answerTo returns the rule that answers a request as it was answered.
+func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) AnswerRule {
+	var consent struct {
+		Approved *bool `json:"approved"`
+	}
+	switch {
+	case resumed.Action == string(interaction.Cancel):
+		return AnswerRule{Tool: q.Tool, Approve: new(false)}
+	case json.Unmarshal(resumed.Result, &consent) == nil && consent.Approved != nil:
+		return AnswerRule{Tool: q.Tool, Approve: consent.Approved}
+	default:
+		return AnswerRule{Tool: q.Tool, Value: slices.Clone(resumed.Result)}
 	}
 }
 
@@ -161,6 +184,16 @@ func (d *Draft) yaml() string {
 		b.WriteString("    tools:\n")
 		for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 			fmt.Fprintf(&b, "      %s: {replay: true}\n", flow(name))
+		}
+	}
+	if len(c.Answers) > 0 {
+		b.WriteString("    answers:\n")
+		for i := range c.Answers {
+			if a := &c.Answers[i]; a.Approve != nil {
+				fmt.Fprintf(&b, "      - {tool: %s, approve: %t}\n", flow(a.Tool), *a.Approve)
+			} else {
+				fmt.Fprintf(&b, "      - {tool: %s, value: %s}\n", flow(a.Tool), flow(a.Value))
+			}
 		}
 	}
 	b.WriteString("    turns:\n")

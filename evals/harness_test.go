@@ -149,7 +149,7 @@ func readCase(t interface {
 }, text string) *evals.Case {
 	t.Helper()
 	suite, found := evals.Parse("cases.yaml", []byte("version: 1\ncases:\n"+indent(text)))
-	if len(found) > 0 {
+	if found.HasErrors() {
 		t.Fatalf("%v\n%s", found, text)
 	}
 	return suite.Cases[0]

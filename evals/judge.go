@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -72,7 +74,7 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 	if len(criteria) == 0 {
 		criteria = []string{"the rubric as a whole"}
 	}
-	data, err := json.MarshalIndent(turn, "", "  ")
+	data, err := json.MarshalIndent(turn.toJudge(), "", "  ")
 	if err != nil {
 		return err
 	}
@@ -125,6 +127,14 @@ func gradesSchema(n, scale int) json.RawMessage {
 		`"required":["score","comment"],"additionalProperties":false}}},"required":["scores"],"additionalProperties":false}`, n, n, scale))
 }
 
+// toJudge returns the turn as judges see it: without what differs between runs that are
+// otherwise the same, and without what other judges said.
+func (t *TurnResult) toJudge() *TurnResult {
+	shown := *t
+	shown.Duration, shown.Verdicts = 0, nil
+	return &shown
+}
+
 // addUsage adds what a judge used to the usage of the turn, after its expectations were
 // checked.
 func (t *TurnResult) addUsage(usage event.Usage, cost *event.Cost) {
@@ -134,7 +144,7 @@ func (t *TurnResult) addUsage(usage event.Usage, cost *event.Cost) {
 
 // askOutside has a program or server judge.
 func (r *run) askOutside(ctx context.Context, j *Judge, turn *TurnResult, v *Verdict, ask func(context.Context, *run, *Judge, []byte) ([]byte, error)) error {
-	data, err := json.Marshal(map[string]any{"case": r.c.ID, "agent": r.c.Agent, "turn": turn})
+	data, err := json.Marshal(map[string]any{"case": r.c.ID, "agent": r.c.Agent, "turn": turn.toJudge()})
 	if err != nil {
 		return err
 	}
@@ -162,6 +172,9 @@ func (r *run) askOutside(ctx context.Context, j *Judge, turn *TurnResult, v *Ver
 func runCommand(ctx context.Context, r *run, j *Judge, data []byte) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, j.Command[0], j.Command[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = r.dir, bytes.NewReader(data), time.Second
+	cmd.Env = os.Environ()
+	process.Separate(cmd)
+	cmd.Cancel = func() error { return process.Kill(cmd) }
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

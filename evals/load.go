@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -59,14 +60,24 @@ func (s *Suite) addFile(name string, data []byte) diag.List {
 			more = append(more, diag.New(diag.InvalidValue, diag.Key("cases", id), "case %q has no fields", id))
 			continue
 		}
-		if s.files[id] != nil {
-			more = append(more, diag.New(diag.DuplicateID, diag.Key("cases", id), "another file has a case %q", id).AtKey())
+		if other, taken := s.findID(id); taken {
+			more = append(more, diag.New(diag.DuplicateID, diag.Key("cases", id), "there is another case %q; case does not distinguish IDs, because files are named after them", other).AtKey())
 			continue
 		}
 		s.files[id] = f
 		s.Cases = append(s.Cases, c)
 	}
 	return f.Complete(found, more)
+}
+
+// findID returns the ID of a case that a new one cannot have.
+func (s *Suite) findID(id string) (string, bool) {
+	for _, c := range s.Cases {
+		if strings.EqualFold(c.ID, id) {
+			return c.ID, true
+		}
+	}
+	return "", false
 }
 
 // Dir returns the directory of the file that has a case, to which its recordings belong.

@@ -32,8 +32,9 @@ func NewReport(results, baseline []*Result, tolerance float64) *Report {
 	return r
 }
 
-// Passed reports whether every run passed or, with a baseline, whether no case regressed.
-// A run that is an error, or was skipped, never passes.
+// Passed reports whether every run passed or, with a baseline, whether no case regressed
+// and every case that the baseline lacks passed. A run that is an error, or was skipped,
+// never passes.
 func (r *Report) Passed() bool {
 	if r.Summary.Errored > 0 || r.Summary.Skipped > 0 {
 		return false
@@ -41,7 +42,10 @@ func (r *Report) Passed() bool {
 	if r.Baseline == nil {
 		return r.Summary.Failed == 0
 	}
-	return len(r.Regressions()) == 0
+	isNew := func(one *Result) bool {
+		return one.Status == Failed && !slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Case == one.Case })
+	}
+	return len(r.Regressions()) == 0 && !slices.ContainsFunc(r.Results, isNew)
 }
 
 // Regressions returns the changes for the worse that exceed the tolerance.

@@ -32,6 +32,8 @@ type Result struct {
 	Repeat int    `json:"repeat"`
 	Agent  string `json:"agent"`
 	Status Status `json:"status"`
+	// Digest identifies the case and the configuration that it ran with.
+	Digest string `json:"digest,omitempty"`
 	// Deterministic is set if all models answered from a recording or script, so that the
 	// run always has the same outcome.
 	Deterministic bool `json:"deterministic,omitempty"`
@@ -68,7 +70,7 @@ type TurnResult struct {
 	Handoffs  []string         `json:"handoffs,omitempty"`
 	Artifacts []event.Artifact `json:"artifacts,omitempty"`
 	State     json.RawMessage  `json:"state,omitempty"`
-	Duration  time.Duration    `json:"duration_ns"`
+	Duration  time.Duration    `json:"duration_ns,omitzero"`
 	Verdicts  []Verdict        `json:"verdicts,omitempty"`
 
 	artifacts map[string][]byte

@@ -2,6 +2,9 @@ package evals
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -46,7 +49,8 @@ type Runner struct {
 	Graders map[string]Grader
 	// Redact takes secrets out of recordings and results; nil takes nothing out.
 	Redact func(string) string
-	// Done are results of an earlier run that was interrupted; their runs are not repeated.
+	// Done are results of an earlier run that was interrupted. Runs that passed or failed with
+	// the same case and configuration are not repeated.
 	Done []*Result
 	// OnResult is told of each result as it comes, one after the other.
 	OnResult func(*Result)
@@ -79,11 +83,12 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 			done[one.key()] = one
 		}
 	}
-	s := &session{Runner: r, results: make([]*Result, len(jobs))}
+	s := &session{Runner: r, results: make([]*Result, len(jobs)), revision: rev.Hash()}
 	for i, j := range jobs {
 		known := (&Result{Case: j.c.ID, Variant: r.Variant, Repeat: j.repeat}).key()
-		if s.results[i] = done[known]; s.results[i] != nil {
-			s.addCost(s.results[i])
+		if one := done[known]; one != nil && one.Digest == s.digestOf(j.c) {
+			s.results[i] = one
+			s.addCost(one)
 		}
 	}
 	pace := newPace(r.PerMinute)
@@ -119,6 +124,8 @@ func (r *Result) key() string { return fmt.Sprintf("%s\x00%s\x00%d", r.Case, r.V
 type session struct {
 	*Runner
 	results []*Result
+	// revision is the hash of the revision that the cases run with.
+	revision string
 
 	mu   sync.Mutex
 	cost float64
@@ -148,7 +155,14 @@ func (s *session) keep(i int, r *Result) {
 }
 
 func (s *session) newResult(j job) *Result {
-	return &Result{Case: j.c.ID, Variant: s.Variant, Repeat: j.repeat, Agent: j.c.Agent}
+	return &Result{Case: j.c.ID, Variant: s.Variant, Repeat: j.repeat, Agent: j.c.Agent, Digest: s.digestOf(j.c)}
+}
+
+// digestOf identifies a case and the configuration that it runs with.
+func (s *session) digestOf(c *Case) string {
+	data, _ := json.Marshal(c) // texts, numbers and JSON
+	sum := sha256.Sum256(append(data, s.revision...))
+	return hex.EncodeToString(sum[:8])
 }
 
 func (s *session) skipped(ctx context.Context, j job) *Result {

@@ -77,6 +77,7 @@ func TestJudges(t *testing.T) {
 		{"{type: model, model_id: judge, rubric: Is it polite?}", grade(5), ""},
 		{"{type: model, model_id: judge, rubric: Is it polite?}", grade(2), "turn 1: judges[0]: judge model gives 0.25: because"},
 		{"{type: model, model_id: judge, rubric: Is it polite?, pass: 0.2, votes: 3}", grade(2), ""},
+		{"{type: model, model_id: judge, rubric: 'Is it polite?', criteria: [short, kind]}", `{"scores":[{"score":5,"comment":"a"},{"score":3,"comment":"b"}]}`, ""},
 		{"{type: command, command: [sh, -c, 'grep -q \"\\\"response\\\":\\\"fine\\\"\" && echo ''{\"score\": 0.9}''']}", "", ""},
 		{"{type: command, name: strict, command: [echo, '{\"score\": 0.1, \"comment\": \"no\"}']}", "", "turn 1: judges[0]: judge strict gives 0.10: no"},
 	} {
@@ -346,6 +347,66 @@ func TestASimulatedUserTalksUntilDone(t *testing.T) {
 		r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
 		if len(r.Turns) != c.turns || !strings.HasPrefix(strings.Join(failures, "\n"), c.failure) || (c.failure == "") != (r.Status == evals.Passed) {
 			t.Errorf("%s: %s: %q after %d turns", c.expect, r.Status, failures, len(r.Turns))
+		}
+	}
+}
+
+// TestAJudgedCaseIsReplayed records a case with a judge and runs it without the provider.
+func TestAJudgedCaseIsReplayed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const judged = "c: {agent: clerk, turns: [{prompt: hi, expect: {judges: [{type: model, model_id: judge, rubric: kind}, {type: model, model_id: judge, rubric: short}]}}]}"
+	s := newShop(t, &answering{answer: func(req *model.Request) string {
+		if req.Model == "judge" {
+			return `{"scores":[{"score":5,"comment":"good"}]}`
+		}
+		return "fine"
+	}})
+	for _, runner := range []*evals.Runner{{Runtime: s.runtime, Mode: evals.ModeRecord}, {Runtime: newShop(t, unasked{t}).runtime}} {
+		runner.Suite = loadCasesIn(t, dir, judged)
+		if r, failures := only(t, runner); r.Status != evals.Passed {
+			t.Errorf("%s: %s: %q", runner.Mode, r.Status, failures)
+		}
+	}
+}
+
+// TestAChangedCaseIsNotTakenFromEarlierResults changes what a case expects between a run
+// and its continuation.
+func TestAChangedCaseIsNotTakenFromEarlierResults(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, unasked{t})
+	suite := func(text string) *evals.Suite {
+		return loadCases(t, "c: {agent: clerk, models: scripted, script: {fallback: {text: hi}}, turns: [{prompt: x, expect: {text: {equals: "+text+"}}}]}")
+	}
+	first := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite("hi")})
+	for text, want := range map[string]evals.Status{"hi": evals.Passed, "bye": evals.Failed, "sk-verysecret-0123456789": evals.Failed} {
+		c := readCase(t, "c: {agent: clerk, models: scripted, script: {fallback: {text: hi}}, turns: [{prompt: x, expect: {text: {equals: "+text+"}}}]}")
+		if got, _ := only(t, &evals.Runner{Runtime: s.runtime, Suite: evals.NewSuite(c), Done: first}); got.Status != want {
+			t.Errorf("%s: the case is %s, want %s", text, got.Status, want)
+		}
+	}
+}
+
+// TestACaseThatTheBaselineLacksMustPass compares with results of another case.
+func TestACaseThatTheBaselineLacksMustPass(t *testing.T) {
+	t.Parallel()
+	old, failed := &evals.Result{Case: "old", Repeat: 1, Status: evals.Passed}, &evals.Result{Case: "new", Repeat: 1, Status: evals.Failed}
+	if evals.NewReport([]*evals.Result{old, failed}, []*evals.Result{old}, 0).Passed() {
+		t.Error("a new case that fails passes")
+	}
+}
+
+// TestNoTwoCasesShareRecordings has IDs whose recordings would have one name.
+func TestNoTwoCasesShareRecordings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a: {agent: x, turns: [{prompt: x}]}\nA: {agent: x, turns: [{prompt: x}]}":         "duplicate-id",
+		"a: {agent: x, turns: [{prompt: x}]}\na.judges: {agent: x, turns: [{prompt: x}]}":  "invalid-value",
+		"a: {agent: x, turns: [{prompt: x}]}\na.b.tools: {agent: x, turns: [{prompt: x}]}": "invalid-value",
+		"../a: {agent: x, turns: [{prompt: x}]}":                                           "invalid-value",
+	} {
+		if _, found := evals.Parse("cases.yaml", []byte("version: 1\ncases:\n"+indent(text))); len(found) != 1 || string(found[0].Code) != want {
+			t.Errorf("%s: %v", text, found)
 		}
 	}
 }

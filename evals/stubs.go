@@ -69,6 +69,8 @@ func (s *stubs) intercept(ctx context.Context, entry *toolset.Entry, call *tools
 		return s.refuse(entry, "")
 	}
 	switch {
+	case use.Real && name != entry.ID && entry.Descriptor.EffectClass() == tools.Once:
+		return s.refuse(entry, fmt.Sprintf("real: true of the glob %q does not let a tool with effect once run: name the tool", name))
 	case use.Real:
 		return entry.Tool.Call(ctx, call)
 	case use.Error != "":

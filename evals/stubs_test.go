@@ -38,6 +38,7 @@ c:
 		{"refund: {by_arguments: [{when: (amount > 20), result: much}, {when: (amount <= 20), error: little}]}", []string{"little", "much"}, 0},
 		{"refund: {by_arguments: [{when: (amount > 20), result: much}]}", []string{`turn 1: tool refund: by_arguments has no result for {"amount":20}`}, 0},
 		{"refund: {replay: true}", []string{`turn 1: tool refund: no recorded result for {"amount":20}`}, 0},
+		{"'re*': {real: true}", []string{`turn 1: tool refund: real: true of the glob "re*" does not let a tool with effect once run: name the tool`}, 0},
 		{"'re*': {result: glob}", []string{"glob", "glob"}, 0},
 		{"'re*': {result: glob}, refund: {result: exact}", []string{"exact", "exact"}, 0},
 		{"'*': {real: true}, 'ref*': {result: longest}", []string{"longest", "longest"}, 0},

@@ -38,7 +38,8 @@ type Overrides struct {
 
 // Empty reports whether the agent stays as it is.
 func (o *Overrides) Empty() bool {
-	return o.ModelID == "" && o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil && o.Tools == nil
+	return o.ModelID == "" && o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil && o.Tools == nil &&
+		o.ToolChoice == nil && o.MaxCalls == 0
 }
 
 // applyTo returns the agent as it is for the turn.

@@ -121,6 +121,7 @@ func TestEveryOverrideIsAskedFor(t *testing.T) {
 	every := reflect.ValueOf(resolve.Overrides{
 		ModelID: "m", MaxRounds: new(1), OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails, Budgets: &spec.Budgets{MaxTokens: new(1)},
 		LoopDetection: &spec.LoopDetection{}, ToolBudgets: map[string]spec.ToolBudget{}, Output: &spec.OutputSchema{Schema: []byte(`{}`)}, Tools: spec.Names{"t"},
+		ToolChoice: &model.ToolChoice{Mode: model.ToolsNone}, MaxCalls: 1,
 	})
 	for i := range every.NumField() {
 		name := every.Type().Field(i).Name

@@ -35,7 +35,7 @@ func TestClassify(t *testing.T) {
 		{409, body("conflict_error", "busy"), model.InvalidRequest, "busy"},
 		{413, body("request_too_large", "Request exceeds the maximum size"), model.ContextOverflow, "maximum size"},
 		{413, ``, model.ContextOverflow, "Too Large"},
-		{422, `{"detail":"x"}`, model.InvalidRequest, "Unprocessable"},
+		{422, `{"detail":"x"}`, model.InvalidRequest, "x"},
 		{429, body("rate_limit_error", "too many"), model.RateLimited, "too many"},
 		{500, body("api_error", "oops"), model.Provider, "oops"},
 		{500, body("overloaded_error", "busy"), model.Overloaded, "busy"},
