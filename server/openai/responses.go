@@ -216,7 +216,7 @@ func (c *call) cancelResponse() error {
 	if err != nil {
 		return err
 	}
-	if a.over() == nil {
+	if a.isOpen() {
 		if _, err := c.settings.Service.CancelTurn(c.r.Context(), c.caller, a.turn.ID, "the client canceled the response"); err != nil {
 			return err
 		}
@@ -225,6 +225,13 @@ func (c *call) cancelResponse() error {
 		}
 	}
 	return a.writeResponse(c)
+}
+
+// isOpen reports whether the turn still works on the response, or waits for the answers to
+// its calls.
+func (a *answer) isOpen() bool {
+	e := a.over()
+	return e == nil || e.finish == nil && a.turn.Status == service.Waiting && a.want == len(a.ended)-1
 }
 
 // deletedView is the answer to the deletion of something.
@@ -240,7 +247,7 @@ func (c *call) deleteResponse() error {
 	if err != nil {
 		return err
 	}
-	if a.over() == nil {
+	if a.isOpen() {
 		if _, err := c.settings.Service.CancelTurn(c.r.Context(), c.caller, a.turn.ID, "the client deleted the response"); err != nil {
 			return err
 		}

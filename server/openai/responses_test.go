@@ -192,6 +192,26 @@ func TestAResponseWaitsForFunctions(t *testing.T) {
 	if both.text() != "It is sunny and rainy." {
 		t.Errorf("it is %+v", both)
 	}
+	// A response whose calls were answered has no second continuation.
+	for _, fields := range []string{"", `,"stream":true`, `,"background":true`} {
+		w.failing("alice", "POST /v1/responses", respond(`"branch"`, fields+`,"previous_response_id":"`+begun.ID+`"`), http.StatusBadRequest)
+	}
+}
+
+// TestACanceledOrDeletedResponseIsNotApproved ends responses that wait for an approval.
+func TestACanceledOrDeletedResponseIsNotApproved(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	before := w.pay.count()
+	for _, end := range []string{"POST /v1/responses/%s/cancel", "DELETE /v1/responses/%s"} {
+		asked := get[result](w, "POST /v1/responses", respond(`"pay"`, ""))
+		w.ask("alice", fmt.Sprintf(end, asked.ID), "", http.StatusOK)
+		approval := fmt.Sprintf(`[{"type":"mcp_approval_response","approval_request_id":%q,"approve":true}]`, asked.Output[0].ID)
+		w.failing("alice", "POST /v1/responses", respond(approval, ""), http.StatusBadRequest)
+	}
+	if n := w.pay.count(); n != before {
+		t.Errorf("the tool ran %d times", n-before)
+	}
 }
 
 func TestApprovalsAndQuestionsAreItems(t *testing.T) {

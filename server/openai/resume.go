@@ -108,6 +108,9 @@ func (c *call) answerQuestions(turn *service.Turn, f *fold, outputs []functionOu
 		}
 		answers = append(answers, answered)
 	}
+	if len(answers) == 0 {
+		return nil, badField("previous_response_id", "The calls of this response have been answered: continue from the response that followed.")
+	}
 	if len(said) > 0 {
 		message, err := json.Marshal(model.Message{Role: model.RoleUser, Parts: said})
 		if err != nil {
