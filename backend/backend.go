@@ -184,13 +184,18 @@ type Environment struct {
 	ModelOutput int
 	// Output is the form of the final answer; nil for any.
 	Output *OutputForm
-	// FirstChoice is whether the first model call of the turn must call tools; nil leaves
-	// it to the model.
-	FirstChoice *model.ToolChoice
-	// MaxCalls is how many tool calls one answer may make; 0 is the limit of the loop.
-	MaxCalls int
+	// Calling is what the turn's caller asks of its tool calls.
+	Calling Calling
 	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
 	Tenant *tools.TenantVariables
+}
+
+// Calling is what the caller of a turn asks of its tool calls.
+type Calling struct {
+	// First is whether the first model call must call tools; nil leaves it to the model.
+	First *model.ToolChoice
+	// Max is how many tool calls one answer may make; 0 is the limit of the loop.
+	Max int
 }
 
 // Result is the result of a turn.

@@ -205,7 +205,7 @@ func (s *session) runCase(ctx context.Context, j job) (result *Result) {
 		result.Status, result.Failures = Skipped, []Failure{{Message: "the run was canceled"}}
 	case err != nil:
 		result.Status = Errored
-		result.Failures = append([]Failure{{Turn: len(result.Turns), Message: err.Error()}}, result.Failures...)
+		result.Failures = []Failure{{Turn: len(result.Turns), Message: err.Error()}} // the others follow from it
 	case len(result.Failures) > 0:
 		result.Status = Failed
 	default:

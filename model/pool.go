@@ -164,6 +164,8 @@ func (p *Pool) movesOn(i int, e *Error) bool {
 			p.mu.Unlock()
 		}
 		return p.policy.OnPermanent
+	case EmptyAnswer:
+		return true
 	default:
 		return p.policy.OnCircuitOpen && errors.Is(e, ErrCircuitOpen)
 	}

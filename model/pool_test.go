@@ -142,6 +142,7 @@ func TestWhenAPoolMovesOn(t *testing.T) {
 		{"rate limited", moves, refuses(model.RateLimited), true},
 		{"overloaded", moves, refuses(model.Overloaded), true},
 		{"unauthorized", moves, refuses(model.Unauthorized), true},
+		{"an empty answer", moves, refuses(model.EmptyAnswer), true},
 		{"model not found", moves, refuses(model.ModelNotFound), true},
 		{"provider", moves, refuses(model.Provider), false},
 		{"timeout", moves, refuses(model.Timeout), false},

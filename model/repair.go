@@ -3,6 +3,8 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 )
 
 // Repair names how the arguments of a tool call were repaired.
@@ -41,13 +43,20 @@ func repairArguments(data []byte) (json.RawMessage, Repair) {
 			return json.RawMessage(text), RepairDecoded
 		}
 	case '{':
-		if len(data) <= repairLimit && !json.Valid(data) {
+		if len(data) <= repairLimit && !json.Valid(data) && !isCutOff(data) {
 			if object, repair := lastObject(data); repair != "" {
 				return bytes.Clone(object), repair
 			}
 		}
 	}
 	return bytes.Clone(data), ""
+}
+
+// isCutOff reports whether a text is the beginning of a JSON value, whose rest is lost: an
+// object inside of it is not what was meant.
+func isCutOff(data []byte) bool {
+	var value json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(&value), io.ErrUnexpectedEOF)
 }
 
 // lastObject returns the object that a text of several ends with, if all before it are

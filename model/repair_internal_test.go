@@ -25,3 +25,19 @@ func TestRepairingArgumentsIsBounded(t *testing.T) {
 		t.Errorf("%q: %.40s", repair, got)
 	}
 }
+
+// TestArgumentsThatWereCutOffAreNotRepaired has the beginnings of objects, which contain
+// whole objects.
+func TestArgumentsThatWereCutOffAreNotRepaired(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"filter":{"filter":{"id":7}}`, `{"q":{"q":"x"}`, `{"a":[{"a":1}`, `{"a":1,"b":{}`} {
+		if got, repair := repairArguments([]byte(text)); repair != "" || string(got) != text {
+			t.Errorf("%s became %s (%s)", text, got, repair)
+		}
+	}
+	for text, want := range map[string]Repair{`{"q"{"q":"x"}`: RepairCumulative, `{"q":"x"}{"q":"x"}`: RepairRepeated, `{}{"q":"x"}`: RepairRepeated} {
+		if got, repair := repairArguments([]byte(text)); repair != want || string(got) != `{"q":"x"}` {
+			t.Errorf("%s became %s (%s)", text, got, repair)
+		}
+	}
+}

@@ -320,3 +320,16 @@ func TestTheJournalRecordsWhatToolsMayHaveDone(t *testing.T) {
 		t.Errorf("%+v", y)
 	}
 }
+
+// TestAnAnswerCutOffBeforeItsFirstTextFails has models that spend their limit on thinking.
+func TestAnAnswerCutOffBeforeItsFirstTextFails(t *testing.T) {
+	for name, replies := range map[string][]reply{
+		"always":          {cutOff("", ""), cutOff("", ""), cutOff("", "")},
+		"without a retry": {cutOff(" ", "")},
+	} {
+		s := stage{agent: spec.Agent{MaxContinuationRetries: new(len(replies) - 1)}, model: says(replies...)}
+		t.Run(name, func(t *testing.T) { s.play(t).ends(t, event.Failed, string(model.EmptyAnswer)) })
+	}
+	s := stage{model: says(cutOff("", ""), text("well"))}
+	s.play(t).ends(t, event.NaturalEnd, "")
+}

@@ -72,7 +72,7 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 		job: job, host: host, meter: job.Meter, form: job.Local.Output,
 		speaker: speaker{agent: job.Agent, env: job.Local, engine: execution.NewEngine(job.Local.Env, job.Ceiling)},
 	}
-	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.takeEvent, t.wasCalled, cmp.Or(t.env.MaxCalls, maxCalls)
+	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.takeEvent, t.wasCalled, cmp.Or(t.env.Calling.Max, maxCalls)
 	t.beginTranscript(len(job.History) + len(job.Input) + room)
 	t.transcript = append(t.transcript, job.History...)
 	t.transcript = append(t.transcript, job.Input...)

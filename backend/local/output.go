@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -18,6 +19,9 @@ const maxRepairs = 1
 func (t *turn) concludeTurn(ctx context.Context) (stepResult, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
 		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
+	}
+	if t.reason == model.FinishMaxTokens && strings.TrimSpace(t.response) == "" && strings.TrimSpace(t.lastAnswer().Text()) == "" {
+		return stepResult{}, &model.Error{Class: model.EmptyAnswer, Message: "the output limit cut the answer off before its first text or tool call"}
 	}
 	if t.form == nil {
 		return endTurn(event.Termination{Type: event.NaturalEnd}), nil

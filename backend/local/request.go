@@ -19,8 +19,8 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	if t.form != nil {
 		req.Output = t.form.Spec
 	}
-	if t.env.FirstChoice != nil && t.stats.Steps == 1 {
-		req.ToolChoice = *t.env.FirstChoice
+	if t.env.Calling.First != nil && t.stats.Steps == 1 {
+		req.ToolChoice = *t.env.Calling.First
 	}
 	if t.withoutTools {
 		req.ToolChoice = model.ToolChoice{Mode: model.ToolsNone}

@@ -15,10 +15,20 @@ type chatStream struct {
 	byIndex map[vendorhttp.Number]*call
 	last    *call
 	begun   bool
-	// answered is set once a delta carried a piece of the answer.
-	answered bool
-	reason   string
-	usage    *model.Usage
+	// had is what deltas have carried so far.
+	had    contentKinds
+	reason string
+	usage  *model.Usage
+}
+
+// contentKinds is which kinds of content an answer has.
+type contentKinds struct{ text, reasoning, calls bool }
+
+// add adds the kinds of a delta.
+func (c *contentKinds) add(d *chatDelta) {
+	c.text = c.text || d.Content != "" || d.Refusal != ""
+	c.reasoning = c.reasoning || d.ReasoningContent != "" || d.Reasoning != ""
+	c.calls = c.calls || len(d.ToolCalls) > 0 || d.FunctionCall != nil
 }
 
 func newChatStream(req *model.Request) *chatStream {
@@ -166,18 +176,33 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 }
 
 func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
-	s.answered = s.addDelta(&c.Delta, out) || s.answered
-	if c.Message != nil && !s.answered {
-		s.addDelta(c.Message, out)
+	s.had.add(&c.Delta)
+	s.addDelta(&c.Delta, out)
+	if c.Message != nil {
+		s.addDelta(s.missingFrom(c.Message), out)
 	}
 	if c.FinishReason != "" {
 		s.reason = string(c.FinishReason)
 	}
 }
 
-// addDelta adds a piece of the answer, and reports whether it holds anything.
-func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) bool {
-	before := len(out.Events)
+// missingFrom returns what a whole message has of which the deltas had nothing.
+func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
+	missing := *message
+	if s.had.text {
+		missing.Content, missing.Refusal = "", ""
+	}
+	if s.had.reasoning {
+		missing.Reasoning, missing.ReasoningContent = "", ""
+	}
+	if s.had.calls {
+		missing.ToolCalls, missing.FunctionCall = nil, nil
+	}
+	return &missing
+}
+
+// addDelta adds a piece of the answer.
+func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) {
 	if d.ReasoningContent != "" {
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningContent, Delta: string(d.ReasoningContent)})
 	} else if d.Reasoning != "" {
@@ -191,7 +216,6 @@ func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) bool {
 	if d.FunctionCall != nil {
 		s.addPiece(&chatPiece{Function: *d.FunctionCall}, out)
 	}
-	return len(out.Events) > before || len(d.ToolCalls) > 0 || d.FunctionCall != nil
 }
 
 func (s *chatStream) addPiece(p *chatPiece, out *vendorhttp.Batch) {

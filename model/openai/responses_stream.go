@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -285,6 +286,19 @@ func (s *responsesStream) endFunctionCall(output vendorhttp.Number, item *output
 	return s.calls.endCall(k, string(item.Arguments), out)
 }
 
+// endKnownCall ends the call of an item, which is a new one if no call has its id.
+func (s *responsesStream) endKnownCall(item *outputItem, out *vendorhttp.Batch) error {
+	at := slices.IndexFunc(s.calls.list, func(k *call) bool { return k.vendorID == string(item.CallID) })
+	k := (*call)(nil)
+	if at >= 0 {
+		k = s.calls.list[at]
+	} else {
+		k = s.calls.openCall()
+	}
+	s.calls.describeCall(k, string(item.CallID), item.Name, out)
+	return s.calls.endCall(k, string(item.Arguments), out)
+}
+
 // readWhole reads an answer that was not streamed.
 func (s *responsesStream) readWhole(data []byte, out *vendorhttp.Batch) (bool, error) {
 	var answer responsesAnswer
@@ -313,14 +327,13 @@ func (s *responsesStream) addMessage(at vendorhttp.Number, item *outputItem, out
 	}
 }
 
-// addMissing adds the texts of a whole answer if none was streamed, and the same for its
-// calls.
+// addMissing adds the messages and calls of a whole answer of which nothing was streamed.
 func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Batch) error {
-	hasText, hasCalls := s.text.seen, len(s.calls.list) > 0
+	hasText, hasCalls, last := s.text.seen, len(s.calls.list) > 0, s.text.output
 	for i := range answer.Output {
 		item, at := &answer.Output[i], vendorhttp.Number(i)
 		switch {
-		case item.Type == "message" && !hasText:
+		case item.Type == "message" && (!hasText || at > last && s.text.output < at):
 			s.addMessage(at, item, out)
 		case item.Type == "reasoning" && !hasText && !hasCalls:
 			for j, part := range item.Summary {
@@ -330,6 +343,10 @@ func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Ba
 			addEncrypted(item, out)
 		case item.Type == "function_call" && !hasCalls:
 			if err := s.endFunctionCall(at, item, out); err != nil {
+				return err
+			}
+		case item.Type == "function_call" && item.CallID != "":
+			if err := s.endKnownCall(item, out); err != nil {
 				return err
 			}
 		}

@@ -74,9 +74,14 @@ func (f *optionalField) leaveOut(e *bodyEdit) {
 // unknownField matches what servers say of fields that they do not know.
 var unknownField = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not supported|unexpected|extra[ _](inputs|fields|forbidden)|not allowed`)
 
+// wrongValue matches what servers say of a field that they know: it is missing, or has a
+// value that they do not take.
+var wrongValue = regexp.MustCompile(`(?i)\b(is |are )?(missing|required)\b|must be (provided|passed|present|set)|too (large|small|long|short|many)|at (most|least)|exceed|out of range|(less|greater) than`)
+
 // isBlamed reports whether a refusal is about the field.
 func (f *optionalField) isBlamed(failure *model.Error) bool {
-	if f.wanted && !unknownField.MatchString(failure.Message) {
+	unknown := unknownField.MatchString(failure.Message)
+	if f.wanted && !unknown || wrongValue.MatchString(failure.Message) && !unknown {
 		return false
 	}
 	if named, ok := errors.AsType[FieldError](failure.Err); ok {
