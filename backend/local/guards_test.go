@@ -328,8 +328,12 @@ func TestAnAnswerCutOffBeforeItsFirstTextFails(t *testing.T) {
 		"without a retry": {cutOff(" ", "")},
 	} {
 		s := stage{agent: spec.Agent{MaxContinuationRetries: new(len(replies) - 1)}, model: says(replies...)}
-		t.Run(name, func(t *testing.T) { s.play(t).ends(t, event.Failed, string(model.EmptyAnswer)) })
+		t.Run(name, func(t *testing.T) {
+			got := s.play(t)
+			got.ends(t, event.Failed, string(model.EmptyAnswer))
+		})
 	}
 	s := stage{model: says(cutOff("", ""), text("well"))}
-	s.play(t).ends(t, event.NaturalEnd, "")
+	got := s.play(t)
+	got.ends(t, event.NaturalEnd, "")
 }
