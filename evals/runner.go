@@ -83,12 +83,12 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 			done[one.key()] = one
 		}
 	}
-	s := &session{Runner: r, results: make([]*Result, len(jobs)), revision: rev.Hash()}
+	b := &batch{Runner: r, results: make([]*Result, len(jobs)), revision: rev.Hash()}
 	for i, j := range jobs {
 		known := (&Result{Case: j.c.ID, Variant: r.Variant, Repeat: j.repeat}).key()
-		if one := done[known]; one != nil && one.Digest == s.digestOf(j.c) {
-			s.results[i] = one
-			s.addCost(one)
+		if one := done[known]; one != nil && one.Digest == b.digestOf(j.c) {
+			b.results[i] = one
+			b.addCost(one)
 		}
 	}
 	pace := newPace(r.PerMinute)
@@ -96,32 +96,32 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 	slots := make(chan struct{}, max(r.Parallel, 1))
 	var running sync.WaitGroup
 	for i, j := range jobs {
-		if s.results[i] != nil {
+		if b.results[i] != nil {
 			continue
 		}
 		slots <- struct{}{} // a run ends soon after ctx does
-		if ctx.Err() == nil && !s.isSpent() {
+		if ctx.Err() == nil && !b.isSpent() {
 			pace.wait(ctx)
 		}
-		if ctx.Err() != nil || s.isSpent() {
+		if ctx.Err() != nil || b.isSpent() {
 			<-slots
-			s.keep(i, s.skipped(ctx, j))
+			b.keep(i, b.skipped(ctx, j))
 			continue
 		}
 		running.Go(func() {
 			defer func() { <-slots }()
-			s.keep(i, s.runCase(ctx, j))
+			b.keep(i, b.runCase(ctx, j))
 		})
 	}
 	running.Wait()
-	return s.results, ctx.Err()
+	return b.results, ctx.Err()
 }
 
 // key identifies a run.
 func (r *Result) key() string { return fmt.Sprintf("%s\x00%s\x00%d", r.Case, r.Variant, r.Repeat) }
 
-// session is one call of Run.
-type session struct {
+// batch is one call of Run.
+type batch struct {
 	*Runner
 	results []*Result
 	// revision is the hash of the revision that the cases run with.
@@ -131,44 +131,44 @@ type session struct {
 	cost float64
 }
 
-func (s *session) isSpent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.MaxCost > 0 && s.cost >= s.MaxCost
+func (b *batch) isSpent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.MaxCost > 0 && b.cost >= b.MaxCost
 }
 
-func (s *session) addCost(r *Result) {
+func (b *batch) addCost(r *Result) {
 	if r.Cost != nil {
-		s.cost += r.Cost.Amount
+		b.cost += r.Cost.Amount
 	}
 }
 
 // keep keeps a result and reports it.
-func (s *session) keep(i int, r *Result) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.results[i] = r
-	s.addCost(r)
-	if s.OnResult != nil {
-		s.OnResult(r)
+func (b *batch) keep(i int, r *Result) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.results[i] = r
+	b.addCost(r)
+	if b.OnResult != nil {
+		b.OnResult(r)
 	}
 }
 
-func (s *session) newResult(j job) *Result {
-	return &Result{Case: j.c.ID, Variant: s.Variant, Repeat: j.repeat, Agent: j.c.Agent, Digest: s.digestOf(j.c)}
+func (b *batch) newResult(j job) *Result {
+	return &Result{Case: j.c.ID, Variant: b.Variant, Repeat: j.repeat, Agent: j.c.Agent, Digest: b.digestOf(j.c)}
 }
 
 // digestOf identifies a case and the configuration that it runs with.
-func (s *session) digestOf(c *Case) string {
+func (b *batch) digestOf(c *Case) string {
 	data, _ := json.Marshal(c) // texts, numbers and JSON
-	sum := sha256.Sum256(append(data, s.revision...))
+	sum := sha256.Sum256(append(data, b.revision...))
 	return hex.EncodeToString(sum[:8])
 }
 
-func (s *session) skipped(ctx context.Context, j job) *Result {
-	r := s.newResult(j)
+func (b *batch) skipped(ctx context.Context, j job) *Result {
+	r := b.newResult(j)
 	r.Status = Skipped
-	message := fmt.Sprintf("the ceiling of the cost, %v, is reached", s.MaxCost)
+	message := fmt.Sprintf("the ceiling of the cost, %v, is reached", b.MaxCost)
 	if ctx.Err() != nil {
 		message = "the run was canceled"
 	}
@@ -177,19 +177,19 @@ func (s *session) skipped(ctx context.Context, j job) *Result {
 }
 
 // runCase makes one run of a case.
-func (s *session) runCase(ctx context.Context, j job) (result *Result) {
-	result = s.newResult(j)
+func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
+	result = b.newResult(j)
 	begun := time.Now()
 	defer panics.Handle(func(p *panics.Error) {
 		result.Status = Errored
 		result.Failures = append(result.Failures, Failure{Message: fmt.Sprintf("panic: %v\n%s", p.Value, debug.Stack())})
 	})
 	compiled, _ := j.c.compile()
-	dir := s.Suite.Dir(j.c.ID)
-	models, judges := s.modelsOf(j, compiled, dir), s.judgesOf(j, dir)
+	dir := b.Suite.Dir(j.c.ID)
+	models, judges := b.modelsOf(j, compiled, dir), b.judgesOf(j, dir)
 	one := &run{
-		compiled: compiled, c: j.c, dir: dir, runtime: s.Runtime, graders: s.Graders, result: result,
-		rev: s.Runtime.AcquireRevision(),
+		compiled: compiled, c: j.c, dir: dir, runtime: b.Runtime, graders: b.Graders, result: result,
+		rev: b.Runtime.AcquireRevision(),
 	}
 	defer one.rev.Release()
 	result.Deterministic = models.fixed && judges.fixed
@@ -211,21 +211,21 @@ func (s *session) runCase(ctx context.Context, j job) (result *Result) {
 	default:
 		result.Status = Passed
 	}
-	s.redactResult(result)
+	b.redactResult(result)
 	return result
 }
 
 // modelsOf returns what answers the requests of the agents.
-func (s *session) modelsOf(j job, k *compiled, dir string) modelSource {
+func (b *batch) modelsOf(j job, k *compiled, dir string) modelSource {
 	path := RecordingPath(dir, j.c.ID)
 	switch {
 	case j.c.Models == Scripted && k.script != nil:
 		return answerWith(k.script)
-	case j.c.Models == Live, s.Mode == ModeLive:
+	case j.c.Models == Live, b.Mode == ModeLive:
 		return liveModels()
-	case s.Mode == ModeRecord && j.repeat == 1:
-		return recordModels(path, s.redact)
-	case s.Mode == ModeRecord:
+	case b.Mode == ModeRecord && j.repeat == 1:
+		return recordModels(path, b.redact)
+	case b.Mode == ModeRecord:
 		return liveModels()
 	default:
 		return replayModels(path)
@@ -233,25 +233,25 @@ func (s *session) modelsOf(j job, k *compiled, dir string) modelSource {
 }
 
 // judgesOf returns what answers the requests of judges.
-func (s *session) judgesOf(j job, dir string) modelSource {
+func (b *batch) judgesOf(j job, dir string) modelSource {
 	path := judgesPath(dir, j.c.ID)
 	switch {
-	case j.c.Models == Live, s.Mode == ModeLive:
+	case j.c.Models == Live, b.Mode == ModeLive:
 		return liveModels()
-	case s.Mode == ModeRecord && j.repeat == 1:
-		return recordModels(path, s.redact)
-	case s.Mode == ModeRecord:
+	case b.Mode == ModeRecord && j.repeat == 1:
+		return recordModels(path, b.redact)
+	case b.Mode == ModeRecord:
 		return liveModels()
 	default:
 		return replayModels(path)
 	}
 }
 
-func (s *session) redact(text string) string {
-	if s.Redact == nil {
+func (b *batch) redact(text string) string {
+	if b.Redact == nil {
 		return text
 	}
-	return s.Redact(text)
+	return b.Redact(text)
 }
 
 // summarize adds up the turns.
@@ -275,20 +275,20 @@ func (r *Result) summarize() {
 }
 
 // redactResult takes secrets out of a result.
-func (s *session) redactResult(r *Result) {
+func (b *batch) redactResult(r *Result) {
 	for i := range r.Failures {
-		r.Failures[i].Message = s.redact(r.Failures[i].Message)
+		r.Failures[i].Message = b.redact(r.Failures[i].Message)
 	}
 	for _, t := range r.Turns {
-		t.Prompt, t.Response, t.Termination.Detail = s.redact(t.Prompt), s.redact(t.Response), s.redact(t.Termination.Detail)
+		t.Prompt, t.Response, t.Termination.Detail = b.redact(t.Prompt), b.redact(t.Response), b.redact(t.Termination.Detail)
 		if len(t.State) > 0 {
-			t.State = []byte(s.redact(string(t.State)))
+			t.State = []byte(b.redact(string(t.State)))
 		}
 		for _, c := range t.Calls {
-			c.Arguments, c.Result = []byte(s.redact(string(c.Arguments))), s.redact(c.Result)
+			c.Arguments, c.Result = []byte(b.redact(string(c.Arguments))), b.redact(c.Result)
 		}
 		for i := range t.Verdicts {
-			t.Verdicts[i].Comment, t.Verdicts[i].Prompt = s.redact(t.Verdicts[i].Comment), s.redact(t.Verdicts[i].Prompt)
+			t.Verdicts[i].Comment, t.Verdicts[i].Prompt = b.redact(t.Verdicts[i].Comment), b.redact(t.Verdicts[i].Prompt)
 		}
 	}
 }
