@@ -152,16 +152,7 @@ func evalText(report *evals.Report) string {
 	}
 	for i, row := range rows {
 		s := row.Summary
-		sign := statusSign(evals.Passed)
-		switch {
-		case s.Errored > 0:
-			sign = statusSign(evals.Errored)
-		case s.Failed > 0:
-			sign = statusSign(evals.Failed)
-		case s.Skipped > 0:
-			sign = statusSign(evals.Skipped)
-		}
-		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", sign, width, names[i], s.Passed, s.Runs, count(s.Usage.Total(), "token", "tokens"))
+		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSign(s.Status()), width, names[i], s.Passed, s.Runs, count(s.Usage.Total(), "token", "tokens"))
 		if !allReplayed(row.Runs) {
 			fmt.Fprintf(&b, "  %s", shortDuration(s.P50))
 		}

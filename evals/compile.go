@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model/scripted"
@@ -196,9 +197,8 @@ func (k *compiler) compileSchema(path string, raw json.RawMessage) {
 // describeValue returns a JSON value in one line of limited length, for messages.
 func describeValue(raw json.RawMessage) string {
 	const shown = 200
-	text := string(raw)
-	if len(text) > shown {
-		text = text[:shown] + fmt.Sprintf("… (%d bytes)", len(raw))
+	if len(raw) <= shown {
+		return string(raw)
 	}
-	return text
+	return fmt.Sprintf("%s… (%d bytes)", clip.Head(string(raw), shown), len(raw))
 }

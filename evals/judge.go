@@ -32,7 +32,7 @@ const defaultPass = 0.7
 // maxVerdict bounds the answer of a program or server that judges, in bytes.
 const maxVerdict = 1 << 20
 
-// grade has a judge grade a turn. The usage and cost are those of the models asked.
+// grade has a judge grade a turn.
 func (r *run) grade(ctx context.Context, j *Judge, turn *TurnResult) (Verdict, error) {
 	v := Verdict{Judge: cmp.Or(j.Name, j.Type)}
 	var err error
@@ -98,7 +98,7 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 		if err != nil {
 			return err
 		}
-		turn.addUsage(result.Usage, result.Cost)
+		r.addUsage(result)
 		if result.Status != event.StatusSucceeded {
 			return fmt.Errorf("the model did not grade: %s", describeTermination(result.Termination))
 		}
@@ -135,11 +135,11 @@ func (t *TurnResult) toJudge() *TurnResult {
 	return &shown
 }
 
-// addUsage adds what a judge used to the usage of the turn, after its expectations were
-// checked.
-func (t *TurnResult) addUsage(usage event.Usage, cost *event.Cost) {
-	t.Usage.Add(usage)
-	t.Cost = addCost(t.Cost, cost)
+// addUsage adds what a judge or the simulated user used to the run, beside the usage of
+// its turns.
+func (r *run) addUsage(result *runtime.Result) {
+	r.result.Usage.Add(result.Usage)
+	r.result.Cost = addCost(r.result.Cost, result.Cost)
 }
 
 // askOutside has a program or server judge.

@@ -83,7 +83,7 @@ func (r *Report) Rows() []*Row {
 
 // WriteJUnit writes the results as JUnit XML, each run as a test case.
 func (r *Report) WriteJUnit(w io.Writer) error {
-	suite := junit.Testsuite{Name: "evals", Time: seconds(0)}
+	suite := junit.Testsuite{Name: "evals", Time: formatSeconds(0)}
 	var total time.Duration
 	for _, one := range r.Results {
 		name := one.Case
@@ -93,7 +93,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		if one.Repeat > 1 {
 			name += fmt.Sprintf(" #%d", one.Repeat)
 		}
-		tc := junit.Testcase{Name: name, Classname: one.Agent, Time: seconds(one.Duration)}
+		tc := junit.Testcase{Name: name, Classname: one.Agent, Time: formatSeconds(one.Duration)}
 		outcome := &junit.Result{Message: firstFailure(one), Data: describeFailures(one)}
 		switch one.Status {
 		case Failed:
@@ -106,14 +106,14 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		total += one.Duration
 		suite.AddTestcase(tc)
 	}
-	suite.Time = seconds(total)
+	suite.Time = formatSeconds(total)
 	var suites junit.Testsuites
 	suites.AddSuite(suite)
 	suites.Time = suite.Time
 	return suites.WriteXML(w)
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+func formatSeconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 func firstFailure(r *Result) string {
 	if len(r.Failures) == 0 {

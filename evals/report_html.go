@@ -81,15 +81,7 @@ func changesHTML(changes []Change) g.Node {
 
 // rowHTML shows the runs of a case, which is open if something went wrong.
 func (r *Report) rowHTML(row *Row) g.Node {
-	status := Passed
-	switch s := row.Summary; {
-	case s.Errored > 0:
-		status = Errored
-	case s.Failed > 0:
-		status = Failed
-	case s.Skipped > 0:
-		status = Skipped
-	}
+	status := row.Summary.Status()
 	return html.Details(
 		g.If(status == Failed || status == Errored, g.Attr("open")),
 		g.El("summary", html.Span(html.Class(string(status)), g.Textf("%d/%d", row.Summary.Passed, row.Summary.Runs)), html.Strong(g.Text(" "+row.Case)), g.Text(" "+row.Variant)),

@@ -123,12 +123,8 @@ func (r *run) checkWhole(ctx context.Context) error {
 		whole.Cost = addCost(whole.Cost, t.Cost)
 	}
 	whole.Prompt = strings.Join(prompts, "\n\n")
-	before := whole.Usage
 	err := r.checkTurn(ctx, 0, &r.c.Expect, "expect", &whole)
 	last.Verdicts = append(last.Verdicts, whole.Verdicts...)
-	if whole.Usage.Sub(before); whole.Usage.Total() > 0 {
-		last.Usage.Add(whole.Usage)
-	}
 	return err
 }
 

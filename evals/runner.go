@@ -186,7 +186,10 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 	})
 	compiled, _ := j.c.compile()
 	dir := b.Suite.Dir(j.c.ID)
-	models, judges := b.modelsOf(j, compiled, dir), b.judgesOf(j, dir)
+	models, judges := b.sourceOf(j, RecordingPath(dir, j.c.ID)), b.sourceOf(j, judgesPath(dir, j.c.ID))
+	if j.c.Models == Scripted && compiled.script != nil {
+		models = answerWith(compiled.script)
+	}
 	one := &run{
 		compiled: compiled, c: j.c, dir: dir, runtime: b.Runtime, graders: b.Graders, result: result,
 		rev: b.Runtime.AcquireRevision(),
@@ -215,26 +218,9 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 	return result
 }
 
-// modelsOf returns what answers the requests of the agents.
-func (b *batch) modelsOf(j job, k *compiled, dir string) modelSource {
-	path := RecordingPath(dir, j.c.ID)
-	switch {
-	case j.c.Models == Scripted && k.script != nil:
-		return answerWith(k.script)
-	case j.c.Models == Live, b.Mode == ModeLive:
-		return liveModels()
-	case b.Mode == ModeRecord && j.repeat == 1:
-		return recordModels(path, b.redact)
-	case b.Mode == ModeRecord:
-		return liveModels()
-	default:
-		return replayModels(path)
-	}
-}
-
-// judgesOf returns what answers the requests of judges.
-func (b *batch) judgesOf(j job, dir string) modelSource {
-	path := judgesPath(dir, j.c.ID)
+// sourceOf returns what answers the requests to models whose recording is at a path: those
+// of the agents, or those of the judges and the simulated user.
+func (b *batch) sourceOf(j job, path string) modelSource {
 	switch {
 	case j.c.Models == Live, b.Mode == ModeLive:
 		return liveModels()

@@ -410,3 +410,24 @@ func TestNoTwoCasesShareRecordings(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatJudgesUseCountsOnce has a judge of a turn and one of the whole conversation,
+// which have prices.
+func TestWhatJudgesUseCountsOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &answering{answer: func(req *model.Request) string {
+		if len(req.Messages) > 0 && strings.Contains(req.Messages[0].Text(), "You grade") {
+			return `{"scores":[{"score":5,"comment":"good"}]}`
+		}
+		return "fine"
+	}})
+	const judge = "judges: [{type: model, model_id: m, rubric: kind}]"
+	suite := loadCases(t, "c: {agent: clerk, models: live, turns: [{prompt: hi, expect: {"+judge+"}}], expect: {max_tokens: 110, "+judge+"}}")
+	r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+	if r.Status != evals.Passed || r.Usage.Total() != 330 || r.Turns[0].Usage.Total() != 110 || len(r.Turns[0].Verdicts) != 2 {
+		t.Errorf("%s: %q: %+v", r.Status, failures, r)
+	}
+	if r.Cost == nil || r.Cost.String() != "0.00033 USD" {
+		t.Errorf("it costs %v", r.Cost)
+	}
+}

@@ -112,6 +112,20 @@ func Summarize(results []*Result) Summary {
 	return s
 }
 
+// Status returns the worst outcome among the results: Errored, Failed, Skipped or Passed.
+func (s *Summary) Status() Status {
+	switch {
+	case s.Errored > 0:
+		return Errored
+	case s.Failed > 0:
+		return Failed
+	case s.Skipped > 0:
+		return Skipped
+	default:
+		return Passed
+	}
+}
+
 // percentile returns the smallest duration that p percent do not exceed.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {

@@ -48,8 +48,7 @@ func (r *run) askUser(ctx context.Context, u *SimulatedUser) (*Turn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulated user: %w", err)
 	}
-	r.result.Usage.Add(result.Usage)
-	r.result.Cost = addCost(r.result.Cost, result.Cost)
+	r.addUsage(result)
 	text := strings.TrimSpace(result.Response)
 	switch {
 	case result.Status != event.StatusSucceeded || text == "":
