@@ -184,17 +184,17 @@ type Environment struct {
 	ModelOutput int
 	// Output is the form of the final answer; nil for any.
 	Output *OutputForm
-	// Calling is what the turn's caller asks of its tool calls.
+	// Calling restricts the tool calls of this turn.
 	Calling Calling
 	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
 	Tenant *tools.TenantVariables
 }
 
-// Calling is what the caller of a turn asks of its tool calls.
+// Calling restricts the tool calls of one turn.
 type Calling struct {
-	// First is whether the first model call must call tools; nil leaves it to the model.
+	// First is the tool choice of the first model call; nil leaves it to the model.
 	First *model.ToolChoice
-	// Max is how many tool calls one answer may make; 0 is the limit of the loop.
+	// Max limits the tool calls of one answer; 0 is the loop's own limit.
 	Max int
 }
 

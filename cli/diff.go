@@ -154,9 +154,9 @@ func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string
 	return nil
 }
 
-// resolved returns the revision of a valid configuration, and what was read. Entries that
-// base has as well are taken from it, so that a diff resolves and compares the others
-// alone; nil takes none.
+// resolved returns the revision of a valid configuration and the parsed files. It reuses
+// the entries that base, unless nil, declares alike, so that a diff resolves and compares
+// only the others.
 func (p *program) resolved(ctx context.Context, files []string, base *registry.Revision, logger *zap.Logger) (*registry.Revision, *config.File, error) {
 	l, err := p.load(files, false, logger)
 	if err != nil {

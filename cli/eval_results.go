@@ -20,7 +20,8 @@ type resultFile struct {
 	err  error
 }
 
-// openResults opens the file of --results, and returns what it has if the run continues.
+// openResults opens the file of --results. With --resume it returns the results that the
+// file already has.
 func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 	if o.results == "" {
 		return &resultFile{}, nil, nil

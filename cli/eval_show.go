@@ -139,8 +139,8 @@ func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error 
 	return renderReport(out, p.out, diag.Format("github"))
 }
 
-// evalText returns a report as text: a line for each case, the failures of each, and what
-// all come to.
+// evalText returns a report as text: a line and the failures for each case, then a
+// summary.
 func evalText(report *evals.Report) string {
 	var b strings.Builder
 	rows := report.Rows()

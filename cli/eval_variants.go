@@ -78,7 +78,7 @@ func changeAgents(agents map[string]bool, dimension, value string) (func(*config
 	}, nil
 }
 
-// replaceModels replaces models as --model says: an ID then stands for another model.
+// replaceModels applies --model: each ID gets the settings of the other model.
 func (o *evalOptions) replaceModels(f *config.File) error {
 	models := slices.Clone(f.Models)
 	for _, text := range o.models {

@@ -45,7 +45,7 @@ func (c *openaiClient) send(request, body string) io.Reader {
 	return resp.Body
 }
 
-// openaiEvent is what the test reads of an event of a response or of a chunk.
+// openaiEvent has the fields of response events and chat chunks that the test reads.
 type openaiEvent struct {
 	Type           string
 	SequenceNumber int `json:"sequence_number"`

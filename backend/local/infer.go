@@ -61,7 +61,7 @@ func (t *turn) continueAnswer(ctx context.Context, req *model.Request, answer mo
 	return answer, complete, nil
 }
 
-// tellOmitted reports the calls that an answer asked for beyond its limit: to the
+// tellOmitted reports the calls of an answer beyond its limit: to the
 // model, after the results of the executed calls, and to the log. They are not part
 // of the conversation: vendors reject a call without a result.
 func (t *turn) tellOmitted() {

@@ -101,7 +101,7 @@ func (r *turnRequest) chooseFunctions(list []function, raw json.RawMessage) erro
 		}
 		r.functions = slices.DeleteFunc(slices.Clone(list), func(f function) bool { return !slices.Contains(allowed, f.Name) })
 	default:
-		return unsupported("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+		return rejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
 	}
 	switch choice.Mode {
 	case "", "auto":
@@ -110,7 +110,7 @@ func (r *turnRequest) chooseFunctions(list []function, raw json.RawMessage) erro
 	case "required":
 		r.choice = &model.ToolChoice{Mode: model.ToolsRequired}
 	default:
-		return unsupported("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+		return rejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
 	}
 	return nil
 }

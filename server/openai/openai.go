@@ -73,7 +73,7 @@ func (s *Surface) Routes() []server.Route {
 		server.Typed[none, modelView](s.newRoute("GET /v1/models/{model}", settings.ScopeModelsRead, (*call).readModel)),
 		begins(server.Typed[chatRequest, chatCompletion](s.newRoute("POST /v1/chat/completions", settings.ScopeRunsWrite, (*call).createChat))),
 		begins(server.Typed[responseRequest, response](s.newRoute("POST /v1/responses", settings.ScopeRunsWrite, (*call).createResponse))),
-		streams(server.Typed[none, response](s.newRoute("GET /v1/responses/{id}", settings.ScopeRunsRead, (*call).readResponse))),
+		markStream(server.Typed[none, response](s.newRoute("GET /v1/responses/{id}", settings.ScopeRunsRead, (*call).readResponse))),
 		audited(server.Typed[none, response](s.newRoute("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelResponse)), server.AuditCancelTurn),
 		audited(server.Typed[none, deletedView](s.newRoute("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, (*call).deleteResponse)), server.AuditUpdateSession),
 		server.Typed[none, itemList](s.newRoute("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, (*call).listInput)),
@@ -97,7 +97,8 @@ func begins(r server.Route) server.Route {
 	return r
 }
 
-func streams(r server.Route) server.Route {
+// markStream marks a route that may answer with a stream.
+func markStream(r server.Route) server.Route {
 	r.Stream = true
 	return r
 }

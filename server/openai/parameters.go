@@ -104,15 +104,16 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 		}
 		switch {
 		case p.Use == Rejected:
-			return unsupported(p.Name, p.Note)
+			return rejectParameter(p.Name, p.Note)
 		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, compactJSON(value)):
-			return unsupported(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
+			return rejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
 		}
 	}
 	return nil
 }
 
-func unsupported(param, note string) error {
+// rejectParameter returns the error of a parameter that is not supported; note may be empty.
+func rejectParameter(param, note string) error {
 	text := fmt.Sprintf("Unsupported parameter: '%s' is not supported by this server", param)
 	if note != "" {
 		text += "; " + note
