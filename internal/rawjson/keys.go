@@ -44,11 +44,11 @@ func scanKeys(raw []byte, ignoreCase bool) error {
 	return err
 }
 
-// keys are those of one object that is being read; a list has none.
+// keys are the keys of an open object; a list has none.
 type keys struct {
 	object bool
-	// first is where the object's names begin among those of all open objects.
-	// An object with many has a set instead.
+	// first is the index of the object's first name among the names of all open objects. A large
+	// object has a set instead.
 	first int
 	set   map[string][]byte
 }

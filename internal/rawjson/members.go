@@ -12,27 +12,33 @@ type Member struct {
 }
 
 // Members returns the entries of a JSON object in their order, and reports whether raw is
-// an object without duplicate names.
+// an object without duplicate names. Values are parts of raw.
 func Members(raw json.RawMessage) ([]Member, bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' || !Valid(raw) {
 		return nil, false
 	}
 	var list []Member
-	for d.More() {
-		token, err := d.Token()
-		name, ok := token.(string)
-		if err != nil || !ok {
-			return nil, false
-		}
-		m := Member{Name: name}
-		if d.Decode(&m.Value) != nil || Find(list, m.Name) != nil {
-			return nil, false
-		}
-		list = append(list, m)
+	for name, value := range Entries(raw) {
+		value = bytes.TrimSpace(value)
+		list = append(list, Member{name, value[:len(value):len(value)]})
 	}
-	_, err := d.Token()
-	return list, err == nil
+	if hasDuplicates(list) {
+		return nil, false
+	}
+	return list, true
+}
+
+func hasDuplicates(list []Member) bool {
+	if len(list) > fewKeys {
+		return len(IndexMembers(list)) < len(list)
+	}
+	for i := range list {
+		if Find(list[:i], list[i].Name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Find returns the value of the member with the name, or nil without one.
@@ -43,6 +49,15 @@ func Find(list []Member, name string) json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// IndexMembers returns the set of the members' names, for repeated lookups in a long list.
+func IndexMembers(list []Member) map[string]bool {
+	names := make(map[string]bool, len(list))
+	for i := range list {
+		names[list[i].Name] = true
+	}
+	return names
 }
 
 // EncodeMembers encodes an object with its entries in order. Their values are JSON.

@@ -9,8 +9,8 @@ import (
 	"fmt"
 )
 
-// maxDepth is how many levels JSON may have to be encoded as it is. Decoders
-// refuse what is deeper than some thousands, and what contains it is deeper.
+// maxDepth is the maximum nesting depth of JSON to encode unchanged. Decoders reject depths
+// beyond some thousands, and the enclosing JSON is deeper.
 const maxDepth = 1000
 
 // Fault returns why raw is not JSON; empty if it is.
@@ -32,9 +32,9 @@ func Encode(raw json.RawMessage) json.RawMessage {
 	return quoteText(raw)
 }
 
-// Repair returns raw itself when it is valid JSON, nil when it is empty, and else
-// the JSON string of its text. A reader cannot distinguish that string from one that raw
-// consisted of; what must come back as it was goes through Encode and Decode.
+// Repair returns raw itself when it is valid JSON, nil when it is empty, and otherwise its text
+// as a JSON string. Readers cannot distinguish that string from an original one; use Encode and
+// Decode to preserve raw exactly.
 func Repair(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -46,13 +46,13 @@ func Repair(raw json.RawMessage) json.RawMessage {
 	}
 }
 
-// malformedField is the name of the one field of the object that Object returns in place
-// of arguments that are not an object.
+// malformedField is the only field of the object that Object returns instead of arguments that
+// are not an object.
 const malformedField = "malformed"
 
-// Object returns arguments for those who take nothing but an object, such as the
-// vendors of models: raw itself when it is one, {} when it is empty or null, and
-// else {"malformed": …} with its text. Of a JSON string, that is what it holds.
+// Object converts arguments for readers that accept only objects, such as model vendors: it
+// returns an object unchanged, {} for empty or null, and otherwise {"malformed": …} with the
+// text, or with the content of a JSON string.
 func Object(raw json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(raw)
 	switch {
@@ -106,8 +106,7 @@ func Measure(raw []byte) (depth, values int) {
 	return depth, values
 }
 
-// Decode returns what Encode was given, with a mark for each byte of it that is
-// no UTF-8.
+// Decode returns the input of Encode, with a replacement character for each invalid UTF-8 byte.
 func Decode(encoded json.RawMessage) (json.RawMessage, error) {
 	if len(encoded) == 0 || encoded[0] != '"' {
 		return encoded, nil

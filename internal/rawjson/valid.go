@@ -9,7 +9,7 @@ import (
 )
 
 // ErrInvalid reports text that Valid refuses.
-var ErrInvalid = errors.New("it is not valid JSON")
+var ErrInvalid = errors.New("not valid JSON")
 
 // Valid reports whether raw is JSON that can be encoded as it is, also as a part
 // of something else: JSON of valid UTF-8 and at most 1,000 levels.
@@ -33,6 +33,16 @@ func Compact(raw []byte) (json.RawMessage, error) {
 		return nil, ErrInvalid
 	}
 	return out.Bytes(), nil
+}
+
+// CompactText returns raw without the spaces between its tokens, or unchanged if Valid refuses
+// it.
+func CompactText(raw []byte) string {
+	compact, err := Compact(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return string(compact)
 }
 
 // validator reads JSON once, without decoding it. json.Valid takes several times as long,
@@ -237,14 +247,14 @@ func (s *validator) checkText() bool {
 func isPlain(eight uint64) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := eight^ones*'"', eight^ones*'\\'
-	// The lowest byte that is less than the one subtracted from it borrows, which sets
-	// its highest bit. What it takes from the bytes above does not matter then.
+	// The lowest byte less than its subtrahend borrows, which sets its highest bit. The effect on
+	// higher bytes does not matter then.
 	found := eight | (eight - ones*' ') | (quote - ones) | (backslash - ones)
 	return found&high == 0
 }
 
-// escapeLength returns the length of the escape sequence that a text begins with; 0 if it
-// is none.
+// escapeLength returns the length of the escape sequence at the start of a text; 0 if it is
+// invalid.
 func escapeLength(text []byte) int {
 	if len(text) < 2 {
 		return 0

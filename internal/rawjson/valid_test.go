@@ -76,6 +76,16 @@ func TestACompactCopyIsACopy(t *testing.T) {
 	}
 }
 
+func TestTextIsCompactOrUnchanged(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{ "a" : [1, 2] }`: `{"a":[1,2]}`, ` "x y" `: `"x y"`, "": "", `{ "a" :`: `{ "a" :`, " \"\xff\" ": " \"\xff\" ",
+	} {
+		if got := rawjson.CompactText([]byte(raw)); got != want {
+			t.Errorf("%q became %q, want %q", raw, got, want)
+		}
+	}
+}
+
 // BenchmarkValid is what a value of 100 KB takes.
 func BenchmarkValid(b *testing.B) {
 	var text strings.Builder
