@@ -1,10 +1,10 @@
-// Package redact holds what is shown in place of secrets.
+// Package redact defines the replacement for secrets.
 package redact
 
 import "maps"
 
-// Placeholder stands for a secret wherever a record or a message is shown; given back
-// as a secret it is a mistake.
+// Placeholder replaces secrets in shown records and messages. A secret with this value is a
+// mistake.
 const Placeholder = "***"
 
 // Values returns a map with the placeholder for each of its values; nil for nil.
