@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// port is a port that an entry is limited to; 0 stands for every port.
+// port limits an entry to a port; 0 means every port.
 type port uint16
 
 func (p port) matches(n uint16) bool { return p == 0 || uint16(p) == n }

@@ -13,8 +13,8 @@ func newBlock(prefix, what string) block {
 	return block{netip.MustParsePrefix(prefix), what}
 }
 
-// blocks follows the IANA registries of special-purpose addresses. Of blocks
-// inside each other the narrower one stands first, so that it gives the name.
+// blocks follows the IANA registries of special-purpose addresses. Nested blocks are listed
+// narrowest first, so that the narrowest one gives the name.
 var blocks = []block{
 	newBlock("0.0.0.0/8", "an unspecified address"),
 	newBlock("10.0.0.0/8", "a private address"),
@@ -55,8 +55,8 @@ var blocks = []block{
 // lies outside is refused even where no block names it.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// Classify returns what an address is when it is not public, as in "a private
-// address", and "" when it is public.
+// Classify describes a non-public address, such as "a private address", and returns "" for a
+// public one.
 func Classify(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"

@@ -1,0 +1,27 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/wait"
+)
+
+func TestForWaitsForItsTimeOrTheEndOfTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		if err := wait.For(t.Context(), time.Minute); err != nil || time.Since(begin) != time.Minute {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		begin = time.Now()
+		if err := wait.For(ctx, time.Minute); !errors.Is(err, cause) || time.Since(begin) != time.Second {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+	})
+}
