@@ -18,9 +18,8 @@ const (
 	most    = 64 << 10
 )
 
-// Object returns a JSON object as it is, or, when it has more than size bytes, with
-// its texts, lists and objects cut to their beginnings, and with the Marker. What is
-// no object is returned as it is.
+// Object shortens a JSON object of more than size bytes: it cuts texts, lists and objects, and
+// adds the Marker. Smaller objects and invalid ones are returned unchanged.
 func Object(raw []byte, size int) []byte {
 	if len(raw) <= size {
 		return raw

@@ -18,14 +18,14 @@ import (
 const (
 	root     = "schema:///"
 	location = root + "schema.json"
-	// inverse is the schema that accepts what the other one rejects.
+	// inverse is the schema that accepts exactly what the original rejects.
 	inverse = root + "inverse.json"
 )
 
 // compiled is a schema as the library compiles it. It validates one value at a time.
 type compiled struct {
 	schema *jsonschema.Schema
-	// inverse accepts what the schema rejects: validating with it collects no errors.
+	// inverse accepts what the schema rejects. Validating with it collects no errors.
 	inverse *jsonschema.Schema
 	meter   *meter
 	digits  int

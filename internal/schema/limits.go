@@ -119,8 +119,8 @@ func (m *measure) addNumber(text string) error {
 	return nil
 }
 
-// price is how many steps each step with a value counts for: what is done for one
-// grows with the depth of values and with the length of numbers.
+// price is the number of steps that each step with a value counts as, because its work grows with
+// the depth of values and the length of numbers.
 func (m *measure) price() int {
 	const (
 		levels = 8

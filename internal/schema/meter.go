@@ -23,7 +23,7 @@ type meter struct {
 	checked, long bool
 }
 
-// stopped is what a meter panics with, out of the library.
+// stopped is the panic value with which a meter leaves the library.
 type stopped struct{ err error }
 
 // contextSteps is how many steps a validation takes between two checks of its context.
@@ -308,8 +308,8 @@ const (
 	// many listed values one is compared with.
 	bytesPerStep  = 64
 	valuesPerStep = 16
-	// shortList is how long lists are at most whose elements are compared with each other,
-	// if they have to be unique: those of longer ones are looked up in a table.
+	// shortList is the longest list whose elements are compared pairwise for uniqueness; longer
+	// lists use a table.
 	shortList = 20
 )
 

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain is a schema that consists of the keywords most tools use. It accepts a JSON
-// text without decoding it, and never accepts one that the schema does not. What it
-// does not accept is left to the library, which also knows the reasons.
+// plain is a schema of the keywords that most tools use. It accepts JSON text without decoding,
+// and never accepts text that the schema rejects. If it does not accept, the library decides,
+// which also knows the reasons.
 type plain struct {
 	// types are the allowed types of the value; 0 allows all.
 	types      valueTypes
@@ -43,7 +43,7 @@ type bound struct {
 	value int64
 }
 
-// limits are those of a length; most is -1 if there is no upper limit.
+// limits bound a length; most is -1 if there is no upper limit.
 type limits struct{ least, most int }
 
 func (l limits) allow(n int) bool { return n >= l.least && (l.most < 0 || n <= l.most) }
@@ -290,8 +290,8 @@ func smallInteger(token []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// accepts reports whether the schema certainly accepts a JSON text, within a number of
-// steps. It may report false for one that the schema accepts.
+// accepts reports whether the schema certainly accepts a JSON text, within a number of steps. It
+// may return false for an acceptable text.
 func (p *plain) accepts(raw []byte, steps int) bool {
 	if !json.Valid(raw) {
 		return false
@@ -382,8 +382,8 @@ func (s *textScanner) acceptNumber(p *plain) bool {
 	return ok && (!p.minimum.set || n >= p.minimum.value) && (!p.maximum.set || n <= p.maximum.value)
 }
 
-// readString skips a string and returns what is between its quotes. It reports false
-// if that is not what the string means.
+// readString skips a string and returns the text between its quotes. It returns false if that
+// text contains escapes.
 func (s *textScanner) readString() ([]byte, bool) {
 	s.at++
 	begun := s.at

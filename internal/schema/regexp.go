@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxPatternBytes bounds the regular expressions of a schema, and maxInstructions what
-	// they compile to.
+	// maxPatternBytes bounds the regular expressions of a schema, and maxInstructions their
+	// compiled size.
 	maxPatternBytes = 16 << 10
 	maxInstructions = 20_000
 	// workPerStep is how many instructions times bytes are matched in one step.
@@ -25,8 +25,8 @@ type patterns struct {
 	bytes, instructions int
 }
 
-// compile compiles a regular expression. Schemas have those of JavaScript: a look-around
-// is valid there but cannot be matched here, so every text is taken to match it.
+// compile compiles a JavaScript regular expression. Look-arounds are valid in schemas but
+// unsupported here, so such an expression matches every text.
 func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	if known, ok := p.bySource[source]; ok {
 		return known, nil

@@ -27,9 +27,9 @@ import (
 	"golang.org/x/text/message"
 )
 
-// DurationPattern matches time spans as Go writes them, those that are not
-// negative: 500ms, 1m30s. The format "duration" of JSON Schema is another
-// spelling, that of ISO 8601. The pattern needs no escaping in JSON.
+// DurationPattern matches non-negative durations in Go's syntax, such as 500ms or 1m30s. JSON
+// Schema's format "duration" is the ISO 8601 syntax instead. The pattern needs no escaping in
+// JSON.
 const DurationPattern = `^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
 // Schema is a compiled JSON Schema.
@@ -45,9 +45,8 @@ type Schema struct {
 	more  sync.Pool
 }
 
-// Compile compiles a schema of any published draft, 2020-12 when it names
-// none. References to other documents are refused: a schema stands by itself. The
-// error is a *LimitError if the schema is too large or would take too long.
+// Compile compiles a schema of any published draft, 2020-12 by default. It rejects references to
+// other documents. The error is a *LimitError if the schema is too large or would take too long.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	doc, size, err := decodeSchema(raw)
 	if err != nil {
@@ -210,7 +209,7 @@ func (e *explainer) describe(l leaf) Violation {
 		v.Key, v.Message = true, fmt.Sprintf("%q is not a known key", l.name)
 		v.Near, _ = nearest.Of(l.name, e.schema.knownKeys(l.err.SchemaURL))
 	case *kind.Required:
-		v.Message = fmt.Sprintf("%q is missing", l.name)
+		v.Message = fmt.Sprintf("%q is required", l.name)
 	case *kind.Enum:
 		v.Message, v.Near = describeKind(k), nearestOf(k.Got, k.Want)
 	default:
@@ -296,7 +295,7 @@ func (s *Schema) knownKeys(at string) []string {
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// unescape turns a token of a JSON Pointer into the key that it stands for.
+// unescape decodes a token of a JSON Pointer.
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 var english = message.NewPrinter(language.English)

@@ -33,7 +33,7 @@ func TestValidateNamesThePlaceOfEachViolation(t *testing.T) {
 		want  []string
 	}{
 		{`{"city": "Paris"}`, nil},
-		{`{}`, []string{`"city" is missing`}},
+		{`{}`, []string{`"city" is required`}},
 		{`{"city": 3}`, []string{`city: it is a number, but must be a string`}},
 		{`{"city": "x", "unit": "k"}`, []string{`unit: it must be one of "c", "f"`}},
 		{`{"city": "x", "days": [1, "b"]}`, []string{`days.1: it is a string, but must be an integer`}},
@@ -67,7 +67,7 @@ func TestViolationsAreInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`"q" is missing`, `"p" is missing`, `a: it is a number, but must be a string`,
+		`"q" is required`, `"p" is required`, `a: it is a number, but must be a string`,
 		`list.2: it is a string, but must be an integer`, `list.10: it is a string, but must be an integer`,
 		`x: "x" is not a known key`, `y: "y" is not a known key`, `z: it is a number, but must be a string`,
 	}

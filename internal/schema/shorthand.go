@@ -16,7 +16,7 @@ import (
 type Shorthand struct {
 	// Path leads to the first of the fields.
 	Path []string
-	// Of is the name of what the part describes; empty for the whole schema.
+	// Of is the name of the described part; empty for the whole schema.
 	Of string
 	// Remedy is the part that was meant, as YAML, or its type.
 	Remedy string
@@ -86,9 +86,9 @@ func membersOf(raw json.RawMessage) []member {
 	return members
 }
 
-// firstField returns the first member that names a field, if any does: one that is no
-// keyword, in a schema that says nothing else of its fields. Of a whole schema without
-// any keyword all of them do.
+// firstField returns the first member that names a field: a member that is not a keyword, in a
+// schema without other declarations of fields. In a whole schema without keywords, all members
+// name fields.
 func firstField(members []member, whole bool) (string, bool) {
 	typed, composed, known := false, false, false
 	for _, m := range members {
@@ -178,7 +178,7 @@ var composing = []string{
 	"allOf", "anyOf", "oneOf", "not", "if", "enum", "const", "dependentSchemas",
 }
 
-// keywords are those of all drafts, and of OpenAPI.
+// keywords are the keywords of all drafts and of OpenAPI.
 var keywords = strings.Fields(`
 $schema $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary $comment $defs id definitions
 type enum const title description default example examples deprecated readOnly writeOnly nullable discriminator xml externalDocs
