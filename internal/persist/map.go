@@ -1,5 +1,5 @@
-// Package persist has a map whose copies share what they have in common, so that
-// a changed copy costs what changed.
+// Package persist implements a map whose copies share structure, so that the cost of a changed
+// copy grows with the change.
 package persist
 
 import (
@@ -140,7 +140,7 @@ func (m *Map[K, V]) Delete(key K) bool {
 	return true
 }
 
-// editable returns the node, or a copy of one that others have, too.
+// editable returns the node if it is unshared, or else a copy.
 func (n *node[K, V]) editable(own *owner) *node[K, V] {
 	if n.own == own {
 		return n
@@ -232,8 +232,8 @@ func (n *node[K, V]) all(yield func(K, V) bool) bool {
 	return true
 }
 
-// Diff calls differs with each key whose value is not the same in two maps, or is
-// in one of them only. What the maps share is not looked at.
+// Diff calls differs for each key whose values differ, or which only one of two maps has. It
+// skips structure that the maps share.
 func Diff[K comparable, V any](a, b *Map[K, V], same func(V, V) bool, differs func(K)) {
 	d := differ[K, V]{same, differs}
 	d.compare(a.root, b.root, 0)
@@ -279,7 +279,7 @@ func (d *differ[K, V]) compareEach(a, b branch[K, V], shift uint) {
 	})
 }
 
-// branch is what is at a place of a node: one entry, a node, or nothing.
+// branch is an element of a node: one entry, a node, or nothing.
 type branch[K comparable, V any] struct {
 	single *entry[K, V]
 	below  *node[K, V]
