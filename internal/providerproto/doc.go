@@ -1,6 +1,6 @@
 // Package providerproto is the protocol between hosts and providers of agents, as
 // generated from provider.proto: messages, clients and servers.
 //
-// The generated files are committed. After a change of provider.proto, "make proto"
-// writes them anew; a test compares them with what the pinned compiler makes of it.
+// The generated files are committed. After a change of provider.proto, run "make proto"; a test
+// compares the files with the output of the pinned compiler.
 package providerproto
