@@ -5,17 +5,16 @@ import (
 	"net"
 )
 
-// destination is what was dialled, as it was named: host:port.
+// destination is the dialled address as named by the client: host:port.
 type destination string
 
-// Network is that of all that is guarded.
+// Network returns "tcp", the only guarded network.
 func (destination) Network() string { return "tcp" }
 
 // String returns the name and the port.
 func (d destination) String() string { return string(d) }
 
-// guardedConn is a connection whose errors tell no addresses but the one that was
-// asked for.
+// guardedConn is a connection whose errors reveal only the address that the client named.
 type guardedConn struct {
 	net.Conn
 	to destination
@@ -39,9 +38,9 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// concealAddress returns an error of the network without the address of this machine, of
-// its name server, and without the one that a name resolved to: errors are shown
-// to models, and to those who named the host.
+// concealAddress removes from a network error the addresses of this machine and its name server,
+// and the address a name resolved to, because errors are shown to models and to the users who
+// named the host.
 func concealAddress(err error, to destination) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok {
@@ -54,8 +53,8 @@ func concealAddress(err error, to destination) error {
 	return &net.OpError{Op: op.Op, Net: op.Net, Addr: to, Err: inner}
 }
 
-// concealLookup returns an error of a lookup in words of its own: those of the
-// resolver name both ends of its own connection.
+// concealLookup rewrites the error of a lookup, because resolver errors contain both addresses of
+// their connection.
 func concealLookup(dns *net.DNSError, to destination) error {
 	host, _, err := net.SplitHostPort(string(to))
 	if err != nil {

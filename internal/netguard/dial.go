@@ -22,11 +22,10 @@ const (
 	maxResponseHeader = 256 << 10
 )
 
-// DialContext connects to a TCP address if the guard allows what its host
-// resolves to; of several addresses the refused ones are passed over. The error
-// of a refusal is a *BlockedError. Neither the errors of dialling nor those of the
-// connection hold addresses unknown to the client that named the host. It serves
-// as http.Transport's DialContext.
+// DialContext connects to a TCP address if the guard allows one of the addresses its host
+// resolves to. The error of a rejection is a *BlockedError. Errors of dialling and of the
+// connection contain no addresses unknown to the client. It can be used as http.Transport's
+// DialContext.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -34,8 +33,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	dialer := net.Dialer{
 		Timeout: dialTimeout,
-		// The last step before the connection: address is the one that is
-		// dialled, whatever it was found under.
+		// This is the last step before connecting: address is the actual address, whatever name
+		// it was found under.
 		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
 			return g.checkDial(host, network, address)
 		},

@@ -19,8 +19,7 @@ import (
 // immutable and safe from many goroutines.
 type Guard struct{ allowed hostlist.List }
 
-// New returns a guard that allows, besides public addresses, what the entries
-// name; see hostlist.Parse.
+// New returns a guard that allows public addresses and the given entries; see hostlist.Parse.
 func New(allow ...string) (*Guard, error) {
 	list, err := hostlist.Parse(allow...)
 	if err != nil {
@@ -48,7 +47,7 @@ type BlockedError struct {
 	Addr netip.Addr
 }
 
-// Error describes what was refused and which setting permits it, without the address
+// Error describes the rejected connection and the setting that permits it, without the address
 // that a name resolved to.
 func (e *BlockedError) Error() string {
 	const fix = "add the host to allow_private to permit it"
@@ -57,7 +56,7 @@ func (e *BlockedError) Error() string {
 		what = "an address outside of what is allowed" // an error made by hand
 	}
 	if e.Host == "" || e.Host == e.Addr.String() {
-		return fmt.Sprintf("connecting to %s is refused: it is %s; %s", e.Addr, what, fix)
+		return fmt.Sprintf("connecting to %s is refused: %s; %s", e.Addr, what, fix)
 	}
 	return fmt.Sprintf("connecting to %s is refused: it leads to %s; %s", e.Host, what, fix)
 }

@@ -183,7 +183,7 @@ func TestBlockedErrorNamesTheFix(t *testing.T) {
 	var g Guard
 	for _, tt := range []struct{ host, addr, want string }{
 		{"db.example", "10.0.0.1", "connecting to db.example is refused: it leads to a private address; add the host to allow_private to permit it"},
-		{"10.0.0.1", "10.0.0.1", "connecting to 10.0.0.1 is refused: it is a private address; add the host to allow_private to permit it"},
+		{"10.0.0.1", "10.0.0.1", "connecting to 10.0.0.1 is refused: a private address; add the host to allow_private to permit it"},
 	} {
 		err := g.Check(tt.host, netip.AddrPortFrom(netip.MustParseAddr(tt.addr), 80))
 		if err == nil || err.Error() != tt.want {

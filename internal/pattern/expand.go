@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxAlternatives bounds the patterns that one with alternatives comes to.
+	// maxAlternatives limits the patterns that a pattern with alternatives expands to.
 	maxAlternatives = 64
 	// maxExpanded bounds their bytes.
 	maxExpanded = 4 * maxLength
@@ -15,8 +15,7 @@ const (
 	maxSingle = 64
 )
 
-// expandPattern returns patterns without alternatives that together match what the
-// pattern matches: a{b,c}d is abd and acd.
+// expandPattern expands alternatives: a{b,c}d becomes abd and acd.
 func expandPattern(source string) ([]string, error) {
 	e := expander{source: source, lexer: syntax.NewLexer(source)}
 	patterns, _, err := e.readSequence()
@@ -48,8 +47,8 @@ type expansion struct {
 	single int
 }
 
-// readSequence reads up to the end of the pattern or of an alternative, and
-// returns what that comes to and the token after it.
+// readSequence reads up to the end of the pattern or alternative, and returns the expansions and
+// the token after it.
 func (e *expander) readSequence() ([]expansion, syntax.TokenType, error) {
 	all := []expansion{{}}
 	for {

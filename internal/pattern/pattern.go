@@ -50,7 +50,7 @@ func Compile(source string) (p Pattern, err error) {
 		p, err = Pattern{}, fmt.Errorf("the pattern cannot be compiled: %v", panicked.Value)
 	})
 	p = Pattern{source: source}
-	// What is wrong with the pattern must speak of it as it was written.
+	// Errors must refer to the pattern as it was written.
 	if _, err := glob.Compile(source); err != nil {
 		return Pattern{}, syntaxError(err)
 	}

@@ -12,11 +12,11 @@ import (
 // to match. So the time of a match grows with the length of the text.
 type sequence []piece
 
-// piece is what a glob has between two '*'.
+// piece is the part of a glob between two '*'.
 type piece []unit
 
-// unit matches a literal text, or one character if text is empty: any character, or one
-// that a class has.
+// unit matches a literal text or, if text is empty, one character: any character, or one in a
+// class.
 type unit struct {
 	text  string
 	class *class

@@ -46,9 +46,9 @@ type StartError struct{ text string }
 // Error says why, without the program's arguments.
 func (e *StartError) Error() string { return e.text }
 
-// Find returns the path of a program: a name is looked up in the PATH that the
-// program itself will have, a relative path starts in the directory that it
-// will run in. The error is a *StartError when there is no such program.
+// Find returns the path of a program. It looks up names in the PATH that the program will have,
+// and resolves relative paths from its working directory. The error is a *StartError when the
+// program does not exist.
 func Find(name, dir string, configured map[string]string) (string, error) {
 	if !strings.ContainsRune(name, '/') && !strings.ContainsRune(name, filepath.Separator) {
 		path, ok := configured["PATH"]
@@ -86,9 +86,8 @@ func findInPath(name, path string) (string, error) {
 	return "", &StartError{fmt.Sprintf("command %q is not installed: not found in PATH", name)}
 }
 
-// Refused returns what is to be said of a program that did not start: a
-// *StartError when the machine is not as the configuration expects it, else
-// err.
+// Refused returns the error to report for a program that did not start: a *StartError when the
+// machine differs from the configuration's expectations, else err.
 func Refused(name, dir string, err error) error {
 	if info, statErr := os.Stat(dir); dir != "" && (statErr != nil || !info.IsDir()) {
 		return &StartError{"the directory that the command is to run in does not exist"}

@@ -7,9 +7,8 @@ import "os/exec"
 // Separate does nothing: there are no process groups here.
 func Separate(*exec.Cmd) {}
 
-// Terminate does nothing: there is no way to ask.
+// Terminate does nothing, because this system has no such request.
 func Terminate(*exec.Cmd) error { return nil }
 
-// Kill ends the program. What it started may go on; its output is no longer
-// waited for.
+// Kill kills the program. Its children may keep running, but their output is no longer awaited.
 func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// Separate puts a program that is not started yet into a process group of its
-// own, which its children inherit: the way to end them all. On Linux it also adds
-// a variable to cmd.Env, by which Kill finds those that leave the group.
+// Separate puts a program that is not started yet into a new process group, which its children
+// inherit, so that all can be killed. On Linux it also adds a variable to cmd.Env, by which Kill
+// finds processes that left the group.
 func Separate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	markProcess(cmd)

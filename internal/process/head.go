@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// Head is a writer that keeps the beginning of what is written to it. It takes
-// everything, so that a program is never stopped by a full pipe.
+// Head is a writer that keeps the beginning of its input. It accepts all input, so that a full
+// pipe never blocks the program.
 type Head struct {
 	// Limit is how much is kept, in bytes.
 	Limit int
@@ -25,14 +25,14 @@ func (h *Head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Kept returns what was kept. It is read-only.
+// Kept returns the kept bytes. They are read-only.
 func (h *Head) Kept() []byte { return h.kept }
 
 // IsComplete reports whether everything was kept.
 func (h *Head) IsComplete() bool { return h.total == int64(len(h.kept)) }
 
-// Text returns what was kept as text of at most Limit bytes, with a note when
-// something is missing, when there was nothing, and in place of what is not text.
+// Text returns the kept bytes as text of at most Limit bytes, with a note when something is
+// missing or there was no output. A note also replaces output that is not text.
 func (h *Head) Text() string {
 	switch {
 	case h.total == 0:

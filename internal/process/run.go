@@ -2,9 +2,9 @@ package process
 
 import "os/exec"
 
-// RunTied runs a program that Separate was called for to its end, and then kills what it
-// has left running. On Linux the program ends with the runtime, also when that is killed:
-// what nobody waits for does not go on.
+// RunTied runs a program that was passed to Separate, waits for its end, and then kills its
+// remaining processes. On Linux the program ends when the runtime ends or is killed, because
+// nobody would wait for it.
 func RunTied(cmd *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { // StartTied ties it to its thread
@@ -17,8 +17,8 @@ func RunTied(cmd *exec.Cmd) error {
 	return <-ended
 }
 
-// Wait waits until a program that Separate was called for exits, and then kills what it
-// has left running.
+// Wait waits until a program that was passed to Separate exits, and then kills its remaining
+// processes.
 func Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	_ = Kill(cmd) // the error reports that nothing was left

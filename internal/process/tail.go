@@ -32,7 +32,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Text returns what was kept, without space around it.
+// Text returns the kept text without surrounding whitespace.
 func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

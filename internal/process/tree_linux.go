@@ -19,8 +19,7 @@ const (
 	maxPasses = 32
 )
 
-// markProcess gives a program, and all that it will start, a value of their own in the
-// environment.
+// markProcess gives a program and its future children a unique value in their environment.
 func markProcess(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Env, markName+"="+rand.Text())
 }
@@ -108,8 +107,7 @@ func addDescendants(tree []proc, children map[int][]proc) []proc {
 	return tree
 }
 
-// readProc reads a process, unless it has ended. The format is that of
-// proc_pid_stat(5).
+// readProc reads a process, unless it has ended. The format is proc_pid_stat(5).
 func readProc(pid int) (proc, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
