@@ -6,9 +6,9 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// CanonicalWithoutEmpty returns JSON in the canonical form of RFC 8785, without
-// what is empty in it: absent fields of the protocol are, in some libraries, empty
-// ones, and a signature must hold for both.
+// CanonicalWithoutEmpty returns JSON in the canonical form of RFC 8785, without empty members:
+// some libraries encode absent protocol fields as empty ones, and a signature must be valid for
+// both.
 func CanonicalWithoutEmpty(data []byte) ([]byte, error) {
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
@@ -21,8 +21,7 @@ func CanonicalWithoutEmpty(data []byte) ([]byte, error) {
 	return jcs.Transform(data)
 }
 
-// pruneEmpty returns what is left of a value without what is empty in it; nil is
-// nothing.
+// pruneEmpty removes empty members from a value; it returns nil if nothing remains.
 func pruneEmpty(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -50,8 +50,7 @@ func Declared(card *a2a.AgentCard) bool {
 	return false
 }
 
-// Grant is what the caller of a delegated turn lets it spend. Nil limits and
-// zero times do not limit.
+// Grant is the spending limit of a delegated turn. Nil limits and zero times do not limit.
 type Grant struct {
 	// Depth is how many turns led to this one.
 	Depth int
@@ -66,7 +65,7 @@ type Grant struct {
 	MaxModelCalls, MaxToolCalls *int
 }
 
-// Report is what a delegated turn has used, its own delegates included.
+// Report is the usage of a delegated turn, including its own delegates.
 type Report struct {
 	Usage event.Usage
 	// Cost is nil where no model has a price.

@@ -36,7 +36,7 @@ func readerOf(metadata map[string]any) (*reader, error) {
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return nil, &MetadataError{Problem: "is no object"}
+		return nil, &MetadataError{Problem: "is not an object"}
 	}
 	return &reader{fields: fields}, nil
 }
@@ -62,7 +62,7 @@ func (r *reader) readObject(field string) *reader {
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		r.noteError(field, "is no object")
+		r.noteError(field, "is not an object")
 		return nil
 	}
 	return &reader{fields: fields}
@@ -88,7 +88,7 @@ func (r *reader) readNumber(field string) (n float64, ok bool) {
 		n = math.NaN()
 	}
 	if math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
-		r.noteError(field, "is no number from 0")
+		r.noteError(field, "must be a number, 0 or more")
 		return 0, false
 	}
 	return n, true
@@ -98,7 +98,7 @@ func (r *reader) readNumber(field string) (n float64, ok bool) {
 func (r *reader) readCount(field string, largest int) int {
 	n, ok := r.readNumber(field)
 	if ok && (n > float64(largest) || n != math.Trunc(n)) {
-		r.noteError(field, "is no whole number from 0 to %d", largest)
+		r.noteError(field, "must be a whole number from 0 to %d", largest)
 		return 0
 	}
 	return int(n)
@@ -122,7 +122,7 @@ func (r *reader) readTime(field string) time.Time {
 	text, _ := value.(string)
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		r.noteError(field, "is no RFC 3339 time")
+		r.noteError(field, "is not an RFC 3339 time")
 		return time.Time{}
 	}
 	return t
@@ -131,7 +131,7 @@ func (r *reader) readTime(field string) time.Time {
 func (r *reader) readCurrency(field string) string {
 	text, _ := r.fields[field].(string)
 	if len(text) != 3 || !isUpper(text) {
-		r.noteError(field, "is no ISO 4217 code")
+		r.noteError(field, "is not an ISO 4217 code")
 		return ""
 	}
 	return text

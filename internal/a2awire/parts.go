@@ -1,6 +1,6 @@
-// Package a2awire holds what both directions of A2A share: how the parts of our
-// messages look on the wire, and the extension that tells a peer what a
-// delegated turn may spend and tells back what it spent.
+// Package a2awire has the parts of A2A that clients and servers share: the conversion of message
+// parts, and the extension that sends a delegated turn's spending limit to a peer and its usage
+// back.
 package a2awire
 
 import (
@@ -25,8 +25,8 @@ const (
 // unknownMedia is the media type of content that has none.
 const unknownMedia = "application/octet-stream"
 
-// Parts returns what a peer is shown of a message: its texts, images and files.
-// What the model thought and which tools it called stays here.
+// Parts converts the texts, images and files of a message for a peer. Reasoning and tool calls
+// are not sent.
 func Parts(parts []model.Part) []*a2a.Part {
 	out := make([]*a2a.Part, 0, len(parts))
 	for i := range parts {
@@ -68,7 +68,7 @@ func (e *PartError) Error() string {
 
 // A SizeError reports that a peer sent more than is taken in.
 type SizeError struct {
-	// What is over the limit: bytes or parts.
+	// What is the exceeded unit: bytes or parts.
 	What  string
 	Limit int
 }
@@ -78,11 +78,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("the message has more than %d %s", e.Limit, e.What)
 }
 
-// ModelParts returns the parts that a peer sent, as parts of a message. Bytes
-// and addresses become images or files by their media type, and structured data
-// the text of its JSON. Parts without content are left out. The errors are a
-// *PartError, and a *SizeError for more than 1,000 parts or more than limit
-// bytes of content; 0 stands for no limit of bytes.
+// ModelParts converts a peer's parts. Bytes and URLs become images or files by media type,
+// structured data becomes JSON text, and empty parts are dropped. The errors are a *PartError,
+// and a *SizeError for more than 1,000 parts or more than limit bytes of content; 0 means no
+// limit of bytes.
 func ModelParts(parts []*a2a.Part, limit int) ([]model.Part, error) {
 	if len(parts) > maxParts {
 		return nil, &SizeError{What: "parts", Limit: maxParts}
@@ -105,8 +104,7 @@ func ModelParts(parts []*a2a.Part, limit int) ([]model.Part, error) {
 	return out, nil
 }
 
-// modelPart returns one part, the zero part when it has no content, or what is
-// wrong with it.
+// modelPart converts one part; it returns the zero part for an empty part, or a problem.
 func modelPart(p *a2a.Part) (part model.Part, problem string) {
 	if p == nil {
 		return model.Part{}, ""
@@ -120,7 +118,7 @@ func modelPart(p *a2a.Part) (part model.Part, problem string) {
 	case a2a.Data:
 		data, err := json.Marshal(content.Value)
 		if err != nil {
-			return model.Part{}, "has data that is no JSON"
+			return model.Part{}, "has data that is not JSON"
 		}
 		return model.Text(string(data)), ""
 	case a2a.Raw:
@@ -131,7 +129,7 @@ func modelPart(p *a2a.Part) (part model.Part, problem string) {
 		return filePart(&model.Blob{MediaType: media, Data: content, Name: partName(p)}), ""
 	case a2a.URL:
 		if !isFetchable(string(content)) {
-			return model.Part{}, "has an address that is no absolute http or https URL"
+			return model.Part{}, "has a URL that is not absolute http or https"
 		}
 		media := p.MediaType
 		if media == "" {
@@ -143,7 +141,7 @@ func modelPart(p *a2a.Part) (part model.Part, problem string) {
 	}
 }
 
-// filePart returns a blob as an image, or as a file if it is no image.
+// filePart returns a blob as an image or, if it is not one, as a file.
 func filePart(b *model.Blob) model.Part {
 	if media := b.MediaType; len(media) > len("image/") && strings.EqualFold(media[:len("image/")], "image/") {
 		return model.Part{Type: model.PartImage, Blob: b}
@@ -190,9 +188,8 @@ func Size(p *a2a.Part) int {
 	}
 }
 
-// Text returns the texts among parts joined as they are: the parts may be chunks
-// of one text, so nothing comes between them. Structured data is its JSON, on
-// lines of its own.
+// Text concatenates the texts among parts without separators, because the parts may be chunks of
+// one text. Structured data becomes JSON on separate lines.
 func Text(parts []*a2a.Part) string {
 	var b strings.Builder
 	open, data := false, false // the last line is not ended; it is data
@@ -210,8 +207,8 @@ func Text(parts []*a2a.Part) string {
 	return b.String()
 }
 
-// Lines returns the texts among the parts of a whole message, each on lines of its
-// own. Structured data is left out.
+// Lines joins the texts among the parts of a complete message, each on its own lines. It omits
+// structured data.
 func Lines(parts []*a2a.Part) string {
 	var b strings.Builder
 	open := false // the last line is not ended
@@ -229,9 +226,8 @@ func Lines(parts []*a2a.Part) string {
 	return b.String()
 }
 
-// Question returns what a message asks: its texts, for a person, and the first
-// structured data, for a program, or nil if none. A message without a text
-// asks in its data.
+// Question returns the question in a message: its texts, for a person, and its first structured
+// data, for a program, or nil. A message without text asks in its data.
 func Question(parts []*a2a.Part) (text string, data any) {
 	var b strings.Builder
 	for _, p := range parts {

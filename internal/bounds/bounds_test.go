@@ -1,5 +1,5 @@
 // Package bounds tests that everything is bounded that callers, tenants, peers, tool servers
-// and models write and the runtime evaluates. docs/production.md has the table.
+// and models write and the runtime evaluates. docs/guides/production.md has the table.
 package bounds
 
 import (
@@ -69,11 +69,11 @@ func TestEvaluatedInputsAreBounded(t *testing.T) {
 	}
 }
 
-// The table in docs/production.md has the same inputs, and the tests that it names exist.
+// The table in docs/guides/production.md has the same inputs, and the tests that it names exist.
 func TestTheTableHasAllInputs(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	page, err := os.ReadFile(filepath.Join(root, "docs", "production.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "guides", "production.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,12 @@
-// Package check holds what the records of a configuration have in common when they
-// check themselves. Each check returns what it finds wrong of the field at a path,
-// and nothing when the field is right or absent.
+// Package check has validations shared by configuration records. Each check returns the problems
+// of the field at a path, and nothing if the field is valid or absent.
 package check
 
 import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -31,7 +31,7 @@ func Required(path, value string) diag.List {
 	if value != "" {
 		return nil
 	}
-	return diag.List{diag.New(diag.MissingField, path, "%s is missing", path)}
+	return diag.List{diag.New(diag.MissingField, path, "%s is required", path)}
 }
 
 // OneOf checks a text that is empty or one of those that are allowed.
@@ -79,10 +79,12 @@ func NotNegativeSpan[S Span](path string, v *S) diag.List {
 // because it may contain a secret.
 func PeerURL(path, raw string) diag.List {
 	if raw == "" {
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is missing", path)}
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is required", path)}
 	}
 	u, err := url.Parse(raw)
 	switch {
+	case !strings.Contains(raw, "://"):
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must start with http:// or https://", path)}
 	case err != nil:
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s does not parse as a URL", path)}
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -16,7 +16,7 @@ func TestChecksReportTheFieldAtItsPath(t *testing.T) {
 		want string // of the first diagnostic; empty when nothing is wrong
 	}{
 		"required":           {check.Required("f", "x"), ""},
-		"required, empty":    {check.Required("f", ""), "missing-field f: f is missing"},
+		"required, empty":    {check.Required("f", ""), "missing-field f: f is required"},
 		"one of, absent":     {check.OneOf("f", "", "a", "b"), ""},
 		"one of":             {check.OneOf("f", "b", "a", "b"), ""},
 		"one of, another":    {check.OneOf("f", "c", "a", "b"), `invalid-value f: "c" is not allowed here; choose one of [a b]`},
@@ -30,9 +30,9 @@ func TestChecksReportTheFieldAtItsPath(t *testing.T) {
 		"span, zero":         {check.PositiveSpan("f", new(time.Duration(0))), "invalid-value f: f is 0s; it must be more than 0"},
 		"long span, zero":    {check.NotNegativeSpan("f", new(time.Duration(0))), ""},
 		"long span, less":    {check.NotNegativeSpan("f", new(-time.Second)), "invalid-value f: f is -1s; it must be 0 or more"},
-		"within":             {check.Within("r", check.Required("f", "")), "missing-field r.f: f is missing"},
+		"within":             {check.Within("r", check.Required("f", "")), "missing-field r.f: f is required"},
 		"URL":                {check.PeerURL("f", "https://a.example/x"), ""},
-		"URL, absent":        {check.PeerURL("f", ""), "invalid-endpoint f: f is missing"},
+		"URL, absent":        {check.PeerURL("f", ""), "invalid-endpoint f: f is required"},
 		"URL with a user":    {check.PeerURL("f", "https://u:p@a.example"), "invalid-endpoint f: f must not contain a user or password"},
 	} {
 		got := ""

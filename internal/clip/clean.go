@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns a text that every database, protocol and program takes: with the
-// replacement character in place of each NUL and of what is not UTF-8. A text
-// without any is returned as it is.
+// Clean replaces NUL characters and invalid UTF-8 by the replacement character, so that every
+// database, protocol and program accepts the text. A clean text is returned unchanged.
 func Clean(text string) string {
 	if IsClean(text) {
 		return text

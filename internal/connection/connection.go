@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Connection is what a host says of a connection. It must not be logged or shown.
+// Connection is a host's description of a connection. It must not be logged or shown.
 type Connection struct {
-	// Headers are those of requests, and Params what else is configured there.
+	// Headers are request headers, and Params the connection's other parameters.
 	Headers, Params map[string]string
 	// ExpiresAt is when the headers stop being valid; zero if that is not known.
 	ExpiresAt time.Time
@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// errNoHost reports a turn that no host has asked for.
+// errNoHost reports a turn that was not requested by a host.
 var errNoHost = errors.New("the turn has no host: connections are those of turns that `runtime provider serve` works on with a grant")
 
 type contextKey struct{}
@@ -54,8 +54,8 @@ func NewContext(ctx context.Context, s Source) context.Context {
 	return context.WithValue(ctx, contextKey{}, s)
 }
 
-// Resolve returns the connection that a request is made with. The error is an *Error, or
-// that of a context that has ended.
+// Resolve returns the connection for a request. The error is an *Error, or the error of an ended
+// context.
 func Resolve(ctx context.Context, name string) (*Connection, error) {
 	source, ok := ctx.Value(contextKey{}).(Source)
 	if !ok {
@@ -91,7 +91,7 @@ func validHeader(name, value string) bool {
 	return plain && !control && !slices.Contains(reserved, http.CanonicalHeaderKey(name))
 }
 
-// SetHeaders sets the headers of the connection, in place of others of the same names.
+// SetHeaders sets the headers of the connection, replacing existing ones.
 func (c *Connection) SetHeaders(to http.Header) {
 	for name, value := range c.Headers {
 		to.Set(name, value)

@@ -95,6 +95,13 @@ func (c *Cached[T]) run(r *renewal[T]) {
 	close(r.done)
 }
 
+// Expire makes the next call of Get fetch a value, however old the current one is.
+func (c *Cached[T]) Expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expiry = time.Time{}
+}
+
 // Drop makes the next call of Get fetch a value, because a server rejected the current
 // one. A value younger than a minute is kept.
 func (c *Cached[T]) Drop() {

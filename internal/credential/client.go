@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ type Client struct {
 	ID, Secret string
 	// TokenURL is where the authorization server gives tokens.
 	TokenURL string
-	// Scopes are what the tokens are to permit.
+	// Scopes are the requested scopes of the tokens.
 	Scopes []string
 
 	_ struct{} // keyed literals only
@@ -68,7 +69,7 @@ func (c *client) fetchToken(ctx context.Context) (string, error) {
 	}
 	token, err := c.config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.http))
 	if err != nil {
-		return "", tokenError(err)
+		return "", ExplainTokenError(err)
 	}
 	c.current = token
 	return token.AccessToken, nil
@@ -91,9 +92,9 @@ func (c *client) Renew(ctx context.Context, refused string) bool {
 // maxCode is how much of the code of an authorization server is shown.
 const maxCode = 80
 
-// tokenError says why there is no token. What the authorization server wrote is
-// left out, apart from its code: it may repeat the request.
-func tokenError(err error) error {
+// ExplainTokenError explains a missing token. It includes only the code from the authorization
+// server's response, because the rest may repeat the request.
+func ExplainTokenError(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok {
 		if asked, ok := errors.AsType[*url.Error](err); ok {
@@ -101,14 +102,22 @@ func tokenError(err error) error {
 		}
 		return fmt.Errorf("get a token: %w", err)
 	}
-	status, code := "?", "no code"
+	e := &TokenError{Status: "?", Code: printableText(refused.ErrorCode[:min(len(refused.ErrorCode), maxCode)])}
 	if refused.Response != nil {
-		status = refused.Response.Status
+		e.Status = printableText(refused.Response.Status)
 	}
-	if refused.ErrorCode != "" {
-		code = refused.ErrorCode[:min(len(refused.ErrorCode), maxCode)]
-	}
-	return fmt.Errorf("get a token: the authorization server answers %s (%s)", printableText(status), printableText(code))
+	return e
+}
+
+// TokenError reports that an authorization server rejected a request for a token.
+type TokenError struct {
+	// Status is the status line, and Code the error code of the response, which may be empty.
+	Status, Code string
+}
+
+// Error shows the status and the code.
+func (e *TokenError) Error() string {
+	return fmt.Sprintf("get a token: the authorization server answers %s (%s)", e.Status, cmp.Or(e.Code, "no code"))
 }
 
 // printableText returns a text without what could change how it is shown.

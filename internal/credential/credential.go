@@ -10,8 +10,8 @@ import (
 
 // Credential is what requests carry. It is safe for concurrent use.
 type Credential interface {
-	// Set puts the credential on a request, and returns what it put there. It may
-	// ask an authorization server, for as long as the request's context lasts.
+	// Set adds the credential to a request, and returns the value it set. It may call an
+	// authorization server, within the request's context.
 	Set(req *http.Request) (used string, err error)
 	// Renew drops a credential that a server has refused, and reports whether
 	// another one can be had.
@@ -55,8 +55,7 @@ const (
 	Cookie Place = "cookie"
 )
 
-// APIKey puts a key into a header, query parameter or cookie of requests. It
-// replaces what a request has there.
+// APIKey sets a key in a header, query parameter or cookie, replacing an existing value.
 func APIKey(in Place, name, key string) Credential { return &apiKey{in: in, name: name, key: key} }
 
 type apiKey struct {

@@ -17,8 +17,8 @@ import (
 type Times struct {
 	when cron.Schedule
 	zone *time.Location
-	// daily has the fields of a schedule that names hours of the day; nil for one that is
-	// due every so many minutes or hours.
+	// daily has the fields of a schedule at fixed hours; nil for one that repeats every few
+	// minutes or hours.
 	daily *cron.SpecSchedule
 }
 
@@ -34,7 +34,7 @@ func Parse(expression, timeZone string) (*Times, error) {
 		return nil, fmt.Errorf("time zone %q: %w", timeZone, err)
 	}
 	if strings.HasPrefix(expression, "TZ=") || strings.HasPrefix(expression, "CRON_TZ=") {
-		return nil, fmt.Errorf("cron %q: the time zone is a field of its own", expression)
+		return nil, fmt.Errorf("cron %q: the time zone is a separate field", expression)
 	}
 	if span, ok := strings.CutPrefix(expression, "@every "); ok {
 		if d, err := time.ParseDuration(span); err == nil && d <= 0 {
@@ -54,8 +54,8 @@ func Parse(expression, timeZone string) (*Times, error) {
 	return t, nil
 }
 
-// maxExpression bounds an expression and its time zone, in bytes: one that lists all
-// values of all fields has less than 500.
+// maxExpression bounds an expression with its time zone, in bytes. An expression with all values
+// of all fields has less than 500.
 const maxExpression = 1024
 
 var errNotPositive = errors.New("the duration must be positive")
@@ -118,10 +118,9 @@ func (t *Times) Never() bool {
 	return t.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
-// Next returns the first of the times after a moment; the zero time if there is no
-// later one. A schedule that names hours of the day is due once for each of them, also
-// where clocks change: the first time where they are put back, and when they are put
-// forward if they skip it.
+// Next returns the first time after a moment; the zero time without one. A schedule at fixed
+// hours runs once for each of them, also on clock changes: at the first occurrence of a repeated
+// hour, and at the change for a skipped one.
 func (t *Times) Next(after time.Time) time.Time {
 	after = after.In(t.zone)
 	if t.daily == nil {

@@ -13,8 +13,8 @@ func TestParseRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	for _, tt := range []struct{ expression, zone, want string }{
 		{"every day", "", `cron "every day"`},
 		{"", "", `cron ""`},
-		{"TZ=0", "", "the time zone is a field of its own"},
-		{"CRON_TZ=UTC 0 9 * * *", "", "the time zone is a field of its own"},
+		{"TZ=0", "", "the time zone is a separate field"},
+		{"CRON_TZ=UTC 0 9 * * *", "", "the time zone is a separate field"},
 		{"@every 0s", "", "the duration must be positive"},
 		{"@every -1h", "", "the duration must be positive"},
 		{"0 9 * * 8", "", `cron "0 9 * * 8"`},

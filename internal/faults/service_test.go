@@ -63,11 +63,11 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 		return nil, err
 	}
 	settings := service.Settings{Runtime: rt, Lease: p.Lease, Strikes: p.Strikes, MemoryLimit: p.Memory, Logger: logger}
-	kept, queue, bell, err := p.open(ctx, logger)
+	kept, queue, notifier, err := p.open(ctx, logger)
 	if err != nil {
 		return nil, err
 	}
-	settings.Store, settings.Dispatcher, settings.Bell = kept, queue, bell
+	settings.Store, settings.Dispatcher, settings.Notifier = kept, queue, notifier
 	for _, c := range changes {
 		c(&settings)
 	}
@@ -77,7 +77,7 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 }
 
 // open opens the store of a place with what belongs to it.
-func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, dispatch.Dispatcher, dispatch.Bell, error) {
+func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, dispatch.Dispatcher, dispatch.Notifier, error) {
 	kept, err := p.store(ctx, logger)
 	if err != nil {
 		return nil, nil, nil, err
@@ -90,7 +90,7 @@ func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, disp
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, kept.Close())
 	}
-	return kept, queue, shared.Bell(), nil
+	return kept, queue, shared.Notifier(), nil
 }
 
 // store opens the store of a place.

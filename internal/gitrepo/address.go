@@ -1,6 +1,5 @@
-// Package gitrepo reads the addresses of git repositories, and decides which of them a
-// pattern stands for. Nothing that it accepts can be taken for an option, or for a
-// transport helper, by git or by ssh.
+// Package gitrepo parses the addresses of git repositories, and matches them with patterns. Git
+// and ssh never interpret an accepted address as an option or a transport helper.
 package gitrepo
 
 import (
@@ -29,20 +28,20 @@ func Problem(address string) string {
 	case address == "":
 		return "address of a repository is required"
 	case !IsPlainText(address) || strings.ContainsAny(address, ` \`):
-		return "it must not have spaces, backslashes or control characters"
+		return "must not have spaces, backslashes or control characters"
 	case strings.ContainsAny(address, "?#"):
-		return "it must not have a query or a fragment"
+		return "must not have a query or a fragment"
 	}
 	if scheme, _, found := strings.Cut(address, "://"); !found || strings.Contains(scheme, "::") {
 		match := scpAddress.FindStringSubmatch(address)
 		if match == nil {
-			return "it must begin with https, http, ssh, git or file and ://, or have the form user@host:path"
+			return "must begin with https, http, ssh, git or file and ://, or have the form user@host:path"
 		}
 		return pathProblem(match[2])
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "it is not a valid URL"
+		return "is not a valid URL"
 	}
 	if !strings.HasPrefix(address, u.Scheme+"://") { // git does not know it in capitals
 		return "its scheme must be in lower case"
@@ -70,10 +69,10 @@ func authorityProblem(u *url.URL) string {
 	if u.User == nil {
 		return ""
 	}
-	// The user of SSH says whom to log in as and is no secret.
+	// The SSH user is the login name and not secret.
 	_, secret := u.User.Password()
 	if secret || u.Scheme != "ssh" || !userName.MatchString(u.User.Username()) {
-		return "it must not have credentials"
+		return "must not have credentials"
 	}
 	return ""
 }
@@ -84,7 +83,7 @@ func pathProblem(name string) string {
 	elements := strings.Split(name, "/")
 	switch {
 	case strings.Trim(name, "/") == "":
-		return "it must have the path of a repository"
+		return "must have the path of a repository"
 	case !IsPlainText(name) || strings.Contains(name, `\`):
 		return "its path must not have backslashes or control characters"
 	case slices.Contains(elements, ".") || slices.Contains(elements, ".."):

@@ -64,7 +64,7 @@ func (t *table) startRows(n int) (older, old, row []int) {
 	return older, old, row
 }
 
-// trimCommon cuts off what a and b begin and end with in common: it costs no edits.
+// trimCommon removes the common prefix and suffix of a and b, which cost no edits.
 func trimCommon(a, b []rune) (restA, restB []rune) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -16,8 +16,8 @@ const (
 	maxExact = 16
 )
 
-// Of returns the candidate nearest to name; ok is false when none is near
-// enough to be what was meant.
+// Of returns the candidate nearest to name; ok is false when none is near enough to be a likely
+// match.
 //
 // Nearness is the number of edits (a character inserted, deleted or replaced,
 // or two neighbours swapped) between the two names without regard to case, so
@@ -69,7 +69,7 @@ func (s *search) considerCandidate(candidate string) {
 	}
 	var mask uint64
 	s.other, s.otherFolded, mask = decodeName(candidate, s.other[:0], s.otherFolded[:0])
-	// A letter that only one of the names has costs an edit of its own.
+	// Each letter that only one of the names has costs an edit.
 	if max(bits.OnesCount64(s.mask&^mask), bits.OnesCount64(mask&^s.mask)) > s.limit {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 type Error struct {
 	// Value is what panic was called with.
 	Value any
-	// Stack is that of the goroutine, from where the panic began.
+	// Stack is the goroutine's stack, from where the panic began.
 	Stack []byte
 }
 

@@ -44,7 +44,7 @@ func writeBOM(w io.Writer, binary string) error {
 	return encoder.SetPretty(true).SetEscapeHTML(false).Encode(newBOM(filepath.Base(binary), info))
 }
 
-// newBOM lists what a binary was built from.
+// newBOM lists the components of a binary.
 func newBOM(name string, info *debug.BuildInfo) *cyclonedx.BOM {
 	program := newComponent(&info.Main)
 	program.Type, program.Name = cyclonedx.ComponentTypeApplication, name

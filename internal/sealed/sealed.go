@@ -51,7 +51,7 @@ func Place(parts ...string) string { return strings.Join(parts, "\x00") }
 
 // envelope is a secret as it is kept.
 type envelope struct {
-	// Sealed is a nonce, and after it what is encrypted.
+	// Sealed is a nonce, followed by the ciphertext.
 	Sealed []byte `json:"sealed"`
 }
 
@@ -65,8 +65,8 @@ func (b *Box) Seal(place string, plain json.RawMessage) (json.RawMessage, error)
 	return json.Marshal(envelope{b.aead.Seal(nonce, nonce, plain, []byte(place))})
 }
 
-// Open returns what was sealed for a place. What was kept without a key is
-// returned as it is. The error is ErrOpen.
+// Open decrypts a value sealed for a place. A value stored without a key is returned unchanged.
+// The error is ErrOpen.
 func (b *Box) Open(place string, kept json.RawMessage) (json.RawMessage, error) {
 	var e envelope
 	if json.Unmarshal(kept, &e) != nil || len(e.Sealed) == 0 {

@@ -13,7 +13,7 @@ const (
 	letter = "t_"
 )
 
-// Rule is what the names of functions may be: letters, digits, '_' and '-'.
+// Rule defines valid function names: letters, digits, '_' and '-', within a length.
 type Rule struct {
 	// Longest is the number of characters that are allowed.
 	Longest int

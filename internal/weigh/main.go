@@ -1,6 +1,6 @@
 // Command weigh builds the runtime with an empty build cache and writes what each
 // module weighs into a Markdown file: packages, seconds of compiling, and bytes of
-// code and data in the program. "make weigh" runs it for docs/dependencies.md.
+// code and data in the program. "make weigh" runs it for docs/internals/dependencies.md.
 package main
 
 import (
@@ -177,7 +177,7 @@ func (t *table) packageOf(symbol string) string {
 	return path + strings.ReplaceAll(name, "%2e", ".")
 }
 
-// leastBytes and leastSeconds are what a module weighs that has a row of its own.
+// leastBytes and leastSeconds are the minimum cost of a module that gets its own row.
 const (
 	leastBytes   = 100 << 10
 	leastSeconds = 1
