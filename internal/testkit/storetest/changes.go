@@ -17,8 +17,7 @@ var changeTests = []test{
 	{name: "TheLatestStateIsRead", run: theLatestStateIsRead},
 }
 
-// aTurnChangesWithItsState holds that what a turn does while it runs is no
-// change of its state.
+// aTurnChangesWithItsState checks that a running turn's activity is not a change of its state.
 func aTurnChangesWithItsState(f *fixture) {
 	start := f.now
 	later := func() time.Time {

@@ -23,8 +23,8 @@ var leaseTests = []test{
 // brief is a lease that ends while a test waits for that.
 const brief = 30 * time.Millisecond
 
-// lapseLease claims a turn and takes it from its worker when the lease has ended. It
-// returns what the worker was given.
+// lapseLease claims a turn and takes it from its worker after the lease has ended. It returns the
+// worker's claim.
 func (f *fixture) lapseLease(turn string) *store.Claimed {
 	f.Helper()
 	c := f.claimOf(turn)

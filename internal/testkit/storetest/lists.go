@@ -106,6 +106,10 @@ func sessionsAreFiltered(f *fixture) {
 func turnsAreFiltered(f *fixture) {
 	f.createSessions("s1", "s2")
 	f.sessionFor(bob, "s3")
+	for id, labels := range map[string]map[string]string{"s1": {"team": "blue", "stage": "test"}, "s2": {"team": "blue"}, "s3": {"team": "blue"}} {
+		_, err := f.UpdateSession(f.Context(), store.Everything, id, store.SessionPatch{Labels: &labels, Now: f.now})
+		wantOK(f, err)
+	}
 	f.createTurns("s1", "t1", "t2")
 	other := f.turnOf("s2", "t3")
 	other.Turn.AgentID = "coder"
@@ -127,10 +131,19 @@ func turnsAreFiltered(f *fixture) {
 		{"agent", store.TurnQuery{Scope: store.Of(ann), AgentID: "coder"}, []string{"t3"}},
 		{"state", store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Pending}}, []string{"t2"}},
 		{"states", store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Canceled, store.Running}}, []string{"t4", "t3"}},
+		{"tenant", store.TurnQuery{Scope: store.Everything, Tenant: bob.Tenant}, []string{"t4", "t3", "t2", "t1"}},
+		{"another tenant", store.TurnQuery{Scope: store.Everything, Tenant: eve.Tenant}, nil},
+		{"label", store.TurnQuery{Scope: store.Of(ann), Labels: map[string]string{"team": "blue"}}, []string{"t3", "t2", "t1"}},
+		{"two labels", store.TurnQuery{Scope: store.Everything, Labels: map[string]string{"team": "blue", "stage": "test"}}, []string{"t2", "t1"}},
+		{"an unknown label", store.TurnQuery{Scope: store.Everything, Labels: map[string]string{"team": "red"}}, nil},
 		{"all of it", store.TurnQuery{
-			Scope: store.Of(ann), SessionID: "s1", AgentID: "helper", Statuses: []store.Status{store.Succeeded},
+			Scope: store.Of(ann), Tenant: ann.Tenant, SessionID: "s1", AgentID: "helper", Statuses: []store.Status{store.Succeeded}, Labels: map[string]string{"stage": "test"},
 		}, []string{"t1"}},
 	} {
+		c.q.Count = true
+		counted, err := f.Turns(f.Context(), c.q)
+		wantOK(f, err)
+		wantEqual(f, "the number of turns by "+c.name, counted.Total, len(c.want))
 		ids, _ := f.turnIDs(c.q)
 		wantEqual(f, "the turns by "+c.name, ids, c.want)
 	}
@@ -160,7 +173,7 @@ func nothingMatchesATextThatNoStoreHas(f *fixture) {
 			wantEqual(f, fmt.Sprintf("the sessions of %+v", q), len(ids), 0)
 			wantEqual(f, "where the next page begins", next, "")
 		}
-		for _, q := range []store.TurnQuery{{AgentID: text}, {SessionID: text, Count: true}} {
+		for _, q := range []store.TurnQuery{{AgentID: text}, {SessionID: text, Count: true}, {Tenant: text}, {Labels: map[string]string{text: "a"}}, {Labels: map[string]string{"a": text}, Count: true}} {
 			q.Scope = store.Of(ann)
 			page, err := f.Turns(f.Context(), q)
 			wantOK(f, err)

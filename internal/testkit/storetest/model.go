@@ -47,7 +47,7 @@ func checkModel(t *testing.T, s store.Store, room int) {
 	})
 }
 
-// model is what a store should have of one tenant.
+// model is the expected content of a store for one tenant.
 type model struct {
 	*rapid.T
 	store    store.Store
@@ -62,7 +62,7 @@ type model struct {
 	queued []string
 }
 
-// modelTurn is what a store should say of a turn.
+// modelTurn is the expected content of a turn.
 type modelTurn struct {
 	id, session, parent string
 	status              store.Status
@@ -107,8 +107,8 @@ func wantRefused[E error](m *model, err error) {
 // pickTurn returns any turn.
 func (m *model) pickTurn() *modelTurn { return rapid.SampledFrom(m.turns).Draw(m.T, "turn") }
 
-// liveTurn returns the live turn of a session that comes first: the one that has
-// started, and else the oldest.
+// liveTurn returns the first live turn of a session: the one that has started, or else the
+// oldest.
 func (m *model) liveTurn(session string) (first *modelTurn) {
 	for _, t := range m.turns {
 		if t.session == session && t.status.Live() && (first == nil || t.started) {
@@ -169,7 +169,7 @@ func (m *model) checkStore() {
 	m.queued = nil
 }
 
-// compareTurn compares a turn of the store with that of the model.
+// compareTurn compares a turn of the store with the model.
 func (m *model) compareTurn(got *store.Turn, want *modelTurn) {
 	what := " of " + want.id
 	wantEqual(m, "the state"+what, got.Status, want.status)

@@ -17,7 +17,7 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// Enqueue keeps jobs. The error is that of the context.
+// Enqueue records jobs. The error is the context's.
 func (q *Queue) Enqueue(ctx context.Context, _ any, jobs []store.Job) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -238,7 +238,7 @@ func wantOK(t tester, err error) {
 	}
 }
 
-// wantEqual wants two values to be the same. An empty list is no list.
+// wantEqual wants two values to be the same. An empty list equals a missing one.
 func wantEqual[T any](t tester, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

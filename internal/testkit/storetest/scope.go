@@ -14,13 +14,13 @@ var scopeTests = []test{
 	{name: "TheOwnerAndTheOperatorSee", run: theOwnerAndTheOperatorSee},
 }
 
-// call is a method that takes a scope, with the ids of what it is for.
+// call is a method that takes a scope, with the ids that it concerns.
 type call struct {
 	name string
 	do   func(ctx context.Context, s store.Store, scope store.Scope, id ids) error
 }
 
-// ids are the names of a session and of what it has.
+// ids are the ids of a session and its records.
 type ids struct{ session, turn, snapshot, artifact, interaction string }
 
 // scopedCalls are all methods that return one thing that a scope sees, or change it.
@@ -98,8 +98,8 @@ func (f *fixture) createOwned() {
 	f.queue.Take()
 }
 
-// strangers do not see what is ann's: neither another subject of her tenant, nor
-// the same of another tenant, nor nobody.
+// strangers must not see ann's records: another subject of her tenant, the same subject of
+// another tenant, and nobody.
 var strangers = []store.Scope{store.Of(bob), store.Of(eve), store.Of(store.Owner{}), store.Of(store.Owner{Tenant: "acme"})}
 
 func whatIsForeignLooksUnknown(f *fixture) {

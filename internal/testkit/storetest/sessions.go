@@ -108,6 +108,12 @@ func aPatchChangesWhatItNames(f *fixture) {
 	patch(store.SessionPatch{Labels: &map[string]string{"team": "red"}})
 	want.Metadata = json.RawMessage(`{"b":[]}`)
 	patch(store.SessionPatch{Metadata: &want.Metadata})
+	kept := f.getSession("s").Metadata
+	for _, other := range []json.RawMessage{nil, json.RawMessage(`{"b":[1]}`)} {
+		_, err = f.UpdateSession(f.Context(), store.Everything, "s", store.SessionPatch{IfMetadata: &other, Metadata: &other, Now: f.now})
+		wantError(f, err, store.ErrChanged)
+	}
+	patch(store.SessionPatch{IfMetadata: &kept, Metadata: &want.Metadata})
 	want.AgentID = "other"
 	patch(store.SessionPatch{AgentID: &want.AgentID})
 	want.Labels = nil

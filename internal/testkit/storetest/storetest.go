@@ -19,7 +19,7 @@ const patience = 30 * time.Second
 type test struct {
 	name string
 	run  func(f *fixture)
-	// settings are what the store is opened with.
+	// settings are passed to open.
 	settings store.Settings
 }
 
@@ -57,6 +57,8 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Revocations", revocationTests},
 		{"Revisions", revisionTests},
 		{"TenantVariables", tenantVariableTests},
+		{"Feedback", feedbackTests},
+		{"Usage", usageTests},
 		{"Workflows", workflowTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},
@@ -70,8 +72,8 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 	}
 }
 
-// RunModel does random things to a store, one after another, and to a model of it in a
-// few maps. Open is that of Run.
+// RunModel performs random operations on a store and on a simple model of it, and compares them.
+// Open is as for Run.
 func RunModel(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 	for _, room := range []int{0, 2} {
 		t.Run(fmt.Sprintf("Room%d", room), func(t *testing.T) {
@@ -86,8 +88,7 @@ type fixture struct {
 	*testing.T
 	store.Store
 	queue *Queue
-	// now is when the test takes place. It is not long ago, because a store goes
-	// by a clock of its own where leases are concerned.
+	// now is the time of the test. It is recent, because stores use their own clock for leases.
 	now time.Time
 }
 

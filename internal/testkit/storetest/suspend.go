@@ -128,7 +128,7 @@ func aQuestionIsAnsweredBeforeTheTurnWaits(f *fixture) {
 	wantEqual(f, "how many interactions are loaded", len(f.claimTurn("t").Interactions), 1)
 }
 
-// A worker that died may have asked what the next one asks again.
+// A dead worker may have asked a question that the next worker asks again.
 func aQuestionIsAskedOnce(f *fixture) {
 	f.suspendTurn(f.createRunning("s", "t"), "q1", "q2")
 	f.answerTurn("t", "q1", "yes")

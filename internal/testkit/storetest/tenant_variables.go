@@ -10,6 +10,7 @@ import (
 var tenantVariableTests = []test{
 	{name: "AVariableIsKeptAsItIs", run: aVariableIsKeptAsItIs},
 	{name: "AVariableTakesThePlaceOfItsNamesake", run: aVariableTakesThePlaceOfItsNamesake},
+	{name: "AVariableIsReplacedOnlyIfItsValueIsTheExpectedOne", run: aVariableIsReplacedOnlyIfItsValueIsTheExpectedOne},
 	{name: "TenantsHaveVariablesOfTheirOwn", run: tenantsHaveVariablesOfTheirOwn},
 	{name: "VariablesAreListedByName", run: variablesAreListedByName},
 	{name: "AVariableThatIsNoTextIsRefused", run: aVariableThatIsNoTextIsRefused},
@@ -58,6 +59,28 @@ func aVariableTakesThePlaceOfItsNamesake(f *fixture) {
 	next.Author = "ops/eve"
 	f.putVariables(next)
 	wantEqual(f, "the variable", f.getKey("acme"), next)
+}
+
+func aVariableIsReplacedOnlyIfItsValueIsTheExpectedOne(f *fixture) {
+	for _, step := range []struct {
+		old, next []byte
+		done      bool
+	}{
+		{[]byte("a"), []byte("b"), false},
+		{nil, []byte("a\x00"), true},
+		{nil, []byte("b"), false},
+		{[]byte("a"), []byte("b"), false},
+		{[]byte("a\x00"), []byte("b"), true},
+		{[]byte("a\x00"), []byte("c"), false},
+	} {
+		done, err := f.ReplaceTenantVariable(f.Context(), f.variableOf("acme", "KEY", string(step.next)), step.old)
+		wantOK(f, err)
+		wantEqual(f, "replaced "+string(step.old), done, step.done)
+	}
+	wantEqual(f, "the value", string(f.getKey("acme").Value), "b")
+	if _, err := f.ReplaceTenantVariable(f.Context(), f.variableOf("acme", foul[0], "x"), nil); !errors.Is(err, store.ErrText) {
+		f.Errorf("an unclean name: %v", err)
+	}
 }
 
 func tenantsHaveVariablesOfTheirOwn(f *fixture) {

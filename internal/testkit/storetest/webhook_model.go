@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkWebhookModel compares a store with a model of webhooks: whichever worker claims,
-// saves, advances and deletes them in whatever order, each is one worker's at a
-// time, and what an older claim says changes nothing.
+// checkWebhookModel compares a store with a model of webhooks: in any order of claims, saves,
+// updates and deletions by several workers, each webhook has one worker at a time, and outdated
+// claims change nothing.
 func checkWebhookModel(t *testing.T, s store.Store) {
 	s.Attach(new(Queue))
 	n := 0
@@ -40,7 +40,7 @@ func checkWebhookModel(t *testing.T, s store.Store) {
 	})
 }
 
-// webhookModel is what a store should have of the webhooks of one turn.
+// webhookModel is the expected content of the webhooks of one turn.
 type webhookModel struct {
 	*rapid.T
 	store            store.Store
@@ -115,7 +115,7 @@ func (m *webhookModel) saveWebhook() {
 	})
 	h := m.hooks[id]
 	if h == nil && len(m.hooks) == modelWebhooks {
-		wantAs(m, err, &store.LimitError{TurnID: m.turn.Turn.ID, Limit: modelWebhooks})
+		wantAs(m, err, &store.LimitError{TurnID: m.turn.Turn.ID, Kind: "webhooks", Limit: modelWebhooks})
 		return
 	}
 	m.must(err)
@@ -137,7 +137,7 @@ func (m *webhookModel) saveWebhook() {
 	m.compareWebhooks(saved, h)
 }
 
-// compareWebhooks compares webhooks but for their leases, which go by another clock.
+// compareWebhooks compares webhooks without their leases, which use another clock.
 func (m *webhookModel) compareWebhooks(got, want *store.Webhook) {
 	m.Helper()
 	got.LeaseUntil = time.Time{}

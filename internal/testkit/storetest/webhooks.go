@@ -95,9 +95,8 @@ func aWebhookNeedsATurn(f *fixture) {
 	wantError(f, f.DeleteWebhook(f.Context(), store.Everything, "none", "h"), store.ErrNotFound)
 }
 
-// aWebhookIsReplaced holds that the new one goes on where the other was, that
-// who told of the other loses it, and that a receiver that was given up is tried
-// again.
+// aWebhookIsReplaced checks that the new webhook continues where the old one stopped, that the
+// old one's worker loses it, and that an abandoned receiver is tried again.
 func aWebhookIsReplaced(f *fixture) {
 	c := f.createRunning("s", "t")
 	f.createWebhooks("t", "h")
@@ -134,7 +133,7 @@ func aTurnHasAFewWebhooks(f *fixture) {
 	}
 	wantOK(f, save("t", "h1"))
 	wantOK(f, save("t", "h2"))
-	wantAs(f, save("t", "h3"), &store.LimitError{TurnID: "t", Limit: 2})
+	wantAs(f, save("t", "h3"), &store.LimitError{TurnID: "t", Kind: "webhooks", Limit: 2})
 	wantOK(f, save("t", "h1")) // replaces
 	wantOK(f, save("u", "h3"))
 	wantOK(f, f.DeleteWebhook(f.Context(), store.Of(ann), "t", "h1"))

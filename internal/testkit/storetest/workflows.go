@@ -169,6 +169,13 @@ func pagesOfRunsMissNothing(f *fixture) {
 	if len(page.Runs) != 3 {
 		f.Fatalf("%d runs of the other workflow", len(page.Runs))
 	}
+	page, err = f.ListRuns(f.Context(), store.RunQuery{Scope: allRuns, Whole: true})
+	wantOK(f, err)
+	for _, r := range page.Runs {
+		if len(r.Definition) == 0 || len(r.Input) == 0 {
+			f.Errorf("the listed run is not whole: %+v", r)
+		}
+	}
 }
 
 func aDueRunIsClaimedOnce(f *fixture) {
