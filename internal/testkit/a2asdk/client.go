@@ -17,8 +17,8 @@ const (
 
 // ClientOptions are how a client finds its agent.
 type ClientOptions struct {
-	// Transport is the only one that the client knows. Default: it knows both
-	// and takes what the card prefers.
+	// Transport is the only transport that the client supports. By default it supports both and
+	// uses the card's preference.
 	Transport string `json:"transport,omitempty"`
 	// Headers are sent with every request, the one for the card among them.
 	Headers map[string]string `json:"headers,omitempty"`

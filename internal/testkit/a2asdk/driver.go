@@ -37,8 +37,7 @@ type driver struct {
 	gone     error // set when the process has ended
 }
 
-// line is what the process writes: an answer to a call, or something that
-// happened to an object.
+// line is a line of the process's output: an answer to a call, or an event of an object.
 type line struct {
 	ID     int             `json:"id"`
 	On     int             `json:"on"`

@@ -31,7 +31,7 @@ const (
 	Python Version = "python"
 )
 
-// jsVersions are those of JavaScript, the newest first.
+// jsVersions are the JavaScript versions, newest first.
 var jsVersions = []Version{V10, V03}
 
 //go:embed testdata/node/*.mjs testdata/node/*.json testdata/python/*
@@ -42,8 +42,8 @@ const installTimeout = 2 * time.Minute
 
 var installed = sync.OnceValues(installDrivers)
 
-// ForEach runs a test in both versions and over both transports, which it is
-// given by name. The tests run in parallel and share what it takes to run them.
+// ForEach runs a test for both versions and both transports, passed by name. The tests run in
+// parallel and share their setup.
 func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string)) {
 	t.Helper()
 	for _, v := range jsVersions {

@@ -77,8 +77,8 @@ func callWith[T any](ctx context.Context, o *object, method string, params any) 
 	return result, nil
 }
 
-// streamEvents yields the events of a call until its end. One that is broken out of
-// is aborted, and is over when stream returns.
+// streamEvents yields the events of a call until its end. Breaking out of the loop aborts the
+// call, which has ended when stream returns.
 func (o *object) streamEvents(method string, params any) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		id, answers, err := o.driver.callMethod(o.id, method, params)

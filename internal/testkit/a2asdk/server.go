@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ServerOptions are what a server's card says and what it asks for.
+// ServerOptions are the contents and requirements of a server's card.
 type ServerOptions struct {
 	Streaming bool `json:"streaming"`
 	// Token is what callers must show as a bearer; "" lets everybody in. The
@@ -38,7 +38,7 @@ type ServerOptions struct {
 //	stubborn        holds, and ignores a cancel
 //	headers         completes with the request's headers as data
 type Server struct {
-	// URL is what the card is below.
+	// URL is the base URL of the card.
 	URL string
 	// GRPC is where it speaks gRPC, as host:port; with Python alone.
 	GRPC string
@@ -48,12 +48,12 @@ type Server struct {
 	*object
 }
 
-// Happening is what a server tells the test.
+// Happening is an event reported by a server.
 type Happening struct {
 	// Kind is "request" for a request of HTTP, or the progress of a turn of
 	// the agent: "started", "continued", "holding", "canceled", "ended".
 	Kind string `json:"kind"`
-	// Method is that of JSON-RPC, where that is spoken, and otherwise of HTTP.
+	// Method is the JSON-RPC method, or otherwise the HTTP method.
 	Method    string            `json:"method"`
 	Path      string            `json:"path"`
 	Headers   map[string]string `json:"headers"` // lower case
@@ -64,8 +64,7 @@ type Happening struct {
 	Metadata  map[string]any    `json:"metadata"`
 }
 
-// NewServer starts the server of a version on a loopback port of its own. It
-// ends with the test.
+// NewServer starts the server of a version on a loopback port. It ends with the test.
 func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 	t.Helper()
 	object, made := newObject(t, v, "server", o)
@@ -111,7 +110,7 @@ func (s *Server) Happened(kind string) []Happening {
 	return all
 }
 
-// Release lets a task go on that holds.
+// Release lets a held task continue.
 func (s *Server) Release(taskID string) {
 	s.t.Helper()
 	if _, err := callMethod[any](s.object, "release", map[string]any{"taskId": taskID}); err != nil {

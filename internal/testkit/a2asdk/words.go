@@ -47,8 +47,8 @@ type Artifact struct {
 	Parts []Part `json:"parts"`
 }
 
-// Task is what a client is told of one. State is the protocol's word in lower
-// case, with hyphens: "input-required".
+// Task is a client's view of a task. State is the protocol's word in lower case with hyphens,
+// such as "input-required".
 type Task struct {
 	ID        string         `json:"id"`
 	ContextID string         `json:"contextId"`
@@ -68,7 +68,7 @@ func (t *Task) Text() string {
 	return b.String()
 }
 
-// Reply is what a message is answered with: a message or a task.
+// Reply is the reply to a message: a message or a task.
 type Reply struct {
 	Message *Message `json:"message"`
 	Task    *Task    `json:"task"`
@@ -158,8 +158,8 @@ func Assembled(events []Event) string {
 	return b.String()
 }
 
-// Push is where the changes of a task are to be posted. Scheme and Credentials
-// are those of the Authorization header.
+// Push is the address for notifications about a task. Scheme and Credentials go into the
+// Authorization header.
 type Push struct {
 	ID          string `json:"id,omitempty"`
 	TaskID      string `json:"taskId,omitempty"`
@@ -169,7 +169,7 @@ type Push struct {
 	Credentials string `json:"credentials,omitempty"`
 }
 
-// Card is what a test looks at of an agent card.
+// Card has the parts of an agent card that tests check.
 type Card struct {
 	Name        string      `json:"name"`
 	Description string      `json:"description"`
@@ -186,7 +186,7 @@ type Interface struct {
 	Version   string `json:"version"`
 }
 
-// Error is what an SDK throws.
+// Error is an error thrown by an SDK.
 type Error struct {
 	// Reason is the protocol's name without the word Error: "TaskNotFound"; or
 	// "HTTP 401"; or a code of JSON-RPC; or "Aborted".
@@ -194,7 +194,7 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Error describes what the SDK said.
+// Error describes the SDK's error.
 func (e *Error) Error() string { return e.Reason + ": " + e.Message }
 
 // Reason returns the reason of an *Error, "" for anything else.

@@ -11,7 +11,7 @@ import (
 //go:embed cases.json
 var cases []byte
 
-// Case is one case: an agent, and what is done with it.
+// Case is a test case: an agent and the steps to perform with it.
 type Case struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -28,7 +28,7 @@ type Step struct {
 	SnapshotID string            `json:"snapshotId"`
 	SessionID  string            `json:"sessionId"`
 
-	// ModelResponses and StreamChunks are what the calls of the model come to.
+	// ModelResponses and StreamChunks are the results of the model calls.
 	ModelResponses []ModelResponse     `json:"modelResponses"`
 	StreamChunks   [][]wire.ModelChunk `json:"streamChunks"`
 
@@ -48,7 +48,7 @@ type ModelResponse struct {
 	Message wire.Message `json:"message"`
 }
 
-// Expectation is what an output or a snapshot has.
+// Expectation is the expected content of an output or a snapshot.
 type Expectation struct {
 	Message          json.RawMessage   `json:"message"`
 	FinishReason     string            `json:"finishReason"`

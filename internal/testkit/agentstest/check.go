@@ -64,8 +64,8 @@ func checkError(err error, want *wire.Error, byCode bool) error {
 	return nil
 }
 
-// checkChunks compares chunks. A model here always streams: where a case has no stream
-// chunks, the pieces of the answers that it programs come before what it expects.
+// checkChunks compares chunks. The model here always streams: if a case has no stream chunks, the
+// pieces of its programmed answers precede the expected chunks.
 func (r *run) checkChunks(s *Step, chunks []*wire.Chunk) error {
 	var said []wire.Part
 	var list []*wire.Chunk

@@ -20,7 +20,7 @@ type Model struct {
 
 var _ model.Executor = (*Model)(nil)
 
-// Program sets what the next calls come to. A call with chunks streams those, and others
+// Program sets the results of the next calls. A call with chunks streams them; other calls stream
 // their whole text.
 func (m *Model) Program(responses []ModelResponse, chunks [][]wire.ModelChunk) {
 	m.mu.Lock()
@@ -28,7 +28,7 @@ func (m *Model) Program(responses []ModelResponse, chunks [][]wire.ModelChunk) {
 	m.responses, m.chunks = slices.Clone(responses), slices.Clone(chunks)
 }
 
-// next returns what the next call comes to.
+// next returns the result of the next call.
 func (m *Model) next() (response *ModelResponse, chunks []wire.ModelChunk) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

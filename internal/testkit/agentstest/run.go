@@ -16,8 +16,8 @@ import (
 // stepTime bounds a step.
 const stepTime = 20 * time.Second
 
-// Run runs all cases, each in a world of its own, but for those in skip, which has the
-// reason for each by its name.
+// Run runs all cases, each in a separate world, except those in skip, which maps names to
+// reasons.
 func Run(t *testing.T, open func(t *testing.T) (*World, Driver), skip map[string]string) {
 	t.Helper()
 	unknown := make(map[string]bool)
@@ -70,7 +70,7 @@ func (r *run) step(ctx context.Context, s *Step) error {
 	}
 }
 
-// fill puts what was captured in the place of {{name}}.
+// fill replaces {{name}} by captured values.
 func (r *run) fill(raw json.RawMessage) json.RawMessage {
 	for name, value := range r.captured {
 		raw = bytes.ReplaceAll(raw, []byte(`"{{`+name+`}}"`), value)

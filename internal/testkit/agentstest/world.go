@@ -31,8 +31,7 @@ func New(t testing.TB, kept store.Store, queue dispatch.Dispatcher) *World {
 	return NewOn(t, kept, queue, nil)
 }
 
-// NewOn is New for agents that keep their snapshots in a store of their own; nil is that
-// of the service.
+// NewOn is New for agents with a separate snapshot store; nil uses the service's store.
 func NewOn(t testing.TB, kept store.Store, queue dispatch.Dispatcher, snapshots agents.SnapshotStore) *World {
 	t.Helper()
 	w := &World{Model: new(Model)}

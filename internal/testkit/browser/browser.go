@@ -1,8 +1,9 @@
-// Package browser opens pages in headless Chromium, for tests of what a person sees.
+// Package browser opens pages in headless Chromium, to test their appearance and behavior.
 package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -10,13 +11,21 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
-// timeout bounds what a test does in the browser.
-const timeout = 90 * time.Second
+const (
+	// timeout bounds a test's work in the browser.
+	timeout = 90 * time.Second
+	// awaitTimeout bounds one wait of a test.
+	awaitTimeout = 15 * time.Second
+	pollInterval = 10 * time.Millisecond
+	// lostContext is the code of errors of scripts whose page is gone.
+	lostContext = -32000
+)
 
 // Browser is a page in Chromium. The test fails at its end if the page reported an error:
 // an exception, a blocked request, or a violation of a content security policy.
@@ -26,6 +35,8 @@ type Browser struct {
 
 	mu     sync.Mutex
 	errors []string
+	// failing is set while requests may fail.
+	failing bool
 }
 
 // Open starts the browser with an empty page of a size in pixels. Without Chromium the
@@ -48,7 +59,9 @@ func Open(t testing.TB, width, height int) *Browser {
 	b := &Browser{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.note)
 	t.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // waits for the process to end
+		if ctx.Err() == nil {
+			_ = chromedp.Cancel(ctx) // waits for the process to end
+		}
 		closePage()
 		end()
 		cancel()
@@ -62,14 +75,15 @@ func Open(t testing.TB, width, height int) *Browser {
 	return b
 }
 
-// note keeps what the page reports.
+// note records the page's reports.
 func (b *Browser) note(ev any) {
 	var text string
 	switch ev := ev.(type) {
 	case *runtime.EventExceptionThrown:
 		text = ev.ExceptionDetails.Error()
 	case *log.EventEntryAdded:
-		if ev.Entry.Level == log.LevelError {
+		allowed := ev.Entry.Source == log.SourceNetwork && b.requestsMayFail()
+		if ev.Entry.Level == log.LevelError && !allowed {
 			text = ev.Entry.Text + " " + ev.Entry.URL
 		}
 	case *runtime.EventConsoleAPICalled:
@@ -84,6 +98,22 @@ func (b *Browser) note(ev any) {
 	}
 }
 
+// AllowFailedRequests accepts requests of the page that fail from now on.
+func (b *Browser) AllowFailedRequests() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failing = true
+}
+
+func (b *Browser) requestsMayFail() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failing
+}
+
+// Listen calls a function for each event of the page.
+func (b *Browser) Listen(call func(ev any)) { chromedp.ListenTarget(b.ctx, call) }
+
 // Do runs actions and fails the test if one fails.
 func (b *Browser) Do(actions ...chromedp.Action) {
 	b.t.Helper()
@@ -92,11 +122,31 @@ func (b *Browser) Do(actions ...chromedp.Action) {
 	}
 }
 
+// AwaitPromise makes chromedp.Evaluate wait for a promise.
+func AwaitPromise(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
 // Text returns the text of the first element that a CSS selector finds, once there is one.
 func (b *Browser) Text(selector string) (text string) {
 	b.t.Helper()
 	b.Do(chromedp.Text(selector, &text, chromedp.ByQuery))
 	return text
+}
+
+// Await waits until a JavaScript expression is true. An expression that throws is not true.
+func (b *Browser) Await(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, awaitTimeout)
+	defer cancel()
+	for {
+		err := chromedp.Run(ctx, chromedp.Poll("(() => { try { return "+expression+"; } catch { return false; } })()", nil, chromedp.WithPollingInterval(pollInterval), chromedp.WithPollingTimeout(0)))
+		if lost, ok := errors.AsType[*cdproto.Error](err); ok && lost.Code == lostContext && ctx.Err() == nil {
+			continue // the page was left meanwhile
+		}
+		if err != nil {
+			b.t.Fatalf("never true: %s: %v", expression, err)
+		}
+		return
+	}
 }
 
 // Screenshot returns the whole page as PNG.

@@ -1,4 +1,4 @@
-// Package dispatchtest holds what every dispatch.Dispatcher and dispatch.Bell
+// Package dispatchtest holds what every dispatch.Dispatcher and dispatch.Notifier
 // has to do, as tests that an implementation runs against itself.
 package dispatchtest
 
@@ -18,8 +18,8 @@ import (
 // only what never happens fails on a busy machine.
 const patience = 30 * time.Second
 
-// Open returns a new dispatcher with queues of its own. The test starts and
-// stops it; what it stands on is cleaned up after that with t.Cleanup.
+// Open returns a new dispatcher with separate queues. The test starts and stops it; t.Cleanup
+// removes its resources afterwards.
 type Open func(t *testing.T, concurrency int) dispatch.Dispatcher
 
 // Run runs all tests of dispatchers.

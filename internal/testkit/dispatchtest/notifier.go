@@ -9,33 +9,33 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// OpenBells returns two bells of one store that nobody else uses: one that is
-// rung and one that is listened to, as by two processes. They may be the same.
-type OpenBells func(t *testing.T) (rung, heard dispatch.Bell)
+// OpenNotifiers returns two notifiers of a store that nobody else uses: one to send with and one to listen to,
+// as from two processes. They may be the same.
+type OpenNotifiers func(t *testing.T) (sender, heard dispatch.Notifier)
 
-// RunBells runs all tests of bells.
-func RunBells(t *testing.T, open OpenBells) {
+// RunNotifiers runs all tests of notifiers.
+func RunNotifiers(t *testing.T, open OpenNotifiers) {
 	for _, test := range []struct {
 		name string
-		run  func(t *testing.T, rung, heard dispatch.Bell)
+		run  func(t *testing.T, sender, heard dispatch.Notifier)
 	}{
-		{"ARingIsHeard", aRingIsHeard},
-		{"RingsOfManyTurnsAreAllHeard", ringsOfManyTurnsAreAllHeard},
-		{"ARingWhileListenersAreBusyIsHeard", aRingWhileListenersAreBusyIsHeard},
+		{"ANotificationIsHeard", aNotificationIsHeard},
+		{"NotificationsOfManyTurnsAreAllHeard", notificationsOfManyTurnsAreAllHeard},
+		{"ANotificationWhileListenersAreBusyIsHeard", aNotificationWhileListenersAreBusyIsHeard},
 		{"EveryListenerHears", everyListenerHears},
 		{"ListenEndsWithItsContext", listenEndsWithItsContext},
-		{"RingWaitsForNobody", ringWaitsForNobody},
+		{"NotifyNeverBlocks", notifyNeverBlocks},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			rung, heard := open(t)
-			test.run(t, rung, heard)
+			sender, heard := open(t)
+			test.run(t, sender, heard)
 		})
 	}
 }
 
-// listenUntilEnd listens until the test ends. It returns when it is certain that rings
-// are heard: there is no other way to tell than to ring until one is.
-func listenUntilEnd(t *testing.T, rung, heard dispatch.Bell, hear func(turnID string)) {
+// listenUntilEnd listens until the test ends. It returns after a first notification was heard, because
+// only that proves that notifications are heard.
+func listenUntilEnd(t *testing.T, sender, heard dispatch.Notifier, hear func(turnID string)) {
 	t.Helper()
 	const probe = "probe"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -63,7 +63,7 @@ func listenUntilEnd(t *testing.T, rung, heard dispatch.Bell, hear func(turnID st
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for late := time.After(patience); ; {
-		rung.Ring(probe)
+		sender.Notify(probe)
 		select {
 		case <-probed:
 			return
@@ -71,42 +71,42 @@ func listenUntilEnd(t *testing.T, rung, heard dispatch.Bell, hear func(turnID st
 			ended <- err
 			t.Fatalf("listen: %v", err)
 		case <-late:
-			t.Fatal("no ring is heard")
+			t.Fatal("no notification is heard")
 		case <-again.C:
 		}
 	}
 }
 
-func aRingIsHeard(t *testing.T, rung, heard dispatch.Bell) {
+func aNotificationIsHeard(t *testing.T, sender, heard dispatch.Notifier) {
 	got := make(chan string, 100)
-	listenUntilEnd(t, rung, heard, func(id string) { got <- id })
+	listenUntilEnd(t, sender, heard, func(id string) { got <- id })
 	for _, id := range turnIDs(20) {
-		rung.Ring(id)
-		if first := receiveValue(t, got, "the ring for "+id); first != id {
-			t.Errorf("heard a ring for %s, want %s", first, id)
+		sender.Notify(id)
+		if first := receiveValue(t, got, "the notification for "+id); first != id {
+			t.Errorf("heard a notification for %s, want %s", first, id)
 		}
 	}
 }
 
-func ringsOfManyTurnsAreAllHeard(t *testing.T, rung, heard dispatch.Bell) {
+func notificationsOfManyTurnsAreAllHeard(t *testing.T, sender, heard dispatch.Notifier) {
 	l := newLog()
-	listenUntilEnd(t, rung, heard, l.noteTurn)
+	listenUntilEnd(t, sender, heard, l.noteTurn)
 	turns := turnIDs(2000)
 	for _, id := range turns {
 		for range 5 {
-			rung.Ring(id)
+			sender.Notify(id)
 		}
 	}
 	l.waitHandled(t, 1, turns...)
 }
 
-// A ring follows what it announces. One that arrives while the
-// listener is told of an earlier ring is about something that it may have missed.
-func aRingWhileListenersAreBusyIsHeard(t *testing.T, rung, heard dispatch.Bell) {
+// A notification follows the change it announces. A notification that arrives while the listener handles an
+// earlier one announces a change that the listener may have missed.
+func aNotificationWhileListenersAreBusyIsHeard(t *testing.T, sender, heard dispatch.Notifier) {
 	l := newLog()
 	busy, goOn := make(chan struct{}), make(chan struct{})
 	first := true
-	listenUntilEnd(t, rung, heard, func(id string) {
+	listenUntilEnd(t, sender, heard, func(id string) {
 		if first {
 			first = false
 			close(busy)
@@ -114,28 +114,28 @@ func aRingWhileListenersAreBusyIsHeard(t *testing.T, rung, heard dispatch.Bell) 
 		}
 		l.noteTurn(id)
 	})
-	rung.Ring("turn")
-	receiveValue(t, busy, "the first ring")
-	rung.Ring("turn")
-	rung.Ring("other")
+	sender.Notify("turn")
+	receiveValue(t, busy, "the first notification")
+	sender.Notify("turn")
+	sender.Notify("other")
 	close(goOn)
 	l.waitHandled(t, 2, "turn")
 	l.waitHandled(t, 1, "other")
 }
 
-func everyListenerHears(t *testing.T, rung, heard dispatch.Bell) {
+func everyListenerHears(t *testing.T, sender, heard dispatch.Notifier) {
 	one, two := newLog(), newLog()
-	listenUntilEnd(t, rung, heard, one.noteTurn)
-	listenUntilEnd(t, heard, rung, two.noteTurn)
+	listenUntilEnd(t, sender, heard, one.noteTurn)
+	listenUntilEnd(t, heard, sender, two.noteTurn)
 	turns := turnIDs(50)
 	for _, id := range turns {
-		rung.Ring(id)
+		sender.Notify(id)
 	}
 	one.waitHandled(t, 1, turns...)
 	two.waitHandled(t, 1, turns...)
 }
 
-func listenEndsWithItsContext(t *testing.T, _, heard dispatch.Bell) {
+func listenEndsWithItsContext(t *testing.T, _, heard dispatch.Notifier) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- heard.Listen(ctx, func([]string) {}) }()
@@ -145,16 +145,16 @@ func listenEndsWithItsContext(t *testing.T, _, heard dispatch.Bell) {
 	}
 }
 
-func ringWaitsForNobody(t *testing.T, rung, heard dispatch.Bell) {
+func notifyNeverBlocks(t *testing.T, sender, heard dispatch.Notifier) {
 	goOn := make(chan struct{})
-	listenUntilEnd(t, rung, heard, func(string) { <-goOn })
+	listenUntilEnd(t, sender, heard, func(string) { <-goOn })
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for _, id := range turnIDs(10_000) {
-			rung.Ring(id)
+			sender.Notify(id)
 		}
 	}()
-	receiveValue(t, done, "rings while the listener is stuck")
+	receiveValue(t, done, "notifications while the listener is stuck")
 	close(goOn)
 }

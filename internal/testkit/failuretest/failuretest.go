@@ -19,7 +19,7 @@ import (
 // Secret is in the text of every error, and callers are never told it.
 const Secret = "sk-1234"
 
-// Case is an error and what it is to callers.
+// Case is an error and its classification for callers.
 type Case struct {
 	Name  string
 	Err   error

@@ -15,7 +15,7 @@ import (
 
 // Operation is the part of a table about one kind of request.
 type Operation struct {
-	// Path is the path of the requests; empty is that of the operation.
+	// Path is the path of the requests; empty for the operation's path.
 	Path string `yaml:"path"`
 	// Base is the body of a request to which the fields are added, and Query is its query.
 	Base  any    `yaml:"base"`
@@ -49,7 +49,7 @@ func Read(t *testing.T, file string) Table {
 	return table
 }
 
-// Class is what a server does with a field.
+// Class is the server's treatment of a field.
 type Class string
 
 // The classes of fields.
@@ -62,7 +62,7 @@ const (
 	Ignored Class = "ignored"
 )
 
-// Rule is what a server does with a field, and a request that proves it.
+// Rule is the server's treatment of a field, and a request that proves it.
 type Rule struct {
 	Class Class
 	// At is the path at which Value is set; empty is the path of the field.

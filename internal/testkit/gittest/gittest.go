@@ -11,8 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// Run runs git in a directory and returns what it wrote, without the configuration of a
-// user or of the system.
+// Run runs git in a directory and returns its output. It ignores user and system configuration.
 func Run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)

@@ -1,5 +1,5 @@
-// Package needs decides what a test does without a program that it needs, such as
-// PostgreSQL or Node.js.
+// Package needs decides whether a test is skipped or fails when a program that it needs is
+// missing, such as PostgreSQL or Node.js.
 package needs
 
 import (

@@ -68,6 +68,21 @@ func (c *Client) install(ctx context.Context, manifests fs.FS) (err error) {
 	return nil
 }
 
+// ReadFile returns a file of an installed package, such as preact/LICENSE.
+func (c *Client) ReadFile(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(c.Path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Path returns the path of an installed file, such as .bin/tsc.
+func (c *Client) Path(name string) string {
+	return filepath.Join(c.dir, "node_modules", filepath.FromSlash(name))
+}
+
 // Run runs a program with arguments. The test fails if the program does.
 func (c *Client) Run(t testing.TB, program []byte, args ...string) {
 	t.Helper()

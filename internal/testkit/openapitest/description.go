@@ -99,7 +99,7 @@ func parseDescription(text []byte) (*description, error) {
 
 var variable = regexp.MustCompile(`\{([^}]+)\}`)
 
-// parseTemplate returns the names in a path, and an expression for what it stands for.
+// parseTemplate returns the names in a path template, and an expression that matches its paths.
 func parseTemplate(path string) (names []string, matches *regexp.Regexp) {
 	var text strings.Builder
 	end := 0
@@ -129,8 +129,8 @@ func (d *description) findOperation(method, path string) (*operation, []string) 
 	return nil, nil
 }
 
-// lookUp returns what a JSON pointer points to, and where it really is: references
-// are followed. Found is false when nothing is there.
+// lookUp resolves a JSON pointer and returns the value and its actual location: it follows
+// references. found is false when nothing is there.
 func (d *description) lookUp(at string) (value any, where string, found bool) {
 	value, where = d.root, ""
 	for key := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
@@ -220,7 +220,7 @@ func (d *description) checkText(at, text string) error {
 	return failed
 }
 
-// checkRequest reports what a request has that its operation does not describe.
+// checkRequest reports the parts of a request that its operation does not describe.
 func (o *operation) checkRequest(req *http.Request, path []string, body []byte) error {
 	d := o.description
 	query, err := url.ParseQuery(req.URL.RawQuery)
@@ -243,8 +243,8 @@ func (o *operation) checkRequest(req *http.Request, path []string, body []byte) 
 	return o.takesBody(req, body)
 }
 
-// takesParameter reports what is wrong with a parameter, whose description is at a
-// JSON pointer, and takes it out of the query.
+// takesParameter removes a parameter from the query and reports its problems. Its description is
+// at a JSON pointer.
 func (o *operation) takesParameter(at string, header http.Header, path []string, query url.Values) error {
 	d := o.description
 	parameter, _, _ := d.lookUp(at)

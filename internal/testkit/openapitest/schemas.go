@@ -13,7 +13,7 @@ import (
 
 // schemas are the schemas of a document.
 type schemas struct {
-	// base is what the document is called where it refers to itself.
+	// base is the document's name in its references to itself.
 	base string
 
 	mu       sync.Mutex
@@ -60,8 +60,7 @@ func (c *content) schemaOf(media string) (*jsonschema.Schema, error) {
 	return nil, fmt.Errorf("the media type %q is not described", media)
 }
 
-// checkBody reports what is wrong with a body. One may only be there where one is
-// described.
+// checkBody reports the problems of a body. A body is allowed only where one is described.
 func (c *content) checkBody(media string, body []byte) error {
 	if _, _, described := c.description.lookUp(c.at + "/content"); !described {
 		if len(body) > 0 {
@@ -91,7 +90,7 @@ func (c *content) checkBody(media string, body []byte) error {
 	}
 }
 
-// validateJSON reports what is wrong with JSON.
+// validateJSON reports the problems of JSON.
 func validateJSON(schema *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

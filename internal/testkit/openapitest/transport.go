@@ -1,5 +1,5 @@
-// Package openapitest holds what a server takes and answers in a test against the
-// description that it gives of itself.
+// Package openapitest compares the requests and responses of a server under test with its OpenAPI
+// description.
 package openapitest
 
 import (
@@ -21,14 +21,14 @@ import (
 //   - a request is taken which is not as its operation describes it,
 //   - a request is taken where no operation is described.
 //
-// An answer with an error of JSON-RPC takes nothing. Answers are read as a whole
-// before they are returned, but for streams.
+// A request answered with a JSON-RPC error is not compared. Except for streams, responses are
+// read completely before they are returned.
 func Transport(t testing.TB, next http.RoundTripper, describe func() ([]byte, error)) http.RoundTripper {
 	return &transport{t: t, next: next, describe: describe, requests: true}
 }
 
-// AnswerTransport returns a round tripper that looks at answers alone, for tests of
-// what a server takes beyond what it describes.
+// AnswerTransport returns a round tripper that checks only responses, for tests of requests
+// beyond the description.
 func AnswerTransport(t testing.TB, next http.RoundTripper, describe func() ([]byte, error)) http.RoundTripper {
 	return &transport{t: t, next: next, describe: describe}
 }
@@ -147,8 +147,7 @@ const eventStream = "text/event-stream"
 type events struct {
 	io.ReadCloser
 	look func(data []byte)
-	// line is the beginning of the line that is read, and data what the event has
-	// so far.
+	// line is the beginning of the current line, and data the event's data so far.
 	line, data []byte
 }
 

@@ -27,8 +27,8 @@ var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return s.at("")
 })
 
-// Validate reports what is wrong with a document of OpenAPI 3.1, its examples
-// included: by the schema of such documents, and by the rules beyond it.
+// Validate reports the problems of an OpenAPI 3.1 document, including its examples, by its schema
+// and by the rules beyond the schema.
 func Validate(text []byte) error {
 	schema, err := publishedSchema()
 	if err != nil {

@@ -52,10 +52,10 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(EchoID(w, r), r)
 }
 
-// SameID stands in the answers of tests for the id of the request.
+// SameID is a placeholder for the request's id in the answers of tests.
 const SameID = "the id of the request"
 
-// echoing writes the id of a request in place of sameID.
+// echoing replaces sameID by the id of a request.
 type echoing struct {
 	http.ResponseWriter
 	id []byte
@@ -141,7 +141,7 @@ func RPCAnswer(field, value string) http.HandlerFunc {
 	}
 }
 
-// TaskNotFound answers that there is no such task.
+// TaskNotFound answers that the task does not exist.
 func TaskNotFound(w http.ResponseWriter, r *http.Request) {
 	RPCAnswer("error", `{"code":-32001,"message":"no such task"}`)(w, r)
 }
@@ -194,7 +194,7 @@ func Issuer(t testing.TB) string {
 // be believed, and what its error is otherwise.
 var AnswersOf = map[string]struct {
 	Answer string
-	// Wrong is set for what is refused, and foreign for what is refused by its id.
+	// Wrong is set for a rejected answer, and foreign for one rejected because of its id.
 	Wrong, Foreign bool
 }{
 	"the id":                      {Answer: `{"jsonrpc":"2.0","id":"` + SameID + `","result":RESULT}`},

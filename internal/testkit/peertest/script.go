@@ -185,7 +185,7 @@ func Task(state a2a.TaskState, text string) *a2a.Task {
 	return t
 }
 
-// Turned returns the event of a state, with what the agent says of it.
+// Turned returns a status event with the agent's text.
 func Turned(state a2a.TaskState, text string) *a2a.TaskStatusUpdateEvent {
 	ev := &a2a.TaskStatusUpdateEvent{TaskID: TaskID, ContextID: ContextID, Status: a2a.TaskStatus{State: state}}
 	if text != "" {
@@ -213,7 +213,7 @@ const (
 	Completed = a2a.TaskStateCompleted
 )
 
-// Extend makes the peer one that knows the delegation extension.
+// Extend makes the peer support the delegation extension.
 func (s *Script) Extend() {
 	s.Answer(func(w http.ResponseWriter, _ *http.Request) {
 		card := CardOf(s.URL)

@@ -30,10 +30,9 @@ var errMissing = errors.New("PostgreSQL not found: no initdb and pg_ctl in /usr/
 // timeout bounds each step that a server takes.
 const timeout = time.Minute
 
-// Server is a PostgreSQL of the tests alone, reached by a socket in a directory
-// of its own. For a benchmark it waits for the disk as one in production does (fsync on).
-// A test does without, and has it in memory where there is room: what it kills are
-// processes, which leave to the operating system what they have written.
+// Server is a PostgreSQL server for tests, reached by a socket in a private directory. For
+// benchmarks it syncs to disk as in production (fsync on). For tests it does not, and uses memory
+// if there is room: tests kill only processes, whose writes the operating system keeps.
 type Server struct {
 	bin string
 	dir string
@@ -50,10 +49,9 @@ var (
 	sharedByBenchmarks = sync.OnceValues(func() (*Server, error) { return launchServer(true) })
 )
 
-// Start returns the server that all tests, or all benchmarks, of the test program share,
-// and starts it for the first of them. It ends with the program. A test that stops or
-// restarts a server takes one of its own, from New. Without PostgreSQL the test is
-// skipped, and fails in CI.
+// Start returns the server shared by all tests, or all benchmarks, of the test program, starting
+// it on first use. It ends with the program. A test that stops or restarts a server uses New
+// instead. Without PostgreSQL the test is skipped, and fails in CI.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared := sharedByTests
@@ -279,8 +277,8 @@ func (s *Server) execStatement(statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// findBinaries returns the directory of the programs: that of the highest version
-// which Debian's packages brought, or the one in PATH.
+// findBinaries returns the directory of the PostgreSQL programs: the highest version installed by
+// Debian's packages, or the one in PATH.
 func findBinaries() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl")
 	if len(found) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 )
 
-// modeVariable has a test binary serve a provider in place of its tests.
+// modeVariable makes a test binary serve a provider instead of running its tests.
 const modeVariable = "PROVIDERTEST_MODE"
 
 // Ways in which the process of a provider behaves.

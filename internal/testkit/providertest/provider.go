@@ -25,16 +25,17 @@ type Provider struct {
 	providerproto.UnimplementedAgentProviderServer
 	providerproto.UnimplementedProviderLifecycleServer
 
-	// Work works on a turn; a turn that has not ended when it returns goes on.
+	// Work handles a turn; a turn that has not ended when Work returns continues.
 	Work func(ctx context.Context, t *Turn)
-	// Capabilities are what the provider says that it can do.
+	// Capabilities are the provider's reported capabilities.
 	Capabilities *providerproto.AgentProviderCapabilities
-	// Identity, if set, is what the provider says of itself.
+	// Identity, if set, is the provider's reported identity.
 	Identity *providerproto.ProviderIdentity
 	// Health, if set, is why the provider is not healthy.
 	Health func() error
 
-	host providerproto.AgentHostClient
+	host    providerproto.AgentHostClient
+	manager providerproto.AgentManagerHostClient
 
 	mu       sync.Mutex
 	config   *structpb.Struct
@@ -74,7 +75,7 @@ func (p *Provider) listen(socket, host string) (stop func(), err error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	life, end := context.WithCancel(context.Background())
-	p.host, p.life = providerproto.NewAgentHostClient(conn), life
+	p.host, p.manager, p.life = providerproto.NewAgentHostClient(conn), providerproto.NewAgentManagerHostClient(conn), life
 	p.sessions, p.turns = map[string]*providerproto.AgentSession{}, map[string]*Turn{}
 	server := grpc.NewServer()
 	providerproto.RegisterAgentProviderServer(server, p)
@@ -90,7 +91,7 @@ func (p *Provider) listen(socket, host string) (stop func(), err error) {
 	}, nil
 }
 
-// Config returns what the provider was configured with.
+// Config returns the provider's configuration.
 func (p *Provider) Config() *structpb.Struct {
 	p.mu.Lock()
 	defer p.mu.Unlock()

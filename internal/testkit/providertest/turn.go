@@ -12,7 +12,7 @@ import (
 
 // Turn is a turn of the provider.
 type Turn struct {
-	// Request is what the turn was created with.
+	// Request is the request that created the turn.
 	Request *providerproto.CreateAgentProviderTurnRequest
 
 	provider *Provider
@@ -112,6 +112,9 @@ func (t *Turn) CallAs(ctx context.Context, id, tool string, arguments map[string
 		ToolCallId: id, ToolId: tool, Arguments: s,
 	})
 }
+
+// Manager returns the client of the host's manager of sessions.
+func (t *Turn) Manager() providerproto.AgentManagerHostClient { return t.provider.manager }
 
 // Host is the host, for calls that are wrong.
 func (t *Turn) Host() providerproto.AgentHostClient { return t.provider.host }

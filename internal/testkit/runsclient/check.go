@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxFrame bounds the data of one frame, in bytes, and maxLastFrame that of the last
-// one: a result may have a long text, twice.
+// maxFrame bounds the data of a frame, in bytes, and maxLastFrame the data of the last one,
+// because a result may contain a long text twice.
 const (
 	maxFrame     = 1 << 20
 	maxLastFrame = 7 << 20
@@ -25,7 +25,7 @@ var whole = []string{"started", "assistant_delta", "thinking_delta", "local_tool
 // hidden are the names of tools that no event may show.
 var hidden = []string{"final_report", "set_model_response"}
 
-// shape is what the payload of a type of events must and may have.
+// shape lists the required and optional fields of the payloads of an event type.
 type shape struct{ must, may map[string]func(any) bool }
 
 type fields = map[string]func(any) bool
@@ -92,11 +92,11 @@ func isModel(v any) bool {
 
 func isProvider(v any) bool { return isName(v) && v == strings.ToLower(v.(string)) }
 
-// checkShape returns what is wrong with an object; "" when nothing is.
+// checkShape returns the problem of an object, or "".
 func checkShape(v any, s shape) string {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return "is no object"
+		return "is not an object"
 	}
 	for name, is := range s.must {
 		if value, ok := object[name]; !ok || !is(value) {
@@ -111,15 +111,15 @@ func checkShape(v any, s shape) string {
 	return ""
 }
 
-// order checks what the events of a run say one after another.
+// order checks the sequence of a run's events.
 type order struct {
 	seq int64
 	// turn is the latest; known is set if all before it were seen, and partly if
 	// the latest message was cut off.
 	turn          float64
 	known, partly bool
-	// calls are those of the latest message, true once they were answered; sent
-	// are those that a client was asked to make, true once it did.
+	// calls are the calls of the latest message, true once answered; sent are the calls requested
+	// from a client, true once made.
 	calls, sent map[string]bool
 	ended       bool
 }

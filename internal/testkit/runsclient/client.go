@@ -1,7 +1,6 @@
-// Package runsclient is a client of the agent-runs protocol for tests. It is
-// written from the description of the protocol and knows nothing of the server.
-// It does what the published SDKs do where they differ from each other, and
-// takes no answer that one of them could not live with.
+// Package runsclient is a client of the agent-runs protocol for tests, written from the
+// protocol's description alone. It imitates each published SDK where they differ, and rejects
+// answers that any of them could not handle.
 package runsclient
 
 import (
@@ -24,11 +23,11 @@ const (
 	// Go posts no result where a tool returned an empty one, and takes a result
 	// without a subtype for a success.
 	Go SDK = "go"
-	// TypeScript sends its tools with every message of a session, and posts an
-	// error in place of a result that was refused.
+	// TypeScript sends its tools with every message of a session, and posts an error if a result
+	// was rejected.
 	TypeScript SDK = "typescript"
-	// Python sends its tools with every message, runs four of them at a time,
-	// reads payloads from either place, and goes on when nobody answers.
+	// Python sends its tools with every message, runs four of them at a time, reads payloads from
+	// either place, and continues without an answer.
 	Python SDK = "python"
 )
 
@@ -40,8 +39,7 @@ const defaultPause = 500 * time.Millisecond
 
 // Options are a client's identity and its server.
 type Options struct {
-	// URL is where the server is. Workspace is the one that the credential
-	// belongs to.
+	// URL is the server's URL. Workspace is the workspace of the credential.
 	URL, Workspace string
 	// Key is an API key or an access token. Tokens takes its place.
 	Key    string
@@ -66,7 +64,7 @@ func New(o Options) *Client {
 	return &Client{o: o}
 }
 
-// Response is what a request was answered with.
+// Response is the response to a request.
 type Response struct {
 	Status int
 	Header http.Header
@@ -148,9 +146,8 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body any,
 	}
 }
 
-// callAPI sends a request and decodes what comes back, which must be JSON of the
-// right types, or nothing where nothing is wanted. Any status that is no
-// success is an *Error.
+// callAPI sends a request and decodes the response, which must be JSON of the right types, or
+// empty if nothing is wanted. Any other status than success is an *Error.
 func (c *Client) callAPI(ctx context.Context, method, path string, body, into any) error {
 	resp, err := c.Do(ctx, method, path, body)
 	if err != nil {

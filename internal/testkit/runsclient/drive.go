@@ -61,8 +61,8 @@ func (c *Client) takeResult(result *Result, e Event) error {
 	return &RunError{RunID: result.RunID, Subtype: cmp.Or(subtype, "error"), Message: cmp.Or(e.Text("error"), subtype), Event: e}
 }
 
-// dispatchCall makes a call and posts what it returned. Of a post that was refused only
-// TypeScript makes something: it posts the refusal.
+// dispatchCall makes a call and posts its result. Only TypeScript handles a rejected post: it
+// posts the rejection.
 func (c *Client) dispatchCall(ctx context.Context, runID string, e Event, tools []Tool) {
 	body := make(map[string]any, 1)
 	result, err := callTool(ctx, e, tools)

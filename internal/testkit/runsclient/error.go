@@ -9,18 +9,18 @@ import (
 // Error is a refusal, as the SDK understands it.
 type Error struct {
 	Status int
-	// Message is what the SDK shows, Code what programs tell refusals apart by.
+	// Message is the text that the SDK shows, Code the machine-readable reason.
 	Message, Code, Hint string
 	// Body holds all that the refusal says.
 	Body   map[string]any
 	Header http.Header
 }
 
-// Error describes what was refused.
+// Error describes the rejection.
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
-// refusalError reads a refusal. All SDKs show what is in "error", not in "message".
-// They take the code from "code"; without it Python takes "error".
+// refusalError decodes a rejection. All SDKs show "error", not "message". They take the code from
+// "code"; without it Python uses "error".
 func (c *Client) refusalError(resp *Response) error {
 	e := &Error{Status: resp.Status, Code: fmt.Sprintf("http_%d", resp.Status), Header: resp.Header}
 	e.Message = fmt.Sprintf("HTTP %d", resp.Status)
@@ -43,9 +43,9 @@ func (c *Client) refusalError(resp *Response) error {
 // RunError is a run that did not succeed.
 type RunError struct {
 	RunID string
-	// Subtype is that of the result, the class of the error, or "cancelled".
+	// Subtype is the subtype of the result, the class of the error, or "cancelled".
 	Subtype, Message string
-	// Event is the one that ended the run.
+	// Event is the event that ended the run.
 	Event Event
 }
 
@@ -61,7 +61,7 @@ type ProtocolError struct {
 	Frame string
 }
 
-// Error describes what is wrong, and where.
+// Error describes the problem and its location.
 func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("%s: %.300s", e.Problem, e.Frame)
 }

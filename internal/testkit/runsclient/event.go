@@ -11,11 +11,11 @@ import (
 type Event struct {
 	Seq  int64
 	Type string
-	// Payload is what the event says, from the place where the SDK reads it.
+	// Payload is the event's payload, from where the SDK reads it.
 	Payload map[string]any
 }
 
-// Text returns a field of the payload; "" when it is no text.
+// Text returns a field of the payload; "" when it is not text.
 func (e Event) Text(field string) string {
 	text, _ := e.Payload[field].(string)
 	return text
@@ -52,7 +52,7 @@ func (c *Client) readEvent(f frame) (Event, error) {
 	}
 	var top map[string]any
 	if err := json.Unmarshal([]byte(f.data), &top); err != nil {
-		return wrong("a frame is no object: %v", err)
+		return wrong("a frame is not an object: %v", err)
 	}
 	for _, key := range []string{"seq", "type", "data"} {
 		if top[key] == nil {

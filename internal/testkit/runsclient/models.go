@@ -11,7 +11,7 @@ type Catalogue struct {
 	DefaultModelID *string `json:"defaultModelId"`
 }
 
-// Model is one that a run can name.
+// Model is a model that a run can name.
 type Model struct {
 	ID                  string   `json:"id"`
 	Label               string   `json:"label"`
@@ -22,7 +22,7 @@ type Model struct {
 	Pricing             *Pricing `json:"pricing"`
 }
 
-// Pricing is what a model costs, in dollars for a million tokens.
+// Pricing is the price of a model, in dollars for a million tokens.
 type Pricing struct {
 	Input     float64  `json:"inputPer1MUsd"`
 	Output    float64  `json:"outputPer1MUsd"`

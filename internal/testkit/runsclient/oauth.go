@@ -32,7 +32,7 @@ type TokenSource struct {
 	fetched int
 }
 
-// OAuthToken is what the token endpoint returns.
+// OAuthToken is the response of the token endpoint.
 type OAuthToken struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
@@ -48,7 +48,7 @@ type OAuthError struct {
 	Description string `json:"error_description"`
 }
 
-// Error says why there is no token.
+// Error explains the missing token.
 func (e *OAuthError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Description) }
 
 // Token returns an access token, a new one when that at hand is about to end or

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Reply is what an agent answered as a peer.
+// Reply is an agent's answer as a peer.
 type Reply struct {
 	Kind      string `json:"kind"`
 	MessageID string `json:"messageId"`
@@ -26,7 +26,7 @@ type RPCError struct {
 	Message string `json:"message"`
 }
 
-// Error describes what the agent refused.
+// Error describes the rejection.
 func (e *RPCError) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
 // Ask sends a message to an agent as a peer does.

@@ -277,8 +277,8 @@ func TestRoutesThatAreNotThereAreRefusedInTheSameShape(t *testing.T) {
 		status int
 		code   string
 	}{
-		c.Path("agent-sessions"):                 {405, "method_not_allowed"},
-		c.Path("agent-runs", "r-1", "feedback"):  {404, "not_found"},
+		c.Path("agent-sessions"):                 {501, "not_supported"},
+		c.Path("agent-runs", "r-1", "feedback"):  {405, "method_not_allowed"},
 		c.Path("agent-sessions", "s-1", "lines"): {404, "not_found"},
 		c.Path("eval-datasets"):                  {404, "not_found"},
 	} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Spec is what a run or a session is to be, or one message of it.
+// Spec describes a run, a session, or one of its messages.
 type Spec struct {
 	Name           string            `json:"name,omitempty"`
 	AgentID        string            `json:"agentId,omitempty"`
@@ -41,7 +41,7 @@ type Created struct {
 	StreamURL string `json:"streamUrl"`
 }
 
-// Snapshot is what is known of a run.
+// Snapshot is the state of a run.
 type Snapshot struct {
 	ID            string            `json:"id"`
 	RunID         string            `json:"runId"`
@@ -105,7 +105,7 @@ func (c *Client) Run(ctx context.Context, spec Spec) (*Result, error) {
 	return c.Drive(ctx, made.RunID, spec.Tools, 0, nil)
 }
 
-// Snapshot returns what is known of a run.
+// Snapshot returns the state of a run.
 func (c *Client) Snapshot(ctx context.Context, runID string) (*Snapshot, error) {
 	var s Snapshot
 	return &s, c.callAPI(ctx, http.MethodGet, c.Path("agent-runs", runID), nil, &s)
@@ -126,8 +126,7 @@ func (c *Client) Cancel(ctx context.Context, runID string) error {
 	return nil
 }
 
-// Answer posts what a tool of the client returned. The body is what is sent
-// besides the id of the call.
+// Answer posts the result of a client tool. The body is sent in addition to the call's id.
 func (c *Client) Answer(ctx context.Context, runID, toolUseID string, body map[string]any) error {
 	sent := map[string]any{"toolUseId": toolUseID}
 	for name, value := range body {

@@ -14,7 +14,7 @@ type Session struct {
 	resend bool
 }
 
-// SessionInfo is what is known of a session.
+// SessionInfo is the state of a session.
 type SessionInfo struct {
 	ID         string            `json:"id"`
 	Name       string            `json:"name"`
@@ -55,7 +55,7 @@ func (s *Session) Post(ctx context.Context, message Spec) (Created, error) {
 	return s.client.createRun(ctx, s.client.Path("agent-sessions", s.ID, "messages"), s.messageBody(message))
 }
 
-// messageBody returns what is sent: the tools only where the SDK sends them.
+// messageBody returns the body of a message, with tools only if the SDK sends them.
 func (s *Session) messageBody(message Spec) any {
 	if message.Tools != nil {
 		return message
@@ -80,7 +80,7 @@ func (s *Session) Send(ctx context.Context, message Spec) (*Result, error) {
 	return s.client.Drive(ctx, made.RunID, append(s.tools[:len(s.tools):len(s.tools)], message.Tools...), 0, nil)
 }
 
-// Info returns what is known of the session.
+// Info returns the state of the session.
 func (s *Session) Info(ctx context.Context) (*SessionInfo, error) {
 	var info SessionInfo
 	return &info, s.client.callAPI(ctx, http.MethodGet, s.client.Path("agent-sessions", s.ID), nil, &info)

@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// Events follows a run after the event with a number, to the one that ends it.
-// A connection that breaks is made again, and what follows is asked for. What is
-// wrong with an event, or with their order, is a *ProtocolError, which ends the
-// sequence; so is a stream that ends in good order before the run.
+// Events follows a run from the event after the given number to the run's last event. It
+// reconnects after broken connections. A bad event or order is a *ProtocolError, which ends the
+// sequence; so is a stream that ends cleanly before the run.
 func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		checked := newOrder(after)
@@ -54,8 +53,8 @@ func (c *Client) pauseFor(ctx context.Context) bool {
 	}
 }
 
-// followStream passes on what one connection brings, and reports whether it is over:
-// with the run, or because nobody wants more.
+// followStream passes on the events of one connection, and reports whether to stop: after the
+// run's end, or because the consumer stopped.
 func (c *Client) followStream(ctx context.Context, runID string, checked *order, yield func(Event, error) bool) (over bool, err error) {
 	path, header := c.Path("agent-runs", runID, "stream"), http.Header{"Accept": {"text/event-stream"}}
 	if checked.seq > 0 {

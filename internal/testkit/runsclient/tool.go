@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Tool is a tool of a spec: what the server is told of it, and for those that
-// the client runs, how.
+// Tool is a tool of a spec: its description for the server and, if the client runs it, its
+// implementation.
 type Tool struct {
 	Ref map[string]any
 	// Call runs the tool by the name that the client knows it by.
 	Call func(ctx context.Context, name string, args map[string]any) (string, error)
 }
 
-// MarshalJSON returns what the server is told.
+// MarshalJSON returns the description for the server.
 func (t Tool) MarshalJSON() ([]byte, error) { return json.Marshal(t.Ref) }
 
 // Local is a function of the client. Without parameters it takes an object.

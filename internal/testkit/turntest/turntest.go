@@ -190,7 +190,7 @@ type Tester interface {
 	Errorf(format string, args ...any)
 }
 
-// CheckLog fails the test when events are not those of one whole turn.
+// CheckLog fails the test when events are not the log of one complete turn.
 func CheckLog(t Tester, list []event.Event) {
 	t.Helper()
 	if len(list) == 0 {

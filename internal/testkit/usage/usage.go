@@ -9,13 +9,13 @@ import (
 
 // Usage is what some code took.
 type Usage struct {
-	// CPU is the time of all processors that the process used meanwhile.
+	// CPU is the CPU time that the process used on all processors.
 	CPU time.Duration
 	// Allocated is how many bytes were allocated, whether or not they are free again.
 	Allocated uint64
 }
 
-// Of runs code and returns what the process used meanwhile.
+// Of runs code and returns the resources that the process used during it.
 func Of(code func()) Usage {
 	cpu, allocated := CPUTime(), allocatedBytes()
 	code()
