@@ -9,7 +9,7 @@ type Code string
 const (
 	// InvalidYAML is reported for a file that does not parse.
 	InvalidYAML Code = "invalid-yaml"
-	// UnsupportedVersion is reported when version is missing or unknown.
+	// UnsupportedVersion is reported when version is absent or unknown.
 	UnsupportedVersion Code = "unsupported-version"
 	// UnknownField is reported for a key that the record does not have.
 	UnknownField Code = "unknown-field"
@@ -77,13 +77,12 @@ const (
 	// UnclaimedSection is reported for a section that no loaded plugin claims: as
 	// an error when the section was written to guard, else as a warning.
 	UnclaimedSection Code = "unclaimed-section"
-	// IgnoredField is reported for a field that has no effect where it stands: as
-	// an error when it was written to guard, else as a warning.
+	// IgnoredField is reported for a field without an effect: an error if the field is a guard,
+	// otherwise a warning.
 	IgnoredField Code = "ignored-field"
 	// NoEffect warns of a setting that cannot take effect as things are.
 	NoEffect Code = "no-effect"
-	// PlainSecret warns of a secret that stands in the file itself. The value is
-	// never printed.
+	// PlainSecret warns of a secret written in the file. The value is never printed.
 	PlainSecret Code = "plain-secret"
 	// UnknownHookFilter warns of a filter entry that names no loaded plugin.
 	UnknownHookFilter Code = "unknown-hook-filter"
@@ -91,8 +90,8 @@ const (
 	DelegateCycle Code = "delegate-cycle"
 	// NoTools warns of a catalog that leaves an agent without any tool.
 	NoTools Code = "no-tools"
-	// NoCatalog warns of a server whose tools are not known: it was never asked
-	// for them, or what it answered cannot be used.
+	// NoCatalog warns of a server whose tools are unknown, because it was never asked or its
+	// answer was unusable.
 	NoCatalog Code = "no-catalog"
 	// NoDescription warns of an agent that others see without a description.
 	NoDescription Code = "no-description"
@@ -157,21 +156,21 @@ var codes = []Info{
 	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
 	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
 	{UnmatchedTool, Warning, "A catalog literal or a tool budget names no registered tool."},
-	{UnmatchedAgent, Warning, "What a key or client may use matches no agent."},
+	{UnmatchedAgent, Warning, "The agents of a key or client match no agent."},
 	{UnknownScope, Warning, "A key or client has a scope that nothing needs."},
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{UnknownRuleTool, Error, "A permission rule that asks, denies or terminates names a tool that does not exist."},
 	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section; an error when a plugin that guards would claim it."},
-	{IgnoredField, Error, "A field that guards has no effect where it stands, as with an endpoint; a warning for fields that do not guard."},
+	{IgnoredField, Error, "A guard field has no effect here, as with an endpoint. A warning for other fields."},
 	{NoEffect, Warning, "A setting cannot take effect as things are."},
-	{PlainSecret, Warning, "A secret stands in the file itself instead of in a variable or a file of its own."},
+	{PlainSecret, Warning, "A secret is written in the file instead of in a variable or a separate file."},
 	{UnknownHookFilter, Warning, "active_hook_filter names a plugin that is not loaded."},
 	{DelegateCycle, Warning, "Agents can call each other in a circle."},
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
-	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
-	{NoDescription, Warning, "An agent that a server lists, or that other agents call or hand over to, has no description: others see its ID alone."},
+	{NoCatalog, Warning, "The tools of a server are unknown, because they were never listed."},
+	{NoDescription, Warning, "An agent that a server lists, or that other agents call or hand over to, has no description: others see only its ID."},
 	{NoRetry, Note, "No agent repeats model calls that fail: one 429 fails a turn. Only of files with a provider that has a `base_url`."},
 	{AdaptedTool, Note, "A vendor of models gets a tool under another name, or without constraints that its schema has."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
@@ -180,7 +179,7 @@ var codes = []Info{
 	{UndeclaredVariable, Error, "A prompt uses a ${turn.NAME} that its agent does not declare under variables."},
 	{ToolNotFound, Error, "A step of a workflow calls a tool that does not exist, or that its agent does not have."},
 	{InvalidTemplate, Error, "A ${{ … }} of a workflow cannot be read, or leads to nothing."},
-	{UnknownStep, Error, "A step of a workflow refers to one that has not run by then, or does not exist."},
+	{UnknownStep, Error, "A workflow step refers to a step that runs later or does not exist."},
 	{InvalidIgnore, Warning, "A comment `# runtime: ignore` has an unknown code or no reason, is about an error, or silences nothing."},
 }
 

@@ -1,6 +1,5 @@
-// Package diag holds diagnostics: what the runtime has to say about a
-// configuration, each with a code, a place and a hint, and their renderings
-// for people (text), programs (JSON) and code hosts (SARIF, GitHub).
+// Package diag holds diagnostics, which are findings about a configuration with a code, a place
+// and a hint. It renders them for people (text), programs (JSON) and code hosts (SARIF, GitHub).
 package diag
 
 import (
@@ -19,8 +18,7 @@ type Severity string
 const (
 	// Error makes a configuration invalid: nothing is built from it.
 	Error Severity = "error"
-	// Warning marks something that is probably not meant; it blocks nothing
-	// unless strictness is asked for.
+	// Warning marks a probable mistake. It blocks nothing unless strict checking is enabled.
 	Warning Severity = "warning"
 	// Note is information only. Its name in every output is "info".
 	Note Severity = "info"
@@ -37,8 +35,7 @@ type Span struct {
 	EndColumn int    `json:"endColumn,omitempty"`
 }
 
-// Diagnostic is one finding. Path is set for records built in Go as well as
-// for those of a file; the Span only when a file was read.
+// Diagnostic is one finding. Path is also set for records built in Go; Span only for files.
 type Diagnostic struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
@@ -69,7 +66,7 @@ type Related struct {
 // Suppressed is a diagnostic that a comment in the file silences.
 type Suppressed struct {
 	Diagnostic
-	// Reason is what the comment gives as the reason.
+	// Reason is the reason given in the comment.
 	Reason string `json:"reason"`
 }
 
@@ -98,13 +95,13 @@ func (d Diagnostic) WithNearest(name string, candidates []string) Diagnostic {
 	return d
 }
 
-// WithSeverity returns d with another severity than that of its code.
+// WithSeverity returns d with another severity than its code's.
 func (d Diagnostic) WithSeverity(s Severity) Diagnostic {
 	d.Severity = s
 	return d
 }
 
-// Identity tells one finding from another, wherever it stands in its file.
+// Identity distinguishes findings independently of their place in the file.
 type Identity struct {
 	Code          Code
 	Path, Message string
@@ -114,7 +111,7 @@ type Identity struct {
 // are added above.
 func (d Diagnostic) Identity() Identity { return Identity{d.Code, d.Path, d.Message} }
 
-// Place returns where d stands, as file:line:column; empty when that is not known.
+// Place returns d's place as file:line:column, or "" if unknown.
 func (s Span) Place() string {
 	if s.Line == 0 {
 		return s.File
@@ -122,7 +119,7 @@ func (s Span) Place() string {
 	return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column)
 }
 
-// AtKey returns d as one that speaks of the key at its path.
+// AtKey returns d as a diagnostic about the key at its path.
 func (d Diagnostic) AtKey() Diagnostic {
 	d.OfKey = true
 	return d
@@ -158,9 +155,8 @@ type Diagnoser interface {
 	Diagnostic() Diagnostic
 }
 
-// FromError collects the diagnostics of err: its own when it is a Diagnoser,
-// those of its parts when it joins several. Errors that know no diagnostic are
-// left out.
+// FromError collects the diagnostics of err: its own if it is a Diagnoser, or those in the errors
+// that it joins. Errors without diagnostics are left out.
 func FromError(err error) List {
 	var list List
 	collectDiagnostics(err, &list)
@@ -253,10 +249,8 @@ func (l List) Sort(files []string) {
 	})
 }
 
-// Dedup returns the list without repetitions: of several diagnostics with one
-// code, place, path and message only the first is kept. When they spoke of
-// different agents the one that stays speaks of none, because its cause is
-// shared.
+// Dedup returns the list without repetitions of code, place, path and message. The first one is
+// kept. If they named different agents, it names none, because the cause is shared.
 func (l List) Dedup() List {
 	type key struct {
 		code          Code

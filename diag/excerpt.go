@@ -11,8 +11,7 @@ import (
 const (
 	// maxColumns is the width from which on a quoted line is cut.
 	maxColumns = 120
-	// minContext is the least that is shown before a span in a line that is
-	// cut, so that one sees what it belongs to.
+	// minContext is the minimum shown before a span in a cut line, in columns.
 	minContext = 20
 	// reach is the number of characters on either side of the start of a span
 	// that are looked at, to keep the work small for files of one huge line.
@@ -22,8 +21,7 @@ const (
 	tabColumns = 4
 )
 
-// excerpt is what is shown of a line: a text that is safe to print, and where
-// the marked span lies in it, in columns of a terminal.
+// excerpt is the shown part of a line: printable text, and the marked span in terminal columns.
 type excerpt struct {
 	text          string
 	indent, width int
@@ -139,11 +137,9 @@ func cellsOf(line string) []cell {
 	return cells
 }
 
-// cellOf shows a character so that it cannot do anything to the terminal: the
-// control characters of ASCII as the pictures Unicode has for them, and all
-// else that is no graphic character as U+FFFD. Among the latter are those that
-// turn the direction of text, with which a line could be made to look like
-// another.
+// cellOf makes a character harmless for a terminal: ASCII control characters become Unicode's
+// control pictures, and other characters that are not graphic become U+FFFD. These include
+// direction marks, which can make one line look like another.
 func cellOf(r rune) cell {
 	switch {
 	case ' ' <= r && r <= '~':

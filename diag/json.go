@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// jsonReport is the JSON rendering. Diagnostic has the tags of its own part.
+// jsonReport is the JSON rendering. Diagnostic has tags for its part.
 type jsonReport struct {
 	Valid       bool        `json:"valid"`
 	Summary     jsonSummary `json:"summary"`

@@ -74,8 +74,8 @@ func ParsePath(path string) (segments []Segment, ok bool) {
 		segments = append(segments, segment)
 		built = segment.appendTo(built)
 	}
-	// Cutting is lenient: what it reads from another spelling, such as a
-	// position written [01], does not come back the same.
+	// Cutting is lenient: it reads other spellings, such as a position written [01], which do not
+	// round-trip.
 	if built != path {
 		return nil, false
 	}
@@ -111,4 +111,14 @@ func cutSegment(path string) (s Segment, rest string, ok bool) {
 		key, rest = key[:end], key[end:]
 	}
 	return Segment{Key: key}, rest, true
+}
+
+// Sentence joins a field and its problem: "name is required", but "name: unknown version".
+// A problem that begins with a verb continues the sentence that the field begins.
+func Sentence(field, problem string) string {
+	switch verb, _, _ := strings.Cut(problem, " "); verb {
+	case "is", "are", "must", "has", "cannot", "may", "requires", "leads", "overlaps":
+		return field + " " + problem
+	}
+	return field + ": " + problem
 }

@@ -114,3 +114,19 @@ func FuzzParsePath(f *testing.F) {
 		}
 	})
 }
+
+func TestSentencesContinueAFieldThatAVerbFollows(t *testing.T) {
+	t.Parallel()
+	for problem, want := range map[string]string{
+		"is required":       "name is required",
+		"must be text":      "name must be text",
+		"requires an agent": "name requires an agent",
+		"unknown version 7": "name: unknown version 7",
+		"isolated":          "name: isolated",
+		"":                  "name: ",
+	} {
+		if got := diag.Sentence("name", problem); got != want {
+			t.Errorf("%q gives %q, want %q", problem, got, want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ type Report struct {
 	// Suppressed are the diagnostics that comments in the files silence. They do
 	// not count against validity.
 	Suppressed []Suppressed
-	// Agents is the number of agents that were checked.
+	// Agents is the number of agents that were checked; 0 leaves them out of the summary.
 	Agents int
 	// Strict makes warnings count against validity. It does not change their
 	// severity in any rendering.
@@ -81,14 +81,15 @@ func (r *Report) Render(w io.Writer, f Format) error {
 	}
 }
 
-// summaryLine says in one line what was found, as in "2 errors, 1 warning in 3
-// agents (1 info ignored)".
+// summaryLine summarizes the findings, as in "2 errors, 1 warning in 3 agents (1 info ignored)".
 func (r *Report) summaryLine() string {
 	found := countSeverities(r.Diagnostics)
 	if found == "" {
 		found = "no problems"
 	}
-	found += " in " + countNoun(r.Agents, "agent")
+	if r.Agents > 0 {
+		found += " in " + countNoun(r.Agents, "agent")
+	}
 	suppressed := make(List, len(r.Suppressed))
 	for i := range r.Suppressed {
 		suppressed[i] = r.Suppressed[i].Diagnostic
@@ -129,9 +130,9 @@ func (d *Diagnostic) textWithHint() string {
 	return d.Message + " (" + d.Hint + ")"
 }
 
-// normalizedSpan returns the span as renderings can rely on it: what is unknown is
-// zero, and an end that does not follow the start is unknown, except that
-// the end of a known line is at least on that line.
+// normalizedSpan returns the span in a form that renderings can rely on: unknown parts are zero.
+// An end before the start is unknown, except that the end of a known line is at least on that
+// line.
 func (s Span) normalizedSpan() Span {
 	if s.File == "" || s.Line < 1 {
 		return Span{File: s.File}

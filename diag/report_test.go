@@ -115,7 +115,7 @@ func TestTheSummaryCountsInWords(t *testing.T) {
 		"1 error, 1 warning, 2 infos in 12 agents": {1, 1, 2, 12},
 		"no problems in 3 agents":                  {0, 0, 0, 3},
 		"no problems in 1 agent":                   {0, 0, 0, 1},
-		"1 error in 0 agents":                      {1, 0, 0, 0},
+		"1 error":                                  {1, 0, 0, 0},
 	}
 	for want, n := range tests {
 		t.Run(want, func(t *testing.T) {

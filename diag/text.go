@@ -71,7 +71,7 @@ func (t *text) writeHeader(d *Diagnostic) {
 	}
 }
 
-// writeNote writes a mark in the margin and what it stands for.
+// writeNote writes a mark in the margin and its text.
 func (t *text) writeNote(width int, mark, content string) {
 	margin := strings.Repeat(" ", width)
 	for i, line := range printableLines(content) {

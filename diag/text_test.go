@@ -21,7 +21,7 @@ func one(t *testing.T, span diag.Span, hint string, lines ...string) string {
 	d.Span = span
 	files := map[string]string{"c.yaml": strings.Join(lines, "\n")}
 	got := string(render(t, &diag.Report{Diagnostics: diag.List{d}, Source: source(files)}, diag.FormatText))
-	got, ok := strings.CutSuffix(got, "\n1 error in 0 agents\n")
+	got, ok := strings.CutSuffix(got, "\n1 error\n")
 	if !ok {
 		t.Fatalf("no blank line and summary at the end of:\n%s", got)
 	}
