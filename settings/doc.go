@@ -1,4 +1,3 @@
-// Package settings holds what a configuration tells a process: how it answers
-// requests, where it keeps records, how it works on turns, and which turns it makes
-// by schedule. What agents are is in package spec.
+// Package settings holds the settings of a process: how it answers requests, stores records and
+// processes turns, and which turns it schedules. Agents are declared in package spec.
 package settings

@@ -9,9 +9,8 @@ func warnIneffective(list *diag.List, given bool, path, format string, args ...a
 	}
 }
 
-// warnNoEffect returns warnings of what the server is told of parts that it does not
-// have. Where it listens does not count: processes with the same configuration may
-// listen elsewhere.
+// warnNoEffect warns of settings for disabled parts of the server. It ignores whether the server
+// listens, because processes with the same configuration may listen elsewhere.
 func (s *Server) warnNoEffect() diag.List {
 	var list diag.List
 	if a := &s.A2A; !a.On() {
@@ -43,10 +42,16 @@ func (s *Server) warnNoEffect() diag.List {
 		warnIneffective(&list, r.LocalToolTimeout != nil, "agent_runs.local_tool_timeout", off, "local_tool_timeout")
 		warnIneffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
 		warnIneffective(&list, r.Tools != nil, "agent_runs.tools", off, "tools")
+		warnIneffective(&list, len(r.ToolBudgets) > 0, "agent_runs.tool_budgets", off, "tool_budgets")
 		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
 	}
 	if w := &s.Workflows; !w.On() {
 		warnIneffective(&list, w.MaxStarts != 0, "workflows.max_starts", "max_starts has no effect: workflows is not enabled")
+	}
+	if !s.ServesMCP() {
+		const off = "%s has no effect over HTTP: mcp is false"
+		warnIneffective(&list, len(s.MCPPrompts) > 0, "mcp_prompts", off, "mcp_prompts")
+		warnIneffective(&list, len(s.MCPResources) > 0, "mcp_resources", off, "mcp_resources")
 	}
 	if a := &s.Agents; !a.On() {
 		const off = "%s has no effect: agents is not enabled"
@@ -60,7 +65,7 @@ func (s *Server) warnNoEffect() diag.List {
 		warnIneffective(&list, c.NarrowingThreshold != nil, "sessions.default_tool_narrowing_threshold", off, "default_tool_narrowing_threshold")
 	}
 	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()) && (!s.Admin.On() || !s.Authenticated()), "encryption_key",
-		"encryption_key has no effect: there are no access tokens, no runs, no notifications and no secrets of tenants, so nothing is encrypted")
+		"encryption_key has no effect: nothing is encrypted without access tokens, runs, notifications or tenant secrets")
 	return list
 }
 
@@ -78,7 +83,7 @@ func (s *Store) warnNoEffect() diag.List {
 	return list
 }
 
-// warnNoEffect returns warnings of what is to happen and never does.
+// warnNoEffect warns of settings that never take effect.
 func (t *Turns) warnNoEffect() diag.List {
 	var list diag.List
 	warnIneffective(&list, t.OnRevisionGone != "" && t.Revision == revisionLatest, "on_revision_gone",

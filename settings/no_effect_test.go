@@ -49,8 +49,15 @@ var judged = map[string]map[string]settingCase{
 			`{"encryption_key":"` + encryptionKey + `","agent_runs":{"enabled":false},"a2a":{"push":{"enabled":false}}}`,
 			`{"encryption_key":"` + encryptionKey + `","agent_runs":{"enabled":false}}`,
 		},
-		"a2a.enabled":                   always,
-		"openai":                        always,
+		"a2a.enabled":      always,
+		"openai":           always,
+		"agui":             always,
+		"aisdk":            always,
+		"mcp":              always,
+		"mcp_prompts.name": always, "mcp_prompts.description": always, "mcp_prompts.text": always,
+		"mcp_prompts.arguments.name": always, "mcp_prompts.arguments.description": always, "mcp_prompts.arguments.required": always,
+		"mcp_resources.uri": always, "mcp_resources.name": always, "mcp_resources.description": always, "mcp_resources.mime_type": always, "mcp_resources.text": always,
+		"console":                       always,
 		"a2a.v0_3":                      {noA2A + `"v0_3":true}}`, `{"a2a":{"v0_3":true}}`},
 		"a2a.default_agent":             {noA2A + `"default_agent":"a"}}`, `{"a2a":{"default_agent":"a"}}`},
 		"a2a.unique_message_ids":        {noA2A + `"unique_message_ids":true}}`, `{"a2a":{"unique_message_ids":true}}`},
@@ -69,6 +76,7 @@ var judged = map[string]map[string]settingCase{
 			noRuns + `"strict_tool_results":true}}`, `{"agent_runs":{"strict_tool_results":true}}`,
 		},
 		"agent_runs.tools":         {noRuns + `"tools":[]}}`, `{"agent_runs":{"tools":[]}}`},
+		"agent_runs.tool_budgets":  {noRuns + `"tool_budgets":{"a":1}}}`, `{"agent_runs":{"tool_budgets":{"a":1}}}`},
 		"agent_runs.allow_private": {noRuns + `"allow_private":["h"]}}`, `{"agent_runs":{"allow_private":["h"]}}`},
 		"agents.enabled":           always,
 		"agents.agents":            {`{"agents":{"enabled":false,"agents":["a"]}}`, `{"agents":{"agents":["a"]}}`},
@@ -90,7 +98,7 @@ var judged = map[string]map[string]settingCase{
 	"store": {
 		"driver": always, "dsn": always, // a dsn of memory is an error
 		"data_dir":           {`{"driver":"memory","data_dir":"d"}`, `{"data_dir":"d"}`},
-		"retention.sessions": always, "retention.events": always, "retention.keys": always, // memory is pruned, too
+		"retention.sessions": always, "retention.events": always, "retention.keys": always, "retention.usage": always, // memory is pruned, too
 	},
 	"turns": {
 		"concurrency": always, "per_tenant": always, "lease": always, "strikes": always, "memory_limit": always, "interaction_timeout": always,

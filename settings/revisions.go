@@ -12,10 +12,10 @@ const (
 	RevisionsFromStore = "store"
 )
 
-// Revisions selects what decides which agents, models and tools there are, and how long
-// what was published before is kept.
+// Revisions selects the source of agents, models and tools, and how long earlier revisions are
+// kept.
 type Revisions struct {
-	Source    string        `json:"source,omitempty" enum:"file|store" default:"file" doc:"What decides which agents, models, tools and plugins there are: with file the configuration files of each process, with store the revision that was published last in the store, which all processes follow. The files are then its first revision, if the store has none."`
+	Source    string        `json:"source,omitempty" enum:"file|store" default:"file" doc:"The source of agents, models, tools and plugins: file is the configuration files of each process, store the latest revision in the store, which all processes follow. If the store has none, the files become its first revision."`
 	Retention spec.Duration `json:"retention,omitempty" default:"0s" doc:"How long a revision is kept that is not current and that no live turn began in; for ever when 0."`
 }
 

@@ -18,7 +18,7 @@ import (
 const (
 	// DefaultListen is where a server listens.
 	DefaultListen = "127.0.0.1:8080"
-	// ListenNone in place of an address answers no HTTP.
+	// ListenNone as the address disables HTTP.
 	ListenNone = "none"
 )
 
@@ -33,6 +33,10 @@ const (
 	SurfaceAdmin     = "admin"
 	SurfaceWorkflows = "workflows"
 	SurfaceOpenAI    = "openai"
+	SurfaceAGUI      = "agui"
+	SurfaceAISDK     = "aisdk"
+	SurfaceConsole   = "console"
+	SurfaceMCP       = "mcp"
 )
 
 // encryptionKeyBytes is the length of an encryption key.
@@ -41,7 +45,7 @@ const encryptionKeyBytes = 32
 // Server configures how a process answers HTTP requests. Absent fields have the
 // defaults named in their descriptions.
 type Server struct {
-	Listen               string          `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"Where the server listens, as host:port; an empty host is every address of the machine, port 0 one that is free. none answers no HTTP."`
+	Listen               string          `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"The address to listen on, as host:port. An empty host means every address of the machine, port 0 a free port. none disables HTTP."`
 	PublicURL            string          `json:"public_url,omitempty" doc:"Where clients find the server: an http or https URL, with the path that a proxy in front of it adds, if any. The address that it listens at when absent."`
 	TLS                  *ServerTLS      `json:"tls,omitempty" doc:"The certificate of the server; without one it speaks HTTP without TLS, for a proxy in front of it."`
 	Keys                 []ServerKey     `json:"keys,omitempty" doc:"The API keys that are accepted, as bearer token or in the header X-API-Key. Without any the server listens on loopback only, and everybody is the subject local of the tenant local."`
@@ -49,8 +53,8 @@ type Server struct {
 	JWT                  *ServerJWT      `json:"jwt,omitempty" doc:"The access tokens of an external issuer that are accepted: signed JSON Web Tokens."`
 	AllowUnauthenticated bool            `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits listening beyond loopback without keys. Anyone who can reach the server can then use every agent and read everything."`
 	CORSOrigins          []string        `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
-	Limits               ServerLimits    `json:"limits,omitzero" doc:"What one request may cost."`
-	Rate                 ServerRate      `json:"rate,omitzero" doc:"What one key may ask for. More is answered with the status 429."`
+	Limits               ServerLimits    `json:"limits,omitzero" doc:"The limits of one request."`
+	Rate                 ServerRate      `json:"rate,omitzero" doc:"The request rate of one key. Requests above it get the status 429."`
 	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the secrets of tenants, and the credentials that callers leave for notifications and for the tools of runs. All processes with the store have the same; without it the credentials are kept as they are, and tenants can set no secrets."`
 	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
 	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
@@ -60,6 +64,12 @@ type Server struct {
 	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials that name the scopes config:read and config:write."`
 	Workflows            ServerWorkflows `json:"workflows,omitzero" doc:"Schedules, events and runs of workflows."`
 	OpenAI               *bool           `json:"openai,omitempty" default:"true" doc:"Whether clients of the OpenAI API can use the agents as models, at /v1."`
+	AGUI                 *bool           `json:"agui,omitempty" default:"true" doc:"Whether clients of AG-UI can run the agents, at /agui."`
+	AISDK                *bool           `json:"aisdk,omitempty" default:"true" doc:"Whether chats of the AI SDK can use the agents, at /aisdk."`
+	MCP                  *bool           `json:"mcp,omitempty" default:"true" doc:"Whether MCP clients can call the agents as tools, at /mcp and /mcp/AGENT."`
+	MCPPrompts           []MCPPrompt     `json:"mcp_prompts,omitempty" doc:"The prompts that MCP clients offer to their users."`
+	MCPResources         []MCPResource   `json:"mcp_resources,omitempty" doc:"The texts that MCP clients can read."`
+	Console              *bool           `json:"console,omitempty" doc:"Whether the web console is served at /console. When absent, it is served where no credentials are configured and the server listens on loopback only; callers can then also read the configuration."`
 }
 
 // ServerTLS is the certificate of a server.
@@ -90,13 +100,26 @@ type ServerLimits struct {
 
 // ServerRate bounds what one key may ask for.
 type ServerRate struct {
-	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"How many requests a second are answered in the long run; 0 is no limit."`
+	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"How many requests a second are answered in the long run; 0 means no limit."`
 	Burst       int     `json:"burst,omitempty" min:"0" doc:"How many may come at once; as many as in a second when absent, at least 1."`
-	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"How many may be open at the same time, streams included; 0 is no limit."`
+	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"How many may be open at the same time, including streams; 0 means no limit."`
 }
 
 // ServesOpenAI reports whether clients of the OpenAI API are answered.
 func (s *Server) ServesOpenAI() bool { return orDefault(s.OpenAI, true) }
+
+// ServesAGUI reports whether clients of AG-UI are answered.
+func (s *Server) ServesAGUI() bool { return orDefault(s.AGUI, true) }
+
+// ServesAISDK reports whether chats of the AI SDK are answered.
+func (s *Server) ServesAISDK() bool { return orDefault(s.AISDK, true) }
+
+// ServesConsole reports whether the web console is served.
+func (s *Server) ServesConsole() bool { return orDefault(s.Console, s.Local()) }
+
+// Local reports whether the server needs no credentials because only programs on its own
+// machine reach it.
+func (s *Server) Local() bool { return !s.Authenticated() && !s.AllowUnauthenticated }
 
 // Address returns where the server listens.
 func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }
@@ -158,7 +181,7 @@ func (s *Server) Validate() diag.List {
 	if s.PublicURL != "" {
 		list = append(list, checkPublicURL(s.PublicURL)...)
 	} else if s.Address() != ListenNone && !list.HasErrors() && !loopbackOnly(s.Address()) {
-		missing := diag.New(diag.MissingField, "public_url", "public_url is missing; the cards of the agents name the address that the server listens at, which others may not reach")
+		missing := diag.New(diag.MissingField, "public_url", "without public_url, agent cards name the listen address, which others may not reach")
 		missing.Severity = diag.Warning
 		list = append(list, missing.WithHint("write public_url: https://agents.example.com"))
 	}
@@ -178,6 +201,7 @@ func (s *Server) Validate() diag.List {
 	list = append(list, check.Within("limits", s.Limits.Validate())...)
 	list = append(list, check.Within("rate", s.Rate.Validate())...)
 	list = append(list, check.Within("a2a", s.A2A.Validate())...)
+	list = append(list, s.checkMCP()...)
 	list = append(list, check.Within("agents", s.Agents.Validate())...)
 	list = append(list, check.Within("agent_runs", s.AgentRuns.Validate())...)
 	list = append(list, check.Within("sessions", s.Sessions.Validate())...)
@@ -198,7 +222,7 @@ func (s *Server) checkListen(path, address string) diag.List {
 		return diag.List{diag.New(diag.InvalidValue, path, "%s has the host %q; it must be a name or an IP address", path, clip.Text(host))}
 	}
 	if !s.Authenticated() && !s.AllowUnauthenticated && !loopbackOnly(address) {
-		return diag.List{diag.New(diag.InvalidValue, path, "%s is reached from other machines, and there are no keys: everybody could use every agent", path).
+		return diag.List{diag.New(diag.InvalidValue, path, "%s is reachable from other machines without a key: anybody could use every agent", path).
 			WithHint("make a key with \"runtime keys new\", listen on 127.0.0.1, or write allow_unauthenticated: true")}
 	}
 	return nil
@@ -230,7 +254,7 @@ func (s *Server) checkOrigins() diag.List {
 		path := diag.Index("cors_origins", i)
 		if origin == "*" {
 			if !s.Authenticated() {
-				list = append(list, diag.New(diag.InvalidValue, path, "every site is allowed, and there are no keys: any page could use every agent"))
+				list = append(list, diag.New(diag.InvalidValue, path, "every site is allowed and no key is required: any page could use every agent"))
 			}
 			continue
 		}

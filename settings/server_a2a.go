@@ -17,9 +17,9 @@ const DefaultMaxWait = time.Minute
 // ServerA2A configures how the agents of a server are reached over A2A.
 type ServerA2A struct {
 	Enabled          *bool          `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
-	V03              bool           `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
+	V03              bool           `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are also served, at separate paths."`
 	DefaultAgent     string         `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
-	UniqueMessageIDs bool           `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier one of its caller, and other content, is refused; otherwise it is a message of its own. The same message again always gives the same task."`
+	UniqueMessageIDs bool           `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier message of the same caller but other content is rejected; otherwise it is a new message. Repeating a message always returns the same task."`
 	GRPCListen       string         `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
 	GRPCAddress      string         `json:"grpc_address,omitempty" doc:"Where clients reach gRPC, as host:port; cards name it. Defaults to the host of public_url with the port of grpc_listen."`
 	Organization     string         `json:"organization,omitempty" doc:"Who provides the agents; cards name it. Together with organization_url."`
@@ -59,7 +59,7 @@ func (a *ServerA2A) Validate() diag.List {
 	return list
 }
 
-// checkCards checks what is for cards alone.
+// checkCards checks the settings for cards.
 func (a *ServerA2A) checkCards() diag.List {
 	var list diag.List
 	if a.GRPCAddress != "" {
@@ -73,9 +73,9 @@ func (a *ServerA2A) checkCards() diag.List {
 	}
 	switch {
 	case a.Organization == "" && a.OrganizationURL != "":
-		list = append(list, diag.New(diag.MissingField, "organization", "organization is missing: cards name a provider with both or not at all"))
+		list = append(list, diag.New(diag.MissingField, "organization", "organization is required with organization_url"))
 	case a.Organization != "" && a.OrganizationURL == "":
-		list = append(list, diag.New(diag.MissingField, "organization_url", "organization_url is missing: cards name a provider with both or not at all"))
+		list = append(list, diag.New(diag.MissingField, "organization_url", "organization_url is required with organization"))
 	case a.OrganizationURL != "" && !check.IsWebAddress(a.OrganizationURL):
 		list = append(list, diag.New(diag.InvalidValue, "organization_url", "organization_url must be an absolute http or https URL without a user"))
 	}

@@ -22,20 +22,20 @@ const minKeyLength = 16
 
 // ServerKey is an API key that a server accepts, and who shows it.
 type ServerKey struct {
-	ID      string     `json:"id" required:"true" doc:"What the key is called in logs, and in the end who asks when subject is absent."`
+	ID      string     `json:"id" required:"true" doc:"The key's name in logs, and the default of subject."`
 	Hash    string     `json:"hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the key, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a key and its hash."`
-	Key     string     `json:"key,omitempty" secret:"true" doc:"The key itself, in place of its hash, as in ${SERVER_KEY}: at least 16 characters, all random."`
-	Tenant  string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
+	Key     string     `json:"key,omitempty" secret:"true" doc:"The key instead of its hash, as in ${SERVER_KEY}: at least 16 random characters."`
+	Tenant  string     `json:"tenant,omitempty" default:"default" doc:"The tenant that owns everything created with it."`
 	Subject string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
 	Agents  spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. Others look as if they did not exist."`
-	Scopes  spec.Names `json:"scopes,omitempty" doc:"What may be done: a2a:invoke lets use the agents by A2A, runs:write begin runs, runs:read follow them, metrics:read read the metrics, and so on. Everything but config:read and config:write when absent, nothing of that when empty. A key with agents cannot have metrics:read."`
+	Scopes  spec.Names `json:"scopes,omitempty" doc:"The permissions: a2a:invoke to use agents over A2A, runs:write to start runs, runs:read to follow them, metrics:read to read the metrics, and so on. Absent means all except config:read and config:write; empty means none. A key with agents cannot have metrics:read."`
 	Expires *Date      `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
 }
 
 // hashGrammar is how a hash is written.
 var hashGrammar = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// Owner returns the tenant and the subject that what is made belongs to.
+// Owner returns the tenant and subject that own what is created with the key.
 func (k *ServerKey) Owner() (tenant, subject string) {
 	return cmp.Or(k.Tenant, DefaultTenant), cmp.Or(k.Subject, k.ID)
 }

@@ -24,13 +24,13 @@ type ServerOAuth struct {
 
 // OAuthClient is a program that exchanges its secret for access tokens.
 type OAuthClient struct {
-	ID         string     `json:"id" required:"true" doc:"The client_id, which is also what the client is called in logs, and in the end who asks when subject is absent."`
+	ID         string     `json:"id" required:"true" doc:"The client_id. It names the client in logs, and is the default of subject."`
 	SecretHash string     `json:"secret_hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the client_secret, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a secret and its hash."`
-	Secret     string     `json:"secret,omitempty" secret:"true" doc:"The client_secret itself, in place of its hash: at least 16 characters, all random."`
-	Tenant     string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
+	Secret     string     `json:"secret,omitempty" secret:"true" doc:"The client_secret instead of its hash: at least 16 random characters."`
+	Tenant     string     `json:"tenant,omitempty" default:"default" doc:"The tenant that owns everything created with it."`
 	Subject    string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the client when absent."`
 	Agents     spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent."`
-	Scopes     spec.Names `json:"scopes" required:"true" doc:"What a token may be good for at most."`
+	Scopes     spec.Names `json:"scopes" required:"true" doc:"The most scopes that a token can have."`
 	Expires    *Date      `json:"expires,omitempty" doc:"The last day on which the client and its tokens are good, in UTC, or the moment from which on they are not; for ever when absent."`
 }
 
@@ -39,7 +39,7 @@ func (o *ServerOAuth) TTL() time.Duration {
 	return orDefault(o.TokenTTL, spec.Duration(DefaultTokenTTL)).Std()
 }
 
-// Owner returns the tenant and the subject that what is made belongs to.
+// Owner returns the tenant and subject that own what the client creates.
 func (c *OAuthClient) Owner() (tenant, subject string) {
 	return cmp.Or(c.Tenant, DefaultTenant), cmp.Or(c.Subject, c.ID)
 }
@@ -70,7 +70,7 @@ func (s *Server) checkOAuth() diag.List {
 	}
 	list := check.Within("oauth", check.PositiveSpan("token_ttl", s.OAuth.TokenTTL))
 	if s.EncryptionBytes() == nil {
-		list = append(list, diag.New(diag.MissingField, "encryption_key", "encryption_key is missing, which access tokens are signed with").
+		list = append(list, diag.New(diag.MissingField, "encryption_key", "encryption_key is required: access tokens are signed with it").
 			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
 	}
 	for i := range s.OAuth.Clients {
@@ -85,18 +85,17 @@ func (s *Server) checkOAuth() diag.List {
 	return list
 }
 
-// jwtAlgorithms are the algorithms by which tokens may be signed: those of public
-// keys.
+// jwtAlgorithms are the accepted signature algorithms, all with public keys.
 var jwtAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
 // ServerJWT configures which tokens of an external issuer are accepted.
 type ServerJWT struct {
-	Issuer       string     `json:"issuer" required:"true" doc:"What the claim iss must be, to the letter."`
-	Audience     string     `json:"audience" required:"true" doc:"What the claim aud must hold."`
-	JWKSURL      string     `json:"jwks_url,omitempty" doc:"Where the issuer publishes its keys: an https URL, or one on this machine. They are asked for again every five minutes, and when a token names one that is not known."`
-	JWKSFile     string     `json:"jwks_file,omitempty" path:"read" doc:"The keys of the issuer as a file, in place of jwks_url: a JSON Web Key Set."`
+	Issuer       string     `json:"issuer" required:"true" doc:"The exact value of the claim iss."`
+	Audience     string     `json:"audience" required:"true" doc:"A value that the claim aud must contain."`
+	JWKSURL      string     `json:"jwks_url,omitempty" doc:"The URL of the issuer's keys: https, or on this machine. They are fetched again every five minutes, and when a token names an unknown key."`
+	JWKSFile     string     `json:"jwks_file,omitempty" path:"read" doc:"The issuer's keys as a file instead of jwks_url: a JSON Web Key Set."`
 	Algorithms   spec.Names `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"How a token may be signed; RS256, ES256 and EdDSA when absent."`
-	Tenant       string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to, when tenant_claim is absent."`
+	Tenant       string     `json:"tenant,omitempty" default:"default" doc:"The tenant that owns everything created with the token, if tenant_claim is absent."`
 	TenantClaim  string     `json:"tenant_claim,omitempty" doc:"The claim that names the tenant. A token without it is refused."`
 	SubjectClaim string     `json:"subject_claim,omitempty" default:"sub" doc:"The claim that names the subject. A token without it is refused."`
 	ScopesClaim  string     `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. A token without it has none."`

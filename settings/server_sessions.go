@@ -21,17 +21,17 @@ const DefaultSessionProvider = "runtime"
 // protocol.
 type ServerSessions struct {
 	Enabled            *bool                      `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be made over HTTP, at /api/v1/agent."`
-	Providers          map[string]SessionProvider `json:"providers,omitempty" doc:"What clients name as the provider of a session: name to settings. One named runtime, without settings, when absent."`
-	NarrowingThreshold *int                       `json:"default_tool_narrowing_threshold,omitempty" min:"1" default:"200" doc:"How many tools a turn that names none may be given. Of more it is given those of the servers that its latest message names, if it names any."`
+	Providers          map[string]SessionProvider `json:"providers,omitempty" doc:"The providers that clients may choose for a session: name to settings. Defaults to one named runtime, without settings."`
+	NarrowingThreshold *int                       `json:"default_tool_narrowing_threshold,omitempty" min:"1" default:"200" doc:"How many tools a turn may have if it names none. If there are more, it gets the tools of the servers named in its latest message, if any."`
 	LegacyMetrics      bool                       `json:"legacy_metrics,omitempty" default:"false" doc:"Whether metrics of sessions, turns and tool calls are also measured under the names that Gestalt gives them, such as gestaltd.agent.operation.count."`
 }
 
-// SessionProvider configures what the sessions of one provider run on.
+// SessionProvider configures the sessions of one provider.
 type SessionProvider struct {
 	Agent        string            `json:"agent,omitempty" doc:"The agent that works on the turns. An agent without a prompt, with the tools of each turn, when absent."`
 	Tools        spec.Names        `json:"tools,omitzero" doc:"Globs over ids of tools that turns without an agent may be given by name, whatever the rules of agents say of them. When absent, tools with effect: read that no agent guards; an empty list allows none. Not with agent, whose catalog decides."`
 	Default      bool              `json:"default,omitempty" default:"false" doc:"Whether sessions that name no provider belong to this one."`
-	DefaultModel string            `json:"default_model,omitempty" doc:"The model or pool, or an alias of one, of sessions that name none; that of the agent when absent."`
+	DefaultModel string            `json:"default_model,omitempty" doc:"The model or pool, or an alias, of sessions that name none. Defaults to the agent's."`
 	Aliases      map[string]string `json:"aliases,omitempty" doc:"Other names of models and pools: name to id."`
 }
 

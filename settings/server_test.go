@@ -32,13 +32,13 @@ func TestServerValidate(t *testing.T) {
 		"a service's name": {settings.Server{Listen: "127.0.0.1:http"}, []string{`invalid-value listen: listen has the port "http"; it must be a number from 0 to 65535`}},
 		"a host of words":  {settings.Server{Listen: "my host:80"}, []string{`invalid-value listen: listen has the host "my host"; it must be a name or an IP address`}},
 		"too far a port":   {settings.Server{Listen: "127.0.0.1:65536"}, []string{`invalid-value listen: listen has the port "65536"; it must be a number from 0 to 65535`}},
-		"everybody":        {settings.Server{Listen: ":80", PublicURL: "https://x"}, []string{"invalid-value listen: listen is reached from other machines, and there are no keys: everybody could use every agent"}},
+		"everybody":        {settings.Server{Listen: ":80", PublicURL: "https://x"}, []string{"invalid-value listen: listen is reachable from other machines without a key: anybody could use every agent"}},
 		"everybody by gRPC": {settings.Server{A2A: settings.ServerA2A{GRPCListen: "0.0.0.0:90"}}, []string{
-			"invalid-value a2a.grpc_listen: grpc_listen is reached from other machines, and there are no keys: everybody could use every agent",
+			"invalid-value a2a.grpc_listen: grpc_listen is reachable from other machines without a key: anybody could use every agent",
 		}},
 		"everybody may": {settings.Server{Listen: ":80", PublicURL: "https://x", AllowUnauthenticated: true}, nil},
 		"who knows where": {settings.Server{Listen: ":80", Keys: oneKey}, []string{
-			"missing-field public_url: public_url is missing; the cards of the agents name the address that the server listens at, which others may not reach",
+			"missing-field public_url: without public_url, agent cards name the listen address, which others may not reach",
 		}},
 		"an invalid URL":   {settings.Server{PublicURL: "agents.example.com"}, []string{"invalid-value public_url: public_url must start with http:// or https://"}},
 		"a password in it": {settings.Server{PublicURL: "https://u:secret@x"}, []string{"invalid-value public_url: public_url must not contain a user or password"}},
@@ -47,7 +47,7 @@ func TestServerValidate(t *testing.T) {
 		}},
 		"sites": {settings.Server{Keys: oneKey, CORSOrigins: []string{"*", "http://localhost:3000"}}, nil},
 		"invalid sites": {settings.Server{CORSOrigins: []string{"*", "example.com", "https://x/"}}, []string{
-			"invalid-value cors_origins[0]: every site is allowed, and there are no keys: any page could use every agent",
+			"invalid-value cors_origins[0]: every site is allowed and no key is required: any page could use every agent",
 			`invalid-value cors_origins[1]: "example.com" is not a valid origin`,
 			`invalid-value cors_origins[2]: "https://x/" is not a valid origin`,
 		}},

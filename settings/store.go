@@ -21,19 +21,23 @@ const (
 // defaultKeyRetention is how long the keys of requests are kept.
 const defaultKeyRetention = 24 * time.Hour
 
+// defaultUsageRetention is how long usage by hour is kept.
+const defaultUsageRetention = 365 * 24 * time.Hour
+
 // Store selects where sessions, turns and their events are kept.
 type Store struct {
-	Driver    string    `json:"driver,omitempty" enum:"sqlite|postgres|memory" default:"sqlite" doc:"What keeps the records: sqlite is a file that serves one process, postgres a database that serves any number, memory forgets everything when the process ends."`
+	Driver    string    `json:"driver,omitempty" enum:"sqlite|postgres|memory" default:"sqlite" doc:"The kind of store: sqlite is a file for one process, postgres a database for any number, memory is lost when the process ends."`
 	DSN       string    `json:"dsn,omitempty" doc:"Where the records are. For sqlite the path of the file, relative to the directory of the configuration file, by default runtime.db in data_dir. For postgres a URL or key=value text, which is required, and a secret: it is never shown. For memory nothing."`
 	DataDir   string    `json:"data_dir,omitempty" path:"true" doc:"The directory of the files that the runtime makes; .runtime beside the first configuration file when absent. Never put it on a network drive: SQLite would lose records."`
-	Retention Retention `json:"retention,omitzero" doc:"What is deleted when it is too old."`
+	Retention Retention `json:"retention,omitzero" doc:"When old records are deleted."`
 }
 
 // Retention is how long records are kept.
 type Retention struct {
-	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. What is deleted is gone."`
+	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. Deletion is final."`
 	Events   spec.Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`
 	Keys     *spec.Duration `json:"keys,omitempty" default:"24h" doc:"How long the idempotency keys of requests are kept; 0 is for ever. A request that is repeated later than that is carried out twice."`
+	Usage    *spec.Duration `json:"usage,omitempty" default:"8760h" doc:"How long the counts, tokens, cost and durations of turns by hour, tenant, agent and model are kept; 0 is for ever. They have no content of turns and are kept when their session is deleted."`
 }
 
 // Kind returns the driver, or the default one.
@@ -50,6 +54,14 @@ func (r *Retention) KeyLimit() time.Duration {
 		return defaultKeyRetention
 	}
 	return r.Keys.Std()
+}
+
+// UsageLimit returns how long usage by hour is kept; 0 is for ever.
+func (r *Retention) UsageLimit() time.Duration {
+	if r.Usage == nil {
+		return defaultUsageRetention
+	}
+	return r.Usage.Std()
 }
 
 // Validate checks the record by itself. The DSN is not repeated in messages,
@@ -73,10 +85,12 @@ func (s *Store) Validate() diag.List {
 
 var (
 	postgresURL = regexp.MustCompile(`^postgres(ql)?://`)
-	// postgresLike matches what is meant as the address of a PostgreSQL database.
+	// postgresLike matches values that look like a PostgreSQL address.
 	postgresLike = regexp.MustCompile(`(?i)^(postgres|pgsql|pgx|psql)[a-z0-9+]*:|\b(host|hostaddr|dbname|user|port|sslmode|service)\s*=`)
 	// scheme matches the beginning of a URL, but not the drive of a path on Windows.
 	scheme = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]+:(/|$)|^(file|sqlite3?):`)
+	// colonless matches the beginning of a URL that lacks its colon.
+	colonless = regexp.MustCompile(`(?i)^(postgres(ql)?|sqlite3?|file)//`)
 )
 
 // NamesDatabase reports whether the DSN is meant as the address of a PostgreSQL database,
@@ -88,7 +102,7 @@ func (s *Store) checkDatabase() diag.List {
 	const example = "a URL such as postgres://user@host:5432/database"
 	switch {
 	case strings.TrimSpace(s.DSN) == "":
-		return diag.List{diag.New(diag.MissingField, "dsn", "dsn is missing; the driver postgres needs to know its database").
+		return diag.List{diag.New(diag.MissingField, "dsn", "dsn is required with the driver postgres").
 			WithHint("write dsn: ${DATABASE_URL}, a URL such as postgres://user@host/database")}
 	case postgresURL.MatchString(s.DSN):
 		return nil
@@ -99,8 +113,8 @@ func (s *Store) checkDatabase() diag.List {
 	return nil
 }
 
-// checkFile checks the path of a SQLite file. SQLite would create files and directories
-// with odd names for what is meant as something else.
+// checkFile checks the path of a SQLite file. For a mistaken value SQLite would create oddly
+// named files and directories.
 func (s *Store) checkFile() diag.List {
 	wrong := diag.New(diag.InvalidValue, "dsn", "dsn must be the path of a file")
 	switch dsn := s.DSN; {
@@ -113,6 +127,10 @@ func (s *Store) checkFile() diag.List {
 		return diag.List{wrong.WithHint("to keep nothing, write driver: memory")}
 	case scheme.MatchString(dsn), strings.Contains(dsn, "://"):
 		return diag.List{diag.New(diag.InvalidValue, "dsn", "dsn is a URL; the driver sqlite takes the path of a file").WithHint("%s", pathHint(dsn))}
+	case dsn == "~", strings.HasPrefix(dsn, "~/"):
+		return diag.List{wrong.WithHint("~ is not expanded here: write ${HOME}%s", dsn[1:])}
+	case colonless.MatchString(dsn):
+		return diag.List{wrong.WithHint("write a path, such as /data/runtime.db; a URL has a colon before //")}
 	case strings.TrimSpace(dsn) != dsn, strings.ContainsAny(dsn, "?\x00\n"):
 		return diag.List{wrong.WithHint("it has no parameters, spaces around it or line breaks")}
 	case strings.HasSuffix(dsn, "/"), strings.HasSuffix(dsn, string(filepath.Separator)), dsn == ".", dsn == "..", strings.HasSuffix(dsn, "/."), strings.HasSuffix(dsn, "/.."):
@@ -121,8 +139,8 @@ func (s *Store) checkFile() diag.List {
 	return nil
 }
 
-// pathHint returns how to write the path of a URL, which may have a password if it is
-// not that of a file.
+// pathHint shows how to write the path of a URL. The URL may contain a password if it is not a
+// file's.
 func pathHint(dsn string) string {
 	name, path, _ := strings.Cut(dsn, ":")
 	path, _, _ = strings.Cut(path, "?")
@@ -140,5 +158,6 @@ func pathHint(dsn string) string {
 func (r *Retention) Validate() diag.List {
 	list := check.NotNegativeSpan("sessions", &r.Sessions)
 	list = append(list, check.NotNegativeSpan("events", &r.Events)...)
-	return append(list, check.NotNegativeSpan("keys", r.Keys)...)
+	list = append(list, check.NotNegativeSpan("keys", r.Keys)...)
+	return append(list, check.NotNegativeSpan("usage", r.Usage)...)
 }

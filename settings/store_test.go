@@ -22,16 +22,17 @@ func TestStoreValidate(t *testing.T) {
 		"memory":             {settings.Store{Driver: "memory"}, nil},
 		"keys for ever":      {settings.Store{Retention: settings.Retention{Keys: new(spec.Duration(0))}}, nil},
 		"an unknown driver":  {settings.Store{Driver: "mysql"}, []string{`invalid-value driver: "mysql" is not allowed here; choose one of [sqlite postgres memory]`}},
-		"no database":        {settings.Store{Driver: "postgres"}, []string{"missing-field dsn: dsn is missing; the driver postgres needs to know its database"}},
+		"no database":        {settings.Store{Driver: "postgres"}, []string{"missing-field dsn: dsn is required with the driver postgres"}},
 		"a path as database": {settings.Store{Driver: "postgres", DSN: "secret"}, []string{"invalid-value dsn: dsn is neither a URL that begins with postgres:// nor a text of key=value pairs"}},
 		"a database as path": {settings.Store{DSN: "postgresql://u:secret@h/db"}, []string{"invalid-value dsn: dsn is the address of a PostgreSQL database, but the driver is sqlite"}},
 		"no file":            {settings.Store{DSN: ":memory:"}, []string{"invalid-value dsn: dsn must be the path of a file"}},
 		"a file as URL":      {settings.Store{Driver: "sqlite", DSN: "file:x.db?mode=ro"}, []string{"invalid-value dsn: dsn is a URL; the driver sqlite takes the path of a file"}},
 		"memory somewhere":   {settings.Store{Driver: "memory", DSN: "x"}, []string{"invalid-value dsn: dsn says where records are kept, but the driver memory keeps none"}},
-		"times that are past": {settings.Store{Retention: settings.Retention{Sessions: -1, Events: -1, Keys: new(spec.Duration(-1))}}, []string{
+		"times that are past": {settings.Store{Retention: settings.Retention{Sessions: -1, Events: -1, Keys: new(spec.Duration(-1)), Usage: new(spec.Duration(-1))}}, []string{
 			"invalid-value retention.sessions: sessions is -1ns; it must be 0 or more",
 			"invalid-value retention.events: events is -1ns; it must be 0 or more",
 			"invalid-value retention.keys: keys is -1ns; it must be 0 or more",
+			"invalid-value retention.usage: usage is -1ns; it must be 0 or more",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +71,9 @@ func TestADSNThatWouldCreateAnOddFileIsAnError(t *testing.T) {
 		{"sqlite", "file::memory:?cache=shared", "to keep nothing, write driver: memory"},
 		{"sqlite", "run.db?mode=ro", plain},
 		{"sqlite", " run.db", plain},
+		{"sqlite", "~/run.db", "~ is not expanded here: write ${HOME}/run.db"},
+		{"sqlite", "postgresql//u:secret@h/db", "write a path, such as /data/runtime.db; a URL has a colon before //"},
+		{"sqlite", "sqlite//run.db", "write a path, such as /data/runtime.db; a URL has a colon before //"},
 		{"sqlite", " ", plain},
 		{"sqlite", "data/", name},
 		{"sqlite", ".", name},
@@ -163,7 +167,7 @@ func TestScheduleValidate(t *testing.T) {
 		want     []string
 	}{
 		"the least": {settings.Schedule{Cron: "@daily", Agent: "a", Prompt: "x"}, nil},
-		"nothing":   {settings.Schedule{}, []string{"missing-field cron: cron is missing", "missing-field agent: agent is missing", "missing-field prompt: prompt is empty"}},
+		"nothing":   {settings.Schedule{}, []string{"missing-field cron: cron is required", "missing-field agent: agent is required", "missing-field prompt: prompt is empty"}},
 		"blanks":    {settings.Schedule{Cron: "@daily", Agent: "a", Prompt: " \n"}, []string{"missing-field prompt: prompt is empty"}},
 		"a session": {settings.Schedule{Cron: "@daily", Agent: "a", Prompt: "x", Session: "a/b"}, []string{`invalid-id session: session id "a/b" is not allowed`}},
 	} {

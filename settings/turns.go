@@ -29,7 +29,7 @@ const (
 	IndeterminateAsk   = "ask"
 )
 
-// In which revision a turn goes on, and what becomes of it if that is gone.
+// The revision in which a turn continues, and what happens if it is gone.
 const (
 	revisionPinned = "pin"
 	revisionLatest = "latest"
@@ -47,17 +47,17 @@ const (
 // fields have the defaults named in their descriptions.
 type Turns struct {
 	Concurrency          *int           `json:"concurrency,omitempty" min:"1" default:"64" doc:"How many turns this process works on at the same time. Each has a model call open and holds its conversation in memory."`
-	PerTenant            int            `json:"per_tenant,omitempty" min:"0" default:"0" doc:"How many turns of one tenant are worked on at the same time, by all processes together; 0 is no limit."`
-	Lease                *spec.Duration `json:"lease,omitempty" default:"5s" doc:"How long a turn belongs to a process that sends no heartbeat, 1s or more. A short lease takes turns from a process that is only slow, which then repeats a step; a long one leaves those of a dead process lying."`
+	PerTenant            int            `json:"per_tenant,omitempty" min:"0" default:"0" doc:"How many turns of one tenant run at the same time, in all processes together; 0 means no limit."`
+	Lease                *spec.Duration `json:"lease,omitempty" default:"5s" doc:"How long a turn belongs to a process that sends no heartbeat, 1s or more. A short lease takes turns from a process that is only slow, which repeats a step; a long one delays the turns of a dead process."`
 	Strikes              *int           `json:"strikes,omitempty" min:"1" default:"3" doc:"How many processes may crash on a turn without progress before it fails. The last attempt runs alone, so 2 allows one retry, alone."`
-	MemoryLimit          *int64         `json:"memory_limit,omitempty" min:"1048576" doc:"How many bytes of memory the process may use before turns are failed with the code out_of_memory: those over which a process died first, then those with the largest conversation, then the newest. The default is 90 % of GOMEMLIMIT, else of what the control group or the machine has."`
+	MemoryLimit          *int64         `json:"memory_limit,omitempty" min:"1048576" doc:"How many bytes of memory the process may use before turns fail with the code out_of_memory: first turns during which a process died, then those with the largest conversation, then the newest. Defaults to 90 % of GOMEMLIMIT, or else of the memory of the control group or machine."`
 	InteractionTimeout   spec.Duration  `json:"interaction_timeout,omitempty" default:"0s" doc:"How long a turn waits for a person; 0 is for ever. A turn that waits keeps its session busy."`
-	OnInteractionTimeout string         `json:"on_interaction_timeout,omitempty" enum:"cancel|fail" default:"cancel" doc:"What becomes of a turn whose person did not answer in time: with cancel the call is refused and the turn goes on, with fail the turn ends."`
-	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What becomes of a call of a tool with the effect once that was under way when the process died: error tells the model that its outcome is unknown, ask asks a person. It is never repeated."`
-	Revision             string         `json:"revision,omitempty" enum:"pin|latest" default:"pin" doc:"In which revision of the configuration a turn goes on that was interrupted or waited: with pin in the one that it began in, with latest in the current one."`
-	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"fail" doc:"What becomes of a pinned turn whose revision cannot be built any more, because something that it needs is gone: with fail the turn ends, with latest it goes on in the current revision."`
+	OnInteractionTimeout string         `json:"on_interaction_timeout,omitempty" enum:"cancel|fail" default:"cancel" doc:"What happens to a turn when a person does not answer in time: cancel rejects the call and continues the turn, fail ends the turn."`
+	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What happens to a call of a tool with effect once that was running when the process died: error tells the model that the outcome is unknown, ask asks a person. It is never repeated."`
+	Revision             string         `json:"revision,omitempty" enum:"pin|latest" default:"pin" doc:"The revision of the configuration in which an interrupted or waiting turn continues: pin is the one it started in, latest the current one."`
+	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"fail" doc:"What happens to a pinned turn whose revision can no longer be built, because a part of it is gone: fail ends the turn, latest continues it in the current revision."`
 	Handoff              string         `json:"handoff,omitempty" enum:"session|per_turn" default:"session" doc:"How long a handoff lasts: with session the agent that took over also works on the later turns of the session, until a request names an agent; with per_turn the next turn goes to the session's own agent again."`
-	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is told to end waits for the steps under way. What is not done by then is cut short and run again."`
+	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is shutting down waits for running steps. Steps that take longer are interrupted and run again."`
 }
 
 // Limit returns how many turns a process works on at the same time.

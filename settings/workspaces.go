@@ -32,7 +32,7 @@ type Workspaces struct {
 	Dir            string         `json:"dir,omitempty" path:"true" doc:"The directory below which workspaces are made; .runtime/workspaces beside the first configuration file when absent. Processes on several machines that work on the same sessions share it."`
 	PrepareTimeout *spec.Duration `json:"prepare_timeout,omitempty" default:"10m" doc:"How long it may take to make the checkouts of a workspace; then git is killed and the session does not begin."`
 	MaxBytes       *int           `json:"max_bytes,omitempty" min:"1048576" default:"2147483648" doc:"How large a workspace may be when it is made; every file counts 4096 bytes at least."`
-	Git            WorkspaceGit   `json:"git,omitzero" doc:"What may be checked out, and how."`
+	Git            WorkspaceGit   `json:"git,omitzero" doc:"Which repositories may be checked out, and how."`
 	PreparedRoots  []string       `json:"prepared_roots,omitempty" doc:"The directories, as absolute paths, below which a host of \"provider serve\" may hand over a workspace that it has prepared. None when absent."`
 }
 

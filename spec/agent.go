@@ -51,7 +51,7 @@ type OnMaxRounds string
 // The ways in which a turn ends whose rounds are used up. The empty one is
 // MaxRoundsStops.
 const (
-	// MaxRoundsStops stops the turn, which succeeds with what was said until then.
+	// MaxRoundsStops ends the turn successfully with the text so far.
 	MaxRoundsStops OnMaxRounds = "stop"
 	// MaxRoundsFails fails the turn: nothing of it becomes part of the session.
 	MaxRoundsFails OnMaxRounds = "fail"
@@ -78,31 +78,31 @@ const (
 // the local loop.
 type Agent struct {
 	ID          string `json:"id" key:"true" doc:"The agent's id." remote:"read"`
-	Description string `json:"description,omitempty" doc:"What the agent is for. Other agents that may call it, and everybody who reads its A2A card, see it; without one they see the ID." remote:"read"`
+	Description string `json:"description,omitempty" doc:"The agent's purpose. It is shown to agents that may call this one and in the A2A card; the default is the ID." remote:"read"`
 
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored" hosted:"ignored"`
-	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} stands for a variable of the turn, and ${tenant.NAME} for one of its tenant." remote:"ignored"`
+	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} is a variable of the turn, and ${tenant.NAME} a variable of its tenant." remote:"ignored"`
 
-	Variables json.RawMessage `json:"variables,omitempty" doc:"What a turn may bring for the prompt: a JSON Schema of type object. ${turn.NAME} in system_prompt stands for the variable NAME." remote:"ignored"`
+	Variables json.RawMessage `json:"variables,omitempty" doc:"The variables that a turn may set for the prompt: a JSON Schema of type object. ${turn.NAME} in system_prompt is the variable NAME." remote:"ignored"`
 
 	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited." remote:"guard"`
-	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools." remote:"guard"`
+	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What happens when a turn runs out of rounds while the model calls tools: stop ends it with the text so far, fail fails it, finalize makes the model answer in the last round, without tools." remote:"guard"`
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard" hosted:"ignored"`
-	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn." remote:"guard"`
+	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What happens to a turn whose answer stays cut off by the output limit: accept accepts the answer as it is, fail fails the turn." remote:"guard"`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, after the round limit." remote:"guard"`
-	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}. ${tenant.NAME} stands for a variable of the tenant that has one of these words or numbers." remote:"ignored" hosted:"ignored"`
+	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}. ${tenant.NAME} is a variable of the tenant with one of these words or numbers." remote:"ignored" hosted:"ignored"`
 	ModelOptions
 	ToolExecution ToolExecution `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run." remote:"ignored"`
 
 	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order." remote:"guard"`
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty" doc:"When not empty, only these plugins contribute hooks, gates, transforms and tools. The runtime's own plugins always do." remote:"ignored"`
 
-	AllowedTools         Names `json:"allowed_tools,omitzero" doc:"Ids of tools the agent may use. When neither allow field is set, it may use every tool; a set field, even empty or null, allows only what it lists." remote:"guard"`
+	AllowedTools         Names `json:"allowed_tools,omitzero" doc:"Ids of tools the agent may use. If neither allow field is set, it may use every tool; a set field, even empty or null, allows only the tools it lists." remote:"guard"`
 	AllowedToolPatterns  Names `json:"allowed_tool_patterns,omitzero" doc:"Globs over tool ids, adding to allowed_tools." remote:"guard"`
 	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools taken away again; exclusion wins over allowance." remote:"guard"`
 	ExcludedToolPatterns Names `json:"excluded_tool_patterns,omitzero" doc:"Globs over tool ids, adding to excluded_tools." remote:"guard"`
 
-	Budgets       *Budgets              `json:"budgets,omitempty" doc:"What one turn may use, its delegates included." remote:"budgets"`
+	Budgets       *Budgets              `json:"budgets,omitempty" doc:"Limits of one turn, including its delegates." remote:"budgets"`
 	LoopDetection *LoopDetection        `json:"loop_detection,omitempty" doc:"Stops a model that asks for the same tool calls again and again; {} for the usual thresholds, off when absent." remote:"guard"`
 	ToolBudgets   map[string]ToolBudget `json:"tool_budgets,omitempty" doc:"How often single tools may be called in a turn: tool id to budget." remote:"guard"`
 	OutputSchema  *OutputSchema         `json:"output_schema,omitempty" doc:"The form of the final answer." remote:"guard"`
@@ -113,7 +113,7 @@ type Agent struct {
 	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored" hosted:"ignored"`
 	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it." remote:"sections"`
 
-	SessionStart []SessionHook `json:"session_start,omitempty" doc:"Programs that run once, in order, when a session of the agent begins. One that fails fails the session, of which nothing is stored." remote:"read"`
+	SessionStart []SessionHook `json:"session_start,omitempty" doc:"Programs that run once, in order, when a session of the agent starts. If one fails, the session is not created." remote:"read"`
 
 	A2A *AgentA2A `json:"a2a,omitempty" doc:"How other runtimes see the agent over A2A." remote:"ignored"`
 
@@ -126,8 +126,8 @@ type Agent struct {
 // Local reports whether the agent runs on the local loop.
 func (a *Agent) Local() bool { return a.Endpoint == nil }
 
-// Hosted reports whether the agent runs at a provider that the runtime hosts: its
-// answers come from there, its tools, plugins and limits are those of this runtime.
+// Hosted reports whether the agent runs at a provider hosted by the runtime. The provider
+// answers; tools, plugins and limits are the runtime's.
 func (a *Agent) Hosted() bool { return a.Endpoint != nil && a.Endpoint.Backend == HostedBackend }
 
 // UsesTools reports whether the runtime runs the agent's tool calls: it is local or
@@ -192,8 +192,8 @@ func (a *Agent) CheckDescription(path string) diag.List {
 	if a.Description != "" {
 		return nil
 	}
-	return diag.List{diag.New(diag.NoDescription, path, "agent %q has no description, so others see its ID alone", a.ID).
-		WithHint("say in description what the agent is for").ForAgent(a.ID)}
+	return diag.List{diag.New(diag.NoDescription, path, "agent %q has no description, so others see only its ID", a.ID).
+		WithHint("describe the agent's purpose in description").ForAgent(a.ID)}
 }
 
 // Clone returns a copy of a that shares nothing with it but the bytes of
@@ -236,7 +236,7 @@ func (a *Agent) Clone() *Agent {
 func (a *Agent) Validate() diag.List {
 	var list diag.List
 	if a.Endpoint == nil && a.ModelID == "" {
-		list = append(list, diag.New(diag.MissingField, "model_id", "model_id is missing").
+		list = append(list, diag.New(diag.MissingField, "model_id", "model_id is required").
 			WithHint("name a model or a model pool, or give the agent an endpoint"))
 	}
 	list = append(list, check.NotNegative("max_rounds", a.MaxRounds)...)

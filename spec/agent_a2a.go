@@ -21,7 +21,7 @@ const (
 
 // AgentA2A configures how an agent appears to other runtimes over A2A.
 type AgentA2A struct {
-	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"What a request for a new turn is answered with: a task, or with message the answer alone if the turn succeeds without a question and without artifacts, and the caller waits for it. In all other cases it is a task."`
+	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"The response to a request for a new turn: a task, or message for only the answer, if the caller waits and the turn succeeds without questions and artifacts. Otherwise the response is a task."`
 	DocumentationURL string       `json:"documentation_url,omitempty" doc:"Where the agent is described for people, an http or https URL; the card names it."`
 	Skills           []AgentSkill `json:"skills,omitempty" doc:"The skills on the agent's card. By default one skill, which is the agent itself."`
 }
@@ -29,8 +29,8 @@ type AgentA2A struct {
 // AgentSkill is something that an agent can do, for those who look for an agent.
 type AgentSkill struct {
 	ID          string   `json:"id" required:"true" doc:"The skill's id, which no other skill of the agent has."`
-	Name        string   `json:"name,omitempty" doc:"What the skill is called. Defaults to the id."`
-	Description string   `json:"description" required:"true" doc:"What the agent can do."`
+	Name        string   `json:"name,omitempty" doc:"The skill's name. Defaults to the id."`
+	Description string   `json:"description" required:"true" doc:"A description of the skill."`
 	Tags        []string `json:"tags" required:"true" doc:"Words under which the skill is found."`
 	Examples    []string `json:"examples,omitempty" doc:"Prompts that the skill is for."`
 }
@@ -81,14 +81,14 @@ func (a *AgentA2A) Validate() diag.List {
 func (s *AgentSkill) validate() diag.List {
 	var list diag.List
 	if s.ID == "" {
-		list = append(list, diag.New(diag.MissingField, "id", "id is missing"))
+		list = append(list, diag.New(diag.MissingField, "id", "id is required"))
 	}
 	if s.Description == "" {
-		list = append(list, diag.New(diag.MissingField, "description", "description is missing"))
+		list = append(list, diag.New(diag.MissingField, "description", "description is required"))
 	}
 	switch {
 	case s.Tags == nil:
-		list = append(list, diag.New(diag.MissingField, "tags", "tags is missing").WithHint("name at least one, such as [billing]"))
+		list = append(list, diag.New(diag.MissingField, "tags", "tags is required").WithHint("name at least one, such as [billing]"))
 	case len(s.Tags) == 0:
 		list = append(list, diag.New(diag.InvalidValue, "tags", "tags is empty").WithHint("name at least one, such as [billing]"))
 	}

@@ -22,7 +22,7 @@ type Auth struct {
 	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"Where the authorization server gives tokens: an http or https URL. Required."`
 	ClientID     string   `json:"client_id,omitempty" of:"oauth_client_credentials" doc:"The client's id. Required."`
 	ClientSecret string   `json:"client_secret,omitempty" secret:"true" of:"oauth_client_credentials" doc:"The client's secret. Required."`
-	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials" doc:"What the tokens are to permit."`
+	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials" doc:"The scopes of the tokens."`
 }
 
 // The types of Auth, the parts of a request that carry a key, and the name that
@@ -84,7 +84,7 @@ func (a *Auth) checkKey() diag.List {
 		list = append(list, diag.New(diag.InvalidEndpoint, "in", "in is %q; allowed are %s, %s, %s", clip.Text(a.In), InHeader, InQuery, InCookie))
 	}
 	if strings.ContainsFunc(a.Name, func(r rune) bool { return !isVisible(r) || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
-		list = append(list, diag.New(diag.InvalidEndpoint, "name", "name %q cannot be that of a header, parameter or cookie", clip.Text(a.Name)))
+		list = append(list, diag.New(diag.InvalidEndpoint, "name", "%q is not a valid name for a header, parameter or cookie", clip.Text(a.Name)))
 	}
 	return list
 }
@@ -116,8 +116,7 @@ func (a *Auth) checkForeign(own ...string) diag.List {
 	return list
 }
 
-// checkSecret checks what a request is to carry. The value is not repeated in
-// messages.
+// checkSecret checks a value that requests carry. Messages do not repeat it.
 func checkSecret(path, value string) diag.List {
 	switch {
 	case value == "":

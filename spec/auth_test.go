@@ -32,9 +32,9 @@ func TestAuthValidate(t *testing.T) {
 		"no key":                        {spec.Auth{Type: spec.AuthAPIKey}, []string{"key: key is empty"}},
 		"a key elsewhere":               {spec.Auth{Type: spec.AuthAPIKey, Key: "hush", In: "body"}, []string{`in: in is "body"; allowed are header, query, cookie`}},
 		"a key under a name with a dot": {spec.Auth{Type: spec.AuthAPIKey, Key: "hush", Name: "x.key"}, nil},
-		"a key under no name":           {spec.Auth{Type: spec.AuthAPIKey, Key: "hush", Name: "X Key:"}, []string{`name: name "X Key:" cannot be that of a header, parameter or cookie`}},
+		"a key under no name":           {spec.Auth{Type: spec.AuthAPIKey, Key: "hush", Name: "X Key:"}, []string{`name: "X Key:" is not a valid name for a header, parameter or cookie`}},
 		"a client without anything": {spec.Auth{Type: spec.AuthClientCredentials}, []string{
-			"token_url: token_url is missing", "client_id: client_id is empty", "client_secret: client_secret is empty",
+			"token_url: token_url is required", "client_id: client_id is empty", "client_secret: client_secret is empty",
 		}},
 		"a client with a token": {spec.Auth{
 			Type: spec.AuthClientCredentials, Token: "hush", TokenURL: "ftp://id.example", ClientID: "runtime", ClientSecret: "***",

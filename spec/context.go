@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 )
 
-// CompactionSection is the key of the section that is another way to write a
-// context policy. An agent has one or the other.
+// CompactionSection is the key of the section that has the fields of a context
+// policy. An agent's own policy and section are merged.
 const CompactionSection = "compaction"
 
 // PermissionSection is the key of the section with rules for tool calls.
@@ -22,7 +22,7 @@ type ContextPolicy struct {
 	MinRecentMessages           *int   `json:"min_recent_messages,omitempty" min:"0" default:"10" doc:"Latest messages that are kept in any case."`
 	EnablePromptCache           *bool  `json:"enable_prompt_cache,omitempty" default:"true" doc:"Ask the provider to cache the unchanging start of a request."`
 	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Tokens from which on the conversation is summarised; never when absent."`
-	CompactionMode              string `json:"compaction_mode,omitempty" enum:"keep_recent_raw_suffix|compact_to_safe_frontier" default:"keep_recent_raw_suffix" doc:"What a summary leaves as it is."`
+	CompactionMode              string `json:"compaction_mode,omitempty" enum:"keep_recent_raw_suffix|compact_to_safe_frontier" default:"keep_recent_raw_suffix" doc:"Which part of the conversation a summary leaves unchanged."`
 	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages after a summary that are sent unchanged."`
 
 	SummaryModelID   string   `json:"summary_model_id,omitempty" doc:"The model or pool that writes summaries; the agent's own when absent."`

@@ -6,7 +6,7 @@ import "github.com/agentruntime/agentruntime/diag"
 // and of sections each key is taken as a whole from whichever has it, the
 // agent first. The two allow fields count as one: an agent that sets either
 // does not inherit the other, so that a default never widens it. So do
-// context_policy and the section compaction, which say the same thing.
+// context_policy and the section compaction, which have the same fields.
 type Defaults struct {
 	Agent
 }
@@ -31,10 +31,10 @@ func (o Origin) Path(base, rel string) string {
 	return diag.Join(base, rel)
 }
 
-// Apply returns the agent with the defaults merged under it, and what came
-// from them. The agent itself is not modified. An endpoint-backed agent is
-// returned as it is: its backend decides about all that defaults can say. An agent at
-// a hosted provider inherits what it reads.
+// Apply returns the agent with the defaults merged under it, and the fields that came from them.
+// It does not modify the agent. An endpoint-backed agent is returned as it is, because its
+// backend decides everything that defaults can set. An agent at a hosted provider inherits the
+// fields that it uses.
 func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	if d == nil || !a.UsesTools() {
 		return a, nil
@@ -107,7 +107,7 @@ func (d *Defaults) withoutModel() *Defaults {
 	return c
 }
 
-// merge collects one agent and what it inherited.
+// merge collects an agent and its inherited fields.
 type merge struct {
 	agent  *Agent
 	origin Origin

@@ -70,7 +70,7 @@ func (e *Endpoint) Validate() diag.List {
 func (e *Endpoint) validateHosted() diag.List {
 	list := checkTimeout(e.Timeout)
 	if e.Target == "" {
-		list = append(list, diag.New(diag.MissingField, "target", "target is missing").
+		list = append(list, diag.New(diag.MissingField, "target", "target is required").
 			WithHint("name an entry of agent_providers"))
 	}
 	if e.BaseURL != "" {
@@ -83,7 +83,7 @@ func (e *Endpoint) validateHosted() diag.List {
 	return list
 }
 
-// checkPeer checks what an endpoint and a source have in common.
+// checkPeer checks the fields that an endpoint and a source share.
 func checkPeer(baseURL string, auth *Auth, timeout *Duration) diag.List {
 	list := check.PeerURL("base_url", baseURL)
 	if auth != nil {

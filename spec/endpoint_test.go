@@ -15,10 +15,11 @@ func TestEndpointValidate(t *testing.T) {
 	const at = "invalid-endpoint base_url: "
 	for url, want := range map[string]string{
 		"https://x.example": "", "http://127.0.0.1:8080/a/b": "", "https://[::1]/": "", "HTTPS://x.example": "",
-		"":                             at + "base_url is missing",
+		"":                             at + "base_url is required",
 		"x.example":                    at + "base_url must start with http:// or https://",
 		"ftp://x.example":              at + "base_url must start with http:// or https://",
 		"file:///etc/passwd":           at + "base_url must start with http:// or https://",
+		"127.0.0.1:18080/v1":           at + "base_url must start with http:// or https://",
 		"https://":                     at + "base_url names no host",
 		"https://:443/":                at + "base_url names no host",
 		"https:///path":                at + "base_url names no host",
@@ -29,6 +30,7 @@ func TestEndpointValidate(t *testing.T) {
 		"https://x.example:secret/":    at + "base_url does not parse as a URL",
 		"https://secret.example/%zz":   at + "base_url does not parse as a URL",
 		"https://x.example/\x00secret": at + "base_url does not parse as a URL",
+		"x.example/%zz":                at + "base_url must start with http:// or https://",
 		"://secret":                    at + "base_url does not parse as a URL",
 	} {
 		e := spec.Endpoint{BaseURL: url}
@@ -65,7 +67,7 @@ func TestRemoteSourceValidate(t *testing.T) {
 	bad := spec.RemoteSource{Name: "local", Auth: &spec.Auth{Type: "bearer"}, Timeout: new(spec.Duration(-1))}
 	expect(t, bad.Validate(),
 		`invalid-id name: "local" is the name of the runtime's own agents`,
-		"invalid-endpoint base_url: base_url is missing",
+		"invalid-endpoint base_url: base_url is required",
 		"invalid-endpoint auth.token: token is empty",
 		"invalid-endpoint timeout: timeout is -1ns; it must be more than 0")
 	slash := spec.RemoteSource{Name: "a/b", BaseURL: "https://x.example"}

@@ -14,8 +14,8 @@ import (
 
 // The numbers of loop detection.
 const (
-	// DefaultConsecutiveThreshold is how many identical batches of tool calls in
-	// a row are answered with a hint in place of results.
+	// DefaultConsecutiveThreshold is the number of identical batches of tool calls in a row that
+	// are answered with a hint instead of results.
 	DefaultConsecutiveThreshold = 3
 	// DefaultHardCutoffThreshold is how many end the use of tools.
 	DefaultHardCutoffThreshold = 6
@@ -31,20 +31,19 @@ const (
 	maxBudgetOfMoney    = 1_000_000
 )
 
-// Budgets are what one turn may use, its delegates included. An absent field is
-// no limit. A turn that needs more ends as budget_exceeded.
+// Budgets limit a turn, including its delegates. An absent field means no limit. A turn that
+// exceeds one ends as budget_exceeded.
 type Budgets struct {
 	MaxTokens     *int      `json:"max_tokens,omitempty" min:"1" max:"1000000000" doc:"Input and output tokens of all model calls."`
-	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Money, by the pricing of the models. Every model that the turn or a delegate may ask needs pricing in the one currency: what has no price is not counted. A request that sets a limit which cannot be measured is refused."`
-	Currency      string    `json:"currency,omitempty" pattern:"^[A-Z]{3}$" doc:"Currency of max_cost, as an ISO 4217 code; that of the models' prices when absent."`
+	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Money, by the pricing of the models. Every model that the turn or a delegate may use needs pricing in one currency; calls without a price are not counted. A request whose limit cannot be measured is rejected."`
+	Currency      string    `json:"currency,omitempty" pattern:"^[A-Z]{3}$" doc:"Currency of max_cost, as an ISO 4217 code. Defaults to the currency of the models' prices."`
 	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Time the turn may work; waiting for a person does not count."`
 	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" max:"1000000" doc:"Calls of a model, retries not counted."`
 	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" max:"1000000" doc:"Tool calls that are executed."`
 }
 
-// Within returns the budgets that are held where both apply: of each the smaller.
-// Nil stands for no limits. Costs in two currencies cannot be compared: that of b
-// stays.
+// Within returns the budgets that satisfy both: the smaller of each. Nil means no limits. If the
+// currencies differ, b's cost limit stays.
 func (b *Budgets) Within(limits *Budgets) *Budgets {
 	if b == nil || limits == nil {
 		return cmp.Or(b, limits).clone()
@@ -63,7 +62,7 @@ func (b *Budgets) Within(limits *Budgets) *Budgets {
 	return c
 }
 
-// smallerLimit returns the smaller of two limits; nil is no limit.
+// smallerLimit returns the smaller of two limits; nil means no limit.
 func smallerLimit[T cmp.Ordered](a, b *T) *T {
 	if a == nil || b != nil && *b < *a {
 		return copyPointer(b)
@@ -107,7 +106,7 @@ func (b *Budgets) Validate() diag.List {
 type LoopDetection struct {
 	Enabled              *bool `json:"enabled,omitempty" default:"true" doc:"false switches the detection off, as where the defaults switch it on."`
 	ConsecutiveThreshold *int  `json:"consecutive_threshold,omitempty" min:"2" max:"100" default:"3" doc:"How many identical batches of calls in a row are not executed but answered with a hint."`
-	HardCutoffThreshold  *int  `json:"hard_cutoff_threshold,omitempty" min:"3" max:"100" default:"6" doc:"How many end the use of tools: the model is asked for a final answer. It must be more than consecutive_threshold."`
+	HardCutoffThreshold  *int  `json:"hard_cutoff_threshold,omitempty" min:"3" max:"100" default:"6" doc:"How many repetitions end the use of tools: the model is told to answer. It must be more than consecutive_threshold."`
 }
 
 // Thresholds returns the thresholds, both 0 when the detection is off.

@@ -2,27 +2,25 @@ package spec
 
 import "fmt"
 
-// Kind is one value of the type field that an entry of a registry may have,
-// such as the provider type openai or the tool type http: the record of its
-// settings, and how the live component is made from them. S is what the
-// runtime hands to every component of the registry, T the component.
+// Kind is a value of the type field of a registry's entries, such as the provider type openai or
+// the tool type http. It has the record of the settings and makes the component. S is what every
+// component of the registry receives from the runtime, T the component.
 type Kind[S, T any] struct {
 	// Type is the value of the type field.
 	Type string
-	// Summary is one sentence on what the kind is for.
+	// Summary describes the kind's purpose in one sentence.
 	Summary string
 	// Sections are the agent sections that components of the kind claim. Only kinds
 	// of plugins have any. With them a section is known that an agent has while
 	// the configuration declares no plugin of the kind.
 	Sections []KindSection
-	// NewConfig returns a pointer to a fresh record of the kind's settings. The
-	// record's fields are described by struct tags, as those of this package.
+	// NewConfig returns a pointer to a new settings record, whose fields have struct tags like
+	// the ones in this package.
 	NewConfig func() any
 	// Create makes the component. It never reaches out: a dry run calls it too.
 	Create func(settings S, config any) (T, error)
-	// Pure is set if a component depends on its settings alone: not on what a file
-	// contains, say, or on what it has learned since. When the configuration is read
-	// again, such a component is kept if it is declared as before.
+	// Pure is set if a component depends only on its settings, not on file contents or later
+	// findings, for example. On reload such a component is kept if its settings are unchanged.
 	Pure bool
 }
 
@@ -36,8 +34,7 @@ func (k Kind[S, T]) AsPure() Kind[S, T] {
 type KindSection struct {
 	// Key is the name of the section.
 	Key string
-	// Guards is set if the section limits what an agent may do; see the field of
-	// the same name of plugins.Section.
+	// Guards is set if the section limits an agent; see plugins.Section.Guards.
 	Guards bool
 }
 

@@ -31,17 +31,18 @@ func JoinModalities(list []Modality, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// Model maps a model id to a provider and the provider's own name for it,
-// with what is known of the model's capabilities and price.
+// Model maps a model id to a provider and the provider's name for the model, with the model's
+// known capabilities and price.
 type Model struct {
 	ID              string      `json:"id" key:"true" doc:"The model's id."`
 	ProviderID      string      `json:"provider_id" required:"true" doc:"The provider that serves the model."`
 	UpstreamModel   string      `json:"upstream_model" required:"true" doc:"The provider's own name of the model."`
+	Label           string      `json:"label,omitempty" doc:"What people read in lists of models; by default the vendor and the upstream model."`
 	ContextWindow   *int        `json:"context_window,omitempty" min:"1" doc:"Tokens that fit into one request, answer included."`
 	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Tokens one answer may have: no request asks for more."`
 	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"When the model's knowledge ends, as YYYY-MM or YYYY-MM-DD; the model is told it, with the date."`
-	Pricing         *Pricing    `json:"pricing,omitempty" doc:"What tokens cost."`
+	Pricing         *Pricing    `json:"pricing,omitempty" doc:"The price of tokens."`
 	ModelOptions
 }
 
@@ -51,7 +52,7 @@ type Modalities struct {
 	Output []Modality `json:"output,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model writes. Without text among them no agent can run on it."`
 }
 
-// Pricing is what a model's tokens cost, per million.
+// Pricing is the price of a model per million tokens.
 type Pricing struct {
 	InputPerMillion       float64  `json:"input_per_million" min:"0" doc:"Price of a million input tokens."`
 	OutputPerMillion      float64  `json:"output_per_million" min:"0" doc:"Price of a million output tokens."`
@@ -59,7 +60,7 @@ type Pricing struct {
 	Currency              string   `json:"currency,omitempty" default:"USD" doc:"Currency of the prices, as an ISO 4217 code."`
 }
 
-// DefaultCurrency is that of prices that name none.
+// DefaultCurrency is the currency of prices without one.
 const DefaultCurrency = "USD"
 
 // CurrencyCode returns the currency of the prices.

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 )
 
-// ModelOptions is how a model answers. Settings of an agent win over those of its model.
+// ModelOptions control how a model answers. An agent's settings override its model's.
 type ModelOptions struct {
 	Temperature *float64      `json:"temperature,omitempty" min:"0" max:"2" doc:"How freely the model chooses its words, from 0 to 2." remote:"ignored" hosted:"ignored"`
 	TopP        *float64      `json:"top_p,omitempty" min:"0" max:"1" doc:"The share of likely words that the model chooses from, from 0 to 1." remote:"ignored" hosted:"ignored"`
@@ -15,7 +15,7 @@ type ModelOptions struct {
 	Stop        []string      `json:"stop,omitempty" doc:"Texts before which an answer ends." remote:"ignored" hosted:"ignored"`
 	ServiceTier string        `json:"service_tier,omitempty" doc:"How the vendor serves requests, in its own words, such as flex or priority." remote:"ignored" hosted:"ignored"`
 	Verbosity   string        `json:"verbosity,omitempty" enum:"low|medium|high" doc:"How long answers are." remote:"ignored" hosted:"ignored"`
-	Request     *RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of requests to set or to leave out. Those of the provider apply first, then those of the model and of the agent." remote:"ignored" hosted:"ignored"`
+	Request     *RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of requests. The provider's apply first, then the model's and the agent's." remote:"ignored" hosted:"ignored"`
 }
 
 // cloneOptions returns a copy of s that shares nothing with it but the bytes of values.

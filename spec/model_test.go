@@ -25,7 +25,7 @@ func TestModelValidate(t *testing.T) {
 	}{
 		"a small one": {sound(func(*spec.Model) {}), nil},
 		"nothing": {&spec.Model{}, []string{
-			"missing-field provider_id: provider_id is missing", "missing-field upstream_model: upstream_model is missing",
+			"missing-field provider_id: provider_id is required", "missing-field upstream_model: upstream_model is required",
 		}},
 		"all of the window":          {sound(func(m *spec.Model) { m.ContextWindow, m.MaxOutputTokens = new(100), new(100) }), nil},
 		"an output without a window": {sound(func(m *spec.Model) { m.MaxOutputTokens = new(100) }), nil},

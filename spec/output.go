@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// DefaultOutputName is what the form of an answer is called when it has no name.
+// DefaultOutputName is the name of an output schema without a name.
 const DefaultOutputName = "output"
 
 // maxOutputSchema bounds an output schema as compact JSON, in bytes.
@@ -19,22 +19,22 @@ var outputName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 // OnMismatch is what happens to a turn whose answer does not match its schema.
 type OnMismatch string
 
-// The ways in which a turn ends whose answer was asked for again and still does
-// not have its form. The empty one is MismatchFails.
+// How a turn ends if its answer does not match the schema, even after retries. Empty means
+// MismatchFails.
 const (
 	// MismatchFails fails the turn.
 	MismatchFails OnMismatch = "fail"
-	// MismatchAccepted takes the answer as it is. The form is then only asked for:
-	// a schema that cannot be compiled is passed on to the vendor.
+	// MismatchAccepted accepts the answer as it is. The schema is then only requested, so one
+	// that cannot be compiled is passed to the vendor.
 	MismatchAccepted OnMismatch = "accept"
 )
 
 // OutputSchema is the form that the final answer of a turn must have.
 type OutputSchema struct {
-	Name   string          `json:"name,omitempty" default:"output" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"What vendors are told the form is called."`
+	Name   string          `json:"name,omitempty" default:"output" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"The name of the schema in requests to vendors."`
 	Schema json.RawMessage `json:"schema" required:"true" doc:"The JSON Schema that the final answer must satisfy."`
 
-	OnMismatch OnMismatch `json:"on_mismatch,omitempty" enum:"fail|accept" default:"fail" doc:"What becomes of a turn whose answer was asked for again and still does not satisfy the schema: fail fails it, accept takes the answer as it is."`
+	OnMismatch OnMismatch `json:"on_mismatch,omitempty" enum:"fail|accept" default:"fail" doc:"What happens if the answer does not match the schema even after it was requested again: fail fails the turn, accept accepts the answer as it is."`
 }
 
 // DisplayName returns the name, or DefaultOutputName.
@@ -62,7 +62,7 @@ func (o *OutputSchema) Validate() diag.List {
 	var compact bytes.Buffer
 	switch {
 	case len(o.Schema) == 0:
-		return append(list, diag.New(diag.MissingField, "schema", "schema is missing"))
+		return append(list, diag.New(diag.MissingField, "schema", "schema is required"))
 	case json.Unmarshal(o.Schema, &fields) != nil || fields == nil:
 		return append(list, diag.New(diag.InvalidSchema, "schema", "schema must be a JSON Schema written as an object"))
 	case json.Compact(&compact, o.Schema) == nil && compact.Len() > maxOutputSchema:

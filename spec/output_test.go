@@ -22,7 +22,7 @@ func TestOutputSchemaValidate(t *testing.T) {
 		"a name":      {spec.OutputSchema{Name: "mood-of_Day1", Schema: []byte(`{"type":"object"}`)}, nil},
 		"as large":    {spec.OutputSchema{Schema: sized(32 << 10)}, nil},
 		"white space": {spec.OutputSchema{Schema: []byte("{" + strings.Repeat(" ", 64<<10) + "}")}, nil},
-		"no schema":   {spec.OutputSchema{}, []string{"missing-field schema: schema is missing"}},
+		"no schema":   {spec.OutputSchema{}, []string{"missing-field schema: schema is required"}},
 		"names": {spec.OutputSchema{Name: "my form", Schema: []byte(`{}`)}, []string{
 			`invalid-value name: name is "my form"; it must be 1 to 64 letters, digits, '_' or '-'`,
 		}},

@@ -2,7 +2,7 @@ package spec
 
 import "strings"
 
-// QuotePrompt returns a prompt that is a text as it stands, without references.
+// QuotePrompt returns a prompt with a literal text, without references.
 func QuotePrompt(text string) Prompt { return Prompt(QuoteTemplate(text)) }
 
 // WithReference returns the prompt with a reference to a variable after it.
@@ -16,8 +16,8 @@ func (p Prompt) HasReferences() bool { return Template(p).HasReferences() }
 // their order.
 func (p Prompt) References(scope Scope) []string { return Template(p).References(scope) }
 
-// Fill returns the text of the prompt with the values of the variables in place of the
-// references. What a value contains is not looked at again.
+// Fill returns the prompt's text with references replaced by their values. Values are not
+// expanded again.
 func (p Prompt) Fill(value func(r Reference) string) string {
 	if !p.HasReferences() {
 		return string(p)
@@ -33,8 +33,8 @@ func (p Prompt) Fill(value func(r Reference) string) string {
 	return out.String()
 }
 
-// IsVariableName reports whether a name can be that of a variable: letters, digits and
-// underscores, without a digit at the beginning.
+// IsVariableName reports whether name is a valid variable name: letters, digits and underscores,
+// not beginning with a digit.
 func IsVariableName(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {

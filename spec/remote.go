@@ -18,8 +18,8 @@ const (
 	// RemoteSections is a mapping that nothing reads, and of which each entry
 	// guards or not.
 	RemoteSections RemoteEffect = "sections"
-	// RemoteGuard is a field that nothing reads although it was written to limit
-	// what the agent may do, use or answer.
+	// RemoteGuard is an unused field that was written to limit what the agent may do, use or
+	// answer.
 	RemoteGuard RemoteEffect = "guard"
 	// RemoteIgnored is any other field that nothing reads.
 	RemoteIgnored RemoteEffect = "ignored"
@@ -29,8 +29,7 @@ const (
 type RemoteField struct {
 	// Name is the field's name in a configuration.
 	Name string
-	// Effect is what the field does. A field without a known tag counts as
-	// RemoteGuard.
+	// Effect is the effect of the field. A field without a known tag counts as RemoteGuard.
 	Effect RemoteEffect
 	// Set reports whether the agent has the field. An empty list or mapping
 	// counts as absent, except in the catalog, where it allows nothing.
@@ -58,8 +57,8 @@ func (a *Agent) RemoteFields() []RemoteField {
 	return fields
 }
 
-// hostedEffect returns what a field does for an agent at a hosted provider: what it
-// does for a local one, unless it has another tag.
+// hostedEffect returns a field's effect for an agent at a hosted provider, which is the same as
+// for a local agent unless a tag changes it.
 func hostedEffect(tag reflect.StructTag) RemoteEffect {
 	if e, ok := tag.Lookup("hosted"); ok {
 		return RemoteEffect(e)

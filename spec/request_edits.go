@@ -9,15 +9,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// RequestEdits changes the JSON bodies of requests to a vendor. Those of a provider apply
-// first, then those of the model and of the agent.
+// RequestEdits changes the JSON bodies of requests to a vendor. The provider's edits apply first,
+// then the model's and the agent's.
 type RequestEdits struct {
-	Set  map[string]json.RawMessage `json:"set,omitempty" doc:"Fields to add or replace, by name. Objects are merged with what the request has. A later set of a model or an agent restores what an earlier omit removes."`
-	Omit []string                   `json:"omit,omitempty" doc:"Fields to leave out, such as stream_options. A dot leads into an object or the objects of a list: tools.function.strict."`
+	Set  map[string]json.RawMessage `json:"set,omitempty" doc:"Fields to add or replace, by name. Objects are merged into the request's. A later set of a model or an agent restores a field that an earlier omit removed."`
+	Omit []string                   `json:"omit,omitempty" doc:"Fields to leave out, such as stream_options. A dot leads into an object or the objects of a list: tools.function.strict. The name of an optional field alone, such as strict, omits it everywhere."`
 }
 
-// essentialFields are the fields without which a request is not the one that the runtime
-// asks, or its answer not one that it reads.
+// essentialFields must not be edited: without them the request means something else, or its
+// answer cannot be read.
 var essentialFields = []string{
 	"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "stream", "tools", "toolConfig",
 }
@@ -43,6 +43,9 @@ func (e *RequestEdits) Validate() diag.List {
 		switch {
 		case name == "":
 			list = append(list, diag.New(diag.InvalidValue, path, "a field needs a name"))
+		case strings.Contains(name, "."):
+			list = append(list, diag.New(diag.InvalidValue, path, "%q is not a field: names of set have no dots", name).
+				WithHint("write the objects: %s: …%s", strings.ReplaceAll(name, ".", ": {"), strings.Repeat("}", strings.Count(name, "."))))
 		case slices.Contains(essentialFields, name):
 			list = append(list, diag.New(diag.InvalidValue, path, "%s cannot be set: the runtime writes it", name))
 		case !json.Valid(e.Set[name]):
@@ -61,7 +64,7 @@ func (e *RequestEdits) Validate() diag.List {
 	return list
 }
 
-// Merge returns the edits with those of over applied after them. Both may be nil.
+// Merge returns the edits followed by those in over. Both may be nil.
 func (e *RequestEdits) Merge(over *RequestEdits) *RequestEdits {
 	if e == nil || over == nil {
 		if e == nil {

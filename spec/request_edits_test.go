@@ -19,7 +19,7 @@ func TestRequestsKeepWhatMakesThemOnes(t *testing.T) {
 			t.Errorf("omit %q: %v", path, found)
 		}
 	}
-	for name, ok := range map[string]bool{"seed": true, "messages": false, "toolConfig": false, "": false} {
+	for name, ok := range map[string]bool{"seed": true, "messages": false, "toolConfig": false, "": false, "text.verbosity": false} {
 		e := spec.RequestEdits{Set: map[string]json.RawMessage{name: json.RawMessage("1")}}
 		if found := e.Validate(); (len(found) == 0) != ok {
 			t.Errorf("set %q: %v", name, found)

@@ -19,13 +19,13 @@ type SessionHook struct {
 	ID      string            `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The name of the hook, under which its result is kept: letters, digits, _ and -."`
 	Type    string            `json:"type,omitempty" enum:"command" default:"command" doc:"The kind of hook."`
 	Command []string          `json:"command" required:"true" min:"1" doc:"The program and its arguments; no shell is involved."`
-	Cwd     string            `json:"cwd,omitempty" path:"true" doc:"The directory the program runs in. Defaults to that of the runtime."`
+	Cwd     string            `json:"cwd,omitempty" path:"true" doc:"The directory the program runs in. Defaults to the runtime's directory."`
 	Timeout *Duration         `json:"timeout,omitempty" default:"60s" doc:"How long the program may take; then it is killed, with all that it started, and the session fails."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets HOME, PATH, SHELL, TMPDIR, USER, LOGNAME, LANG and LC_ALL alone."`
-	Output  HookOutput        `json:"output,omitzero" doc:"What is kept of the program's standard output."`
+	Output  HookOutput        `json:"output,omitzero" doc:"Which part of the program's standard output is stored."`
 }
 
-// HookOutput is what a session keeps of the output of a hook.
+// HookOutput is the part of a hook's output that a session stores.
 type HookOutput struct {
 	AdditionalContext bool `json:"additional_context,omitempty" doc:"Puts the output before every turn of the session, as a system message: the member additionalContext of a JSON object, or the whole text."`
 	Metadata          bool `json:"metadata,omitempty" doc:"Keeps standard output, standard error and the member metadata of a JSON object in the session's metadata."`
@@ -90,7 +90,7 @@ func ValidateSessionHooks(hooks []SessionHook) diag.List {
 		list = append(list, check.Within(path, hooks[i].Validate())...)
 		if first, ok := seen[hooks[i].ID]; ok {
 			list = append(list, diag.New(diag.DuplicateID, diag.Join(path, "id"), "hook %q is hook %d of the agent already", hooks[i].ID, first+1).
-				WithHint("give each hook an id of its own: its result is kept under it"))
+				WithHint("give each hook a different id, under which its result is stored"))
 			continue
 		}
 		seen[hooks[i].ID] = i

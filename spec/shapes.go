@@ -89,8 +89,8 @@ const (
 	mediumEffort = 65
 )
 
-// Standard returns the level that stands for the effort: off, low, medium, high
-// or max. A budget has none: it returns "".
+// Standard returns the effort's level: off, low, medium, high or max. A budget has none and
+// returns "".
 func (e Effort) Standard() string {
 	switch {
 	case e.Level == "none":
@@ -108,9 +108,8 @@ func (e Effort) Standard() string {
 	}
 }
 
-// Share returns the effort as a share of what a model can do, from 0 to 100,
-// for vendors that are told a number: off is 0, low 30, medium 50, high 80 and
-// max 100. ok is false for a budget.
+// Share returns the effort as a number from 0 to 100 for vendors that expect one: off is 0, low
+// 30, medium 50, high 80 and max 100. ok is false for a budget.
 func (e Effort) Share() (percent int, ok bool) {
 	switch e.Level {
 	case "off", "none":
@@ -167,7 +166,7 @@ func (e *Effort) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// EffortPercent returns the effort that a number from 0 to 100 stands for.
+// EffortPercent returns the effort for a number from 0 to 100.
 func EffortPercent(percent int) Effort {
 	if percent == 0 {
 		return Effort{Level: "off"}

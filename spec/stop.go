@@ -80,7 +80,7 @@ func (c *StopCondition) Validate() diag.List {
 	case StopLoopDetection:
 		bound("window", c.Window, maxLoopWindow)
 	case "":
-		list = append(list, diag.New(diag.MissingField, "type", "type is missing"))
+		list = append(list, diag.New(diag.MissingField, "type", "type is required"))
 	default:
 		list = append(list, diag.New(diag.InvalidValue, "type", "stop condition %q is unknown; allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match and loop_detection", clip.Text(string(c.Type))))
 	}

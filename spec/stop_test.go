@@ -29,7 +29,7 @@ func TestStopConditionValidate(t *testing.T) {
 		"a long pattern":  {spec.StopCondition{Type: spec.StopContentMatch, Pattern: strings.Repeat("x", 1025)}, []string{"invalid-value pattern: the regular expression has 1025 characters; at most 1024 are allowed"}},
 		"a window":        {spec.StopCondition{Type: spec.StopLoopDetection, Window: 64}, nil},
 		"a wide window":   {spec.StopCondition{Type: spec.StopLoopDetection, Window: 65}, []string{"invalid-value window: window is 65; it must lie between 0 and 64"}},
-		"no type":         {spec.StopCondition{}, []string{"missing-field type: type is missing"}},
+		"no type":         {spec.StopCondition{}, []string{"missing-field type: type is required"}},
 		"an unknown type": {spec.StopCondition{Type: "budget"}, []string{`invalid-value type: stop condition "budget" is unknown; allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match and loop_detection`}},
 		// Only the fields of its type count.
 		"a field of another type": {spec.StopCondition{Type: spec.StopOnTool, Rounds: -1, Pattern: "("}, nil},

@@ -62,7 +62,7 @@ func indexMark(text string) (at, length int) {
 	}
 }
 
-// QuoteTemplate returns a template that is a text as it stands, without references.
+// QuoteTemplate returns a template with a literal text, without references.
 func QuoteTemplate(text string) Template {
 	var out strings.Builder
 	for {

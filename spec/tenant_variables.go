@@ -11,7 +11,7 @@ import (
 
 // TenantVariable is a variable that tenants may set.
 type TenantVariable struct {
-	Description string  `json:"description,omitempty" doc:"What the value is for."`
+	Description string  `json:"description,omitempty" doc:"A description of the variable."`
 	Secret      bool    `json:"secret,omitempty" default:"false" doc:"Whether the value is a secret: it is kept encrypted and never shown, and can stand in tools only."`
 	Default     *string `json:"default,omitempty" doc:"The value for tenants that have not set one. Without it, what refers to the variable fails for them."`
 }
@@ -29,8 +29,8 @@ func (t *Tenants) validateVariables() diag.List {
 	return list
 }
 
-// CheckDefaults returns the secrets that have defaults: what a configuration contains is
-// not secret to those who read it. It is safe for nil.
+// CheckDefaults reports secrets with defaults, since everyone who reads the configuration can see
+// them. It is safe for nil.
 func (t *Tenants) CheckDefaults() diag.List {
 	if t == nil {
 		return nil
@@ -45,19 +45,19 @@ func (t *Tenants) CheckDefaults() diag.List {
 	return list
 }
 
-// CheckSecret returns what is wrong with a reference to a variable of tenants where a
-// secret has to stand. It is safe for nil.
+// CheckSecret checks a tenant variable that is used where a secret is required. It is safe for
+// nil.
 func (t *Tenants) CheckSecret(path, name string) diag.List {
 	list := t.CheckReference(path, name, true)
 	if len(list) == 0 && !t.Variables[name].Secret {
-		list = append(list, diag.New(diag.InvalidValue, path, "the variable %s is not a secret, which must stand here", clip.Text(name)).
+		list = append(list, diag.New(diag.InvalidValue, path, "the variable %s is not a secret, which is required here", clip.Text(name)).
 			WithHint("declare it as one: tenants: {variables: {%s: {secret: true}}}", clip.Text(name)))
 	}
 	return list
 }
 
-// CheckReference returns what is wrong with a reference to a variable of tenants that
-// stands at a path. secrets is set where the value may be a secret. It is safe for nil.
+// CheckReference checks a reference to a tenant variable at a path. secrets allows secret
+// variables. It is safe for nil.
 func (t *Tenants) CheckReference(path, name string, secrets bool) diag.List {
 	var declared map[string]TenantVariable
 	if t != nil {
@@ -72,7 +72,7 @@ func (t *Tenants) CheckReference(path, name string, secrets bool) diag.List {
 		}
 		return diag.List{d.WithHint("declare it: tenants: {variables: {%s: {description: …}}}", clip.Text(name))}
 	case v.Secret && !secrets:
-		return diag.List{diag.New(diag.InvalidValue, path, "the variable %s is a secret, which cannot stand here", clip.Text(name)).
+		return diag.List{diag.New(diag.InvalidValue, path, "the variable %s is a secret, which cannot be used here", clip.Text(name)).
 			WithHint("secrets can stand in the headers, the query and the path of the url of an http or mcp tool, and in secrets of webhooks")}
 	}
 	return nil

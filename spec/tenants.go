@@ -19,34 +19,33 @@ const (
 	TenantCommand = "command"
 )
 
-// Tenants is what a configuration says of the tenants whose turns it serves.
+// Tenants configures the tenants that a server serves.
 type Tenants struct {
 	// May lets tenants have overlays, and bounds them.
-	May *TenantRights `json:"may,omitempty" doc:"Lets tenants have overlays, and says what these may do besides changing prompts and narrowing what agents may do. Without it there are none."`
+	May *TenantRights `json:"may,omitempty" doc:"Allows tenants to have overlays, and what these may do in addition to changing prompts and restricting agents. Without it, tenants have no overlays."`
 	// Cache is how many tenants a process keeps ready.
 	Cache int `json:"cache,omitempty" min:"1" max:"1000000" default:"256" doc:"How many tenants with overlays each process keeps ready, those that were used last. The overlays of others are read and resolved when a turn needs them."`
 	// Variables are those that tenants set for themselves.
-	Variables map[string]TenantVariable `json:"variables,omitempty" keys:"^[A-Za-z_][A-Za-z0-9_]*$" doc:"Variables that each tenant sets for itself, by name: ${tenant.NAME} stands for the value."`
+	Variables map[string]TenantVariable `json:"variables,omitempty" keys:"^[A-Za-z_][A-Za-z0-9_]*$" doc:"Variables that each tenant sets for itself, by name. ${tenant.NAME} is the value."`
 }
 
-// TenantRights bounds what the overlay of a tenant may do. What is absent is not allowed.
+// TenantRights limits the overlay of a tenant. Everything absent is forbidden.
 type TenantRights struct {
-	Kinds []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may bring. Those of http and mcp reach public addresses alone; an MCP server that is a program needs command, too."`
-	Tools []string `json:"tools,omitempty" doc:"Globs over the ids of tools, those of delegates and handoffs included, that agents of a tenant may use although they may not in the configuration itself."`
+	Kinds []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may add. http and mcp tools reach only public addresses; an MCP server that is a program also needs command."`
+	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of tools, including delegates and handoffs, that a tenant's agents may use although the configuration does not allow it."`
 	// Agents lets tenants bring agents that build on none of the configuration.
 	Agents   bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may bring agents that extend none of the configuration, so that no rules hold for them but their own. Otherwise every agent that it brings extends one, and may do what that one may."`
 	Models   []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
-	Sections []string `json:"sections,omitempty" doc:"Globs over the sections that a tenant may set, besides permission, which cannot widen what an agent may do."`
-	// Fields are those by which an overlay may widen what an agent may use.
+	Sections []string `json:"sections,omitempty" doc:"Globs for the sections that a tenant may set, in addition to permission, which cannot widen access."`
+	// Fields are the agent fields with which an overlay may widen access.
 	Fields    []string `json:"fields,omitempty" doc:"Globs over fields of agents, such as max_rounds and context_policy.*, by which a tenant may also allow more. Otherwise it may only narrow them. Fields that overlays may not set stay closed."`
 	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"The most that a tenant may set as budgets of its agents. Without it budgets can only be lowered."`
 
 	MaxAgents int `json:"max_agents,omitempty" min:"1" max:"10000" default:"100" doc:"How many agents an overlay may bring and patch."`
 	MaxTools  int `json:"max_tools,omitempty" min:"1" max:"10000" default:"50" doc:"How many tools an overlay may bring and patch."`
 
-	// Workflows lets tenants bring workflows, and change those of the configuration that
-	// are theirs.
-	Workflows *TenantWorkflows `json:"workflows,omitempty" doc:"Lets tenants bring workflows of their own, and patch those of the configuration that belong to them. Without it they may do neither."`
+	// Workflows lets tenants add workflows, and change their own workflows of the configuration.
+	Workflows *TenantWorkflows `json:"workflows,omitempty" doc:"Allows tenants to add workflows, and to patch their own workflows in the configuration. Without it they may do neither."`
 
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that tools of tenants may reach although they are not public. An http tool lists those that it reaches under its own allow_private."`
 }
@@ -71,7 +70,7 @@ func (r *TenantRights) ToolLimit() int { return cmp.Or(r.MaxTools, DefaultTenant
 type TenantWorkflows struct {
 	Max int `json:"max,omitempty" min:"1" max:"1000" default:"10" doc:"How many workflows a tenant may bring."`
 	// Tools are those that steps may call.
-	Tools []string `json:"tools,omitempty" doc:"Globs over the ids of tools of the configuration that steps may call, besides the tools that the tenant brings. No agent makes such a call, so that no rules hold for it but those of defaults: name only tools that need none."`
+	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of the configuration's tools that steps may call, in addition to the tenant's tools. No agent makes such a call, so only the rules in defaults apply to it: name only tools that need no others."`
 	// MaxSchedules bounds the schedules of all workflows of an overlay.
 	MaxSchedules int `json:"max_schedules,omitempty" min:"1" max:"10000" default:"20" doc:"How many schedules the workflows may have that an overlay brings or patches."`
 	// MinEvery is the shortest time between two runs of a schedule.
@@ -164,8 +163,7 @@ func (r *TenantRights) MaySet(section string) bool { return matchesAny(r.Section
 // MayWiden reports whether a tenant may allow more by a field of an agent.
 func (r *TenantRights) MayWiden(field string) bool { return matchesAny(r.Fields, field) }
 
-// matchesAny reports whether a name matches one of the globs. One that does not compile
-// matches nothing.
+// matchesAny reports whether a name matches one of the globs. An invalid glob matches nothing.
 func matchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(source string) bool {
 		glob, err := pattern.Compile(source)
@@ -202,7 +200,7 @@ func isAbove[T int | float64 | Duration](v, limit *T) bool {
 	return limit != nil && (v == nil || *v > *limit)
 }
 
-// Or returns the limits of others where they have one, and else those of b.
+// Or returns the limits of others, and b's where others has none.
 func (b *Budgets) Or(others *Budgets) *Budgets {
 	c := *b
 	if others == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -13,7 +14,7 @@ import (
 // maxVariables bounds the schema of an agent's variables as compact JSON, in bytes.
 const maxVariables = 32 << 10
 
-// Variables are what an agent declares that turns may bring.
+// Variables are the variables that turns may pass to an agent.
 type Variables struct {
 	// Properties are the schemas of the variables by name.
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -67,5 +68,12 @@ func (a *Agent) validateVariables() diag.List {
 		}
 		list = append(list, d)
 	}
+	if found := unknownPlaceholder.FindStringSubmatch(string(a.SystemPrompt)); found != nil {
+		list = append(list, diag.New(diag.NoEffect, "system_prompt", "the prompt contains %s, which is not replaced", clip.Text(found[0])).
+			WithHint("write ${turn.%[1]s}, and declare it: variables: {type: object, properties: {%[1]s: {type: string}}}", found[1]))
+	}
 	return list
 }
+
+// unknownPlaceholder matches the placeholders of other systems that a prompt may be copied from.
+var unknownPlaceholder = regexp.MustCompile(`\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}`)

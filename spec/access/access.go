@@ -1,6 +1,5 @@
-// Package access classifies every field of an agent by how a change of the field
-// affects what the agent may do and use. Diffs, patches and the overlays of tenants
-// are judged by this one table.
+// Package access classifies every agent field by how changing it affects the agent's access.
+// Diffs, patches and tenant overlays all use this table.
 package access
 
 import (
@@ -19,11 +18,11 @@ const (
 	Narrowing Class = "narrowing"
 	// Widening fields grant something: setting one, or a greater value, allows more.
 	Widening Class = "widening"
-	// Neutral fields never change what an agent may do or use.
+	// Neutral fields do not affect access.
 	Neutral Class = "neutral"
 )
 
-// Right is what the overlay of a tenant may do with a field of an agent.
+// Right tells how a tenant's overlay may change an agent's field.
 type Right string
 
 // The rights of overlays.
@@ -55,7 +54,7 @@ type Field struct {
 	// Overlay is the right of overlays.
 	Overlay Right
 
-	// whole is set if the field stands for all fields below it.
+	// whole is set if the field includes all fields below it.
 	whole bool
 	// widens reports whether a change widens access. It is nil for neutral fields, and
 	// for those whose effect shows only when the agent is resolved.

@@ -106,7 +106,7 @@ func whole(path string, class Class, widens string) Field {
 	return Field{Path: path, Class: class, Widens: widens, Overlay: MayNotChange, whole: true}
 }
 
-// limit returns a field with a number of which more allows more. No number is no limit.
+// limit returns a numeric field of which a larger value allows more. Absent means no limit.
 func limit(path, widens string, of func(*spec.Agent) *int) Field {
 	return Field{Path: path, Class: Narrowing, Widens: widens, Overlay: MayNarrow, widens: func(before, after *spec.Agent) bool {
 		return isAbove(of(after), of(before))

@@ -17,7 +17,7 @@ func positive(n int) *int {
 	return &n
 }
 
-// isAbove reports whether a limit allows more than an earlier one; nil is no limit.
+// isAbove reports whether a limit allows more than an earlier one. Nil means no limit.
 func isAbove(after, before *int) bool {
 	return before != nil && (after == nil || *after > *before)
 }
@@ -42,8 +42,8 @@ func onTruncationWidens(before, after *spec.Agent) bool {
 	return before.OnTruncation == spec.TruncationFails && after.OnTruncation != spec.TruncationFails
 }
 
-// stopping returns a field of stop conditions: of those of some kinds, or for all kinds
-// that a condition is there at all.
+// stopping returns a field of stop conditions. With kinds, it compares conditions of these kinds;
+// without, only whether a kind has any condition.
 func stopping(name, widens string, kinds ...spec.StopType) Field {
 	f := Field{Path: "stop_conditions." + name, Class: Narrowing, Widens: widens, Overlay: MayNarrow}
 	f.widens = func(before, after *spec.Agent) bool {
@@ -157,8 +157,7 @@ func onMismatchWidens(before, after *spec.Agent) bool {
 	return was != nil && is != nil && was.OnMismatch != spec.MismatchAccepted && is.OnMismatch == spec.MismatchAccepted
 }
 
-// policy returns a limit of the context policy, with its default. Without a policy there
-// is no limit.
+// policy returns a limit of the context policy and its default. No policy means no limit.
 func policy(name string, byDefault int, of func(*spec.ContextPolicy) *int) Field {
 	value := func(a *spec.Agent) *int {
 		if a.ContextPolicy == nil {
@@ -207,7 +206,7 @@ func backendOptions(e *spec.Endpoint) any {
 	return options
 }
 
-// tierWidens reports whether another tier is asked for, which may cost more.
+// tierWidens reports whether the service tier changed, which may raise costs.
 func tierWidens(before, after *spec.Agent) bool {
 	return after.ServiceTier != "" && before.ServiceTier != after.ServiceTier
 }

@@ -1,0 +1,51 @@
+package settings
+
+import (
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// MCPPrompt is a prompt that MCP clients offer to their users.
+type MCPPrompt struct {
+	Name        string        `json:"name" required:"true" pattern:"^[a-zA-Z0-9_.-]{1,128}$" doc:"The unique name of the prompt."`
+	Description string        `json:"description" required:"true" doc:"What the prompt is for."`
+	Arguments   []MCPArgument `json:"arguments,omitempty" doc:"What the user fills in."`
+	Text        string        `json:"text" required:"true" doc:"The prompt. {{NAME}} stands for an argument."`
+}
+
+// MCPArgument is an argument of a prompt.
+type MCPArgument struct {
+	Name        string `json:"name" required:"true" doc:"The name of the argument."`
+	Description string `json:"description,omitempty" doc:"What the argument is for."`
+	Required    bool   `json:"required,omitempty" default:"false" doc:"Whether the user must fill it in."`
+}
+
+// MCPResource is a text that MCP clients can read.
+type MCPResource struct {
+	URI         string `json:"uri" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9+.-]*:[a-zA-Z0-9_./~-]+$" doc:"The unique address of the resource, with a scheme."`
+	Name        string `json:"name" required:"true" doc:"The name of the resource."`
+	Description string `json:"description,omitempty" doc:"What the resource contains."`
+	MIMEType    string `json:"mime_type,omitempty" default:"text/plain" doc:"The type of the text."`
+	Text        string `json:"text" required:"true" doc:"The content."`
+}
+
+// ServesMCP reports whether MCP clients can use the agents.
+func (s *Server) ServesMCP() bool { return orDefault(s.MCP, true) }
+
+// checkMCP reports prompts and resources that are declared twice.
+func (s *Server) checkMCP() (list diag.List) {
+	checkUnique := func(seen map[string]bool, at, id string) {
+		if seen[id] {
+			list = append(list, diag.New(diag.DuplicateID, at, "%q is listed twice", clip.Text(id)))
+		}
+		seen[id] = true
+	}
+	names, addresses := map[string]bool{}, map[string]bool{}
+	for i := range s.MCPPrompts {
+		checkUnique(names, diag.Index("mcp_prompts", i)+".name", s.MCPPrompts[i].Name)
+	}
+	for i := range s.MCPResources {
+		checkUnique(addresses, diag.Index("mcp_resources", i)+".uri", s.MCPResources[i].URI)
+	}
+	return list
+}
