@@ -2,23 +2,32 @@ package event
 
 import "slices"
 
-// AgentUsage is what one agent used in a turn, its delegates not included.
+// AgentUsage is the usage of one agent with one model in a turn, its delegates not included.
 type AgentUsage struct {
 	Agent string `json:"agent"`
-	// ToolCalls counts the calls that the agent began. Those of an agent that runs
-	// elsewhere are not known.
+	// ModelID is the model that answered; empty for agents that run elsewhere or called none.
+	ModelID string `json:"model_id,omitempty"`
+	// ToolCalls counts the calls that the agent started. It is unknown for agents that run
+	// elsewhere.
 	ToolCalls int   `json:"tool_calls,omitempty"`
 	Usage     Usage `json:"usage,omitzero"`
 	// Cost is what its model calls cost; nil when no model has a price.
 	Cost *Cost `json:"cost,omitempty"`
 }
 
-// AgentUsages lists what each agent used. An agent whose models have prices in
-// several currencies has an entry for each of them.
+// Currency returns the currency of the cost, "" without a price.
+func (u *AgentUsage) Currency() string {
+	if u.Cost == nil {
+		return ""
+	}
+	return u.Cost.Currency
+}
+
+// AgentUsages lists the usage of each agent. An agent that used several models has an entry for
+// each of them.
 type AgentUsages []AgentUsage
 
-// Add adds what an agent used. Entries that others hold are not changed through
-// their Cost.
+// Add adds an agent's usage. It does not modify a Cost shared with other lists.
 func (l *AgentUsages) Add(u AgentUsage) {
 	i := l.indexOf(&u)
 	if i < 0 {
@@ -26,6 +35,9 @@ func (l *AgentUsages) Add(u AgentUsage) {
 		return
 	}
 	at := &(*l)[i]
+	if at.ModelID == "" {
+		at.ModelID = u.ModelID
+	}
 	at.ToolCalls += u.ToolCalls
 	at.Usage.Add(u.Usage)
 	switch {
@@ -37,8 +49,7 @@ func (l *AgentUsages) Add(u AgentUsage) {
 	}
 }
 
-// Since returns what was used after an earlier list was made, without the entries
-// that have not changed.
+// Since returns the usage since an earlier list, without unchanged entries.
 func (l AgentUsages) Since(before AgentUsages) AgentUsages {
 	since := slices.Clone(l)
 	for _, u := range before {
@@ -69,6 +80,7 @@ func (l AgentUsages) ToolCalls() (n int) {
 // indexOf returns the index of the entry that u adds to, or -1.
 func (l AgentUsages) indexOf(u *AgentUsage) int {
 	return slices.IndexFunc(l, func(at AgentUsage) bool {
-		return at.Agent == u.Agent && (at.Cost == nil || u.Cost == nil || at.Cost.Currency == u.Cost.Currency)
+		return at.Agent == u.Agent && (at.ModelID == "" || u.ModelID == "" || at.ModelID == u.ModelID) &&
+			(at.Cost == nil || u.Cost == nil || at.Cost.Currency == u.Cost.Currency)
 	})
 }

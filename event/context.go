@@ -1,7 +1,7 @@
 package event
 
-// ContextTrimmed reports what was left out of a request to fit it into the model's
-// window. The conversation itself keeps everything.
+// ContextTrimmed reports the messages omitted from a request to fit the model's window. The
+// conversation itself keeps everything.
 type ContextTrimmed struct {
 	// Dropped counts the messages that were left out, Previews the tool results
 	// that were shortened.
@@ -19,7 +19,7 @@ type CompactionOutcome string
 
 // The outcomes of a summary.
 const (
-	// CompactionDone is a summary that stands for the messages it is of.
+	// CompactionDone means that a summary replaces the summarised messages.
 	CompactionDone CompactionOutcome = "compacted"
 	// CompactionSkipped is a summary that would not have saved enough.
 	CompactionSkipped CompactionOutcome = "skipped"
@@ -31,10 +31,9 @@ const (
 // summarised for the requests to come, or that it was not.
 type ContextCompacted struct {
 	Outcome CompactionOutcome `json:"outcome"`
-	// Messages counts the messages that the summary stands for.
+	// Messages counts the summarised messages.
 	Messages int `json:"messages"`
-	// Before and After are the estimated tokens of what was summarised and of
-	// the summary.
+	// Before and After are the estimated tokens of the summarised messages and of the summary.
 	Before int    `json:"estimated_tokens_before"`
 	After  int    `json:"estimated_tokens_after"`
 	Model  string `json:"model,omitempty"`

@@ -49,12 +49,12 @@ type RunStart struct {
 	DelegateTurnID string `json:"delegate_turn_id,omitempty"`
 	ParentTurnID   string `json:"parent_turn_id,omitempty"`
 	ParentCallID   string `json:"parent_call_id,omitempty"`
-	// Resumed is set if the turn goes on where it was stopped or suspended.
+	// Resumed is set if the turn resumes after a stop or suspension.
 	Resumed bool `json:"resumed,omitempty"`
 }
 
-// RevisionChanged reports that a turn goes on in another revision than the one it
-// ran in before. Both are named by the hash of their content.
+// RevisionChanged reports that a turn continues in another revision than before. Both are
+// identified by the hash of their content.
 type RevisionChanged struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -67,19 +67,19 @@ func (*RevisionChanged) Type() Type { return TypeRevisionChanged }
 type RunFinish struct {
 	Status      Status      `json:"status"`
 	Termination Termination `json:"termination"`
-	// Result is what the turn came to; nil when it came to nothing.
+	// Result is the output of the turn; nil without output.
 	Result *Output `json:"result,omitempty"`
 	Usage  Usage   `json:"usage"`
-	// Cost is what the model calls cost, by the pricing of the models.
+	// Cost is the price of the model calls, by the models' pricing.
 	Cost *Cost `json:"cost,omitempty"`
-	// Agents breaks Usage and Cost down by agent; empty when one agent did it all.
+	// Agents breaks Usage and Cost down by agent and model; empty when one agent used one model.
 	Agents AgentUsages `json:"agents,omitempty"`
 	Steps  int         `json:"steps"`
 	// FinishReason is why the last answer ended.
 	FinishReason FinishReason `json:"finish_reason,omitempty"`
 }
 
-// Output is what a turn says at its end.
+// Output is the final output of a turn.
 type Output struct {
 	// Response is the text of the last answer.
 	Response string `json:"response"`
@@ -114,7 +114,7 @@ type Reason string
 const (
 	// NaturalEnd is a model that had nothing more to do.
 	NaturalEnd Reason = "natural_end"
-	// BehaviorRequested is a plugin or tool that asked for the end.
+	// BehaviorRequested means that a plugin or tool requested the end.
 	BehaviorRequested Reason = "behavior_requested"
 	// Stopped is a stop condition; Code names it.
 	Stopped Reason = "stopped"
@@ -153,9 +153,8 @@ func (t Termination) Status() Status {
 	}
 }
 
-// CutShort reports whether a limit stopped the turn before the model gave its
-// answer, although the turn succeeded: its rounds, time, tokens or failed steps were
-// used up. What was said until then is not the answer, and may be nothing.
+// CutShort reports whether a limit on rounds, time, tokens or failed steps ended the turn
+// successfully before the model's final answer. The text so far, if any, is not that answer.
 func (t Termination) CutShort() bool {
 	if t.Type != Stopped {
 		return false
@@ -233,10 +232,10 @@ const (
 	CallIndeterminate CallOutcome = "indeterminate"
 )
 
-// ToolResult is what a call came to.
+// ToolResult is the result of a call.
 type ToolResult struct {
 	Content []Content `json:"content"`
-	// IsError is set if the call did not do what it asked.
+	// IsError is set if the call failed.
 	IsError bool `json:"is_error,omitempty"`
 }
 
@@ -283,9 +282,9 @@ type ToolCallStreamDelta struct {
 
 // InferenceComplete closes a model call.
 type InferenceComplete struct {
-	// Model is the vendor's name of the model that answered, ModelID its id, and
-	// Provider its vendor, or the id of its provider where that is not known. In a
-	// pool they are those of the member.
+	// Model is the vendor's name of the model that answered, ModelID its id, and Provider its
+	// vendor, or its provider's id if the vendor is unknown. For a pool, they describe the
+	// member.
 	Model    string `json:"model"`
 	ModelID  string `json:"model_id,omitempty"`
 	Provider string `json:"provider,omitempty"`
@@ -297,7 +296,7 @@ type InferenceComplete struct {
 	DurationMS int64 `json:"duration_ms"`
 }
 
-// ActivitySnapshot reports what a tool or delegate is doing.
+// ActivitySnapshot reports the current activity of a tool or delegate.
 type ActivitySnapshot struct {
 	// MessageID is the id of the activity; a later snapshot with the same id
 	// replaces the earlier one.

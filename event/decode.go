@@ -39,8 +39,8 @@ var constructors = map[Type]func() Data{
 	TypeArtifact:            func() Data { return new(Artifact) },
 }
 
-// UnknownTypeError reports that an event is of a kind that this package does not
-// have: it was written by a later version, or is no event.
+// UnknownTypeError reports an event of an unknown kind: a later version wrote it, or it is not an
+// event.
 type UnknownTypeError struct {
 	// Type is the kind that was named; it may be empty.
 	Type Type

@@ -9,8 +9,7 @@ import (
 // ActivityDelegate is the ActivityType of snapshots that show a delegate.
 const ActivityDelegate = "delegate"
 
-// DelegateRunning is the State of a delegate that has not ended. The other states are
-// those of Status.
+// DelegateRunning is the State of a running delegate. The other states are the values of Status.
 const DelegateRunning = "running"
 
 // DelegateActivity is the content of an activity that shows a delegate. Its counts

@@ -24,8 +24,8 @@ type Event struct {
 	Data Data
 }
 
-// Data is what an event says. Each type of this package that implements it is
-// one kind of event.
+// Data is the content of an event. Each type of this package that implements it is one kind of
+// event.
 type Data interface {
 	// Type is the event's name: the value of event_type in JSON.
 	Type() Type

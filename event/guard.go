@@ -1,12 +1,11 @@
 package event
 
-// LoopDetected reports that the model asked for the same tool calls again and
-// again, and that they were not executed.
+// LoopDetected reports that the model repeatedly requested the same tool calls, and that they
+// were not executed.
 type LoopDetected struct {
 	// Count is how many identical batches came in a row.
 	Count int `json:"consecutive_count"`
-	// HardCutoff is set if the model is asked for a final answer without
-	// tools.
+	// HardCutoff is set if the model must now give a final answer without tools.
 	HardCutoff bool `json:"hard_cutoff"`
 	// Tools are the names of the tools in the batch, without repetition.
 	Tools []string `json:"tools"`
@@ -22,15 +21,14 @@ type ToolBudgetExceeded struct {
 	Call     int `json:"call_index"`
 }
 
-// ToolCallsOmitted reports that an answer asked for more calls than one answer may make.
-// Those beyond the limit have no other event, and are not part of the conversation;
-// the model is told of them.
+// ToolCallsOmitted reports that an answer requested more calls than allowed. The excess calls
+// have no other events, and are not part of the conversation; the model is told about them.
 type ToolCallsOmitted struct {
 	// Omitted is how many calls were left out.
 	Omitted int `json:"omitted"`
 	// MaxCalls is how many calls one answer may make.
 	MaxCalls int `json:"max_calls"`
-	// Message is what the model is told.
+	// Message is the text shown to the model.
 	Message string `json:"message"`
 }
 

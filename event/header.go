@@ -22,9 +22,9 @@ type header struct {
 // headerSize is how much room the fields of most headers take, in bytes.
 const headerSize = 224
 
-// joinBody returns the object of an event: the fields of its header, and those of
-// its data. It writes what json.Marshal makes of the header, without reflection:
-// this is done for every event, and for every reader of one.
+// joinBody returns the object of an event: the fields of its header, followed by its data. It
+// encodes the header as json.Marshal would, but without reflection, because it runs for every
+// event and every reader.
 func (h *header) joinBody(body []byte) (b []byte, err error) {
 	b = make([]byte, 0, headerSize+len(body))
 	b = strconv.AppendUint(append(b, `{"seq":`...), h.Seq, 10)
@@ -78,10 +78,9 @@ func appendString(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-var errNoObject = errors.New("it is not a JSON object")
+var errNoObject = errors.New("not a JSON object")
 
-// withoutHeader returns the object of an event's data: that of the event without
-// the fields of its header.
+// withoutHeader returns the object of an event's data: the event without the header fields.
 func withoutHeader(encoded []byte) (json.RawMessage, error) {
 	fields := json.NewDecoder(bytes.NewReader(encoded))
 	if begin, err := fields.Token(); err != nil || begin != json.Delim('{') {

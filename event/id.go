@@ -2,8 +2,8 @@ package event
 
 import "strings"
 
-// IDMark separates an id from a mark of its owner, where the id alone belongs to somebody
-// else. It is no part of ids that callers choose.
+// IDMark separates an id from a mark of its owner, where the plain id belongs to somebody else.
+// It never occurs in ids that callers choose.
 const IDMark = "@"
 
 // ShownID returns an id without the mark.

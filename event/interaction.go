@@ -12,23 +12,23 @@ type InteractionRequest struct {
 	interaction.Request
 }
 
-// RunWaiting reports that a turn waits and works on nothing until somebody answers.
-// One that goes on has a RunStart with Resumed set, or a ToolCallResumed, next.
+// RunWaiting reports that a turn does nothing until somebody answers. When the turn resumes, the
+// next event is a RunStart with Resumed set, or a ToolCallResumed.
 type RunWaiting struct {
 	// Interactions are the ids of those that have no answer yet.
 	Interactions []string `json:"interactions"`
 }
 
-// ToolCallResumed reports that a call that waited goes on.
+// ToolCallResumed reports that a waiting call continues.
 type ToolCallResumed struct {
 	TargetID string `json:"target_id"`
 	// Action is resume or cancel.
 	Action string `json:"action"`
-	// Result is what the answer carried.
+	// Result is the result in the answer.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Resumed returns the event of a call that goes on with an answer.
+// Resumed returns the event of a call that continues with an answer.
 func Resumed(answer *interaction.Answer) *ToolCallResumed {
 	return &ToolCallResumed{TargetID: answer.Target, Action: string(answer.Action), Result: answer.Result}
 }

@@ -18,9 +18,9 @@ type Outcome struct {
 	FinishReason FinishReason `json:"finish_reason,omitempty"`
 	Steps        int          `json:"steps,omitempty"`
 	Usage        Usage        `json:"usage,omitzero"`
-	// Cost is what the model calls cost; nil when no model has a price.
+	// Cost is the price of the model calls; nil when no model has a price.
 	Cost *Cost `json:"cost,omitempty"`
-	// Agents breaks Usage and Cost down by agent; empty when one agent did it all.
+	// Agents breaks Usage and Cost down by agent and model; empty when one agent used one model.
 	Agents AgentUsages `json:"agents,omitempty"`
 	// SnapshotID is the snapshot that a kept turn left; empty when it left none.
 	SnapshotID string `json:"snapshot_id,omitempty"`

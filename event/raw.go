@@ -6,9 +6,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// Raw JSON in an event was written by models, tools and plugins, and may be
-// anything. Each kind of event that has some repairs it as it is encoded, so that no
-// event is lost for it and every reader can decode what it gets.
+// Raw JSON in an event comes from models, tools and plugins, and may be invalid. Each kind of
+// event with raw JSON repairs it when encoding, so that the event is not lost and every reader
+// can decode it.
 
 // MarshalJSON writes the call.
 func (d ToolCallReady) MarshalJSON() ([]byte, error) {

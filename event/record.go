@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Record is an event whose data is encoded: how a log keeps it. Its JSON form is
-// that of the event, byte for byte.
+// Record is an event with encoded data, as a log stores it. Its JSON form is the event's, byte
+// for byte.
 type Record struct {
 	Seq       uint64
 	Time      time.Time
@@ -63,9 +63,8 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return head.joinBody(r.Data)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. The fields of the data keep their
-// order and their form, also those of an event of a kind that this package does
-// not have.
+// UnmarshalJSON decodes the output of MarshalJSON. It preserves the order and form of the data's
+// fields, also for unknown kinds of events.
 func (r *Record) UnmarshalJSON(encoded []byte) error {
 	var head header
 	if err := json.Unmarshal(encoded, &head); err != nil {

@@ -1,8 +1,7 @@
 package event
 
-// StreamReset takes back everything that was shown of the answer since the step
-// began, or since the latest inference_complete: it is asked for again from the
-// beginning.
+// StreamReset retracts the answer shown since the step began, or since the latest
+// inference_complete: it is requested again from the beginning.
 type StreamReset struct {
 	Reason string `json:"reason"`
 }
@@ -18,7 +17,7 @@ type ToolCallCancel struct {
 type ModelRetry struct {
 	// Attempt counts the repetitions of the call from 1.
 	Attempt int `json:"attempt"`
-	// Class is what the attempt before failed with.
+	// Class is the error class of the previous attempt.
 	Class string `json:"class"`
 	// Plan is how an answer is continued that had begun: continue_text,
 	// keep_tool_calls, drop_tool_call or restart.

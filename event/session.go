@@ -2,9 +2,8 @@ package event
 
 import "encoding/json"
 
-// CustomPatch is a change of the application's own state of the session. The
-// first patch of a turn, and of each time it goes on, replaces the whole
-// document; later ones are diffs to be applied in order.
+// CustomPatch is a change of the application's own session state. The first patch of a turn, and
+// after each resumption, replaces the whole document; later ones are diffs to apply in order.
 type CustomPatch struct {
 	// Patch has the operations add, remove and replace of RFC 6902.
 	Patch []PatchOperation `json:"patch"`

@@ -31,9 +31,9 @@ func (u *Usage) Add(other Usage) {
 // as many, and sums of such counts do not overflow.
 const maxTokens = 1 << 29
 
-// Reconciled returns u with counts that can be added up: none is negative or
-// absurd, and a sum is at least what its parts come to. Servers report parts
-// that their sums leave out, and budgets must count the larger figure.
+// Reconciled returns u with consistent counts: none is negative or absurd, and a sum is at least
+// the total of its parts. Servers report parts that their sums omit, and budgets must count the
+// larger figure.
 func (u Usage) Reconciled() Usage {
 	bound := func(n int) int { return min(max(n, 0), maxTokens) }
 	u.CacheRead, u.CacheWrite, u.Reasoning = bound(u.CacheRead), bound(u.CacheWrite), bound(u.Reasoning)

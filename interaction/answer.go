@@ -14,7 +14,7 @@ type AnswerAction string
 
 // The actions of an answer.
 const (
-	// Resume lets the call go on with the answer.
+	// Resume continues the call with the answer.
 	Resume AnswerAction = "resume"
 	// Cancel refuses it; the model reads that it was refused, and why.
 	Cancel AnswerAction = "cancel"
@@ -22,15 +22,15 @@ const (
 
 // Answer is the answer to a request.
 type Answer struct {
-	// Target is the id of the request, or that of the call that waits.
+	// Target is the id of the request, or of the waiting call.
 	Target string `json:"target"`
 	// ID identifies the answer, so that it can be given twice; it may be empty.
 	ID     string       `json:"id,omitempty"`
 	Action AnswerAction `json:"action"`
-	// Result is what was answered; it satisfies the request's response schema.
+	// Result is the answer's value; it satisfies the request's response schema.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Arguments, when set, take the place of those of the call, which is then
-	// judged and checked with them.
+	// Arguments, when set, replace the arguments of the call, which is then judged and validated
+	// again.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Reason says why, for the model.
 	Reason string `json:"reason,omitempty"`
@@ -92,7 +92,7 @@ func Check(ctx context.Context, request *Request, answer *Answer) error {
 	return nil
 }
 
-// findProblem returns what is wrong with an answer, or "".
+// findProblem returns the problem of an answer, or "".
 func findProblem(ctx context.Context, request *Request, answer *Answer) string {
 	switch answer.Action {
 	case Cancel:

@@ -1,9 +1,11 @@
-// Package interaction holds what a turn waits for and how that is answered: the
-// Request, its Answer, and the check of the one against the other. Events, states,
-// stores and surfaces use these structs or embed them.
+// Package interaction defines the requests that a turn waits for, their answers, and the
+// validation of answers. Events, states, stores and surfaces use or embed these structs.
 package interaction
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Mode is what happens with the answer to a request.
 type Mode string
@@ -19,25 +21,40 @@ const (
 	PassDecisionToTool Mode = "pass_decision_to_tool"
 )
 
-// Request is what a suspended call waits for: a person's answer, or the result of
-// something that runs elsewhere.
+// Request is the request of a suspended call: for a person's answer, or for the result of
+// external work.
 type Request struct {
 	// ID identifies the request within its turn. An answer names it, or the call.
 	ID string `json:"id"`
-	// CallID is the call that waits; the loop sets it. Tool and Arguments are what is
-	// asked about: those of the call, unless the asker set them, such as a delegate that
-	// asks about a call of its own. Arguments that are not JSON are a JSON string.
+	// CallID is the waiting call; the loop sets it. Tool and Arguments are the call's, unless the
+	// requester sets others, such as a delegate for one of its calls. Arguments that are not JSON
+	// are encoded as a JSON string.
 	CallID    string          `json:"call_id"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Action is what is asked for, as in tool:PermissionConfirm.
+	// Action names the requested action, such as tool:PermissionConfirm.
 	Action string `json:"action,omitempty"`
-	// Message is what a person is shown.
+	// Message is the text for a person. It begins with Title, if there is one, on a line by itself.
 	Message string `json:"message,omitempty"`
-	// Parameters are what a program needs to know to answer.
+	Title   string `json:"title,omitempty"`
+	// Kind is the kind of the question in the protocol of who asks, such as input; empty for the
+	// kind that follows from Action.
+	Kind string `json:"kind,omitempty"`
+	// Parameters are the details that a program needs to answer.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// ResponseSchema is the JSON Schema of an answer; empty means any.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 	// Mode is what happens with the answer; empty means ReplayToolCall.
 	Mode Mode `json:"resume_mode,omitempty"`
+}
+
+// KindInput is the kind of a question for data, rather than for a choice or a clarification.
+const KindInput = "input"
+
+// Prompt returns the message without the title.
+func (r *Request) Prompt() string {
+	if rest, ok := strings.CutPrefix(r.Message, r.Title); ok && r.Title != "" {
+		return strings.TrimPrefix(rest, "\n")
+	}
+	return r.Message
 }

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// AnswerForms returns what a text may mean that answers a question, in the order
-// in which that is tried: the text as it is, the choice that it names, yes or
-// no, JSON, and each of them as the one field that is asked for. The schema is
-// that of the answer.
+// AnswerForms returns the possible meanings of a text as the answer to a question, in the order
+// to try them: the text, the choice it names, yes or no, JSON, and each of these as the only
+// requested field. The schema describes the answer.
 func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
@@ -40,8 +39,8 @@ func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
 	return forms
 }
 
-// ReadAnswer returns what a text means as the answer to a request: the first of
-// its forms that fits. The error says why none does.
+// ReadAnswer interprets a text as the answer to a request: the first form that fits. The error
+// explains why none fits.
 func ReadAnswer(ctx context.Context, request *Request, text string) (json.RawMessage, error) {
 	err := error(&AnswerError{Target: request.ID, Problem: "it is empty"})
 	for i, form := range AnswerForms(text, request.ResponseSchema) {
@@ -79,8 +78,8 @@ func choiceOf(text string, schema json.RawMessage) json.RawMessage {
 	return found
 }
 
-// onlyField returns the field of an object that a plain answer stands for:
-// "approved", the only one that is required, or the only one there is.
+// onlyField returns the field of an object that a plain answer sets: "approved", the only
+// required field, or the only field.
 func onlyField(schema json.RawMessage) string {
 	var form struct {
 		Properties map[string]json.RawMessage `json:"properties"`

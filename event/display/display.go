@@ -1,17 +1,17 @@
-// Package display turns the log of a turn into events that people and programs can
-// read without knowing the runtime: each with a type, its data, and, where it is worth
-// showing, a Display. The events and the rules for a Display are those of Gestalt's
-// sessions and turns.
+// Package display converts the log of a turn into events for readers that do not know the
+// runtime: each has a type, its data and, if it is worth showing, a Display. The events and the
+// rules for a Display match Gestalt's sessions and turns.
 package display
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// Kind is what a Display is about.
+// Kind is the kind of a Display.
 type Kind string
 
 // The kinds.
@@ -56,10 +56,10 @@ type Display struct {
 	Kind  Kind   `json:"kind,omitempty"`
 	Phase Phase  `json:"phase,omitempty"`
 	Text  string `json:"text,omitempty"`
-	// Label names the tool, or what the status is about.
+	// Label names the tool, or the subject of the status.
 	Label string `json:"label,omitempty"`
-	// Ref is the id of the call or interaction within the turn, by which its events
-	// belong together, and ParentRef that of the call which it is part of.
+	// Ref is the id of the call or interaction within the turn, which links its events. ParentRef
+	// is the Ref of the enclosing call.
 	Ref       string `json:"ref,omitempty"`
 	ParentRef string `json:"parentRef,omitempty"`
 	// Input, Output and Error are JSON values.
@@ -68,7 +68,7 @@ type Display struct {
 	Error  json.RawMessage `json:"error,omitempty"`
 	// Action says in a word what happens to a tool.
 	Action string `json:"action,omitempty"`
-	// Format is that of the text, and Language that of code.
+	// Format is the text's format, and Language the language of code.
 	Format   string `json:"format,omitempty"`
 	Language string `json:"language,omitempty"`
 }
@@ -187,10 +187,10 @@ var phases = map[Kind][]Phase{
 
 var allPhases = []Phase{PhaseDelta, PhaseCompleted, PhaseStarted, PhaseProgress, PhaseFailed, PhaseRequested, PhaseResolved, PhaseCanceled}
 
-// Known reports whether the kind is one of those above, and the phase one that it has.
+// Known reports whether the kind and its phase are among those defined above.
 func (d *Display) Known() bool { return slices.Contains(phases[d.Kind], d.Phase) }
 
-// fields are those of an event's data.
+// fields are the fields of an event's data.
 type fields map[string]json.RawMessage
 
 // first returns the value of the first of the names that is there and not null.
@@ -218,7 +218,7 @@ func (f fields) interactionDisplay(phase Phase) *Display {
 	return &Display{Kind: KindInteraction, Phase: phase, Label: "interaction", Ref: text(f.first("interaction_id", "interactionId"))}
 }
 
-// statusText returns what the data says of how it went.
+// statusText returns the status in the data.
 func (f fields) statusText() string {
 	for _, names := range [][]string{{"text", "message"}, {"status", "state"}} {
 		if t := text(f.first(names...)); t != "" {
@@ -241,9 +241,5 @@ func rawText(value json.RawMessage) string {
 	if json.Unmarshal(value, &s) == nil {
 		return s
 	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, value) != nil {
-		return string(value)
-	}
-	return compact.String()
+	return rawjson.CompactText(value)
 }

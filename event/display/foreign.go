@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// ForeignActivity is the type of the activities that show what a hosted provider of
-// agents did. Their content is a ForeignEvent.
+// ForeignActivity is the type of activities that show the work of a hosted agent provider. Their
+// content is a ForeignEvent.
 const ForeignActivity = "provider_event"
 
 // ForeignEvent is an event of a hosted provider, with the display that it gave it.

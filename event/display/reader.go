@@ -13,15 +13,14 @@ import (
 
 // The types of events that only this runtime has. They come with a display.
 const (
-	// TypeReasoningDelta adds to what the model shows of its thoughts.
+	// TypeReasoningDelta adds to the model's visible reasoning.
 	TypeReasoningDelta = "reasoning.delta"
 	// TypeAssistantReset takes back the deltas since the event from_seq: the model is
 	// asked again.
 	TypeAssistantReset = "assistant.reset"
 	// TypeToolProgress is output of a tool that still runs.
 	TypeToolProgress = "tool.progress"
-	// TypeTurnWaiting is a turn that waits for answers, and TypeTurnResumed one that
-	// goes on.
+	// TypeTurnWaiting is a turn that waits for answers, TypeTurnResumed a turn that continues.
 	TypeTurnWaiting = "turn.waiting"
 	TypeTurnResumed = "turn.resumed"
 	// TypeHandoff is another agent that takes over the conversation.
@@ -86,8 +85,8 @@ type Reader struct {
 	Model string
 
 	seq uint64
-	// text and calls are those of the model call under way, and shown the first event
-	// of it that a client may have shown; 0 if none.
+	// text and calls belong to the current model call. shown is its first event that a client may
+	// have shown; 0 if none.
 	text  strings.Builder
 	calls []*event.ToolCallReady
 	shown uint64
@@ -143,7 +142,7 @@ func (r *Reader) number(at time.Time, drafts ...draft) ([]Event, error) {
 	return events, nil
 }
 
-// draftsFor returns what a record becomes.
+// draftsFor converts a record.
 func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 	switch d := data.(type) {
 	case *event.RunStart:
@@ -190,7 +189,7 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 		}
 		return []draft{{typ: runtimePrefix + string(record.Type), private: true, data: record.Data}}
 	case *event.StepEnd, *event.ToolCallStart, *event.ToolCallDelta, *event.ReasoningEncrypted:
-		// What they say is in the events that follow, or is for the vendor alone.
+		// Their content is in the events that follow, or is only for the vendor.
 	default:
 		return []draft{{typ: runtimePrefix + string(record.Type), private: true, data: record.Data}}
 	}
@@ -201,7 +200,7 @@ func turnDisplay(text string) *Display {
 	return &Display{Kind: KindStatus, Phase: PhaseProgress, Label: labelTurn, Text: text}
 }
 
-// startDrafts returns what the beginning of a turn becomes, or its going on.
+// startDrafts converts the start or resumption of a turn.
 func (r *Reader) startDrafts(record *event.Record, d *event.RunStart) []draft {
 	if r.seq == 0 {
 		return []draft{{typ: TypeTurnStarted, data: startData{Status: statusRunning, SessionID: record.SessionID, Model: r.Model, AgentID: d.AgentID, Revision: d.Revision}}}
@@ -209,7 +208,7 @@ func (r *Reader) startDrafts(record *event.Record, d *event.RunStart) []draft {
 	return append(r.takeBack(), draft{typ: TypeTurnResumed, data: startData{AgentID: d.AgentID}, display: turnDisplay("resumed")})
 }
 
-// delegateDraft returns what the beginning or end of a delegate becomes.
+// delegateDraft converts the start or end of a delegate.
 func delegateDraft(callID string, d *event.DelegateActivity) draft {
 	shown := &Display{Kind: KindStatus, Phase: PhaseCompleted, Label: labelDelegate, Text: d.String(), ParentRef: callID}
 	switch d.State {
@@ -232,7 +231,7 @@ func (r *Reader) noteDelta() {
 	}
 }
 
-// takeBack takes back what the model call under way has said, which is asked again.
+// takeBack retracts the output of the current model call, which is repeated.
 func (r *Reader) takeBack() []draft {
 	from := r.shown
 	r.forgetPartial()
@@ -256,8 +255,7 @@ func (r *Reader) dropCall(id string) {
 	}
 }
 
-// answerDrafts returns what a model call becomes at its end: what it said, and the calls
-// that begin.
+// answerDrafts converts the end of a model call into its output and the calls that start.
 func (r *Reader) answerDrafts() []draft {
 	var list []draft
 	if r.text.Len() > 0 {
@@ -270,7 +268,7 @@ func (r *Reader) answerDrafts() []draft {
 	return list
 }
 
-// doneDrafts returns what the end of a call becomes. One that waits has not ended.
+// doneDrafts converts the end of a call. A waiting call has not ended.
 func doneDrafts(d *event.ToolCallDone) []draft {
 	data := toolData{CallID: d.ID, Name: d.Name, DurationMS: d.DurationMS, Artifact: d.Artifact}
 	switch d.Outcome {
