@@ -42,7 +42,7 @@ func pausedText(paused bool) string {
 	return ""
 }
 
-// Does returns what a step does, for a person.
+// Does describes the step's action for a person.
 func (s *Step) Does() string {
 	switch {
 	case s.Agent != nil:
@@ -186,6 +186,7 @@ func (s *Step) explainParts(b *strings.Builder) {
 	}
 	row("uses", joinNames(s.DependsOn()))
 	if s.Agent != nil {
+		row("model", s.Agent.ModelID)
 		row("tools", strings.Join(s.Agent.Tools, ", "))
 	}
 	if s.Schema() != nil {

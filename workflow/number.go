@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// maxDigits bounds the numbers that are compared exactly: an exponent could make one
-// that does not fit into memory.
+// maxDigits bounds the numbers that are compared exactly, because an exponent could make a number
+// exceed memory.
 const maxDigits = 64
 
 // sameNumber reports whether two numbers are equal.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// outputSchema is what is read of the JSON Schema of an answer to know its parts.
+// outputSchema has the parts of an answer's JSON Schema that describe its structure.
 type outputSchema struct {
 	Type       json.RawMessage            `json:"type"`
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -35,8 +35,8 @@ func findMissing(raw json.RawMessage, path Path) (position int, known []string) 
 	return -1, nil
 }
 
-// part returns the schema of a part of a value, nil if it is unknown; missing reports that
-// there is no such part.
+// part returns the schema of a part of a value, nil if it is unknown; missing reports that the
+// part cannot exist.
 func (s *outputSchema) part(segment Segment) (next json.RawMessage, missing bool) {
 	types := s.types()
 	if segment.IsIndex {

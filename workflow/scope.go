@@ -9,23 +9,23 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// Scope is what the references of a step stand for. Numbers are json.Number.
+// Scope has the values that a step's references resolve to. Numbers are json.Number.
 type Scope struct {
 	// Input is the input of the run, and Signal what began it.
 	Input, Signal any
-	// Outputs are those of the steps that have run, by their ids.
+	// Outputs are the outputs of completed steps, by step id.
 	Outputs map[string]any
-	// Inputs are those of the step itself.
+	// Inputs are the inputs of the step.
 	Inputs map[string]any
 
 	// taken is the size of what references were replaced with so far, in bytes.
 	taken int
 }
 
-// maxEvaluated bounds what the references of one scope are replaced with, in bytes.
+// maxEvaluated bounds the values of one scope's references, in bytes.
 const maxEvaluated = 16 << 20
 
-// take counts the size of what a reference is replaced with.
+// take counts the size of a reference's value.
 func (s *Scope) take(bytes int) error {
 	if s.taken += bytes; s.taken > maxEvaluated {
 		return fmt.Errorf("the references stand for more than %d bytes", maxEvaluated)
@@ -58,7 +58,7 @@ func DecodeJSON(raw []byte) (v any, err error) {
 	return v, nil
 }
 
-// Resolve returns what a reference stands for. The error is a *MissingError.
+// Resolve returns the value of a reference. The error is a *MissingError.
 func (s *Scope) Resolve(r *Ref) (any, error) {
 	var v any
 	switch r.Root {
@@ -110,7 +110,7 @@ func (s Segment) find(v any) (any, bool) {
 	return found, ok
 }
 
-// Evaluate returns what the value comes to. The error is a *MissingError.
+// Evaluate returns the evaluated value. The error is a *MissingError.
 func (v *Value) Evaluate(s *Scope) (any, error) {
 	switch {
 	case v.Ref != nil:

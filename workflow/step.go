@@ -16,7 +16,7 @@ type Step struct {
 	When     *Condition                 `json:"when,omitempty" doc:"The condition on which the step runs; otherwise it is skipped, and so are those that refer to it."`
 	Timeout  *spec.Duration             `json:"timeout,omitempty" alias:"timeout_seconds:s" default:"5m" doc:"How long the step may take, without the time in which it waits for a person."`
 	Retry    *Retry                     `json:"retry,omitempty" doc:"Whether the step is tried again when it fails."`
-	Metadata json.RawMessage            `json:"metadata,omitempty" doc:"What is kept with the step for its readers."`
+	Metadata json.RawMessage            `json:"metadata,omitempty" doc:"Data stored with the step for readers."`
 }
 
 // ToolCall is a call of a tool by a step.
@@ -29,11 +29,12 @@ type ToolCall struct {
 // AgentTurn is a turn of an agent by a step.
 type AgentTurn struct {
 	Agent      string          `json:"agent" required:"true" doc:"The agent that works on the turn."`
-	Prompt     json.RawMessage `json:"prompt,omitempty" doc:"What the turn is given: a text, which may contain ${{ … }}, or {template: text}."`
+	ModelID    string          `json:"model_id,omitempty" doc:"The model or pool of the turn, or a model of the agent's provider; the agent's own if absent."`
+	Prompt     json.RawMessage `json:"prompt,omitempty" doc:"The input of the turn: a text, which may contain ${{ … }}, or {template: text}."`
 	Messages   []Message       `json:"messages,omitempty" doc:"Messages that come before the prompt, or in its place."`
-	Tools      spec.Names      `json:"tools,omitempty" doc:"The tools that the turn may call, among those of the agent; all of them if absent."`
+	Tools      spec.Names      `json:"tools,omitzero" doc:"The agent's tools that the turn may call; all of them if absent."`
 	Output     *Output         `json:"output,omitempty" doc:"The form of the answer: text, or an object that a JSON Schema describes."`
-	SessionKey json.RawMessage `json:"session_key,omitempty" doc:"Names the conversation that the turn continues, among those of the workflow; it may contain ${{ … }}. Without it each turn has a session of its own."`
+	SessionKey json.RawMessage `json:"session_key,omitempty" doc:"The name of the workflow's conversation that the turn continues; it may contain ${{ … }}. Without it each turn has a new session."`
 }
 
 // Message is a message that a turn is given.

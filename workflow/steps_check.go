@@ -14,7 +14,7 @@ import (
 // stepsCheck checks steps in their order.
 type stepsCheck struct {
 	all []Step
-	// earlier are the steps before the one that is checked, by their ids.
+	// earlier are the preceding steps, by id.
 	earlier map[string]*Step
 }
 
@@ -125,7 +125,7 @@ func lastName(path string) string {
 	return segments[len(segments)-1].Key
 }
 
-// checkFields checks named values at a path. Those of a step may refer to its inputs.
+// checkFields checks named values at a path. Values of a step may refer to its inputs.
 func (v *stepsCheck) checkFields(path string, fields map[string]json.RawMessage, s *Step) diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -144,7 +144,7 @@ func (v *stepsCheck) checkCondition(s *Step) diag.List {
 	value, list := ParseValue(s.When.Value)
 	list = check.Within("value", list)
 	if len(s.When.Value) == 0 {
-		list = diag.List{diag.New(diag.MissingField, "value", "value is missing")}
+		list = diag.List{diag.New(diag.MissingField, "value", "value is required")}
 	} else if len(list) == 0 {
 		list = append(list, v.checkRefs("value", value, s)...)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The ids of the steps that a target stands for.
+// The ids of the steps that a target is converted to.
 const (
 	targetStep   = "target"
 	deliveryStep = "deliver"
@@ -47,7 +47,7 @@ type BindingValue struct {
 // validate checks the target by itself.
 func (t *Target) validate() diag.List {
 	if t.Agent == nil && t.Delivery != nil {
-		return diag.List{diag.New(diag.InvalidValue, "output_delivery", "output_delivery delivers the answer of an agent, and there is none").AtKey()}
+		return diag.List{diag.New(diag.InvalidValue, "output_delivery", "output_delivery requires an agent as target").AtKey()}
 	}
 	var list diag.List
 	if t.Delivery != nil {
@@ -92,7 +92,7 @@ func (b *Binding) validate() diag.List {
 	return nil
 }
 
-// toSteps returns the steps that the target stands for.
+// toSteps converts the target to steps.
 func (t *Target) toSteps() []Step {
 	steps := []Step{{ID: targetStep, Agent: t.Agent, Tool: t.Tool, Timeout: t.Timeout}}
 	if t.Delivery == nil {

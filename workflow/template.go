@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// Root is what a reference begins with.
+// Root is the first part of a reference.
 type Root string
 
 // The roots.
@@ -32,7 +32,7 @@ type Ref struct {
 	Root Root
 	// Step is the id of the step of RootSteps.
 	Step string
-	// Path leads to the value below what the root stands for.
+	// Path leads to the value below the root.
 	Path Path
 }
 
@@ -61,7 +61,7 @@ type part struct {
 const (
 	refBegin = "${{"
 	refEnd   = "}}"
-	// refEscape stands for a plain refBegin.
+	// refEscape is the escaped form of refBegin.
 	refEscape = "$${{"
 )
 
@@ -189,13 +189,13 @@ func ParsePath(text string) (Path, error) {
 		} else {
 			if len(path) > 0 {
 				if rest[0] != '.' {
-					return nil, fmt.Errorf("there is no dot before %q", clip.Text(rest))
+					return nil, fmt.Errorf("a dot is required before %q", clip.Text(rest))
 				}
 				rest = rest[1:]
 			}
 			s.Name, rest = cutName(rest)
 			if s.Name == "" {
-				err = errors.New("a name is missing, or has characters that have to be quoted: [\"a name\"]")
+				err = errors.New("a name is empty, or must be quoted: [\"a name\"]")
 			}
 		}
 		if err != nil {

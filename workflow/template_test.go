@@ -51,13 +51,13 @@ func TestTemplatesThatCannotBeRead(t *testing.T) {
 		"${{ steps.a }}":               "does not name the outputs",
 		"${{ steps.a.result.x }}":      "does not name the outputs",
 		"${{ inputs }}":                "names no input",
-		"${{ input..x }}":              "a name is missing",
-		"${{ input.x y }}":             "no dot",
+		"${{ input..x }}":              "a name is empty",
+		"${{ input.x y }}":             "a dot is required",
 		"${{ input[-1] }}":             "not a position",
 		"${{ input[01] }}":             "not a position",
 		`${{ input["x }}`:              "no closing quote",
 		"${{ input[1 }}":               "no closing bracket",
-		"${{ input.x + 1 }}":           "no dot",
+		"${{ input.x + 1 }}":           "a dot is required",
 		"${{ input.x }} ${{ input.é% ": "lacks its closing",
 	} {
 		if _, err := workflow.ParseTemplate(text); err == nil || !strings.Contains(err.Error(), want) {

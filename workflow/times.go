@@ -38,8 +38,8 @@ func (t *Times) alignTo(anchor, at time.Time) time.Time {
 // onTime is how late a run may begin that is not one for a missed time.
 const onTime = time.Minute
 
-// Due returns the times after a moment, up to now, for which runs begin: those that have
-// just come, and of those that were missed what the schedule makes up for.
+// Due returns the times after a moment, up to now, for which to start runs: times that have just
+// come, and missed times that the schedule catches up on.
 func (s *Schedule) Due(t *Times, after, now time.Time) []time.Time {
 	recent := t.alignTo(after, now.Add(-onTime))
 	if after.After(recent) {

@@ -21,12 +21,12 @@ type Value struct {
 	// Constant is a JSON value.
 	Constant any
 
-	// at is where the value stands below the outermost one.
+	// at is the path of the value below the outermost one.
 	at string
 }
 
-// forms are the ways in which a mapping with one key names the form of a value. The names in
-// camel case are those of the HTTP API.
+// forms are the keys of a one-key mapping that name the form of a value. The HTTP API uses the
+// camel case names.
 var forms = []string{"literal", "object", "array", "template", "input", "signal", "step_output", "stepOutput", "step_input", "stepInput"}
 
 // ParseValue reads a value as it is written: a text is a template, a mapping with one
@@ -43,7 +43,7 @@ func ParseValue(raw json.RawMessage) (*Value, diag.List) {
 	return p.parse(v, ""), p.found
 }
 
-// valueParser collects what is wrong with a value.
+// valueParser collects the problems of a value.
 type valueParser struct{ found diag.List }
 
 func (p *valueParser) add(d diag.Diagnostic) *Value {
@@ -186,7 +186,7 @@ func (p *valueParser) parseStepOutput(content any, path string) *Value {
 		}
 	}
 	if ref.Step == "" && len(p.found) == 0 {
-		return p.add(diag.New(diag.MissingField, diag.Key(path, "step_id"), "step_id is missing"))
+		return p.add(diag.New(diag.MissingField, diag.Key(path, "step_id"), "step_id is required"))
 	}
 	return &Value{Ref: ref}
 }
@@ -213,8 +213,7 @@ func (v *Value) EachRef(yield func(path string, ref *Ref)) {
 	}
 }
 
-// IsConstant returns what the value comes to in every run; ok reports whether that is
-// known.
+// IsConstant returns the value's constant result; ok reports whether it is the same in every run.
 func (v *Value) IsConstant() (constant any, ok bool) {
 	ok = true
 	v.EachRef(func(string, *Ref) { ok = false })

@@ -37,7 +37,7 @@ const (
 const (
 	// DefaultTenant owns the runs of a workflow that names no tenant.
 	DefaultTenant = "default"
-	// DefaultSubject owns those of one that names no subject.
+	// DefaultSubject owns the runs of a workflow without a subject.
 	DefaultSubject = "workflow"
 	// DefaultStepTimeout is how long a step may take when it does not say.
 	DefaultStepTimeout = 5 * time.Minute
@@ -48,23 +48,26 @@ const (
 // Workflow is a sequence of steps, and what starts it.
 type Workflow struct {
 	ID          string         `json:"id,omitempty" key:"true"`
-	Description string         `json:"description,omitempty" doc:"What the workflow is for."`
+	Description string         `json:"description,omitempty" doc:"The workflow's purpose."`
 	Schedules   []Schedule     `json:"schedules,omitempty" doc:"The times at which a run begins."`
 	Events      []EventTrigger `json:"events,omitempty" doc:"The published events that begin a run each."`
 	Webhooks    []Webhook      `json:"webhooks,omitempty" doc:"Signed requests that begin a run each."`
-	Steps       []Step         `json:"steps,omitempty" max:"100" doc:"What a run does, one step after the other."`
-	Target      *Target        `json:"target,omitempty" doc:"The older form: a single agent turn or tool call in place of steps."`
+	Steps       []Step         `json:"steps,omitempty" max:"100" doc:"The steps of a run, in order."`
+	Target      *Target        `json:"target,omitempty" doc:"The older form: a single agent turn or tool call instead of steps."`
 	Timeout     *spec.Duration `json:"timeout,omitempty" doc:"How long a run may take, from its first step on; without it only its steps have limits."`
-	OnWait      OnWait         `json:"on_wait,omitempty" enum:"wait|fail" default:"wait" doc:"What becomes of a run that has to wait for a person: it waits, or what waits is canceled and the run fails."`
+	OnWait      OnWait         `json:"on_wait,omitempty" enum:"wait|fail" default:"wait" doc:"What happens to a run that has to wait for a person: it waits, or the waiting step is canceled and the run fails."`
 	Concurrency *Concurrency   `json:"concurrency,omitempty" doc:"How many runs are under way at the same time; without it any number."`
 	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that the runs belong to, and whose events begin them. Without credentials for the server, a workflow that names neither tenant nor subject belongs to the subject local of the tenant local, as all callers do."`
 	Subject     string         `json:"subject,omitempty" default:"workflow" doc:"The subject of the tenant that the sessions and turns of the runs belong to."`
+
+	// written maps paths of the workflow to those of the record that it was translated from.
+	written []writtenPath
 }
 
 // Concurrency limits the runs of a workflow.
 type Concurrency struct {
 	Limit   int     `json:"limit" required:"true" min:"1" max:"1000" doc:"How many runs may be under way at the same time."`
-	OnLimit OnLimit `json:"on_limit,omitempty" enum:"queue|skip" default:"queue" doc:"What becomes of one more: it waits its turn, or is canceled."`
+	OnLimit OnLimit `json:"on_limit,omitempty" enum:"queue|skip" default:"queue" doc:"What happens to an additional run: it waits, or is canceled."`
 }
 
 // Owner returns the tenant and the subject that the runs belong to.
@@ -83,8 +86,7 @@ func (w *Workflow) Limit() int {
 // Waits reports whether a run waits for a person.
 func (w *Workflow) Waits() bool { return w.OnWait != FailOnWait }
 
-// AllSteps returns the steps of the workflow: those of Target where it has the older
-// form.
+// AllSteps returns the steps of the workflow, or its converted Target in the older form.
 func (w *Workflow) AllSteps() []Step {
 	if len(w.Steps) > 0 || w.Target == nil {
 		return w.Steps
@@ -92,7 +94,7 @@ func (w *Workflow) AllSteps() []Step {
 	return w.Target.toSteps()
 }
 
-// Definition returns what a run needs of the workflow: all but what starts it.
+// Definition returns the parts of the workflow that a run needs: all except its starts.
 func (w *Workflow) Definition() *Workflow {
 	own := *w
 	own.Schedules, own.Events, own.Webhooks = nil, nil, nil
@@ -105,7 +107,7 @@ func (w *Workflow) Validate() diag.List {
 	var list diag.List
 	switch {
 	case len(w.Steps) > 0 && w.Target != nil:
-		list = append(list, diag.New(diag.InvalidValue, "target", "target stands beside steps").AtKey().WithHint("write one of them"))
+		list = append(list, diag.New(diag.InvalidValue, "target", "target and steps exclude each other").AtKey().WithHint("write one of them"))
 	case w.Target != nil:
 		list = append(list, check.Within("target", w.Target.validate())...)
 	case len(w.Steps) == 0:
@@ -120,5 +122,5 @@ func (w *Workflow) Validate() diag.List {
 	if c := w.Concurrency; c != nil {
 		list = append(list, check.Within("concurrency", check.Positive("limit", &c.Limit))...)
 	}
-	return list
+	return w.AsWritten(list)
 }
