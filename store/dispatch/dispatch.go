@@ -1,7 +1,7 @@
 // Package dispatch defines how turns reach workers: a Dispatcher decides which turn
-// is run and when, and a Bell announces changes of turns. Neither stores anything
+// is run and when, and a Notifier announces changes of turns. Neither stores anything
 // that the store does not have: losing or doubling a job is harmless, because the
-// claim in the store decides, and a missed bell is made up for by polling.
+// claim in the store decides, and polling makes up for a missed notification.
 package dispatch
 
 import (
@@ -18,11 +18,10 @@ type Handler func(ctx context.Context, turnID string)
 // Dispatcher calls workers. It is a store.Queue: a store tells it of jobs.
 type Dispatcher interface {
 	store.Queue
-	// Start begins to call the handler for jobs that are due, each on a goroutine
-	// of its own, at most as many at the same time as the dispatcher was made
-	// for. It returns once that has begun. Jobs that were queued before Start
-	// are not lost. Start is called once. The contexts of the handlers carry the
-	// values of ctx, and do not end with it.
+	// Start starts calling the handler for due jobs, each in a new goroutine, up to the
+	// dispatcher's concurrency limit, and returns. Jobs queued before Start are not lost. Start
+	// is called once. The contexts of the handlers carry the values of ctx, but do not end with
+	// it.
 	Start(ctx context.Context, work Handler) error
 	// Drain stops taking jobs and returns when the handlers that are under way
 	// have returned, or ctx ends.
@@ -51,22 +50,20 @@ type Reserver interface {
 
 // Place is the place of a handler that was reserved.
 type Place interface {
-	// Run calls work for a turn as a handler is called, on a goroutine of its own.
-	// Drain and Stop wait for it.
+	// Run calls work for a turn in a new goroutine, like a handler. Drain and Stop wait for it.
 	Run(turnID string, work func(ctx context.Context))
 	// Release gives the place back.
 	Release()
 }
 
-// Bell tells every process that uses a store that something happened to a turn:
-// it has new events, or was ended. A store that one process has for itself needs
-// none.
-type Bell interface {
-	// Ring announces a change of a turn. It never blocks; several rings for one
+// Notifier notifies every process that uses a store of changed turns: a turn has new
+// events, or was ended. A store that only one process uses needs none.
+type Notifier interface {
+	// Notify announces a change of a turn. It never blocks; several notifications for one
 	// turn within a few milliseconds may be merged.
-	Ring(turnID string)
-	// Listen calls heard with the ids of turns that were rung for, also in other
-	// processes, from one goroutine, until ctx ends. After an interruption in which
-	// rings may have been lost it calls heard with no ids. It returns why it ended.
+	Notify(turnID string)
+	// Listen calls heard with the ids of changed turns, also from other processes, in one
+	// goroutine until ctx ends. After an interruption in which notifications may have been
+	// lost, it calls heard without ids. It returns the reason for its end.
 	Listen(ctx context.Context, heard func(turnIDs []string)) error
 }

@@ -18,22 +18,21 @@ import (
 // settings say otherwise.
 const DefaultConcurrency = 64
 
-// Settings is what a Dispatcher is made with.
+// Settings configures a Dispatcher.
 type Settings struct {
 	// Concurrency is how many handlers run at the same time; 0 means
 	// DefaultConcurrency.
 	Concurrency int
-	// Logger logs what is left at the end; nil drops it.
+	// Logger logs jobs that remain at the end; may be nil.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
 }
 
-// Dispatcher calls handlers in its own process, in the order in which their
-// jobs became due. A job for a turn that is queued and not begun is merged with
-// the one before; one for a turn that is being handled is kept until its handler
-// has returned, since that handler may have looked before there was anything to
-// do. The queue has no limit of its own: what the store admits bounds it.
+// Dispatcher calls handlers in its own process, in the order in which their jobs became due. It
+// merges a job for a turn with a queued one. A job for a turn that is being handled waits until
+// the handler returns, because the handler may have looked too early. The queue is bounded only
+// by the store's admission.
 type Dispatcher struct {
 	limit  int
 	log    *zap.Logger
@@ -86,7 +85,7 @@ func New(s Settings) *Dispatcher {
 }
 
 // NewDispatcher is New for a program that is composed of components: what
-// app.Engine.NewDispatcher is to be for a store that serves one process.
+// driver.Engine.NewDispatcher is for a store that serves one process.
 func NewDispatcher(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
 	return New(Settings{Concurrency: concurrency, Logger: logger}), nil
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// SessionCursor returns where a session stands in lists.
+// SessionCursor returns the list position of a session.
 func SessionCursor(s *store.Session) store.Cursor {
 	return store.Cursor{Time: s.ActiveAt, ID: s.ID}
 }
 
-// SnapshotCursor returns where a snapshot stands in lists.
+// SnapshotCursor returns the list position of a snapshot.
 func SnapshotCursor(s *store.Snapshot) store.Cursor {
 	return store.Cursor{Time: s.CreatedAt, ID: s.ID}
 }

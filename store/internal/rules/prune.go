@@ -11,7 +11,7 @@ import (
 // defaultPrune is from how many sessions, turns and keys one call deletes.
 const defaultPrune = 1000
 
-// Cutoff is what is too old to keep.
+// Cutoff has the times before which records are expired.
 type Cutoff struct {
 	// Before is the time before which a record is too old, and Latest the one
 	// before which it is although a webhook has not reported all of it.
@@ -20,13 +20,13 @@ type Cutoff struct {
 	Limit int
 }
 
-// Pruner deletes what is too old, and returns how much that was.
+// Pruner deletes expired records, and returns their number.
 type Pruner struct {
-	Sessions, Events, Keys, Revisions func(ctx context.Context, c Cutoff) (int, error)
+	Sessions, Events, Keys, Revisions, Usage func(ctx context.Context, c Cutoff) (int, error)
 }
 
-// Prune deletes what the retention says is too old. What was deleted before an
-// error is counted.
+// Prune deletes the records that the retention declares expired. Deletions before an error are
+// counted.
 func Prune(ctx context.Context, r store.Retention, p Pruner) (done store.Pruned, err error) {
 	for _, part := range []struct {
 		age    time.Duration
@@ -37,6 +37,7 @@ func Prune(ctx context.Context, r store.Retention, p Pruner) (done store.Pruned,
 		{r.Events, p.Events, &done.Turns},
 		{r.Keys, p.Keys, &done.Keys},
 		{r.Revisions, p.Revisions, &done.Revisions},
+		{r.Usage, p.Usage, &done.Usage},
 	} {
 		if part.age <= 0 {
 			continue

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// NextRevision returns the revision that publishing comes to, which is the current one
-// if that has the document already; isNew reports whether it is to be stored.
+// NextRevision returns the revision to publish, or the current one if it already has the
+// document; isNew reports whether to store it.
 func NextRevision(p *store.PublishRevision, current *store.Revision) (next *store.Revision, isNew bool, err error) {
 	r := p.Revision
 	r.Number, r.Parent, r.CreatedAt = 1, "", r.CreatedAt.UTC().Truncate(time.Microsecond)

@@ -1,6 +1,6 @@
-// Package rules holds what every store decides alike: what a list is ordered by
-// and where its pages end, what a patch changes, which requests conflict, from
-// where a webhook reports, and what is too old.
+// Package rules holds the decisions that all stores share: the order and pages of lists, the
+// effect of patches, which requests conflict, where a webhook starts reporting, and when records
+// expire.
 package rules
 
 import (
@@ -59,9 +59,12 @@ func TouchSession(s *store.Session, at time.Time) {
 	}
 }
 
-// PatchSession changes what a patch names. current is the current agent of the snapshot to
-// which the patch moves the tip.
-func PatchSession(s *store.Session, p *store.SessionPatch, current string) {
+// PatchSession applies a patch. current is the current agent of the snapshot to which the patch
+// moves the tip. The error is store.ErrChanged.
+func PatchSession(s *store.Session, p *store.SessionPatch, current string) error {
+	if p.IfMetadata != nil && !bytes.Equal(*p.IfMetadata, s.Metadata) {
+		return store.ErrChanged
+	}
 	if p.State != nil {
 		s.State = *p.State
 	}
@@ -78,10 +81,11 @@ func PatchSession(s *store.Session, p *store.SessionPatch, current string) {
 		s.AgentID, s.CurrentAgentID = *p.AgentID, ""
 	}
 	s.UpdatedAt = p.Now
+	return nil
 }
 
-// FirstCursor returns the seq after which a new webhook of a turn reports: that
-// of the latest event, or of the one before the end of a turn that has ended.
+// FirstCursor returns the seq after which a new webhook of a turn reports: the latest event of a
+// live turn, or the event before the end of an ended turn.
 func FirstCursor(n *store.NewWebhook, live bool, seq uint64) uint64 {
 	switch {
 	case n.FromStart || seq == 0:
