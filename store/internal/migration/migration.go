@@ -30,7 +30,8 @@ func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB
 	if err != nil {
 		return nil, err
 	}
-	provider, err := goose.NewProvider(dialect, conn, nil, goose.WithGoMigrations(declared...), goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(dialect, conn, nil, goose.WithGoMigrations(declared...), goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true)) // numbers are reserved before the migrations are written
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +78,8 @@ func declareMigrations(migrations fs.FS) (names map[int64]string, declared []*go
 	return names, declared, nil
 }
 
-// Check returns a *store.SchemaError for tables whose version is not the one that
-// the migrations lead to.
+// Check returns a *store.SchemaError if the tables' version differs from the version that the
+// migrations produce.
 func Check(kind string, have int64, migrations fs.FS) error {
 	names, err := fs.Glob(migrations, pattern)
 	if err != nil || len(names) == 0 {

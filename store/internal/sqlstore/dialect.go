@@ -7,7 +7,7 @@ import (
 
 // Dialect is the difference between the SQL of the databases.
 type Dialect struct {
-	// concurrent is set if transactions overlap, so that they lock what they change.
+	// concurrent is set if transactions overlap and therefore lock the rows they change.
 	concurrent bool
 	// zeroTimes is set if a column without a time is 0, not NULL.
 	zeroTimes bool
@@ -78,8 +78,8 @@ func (d *Dialect) afterNow(f *Filter, lease time.Duration) string {
 	return f.Time(time.Now().Add(lease))
 }
 
-// oneOf returns the condition that a column has one of the values. Those of a short list
-// are arguments of their own in SQLite, which makes better plans of them.
+// oneOf returns the condition that a column has one of the values. SQLite gets the values of a
+// short list as separate arguments, which improves its plans.
 func (d *Dialect) oneOf(f *Filter, column string, values []string) string {
 	if d.concurrent {
 		return column + " = ANY(" + f.Arg(values) + "::text[])"

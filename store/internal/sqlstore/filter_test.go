@@ -57,6 +57,7 @@ func TestPropertyPlaceholdersNumberTheArguments(t *testing.T) {
 		}
 		claim := store.ClaimWebhooks{Surfaces: []string{"a"}, NotTenants: rapid.SliceOfN(text, 0, 2).Draw(t, "tenants"), TurnID: webhooks.TurnID, Limit: 3}
 		label := text.Draw(t, "label")
+		turns.Tenant, turns.Labels = text.Draw(t, "tenant of turns"), map[string]string{"k": label}
 		for _, dialect := range []*Dialect{PostgreSQL, SQLite} {
 			on := new(recorder)
 			r := recordsOf(dialect, on)

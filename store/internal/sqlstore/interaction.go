@@ -19,7 +19,7 @@ func InteractionFields(i *store.Interaction) []any {
 }
 
 // Interaction returns an interaction.
-func (r *Records) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (*store.Interaction, error) {
+func (r *turnRecords) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (*store.Interaction, error) {
 	found, err := findInteraction(ctx, r.db.Reader, scope, turnID, id)
 	return found, r.db.WrapError("read interaction", id+" of turn "+turnID, err)
 }
@@ -37,7 +37,7 @@ func findInteraction(ctx context.Context, s Session, scope store.Scope, turnID, 
 }
 
 // Interactions returns interactions, the oldest first.
-func (r *Records) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
+func (r *turnRecords) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
 	f := r.dialect.newFilter("SELECT " + InteractionColumns + " FROM interactions")
 	f.Scope(q.Scope)
 	f.Equals("turn_id", q.TurnID)

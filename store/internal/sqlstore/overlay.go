@@ -63,8 +63,8 @@ func noteOverlay(ctx context.Context, s Session, p *store.PublishRevision) error
 	return err
 }
 
-// Overlay returns what is current of a tenant.
-func (r *Records) Overlay(ctx context.Context, tenant string) (state store.OverlayState, err error) {
+// Overlay returns the current state of a tenant.
+func (r *revisionRecords) Overlay(ctx context.Context, tenant string) (state store.OverlayState, err error) {
 	if state.Hash, err = r.CurrentHash(ctx, tenant); err != nil || state.Hash == "" {
 		return state, err
 	}
@@ -73,7 +73,7 @@ func (r *Records) Overlay(ctx context.Context, tenant string) (state store.Overl
 }
 
 // Overlays returns a page of the tenants with revisions.
-func (r *Records) Overlays(ctx context.Context, q store.OverlayQuery) (store.OverlayPage, error) {
+func (r *revisionRecords) Overlays(ctx context.Context, q store.OverlayQuery) (store.OverlayPage, error) {
 	list, err := CollectRecords(ctx, r.db.Reader, fullRevisionFields, fullRevision+" WHERE r.tenant > $1 AND "+isCurrent+" ORDER BY r.tenant LIMIT $2", q.After, int64(q.Size()+1))
 	if err != nil {
 		return store.OverlayPage{}, r.db.WrapError("list", "the overlays of tenants", err)
@@ -81,8 +81,8 @@ func (r *Records) Overlays(ctx context.Context, q store.OverlayQuery) (store.Ove
 	return rules.CutOverlays(list, &q), nil
 }
 
-// WorkflowOverlays returns the tenants whose workflows are not those of the current base.
-func (r *Records) WorkflowOverlays(ctx context.Context, after string, limit int) ([]store.TenantOverlay, error) {
+// WorkflowOverlays returns the tenants whose workflows differ from the current base.
+func (r *revisionRecords) WorkflowOverlays(ctx context.Context, after string, limit int) ([]store.TenantOverlay, error) {
 	fields := func(o *store.TenantOverlay) []any { return []any{&o.Tenant, &o.Hash, &o.Base} }
 	list, err := CollectRows(ctx, r.db.Reader, fields, `SELECT r.tenant, r.hash, COALESCE((SELECT h.base FROM held_overlays h WHERE h.tenant = r.tenant), '') FROM revisions r
 		WHERE r.tenant IN (SELECT w.tenant FROM workflow_overlays w WHERE w.tenant > $1 UNION SELECT h.tenant FROM held_overlays h WHERE h.tenant > $1)
@@ -91,7 +91,7 @@ func (r *Records) WorkflowOverlays(ctx context.Context, after string, limit int)
 }
 
 // OverlayMark returns a number that grows whenever a tenant publishes.
-func (r *Records) OverlayMark(ctx context.Context) (uint64, error) {
+func (r *revisionRecords) OverlayMark(ctx context.Context) (uint64, error) {
 	mark, err := overlayMark(ctx, r.db.Reader)
 	return mark, r.db.WrapError("read", "how often tenants have published", err)
 }

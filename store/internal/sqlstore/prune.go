@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// Prune deletes what is too old. Several replicas may do so at once: each takes what no
-// other one deletes. What was deleted before an error stays deleted and is counted.
+// Prune deletes expired records. Several replicas may run it at once: each skips rows that
+// another one is deleting. Deletions before an error are kept and counted.
 func (r *Records) Prune(ctx context.Context, retention store.Retention) (store.Pruned, error) {
-	return rules.Prune(ctx, retention, rules.Pruner{Sessions: r.pruneSessions, Events: r.pruneTurns, Keys: r.pruneKeys, Revisions: r.pruneRevisions})
+	return rules.Prune(ctx, retention, rules.Pruner{Sessions: r.pruneSessions, Events: r.pruneTurns, Keys: r.pruneKeys, Revisions: r.pruneRevisions, Usage: r.pruneUsage})
 }
 
 // pruneKeys forgets the keys of requests.
@@ -27,7 +27,7 @@ func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (n int, err err
 }
 
 // oldSessions returns the query of sessions without activity since some time.
-func (r *Records) oldSessions(c rules.Cutoff) *Filter {
+func (r *sessionRecords) oldSessions(c rules.Cutoff) *Filter {
 	f := r.dialect.newFilter("SELECT s.id FROM sessions s")
 	f.Where("s.active_at < " + f.Time(c.Before))
 	f.Where("NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND " + r.dialect.live("t") + ")")
@@ -36,7 +36,7 @@ func (r *Records) oldSessions(c rules.Cutoff) *Filter {
 }
 
 // oldTurns returns the query of turns that ended before some time and were not pruned.
-func (r *Records) oldTurns(c rules.Cutoff) *Filter {
+func (r *turnRecords) oldTurns(c rules.Cutoff) *Filter {
 	f := r.dialect.newFilter("SELECT t.id FROM turns t")
 	f.Where(r.dialect.isSet("t.finished_at") + " AND NOT t.pruned AND t.finished_at < " + f.Time(c.Before))
 	f.Where("(t.finished_at < " + f.Time(c.Latest) + " OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))")
@@ -45,7 +45,7 @@ func (r *Records) oldTurns(c rules.Cutoff) *Filter {
 
 // pruneChunks reads the ids of an old query, and prunes them a few in each transaction.
 // prune is given those that are still old and that no other transaction has locked.
-func (r *Records) pruneChunks(
+func (r *core) pruneChunks(
 	ctx context.Context, c rules.Cutoff, old func(rules.Cutoff) *Filter, alias, age string, prune func(ctx context.Context, s Session, ids []string) (int, error),
 ) (n int, err error) {
 	f := old(c)
@@ -74,7 +74,7 @@ func (r *Records) pruneChunks(
 }
 
 // pruneSessions deletes sessions without activity since some time.
-func (r *Records) pruneSessions(ctx context.Context, c rules.Cutoff) (int, error) {
+func (r *sessionRecords) pruneSessions(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := r.pruneChunks(ctx, c, r.oldSessions, "s", "s.active_at", func(ctx context.Context, s Session, ids []string) (int, error) {
 		if r.dialect.concurrent { // a turn may have been made between the look and the lock
 			f := r.dialect.newFilter("SELECT DISTINCT t.session_id FROM turns t")
@@ -93,7 +93,7 @@ func (r *Records) pruneSessions(ctx context.Context, c rules.Cutoff) (int, error
 
 // pruneTurns deletes the events, journals and webhooks of turns that ended before some time.
 // It counts the turns that had events or tool calls.
-func (r *Records) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
+func (r *turnRecords) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := r.pruneChunks(ctx, c, r.oldTurns, "t", "t.finished_at", func(ctx context.Context, s Session, ids []string) (int, error) {
 		f := r.dialect.newFilter("SELECT count(*) FROM turns t")
 		f.Where(r.dialect.oneOf(f, "t.id", ids))

@@ -8,6 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
+// revisionRecords keeps revisions of the configuration and the overlays of tenants.
+type revisionRecords struct{ *core }
+
 const (
 	// revisionColumns are the columns of a revision, and fullRevision selects revisions with
 	// their documents.
@@ -24,7 +27,7 @@ func revisionFields(r *store.Revision) []any {
 func fullRevisionFields(r *store.Revision) []any { return append(revisionFields(r), &r.Document) }
 
 // PublishRevision makes a document current.
-func (r *Records) PublishRevision(ctx context.Context, p *store.PublishRevision) (published *store.Revision, err error) {
+func (r *revisionRecords) PublishRevision(ctx context.Context, p *store.PublishRevision) (published *store.Revision, err error) {
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
@@ -40,7 +43,7 @@ func (r *Records) PublishRevision(ctx context.Context, p *store.PublishRevision)
 
 // publishRevision keeps others from publishing for the tenant, and for a tenant from
 // publishing a base, until the transaction ends.
-func (r *Records) publishRevision(ctx context.Context, s Session, p *store.PublishRevision) (*store.Revision, error) {
+func (r *revisionRecords) publishRevision(ctx context.Context, s Session, p *store.PublishRevision) (*store.Revision, error) {
 	if p.Revision.Tenant != "" {
 		if err := r.lock(ctx, s, "SELECT pg_advisory_xact_lock_shared(hashtextextended('agentruntime.revisions.', 0))"); err != nil {
 			return nil, err
@@ -88,25 +91,25 @@ func currentHash(ctx context.Context, s Session, tenant string) (string, error) 
 }
 
 // CurrentRevision returns the revision that was published last.
-func (r *Records) CurrentRevision(ctx context.Context, tenant string) (*store.Revision, error) {
+func (r *revisionRecords) CurrentRevision(ctx context.Context, tenant string) (*store.Revision, error) {
 	found, err := currentRevision(ctx, r.db.Reader, tenant)
 	return found, r.db.WrapError("read", "the current revision", err)
 }
 
 // CurrentHash returns the hash of that revision.
-func (r *Records) CurrentHash(ctx context.Context, tenant string) (string, error) {
+func (r *revisionRecords) CurrentHash(ctx context.Context, tenant string) (string, error) {
 	hash, err := currentHash(ctx, r.db.Reader, tenant)
 	return hash, r.db.WrapError("read", "the current revision", err)
 }
 
 // Revision returns the latest revision with a hash.
-func (r *Records) Revision(ctx context.Context, tenant, hash string) (*store.Revision, error) {
+func (r *revisionRecords) Revision(ctx context.Context, tenant, hash string) (*store.Revision, error) {
 	found, err := FindRow(ctx, r.db.Reader, fullRevisionFields, fullRevision+" WHERE r.tenant = $1 AND r.hash = $2 ORDER BY r.number DESC LIMIT 1", tenant, hash)
 	return found, r.db.WrapError("read revision", hash, err)
 }
 
 // Revisions returns a page of revisions, the newest first.
-func (r *Records) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
+func (r *revisionRecords) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
 	below, err := q.Page.Place()
 	if err != nil {
 		return page, err
@@ -121,7 +124,7 @@ func (r *Records) Revisions(ctx context.Context, q store.RevisionQuery) (page st
 }
 
 // AddRevisionBuild stores a build.
-func (r *Records) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) error {
+func (r *revisionRecords) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) error {
 	if err := b.CheckText(); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (r *Records) AddRevisionBuild(ctx context.Context, b store.RevisionBuild) e
 }
 
 // BuiltRevision returns a build and its revision.
-func (r *Records) BuiltRevision(ctx context.Context, build string) (*store.RevisionBuild, *store.Revision, error) {
+func (r *revisionRecords) BuiltRevision(ctx context.Context, build string) (*store.RevisionBuild, *store.Revision, error) {
 	fields := func(b *store.RevisionBuild) []any {
 		return []any{&b.Build, &b.Tenant, &b.Hash, &b.Base, &b.Components, (*Time)(&b.BuiltAt)}
 	}
@@ -155,7 +158,7 @@ func (r *Records) BuiltRevision(ctx context.Context, build string) (*store.Revis
 }
 
 // AddRevisionAttempt stores an attempt.
-func (r *Records) AddRevisionAttempt(ctx context.Context, a store.RevisionAttempt) error {
+func (r *revisionRecords) AddRevisionAttempt(ctx context.Context, a store.RevisionAttempt) error {
 	if err := a.CheckText(); err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func addAttempt(ctx context.Context, s Session, a *store.RevisionAttempt) error 
 }
 
 // RevisionAttempts returns a page of attempts, the newest first.
-func (r *Records) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
+func (r *revisionRecords) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
 	below, err := q.Page.Place()
 	if err != nil {
 		return page, err
@@ -189,7 +192,7 @@ func (r *Records) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (
 
 // oldRevisions returns the query of revisions that are not current, and that no live turn or
 // run began in.
-func (r *Records) oldRevisions() string {
+func (r *revisionRecords) oldRevisions() string {
 	query := "SELECT r.tenant, r.number, r.hash FROM revisions r WHERE r.created_at < $1 AND EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)"
 	for _, built := range []string{"b.hash = r.hash AND b.tenant = r.tenant", "b.base = r.hash AND b.base <> '' AND r.tenant = ''"} {
 		query += " AND NOT EXISTS (SELECT 1 FROM revision_builds b JOIN turns t ON t.revision = b.build AND t.revision <> '' AND " + r.dialect.live("t") + " WHERE " + built + ")" +
@@ -199,7 +202,7 @@ func (r *Records) oldRevisions() string {
 }
 
 // pruneRevisions deletes old revisions with their builds and documents.
-func (r *Records) pruneRevisions(ctx context.Context, c rules.Cutoff) (n int, err error) {
+func (r *revisionRecords) pruneRevisions(ctx context.Context, c rules.Cutoff) (n int, err error) {
 	fields := func(v *store.Revision) []any { return []any{&v.Tenant, &v.Number, &v.Hash} }
 	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
 		old, err := CollectRows(ctx, s, fields, r.oldRevisions(), Time(c.Before), int64(c.Limit))

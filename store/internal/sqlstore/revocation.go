@@ -8,7 +8,7 @@ import (
 
 // RevokeToken stores a revocation. Replicas do so one after the other: a number that is
 // taken first but seen last would be missed by a reader that has moved on.
-func (r *Records) RevokeToken(ctx context.Context, v store.Revocation) error {
+func (r *tenantRecords) RevokeToken(ctx context.Context, v store.Revocation) error {
 	if err := v.CheckText(); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (r *Records) RevokeToken(ctx context.Context, v store.Revocation) error {
 }
 
 // RevokedTokens returns revocations in their order.
-func (r *Records) RevokedTokens(ctx context.Context, after uint64, limit int) ([]store.Revocation, error) {
+func (r *tenantRecords) RevokedTokens(ctx context.Context, after uint64, limit int) ([]store.Revocation, error) {
 	fields := func(v *store.Revocation) []any {
 		return []any{&v.Seq, &v.TokenID, &v.ClientID, (*Time)(&v.Until), (*Time)(&v.RevokedAt)}
 	}

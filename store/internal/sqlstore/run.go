@@ -14,6 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
+// workflowRecords keeps runs of workflows and their triggers.
+type workflowRecords struct{ *core }
+
 // runColumns are the columns of a run, in the order of scanRun. Lists leave the large ones
 // empty.
 const (
@@ -64,7 +67,7 @@ func toInt(b bool) int64 {
 const rowsOfInsert = 100
 
 // CreateRuns stores new runs and moves cursors.
-func (r *Records) CreateRuns(ctx context.Context, runs []*store.WorkflowRun, cursors []store.ScheduleCursor) (created []string, err error) {
+func (r *workflowRecords) CreateRuns(ctx context.Context, runs []*store.WorkflowRun, cursors []store.ScheduleCursor) (created []string, err error) {
 	for _, run := range runs {
 		if err := run.CheckText(); err != nil {
 			return nil, err
@@ -146,7 +149,7 @@ func rowsOf(rows, args int) string {
 }
 
 // GetRun returns a run.
-func (r *Records) GetRun(ctx context.Context, scope store.RunScope, tenant, id string) (*store.WorkflowRun, error) {
+func (r *workflowRecords) GetRun(ctx context.Context, scope store.RunScope, tenant, id string) (*store.WorkflowRun, error) {
 	run, err := getRun(ctx, r.db.Reader, scope, tenant, id)
 	return run, r.db.WrapError("read run", id, err)
 }
@@ -164,12 +167,16 @@ func getRun(ctx context.Context, s Session, scope store.RunScope, tenant, id str
 }
 
 // ListRuns returns a page of runs, the newest first.
-func (r *Records) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunPage, err error) {
+func (r *workflowRecords) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunPage, err error) {
 	before, err := q.Page.Place()
 	if err != nil {
 		return page, err
 	}
-	f := r.dialect.newFilter("SELECT " + runListColumns + " FROM workflow_runs")
+	columns := runListColumns
+	if q.Whole {
+		columns = runColumns
+	}
+	f := r.dialect.newFilter("SELECT " + columns + " FROM workflow_runs")
 	f.Where("n < " + f.Arg(before))
 	if !q.Scope.All {
 		f.Where("tenant = " + f.Arg(q.Scope.Owner.Tenant))
@@ -190,7 +197,7 @@ func (r *Records) ListRuns(ctx context.Context, q store.RunQuery) (page store.Ru
 
 // ClaimRuns returns runs that are due. Several replicas may ask at once: each gets others.
 // Where one transaction at a time writes, nothing is written if no run is due.
-func (r *Records) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
+func (r *workflowRecords) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
 	if !r.dialect.concurrent {
 		due, args := r.dueRuns(c)
 		found, err := CollectColumn[int64](ctx, r.db.Reader, due, args...)
@@ -206,7 +213,7 @@ func (r *Records) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []
 }
 
 // claimRuns keeps others from getting the runs.
-func (r *Records) claimRuns(ctx context.Context, s Session, c *store.ClaimRuns) ([]*store.WorkflowRun, error) {
+func (r *workflowRecords) claimRuns(ctx context.Context, s Session, c *store.ClaimRuns) ([]*store.WorkflowRun, error) {
 	due, args := r.dueRuns(c)
 	args = append(args, c.Lease.Microseconds())
 	list, err := queryRuns(ctx, s, `UPDATE workflow_runs SET version = version + 1, lease_until = `+r.dialect.micros+` + $`+strconv.Itoa(len(args))+
@@ -222,7 +229,7 @@ func (r *Records) claimRuns(ctx context.Context, s Session, c *store.ClaimRuns) 
 }
 
 // dueRuns returns the query of the numbers of the runs that are due.
-func (r *Records) dueRuns(c *store.ClaimRuns) (query string, args []any) {
+func (r *workflowRecords) dueRuns(c *store.ClaimRuns) (query string, args []any) {
 	args = []any{ToMicros(c.Now)}
 	cond := ""
 	switch c.Part {
@@ -246,7 +253,7 @@ func (r *Records) dueRuns(c *store.ClaimRuns) (query string, args []any) {
 
 // SaveRun replaces a run, or holds it back. A run without a limit takes one statement, and
 // so no transaction around it.
-func (r *Records) SaveRun(ctx context.Context, run *store.WorkflowRun) error {
+func (r *workflowRecords) SaveRun(ctx context.Context, run *store.WorkflowRun) error {
 	if err := run.CheckText(); err != nil {
 		return err
 	}
@@ -271,7 +278,7 @@ func (r *Records) SaveRun(ctx context.Context, run *store.WorkflowRun) error {
 }
 
 // saveRun returns store.ErrRunLimit for a run that it holds back.
-func (r *Records) saveRun(ctx context.Context, s Session, run *store.WorkflowRun) error {
+func (r *workflowRecords) saveRun(ctx context.Context, s Session, run *store.WorkflowRun) error {
 	if run.Limit > 0 {
 		if err := r.holdBack(ctx, s, run); err != nil {
 			return err
@@ -296,7 +303,7 @@ func (r *Records) saveRun(ctx context.Context, s Session, run *store.WorkflowRun
 
 // holdBack returns store.ErrRunLimit for a run that cannot begin. Until the end of the
 // transaction nobody else counts the runs of the workflow.
-func (r *Records) holdBack(ctx context.Context, s Session, run *store.WorkflowRun) error {
+func (r *workflowRecords) holdBack(ctx context.Context, s Session, run *store.WorkflowRun) error {
 	known, err := getRun(ctx, s, store.RunScope{All: true}, run.Owner.Tenant, run.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && known.Version != run.Version {
 		return &store.StateError{Kind: "run", ID: run.ID, State: "changed", Want: "saved"}
@@ -335,7 +342,7 @@ func releaseRun(ctx context.Context, s Session, r *store.WorkflowRun) error {
 }
 
 // CancelRun asks for the end of a run.
-func (r *Records) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (canceled *store.WorkflowRun, err error) {
+func (r *workflowRecords) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (canceled *store.WorkflowRun, err error) {
 	if err := (&store.WorkflowRun{CancelReason: reason}).CheckText(); err != nil {
 		return nil, err
 	}
@@ -369,7 +376,7 @@ func cancelRun(ctx context.Context, s Session, scope store.RunScope, tenant, id,
 }
 
 // PruneRuns deletes runs that ended before a time.
-func (r *Records) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, err error) {
+func (r *workflowRecords) PruneRuns(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
 		deleted, err := s.Exec(ctx, `DELETE FROM workflow_runs WHERE n IN (SELECT n FROM workflow_runs WHERE finished_at <> 0 AND finished_at < $1 ORDER BY finished_at LIMIT $2)`,
 			ToMicros(before), int64(limit))

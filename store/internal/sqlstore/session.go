@@ -12,6 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
+// sessionRecords keeps sessions, their snapshots and artifacts.
+type sessionRecords struct{ *core }
+
 // SessionColumns are the columns of a session, in the order of SessionRow.Fields.
 const SessionColumns = "id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at, current_agent_id"
 
@@ -83,7 +86,7 @@ func EncodeLabels(labels map[string]string) ([]byte, error) {
 }
 
 // Session returns a session.
-func (r *Records) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
+func (r *sessionRecords) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
 	found, err := FindSession(ctx, r.db.Reader, scope, id, "")
 	return found, r.db.WrapError("read session", id, err)
 }
@@ -101,7 +104,7 @@ func FindSession(ctx context.Context, s Session, scope store.Scope, id, lock str
 }
 
 // Sessions returns a page of sessions.
-func (r *Records) Sessions(ctx context.Context, q store.SessionQuery) (page store.SessionPage, err error) {
+func (r *sessionRecords) Sessions(ctx context.Context, q store.SessionQuery) (page store.SessionPage, err error) {
 	f, err := r.filterSessions(ctx, &q)
 	if err == nil {
 		page.Sessions, page.Next, err = readLatest(ctx, r.db.Reader, f, "active_at", q.Page, (*SessionRow).Fields, sessionsOf, rules.SessionCursor)
@@ -109,30 +112,11 @@ func (r *Records) Sessions(ctx context.Context, q store.SessionQuery) (page stor
 	return page, r.db.WrapError("list sessions of", q.Scope.Owner.Subject, err)
 }
 
-// filterSessions returns the filter of a query. It begins with the sessions of a label that
-// few have.
-func (r *Records) filterSessions(ctx context.Context, q *store.SessionQuery) (*Filter, error) {
-	f := r.dialect.newFilter("SELECT " + SessionColumns + " FROM sessions")
-	labels := slices.Sorted(maps.Keys(q.Labels))
-	for i, key := range labels {
-		if r.db.IsRare == nil {
-			break
-		}
-		few, err := r.db.IsRare(ctx, key, q.Labels[key])
-		if err != nil {
-			return nil, err
-		}
-		if few {
-			// A cross join is made in the order in which it is written.
-			f = r.dialect.newFilter("SELECT " + SessionColumns + " FROM session_labels l CROSS JOIN sessions ON id = l.session_id")
-			f.Where("l.key = " + f.Arg(key))
-			f.Where("l.value = " + f.Arg(q.Labels[key]))
-			labels = slices.Delete(labels, i, i+1)
-			break
-		}
-	}
-	for _, key := range labels {
-		f.Where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = sessions.id AND o.key = " + f.Arg(key) + " AND o.value = " + f.Arg(q.Labels[key]) + ")")
+// filterSessions returns a statement on the sessions of a query.
+func (r *sessionRecords) filterSessions(ctx context.Context, q *store.SessionQuery) (*Filter, error) {
+	f, err := r.filterByLabels(ctx, SessionColumns, "sessions", "id", q.Labels)
+	if err != nil {
+		return nil, err
 	}
 	f.Scope(q.Scope)
 	f.Equals("state", string(q.State))
@@ -140,8 +124,35 @@ func (r *Records) filterSessions(ctx context.Context, q *store.SessionQuery) (*F
 	return f, nil
 }
 
-// UpdateSession changes what the patch names.
-func (r *Records) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+// filterByLabels returns a statement on the rows of a table whose sessions have some labels.
+// idColumn has the id of a row's session. The statement begins with the sessions of a rare label.
+func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn string, wanted map[string]string) (*Filter, error) {
+	f := r.dialect.newFilter("SELECT " + columns + " FROM " + table)
+	labels := slices.Sorted(maps.Keys(wanted))
+	for i, key := range labels {
+		if r.db.IsRare == nil {
+			break
+		}
+		few, err := r.db.IsRare(ctx, key, wanted[key])
+		if err != nil {
+			return nil, err
+		}
+		if few {
+			// SQLite executes a cross join in the order in which it is written.
+			f.query = "SELECT " + columns + " FROM (SELECT session_id AS labeled FROM session_labels WHERE key = " + f.Arg(key) +
+				" AND value = " + f.Arg(wanted[key]) + ") l CROSS JOIN " + table + " ON " + idColumn + " = l.labeled"
+			labels = slices.Delete(labels, i, i+1)
+			break
+		}
+	}
+	for _, key := range labels {
+		f.Where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = " + table + "." + idColumn + " AND o.key = " + f.Arg(key) + " AND o.value = " + f.Arg(wanted[key]) + ")")
+	}
+	return f, nil
+}
+
+// UpdateSession applies a patch to a session.
+func (r *sessionRecords) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
@@ -156,7 +167,9 @@ func (r *Records) UpdateSession(ctx context.Context, scope store.Scope, id strin
 				return err
 			}
 		}
-		rules.PatchSession(kept, &p, current)
+		if err := rules.PatchSession(kept, &p, current); err != nil {
+			return err
+		}
 		if err := saveSession(ctx, s, kept, p.Labels != nil); err != nil {
 			return err
 		}
@@ -180,7 +193,7 @@ func CheckIdle(ctx context.Context, s Session, id, cond string) error {
 
 // checkTip returns the current agent of a snapshot to which the tip of a session, which is
 // locked, may be moved.
-func (r *Records) checkTip(ctx context.Context, s Session, id, tip string) (current string, err error) {
+func (r *sessionRecords) checkTip(ctx context.Context, s Session, id, tip string) (current string, err error) {
 	if err := CheckIdle(ctx, s, id, r.dialect.isSet("t.started_at")+" AND "+r.dialect.live("t")); err != nil || tip == "" {
 		return "", err
 	}
@@ -217,7 +230,7 @@ func saveSession(ctx context.Context, s Session, v *store.Session, labels bool) 
 }
 
 // DeleteSession deletes a session with everything that belongs to it.
-func (r *Records) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
+func (r *sessionRecords) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
 	err := r.db.Transact(ctx, func(ctx context.Context, s Session) error {
 		if _, err := FindSession(ctx, s, scope, id, r.dialect.forUpdate); err != nil {
 			return err
@@ -232,7 +245,7 @@ func (r *Records) DeleteSession(ctx context.Context, scope store.Scope, id strin
 
 // deleteSessions deletes sessions without live turns, which are locked. What refers to them
 // by a constraint is deleted with them.
-func (r *Records) deleteSessions(ctx context.Context, s Session, ids []string) error {
+func (r *sessionRecords) deleteSessions(ctx context.Context, s Session, ids []string) error {
 	f := r.dialect.newFilter("")
 	ofSession := func(column string) string {
 		f.args = nil

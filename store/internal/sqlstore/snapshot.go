@@ -19,7 +19,7 @@ func SnapshotFields(s *store.Snapshot) []any {
 }
 
 // Snapshot returns a snapshot.
-func (r *Records) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
+func (r *sessionRecords) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
 	found, err := FindRow(ctx, r.db.Reader, SnapshotFields, "SELECT "+SnapshotColumns+" FROM snapshots WHERE id = $1", id)
 	if err == nil {
 		err = rules.CheckVisible(scope, found.Owner.Tenant, found.Owner.Subject)
@@ -31,7 +31,7 @@ func (r *Records) Snapshot(ctx context.Context, scope store.Scope, id string) (*
 }
 
 // Snapshots returns a page of a session's snapshots.
-func (r *Records) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
+func (r *sessionRecords) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
 	f := r.dialect.newFilter("SELECT " + SnapshotColumns + " FROM snapshots")
 	f.Where("session_id = " + f.Arg(q.SessionID))
 	f.Scope(q.Scope)
@@ -51,7 +51,7 @@ SELECT m.body FROM chain JOIN messages m ON m.owner_id = chain.owner_id
 ORDER BY chain.depth DESC, m.n`
 
 // Conversation returns the messages up to and with a snapshot.
-func (r *Records) Conversation(ctx context.Context, snapshotID string) ([][]byte, error) {
+func (r *sessionRecords) Conversation(ctx context.Context, snapshotID string) ([][]byte, error) {
 	all, err := CollectColumn[[]byte](ctx, r.db.Reader, conversation, snapshotID)
 	if err == nil && len(all) == 0 {
 		_, err = FindRow(ctx, r.db.Reader, column[string], "SELECT id FROM snapshots WHERE id = $1", snapshotID)
@@ -59,9 +59,9 @@ func (r *Records) Conversation(ctx context.Context, snapshotID string) ([][]byte
 	return all, r.db.WrapError("read the conversation of snapshot", snapshotID, err)
 }
 
-// OwnMessages returns the messages that a snapshot, or a turn, adds itself: those of the
-// turn that made a snapshot, or of a snapshot that no turn made.
-func (r *Records) OwnMessages(ctx context.Context, ownerID string) ([][]byte, error) {
+// OwnMessages returns the messages that a snapshot or turn adds: those of the snapshot's turn, or
+// the snapshot's if no turn created it.
+func (r *sessionRecords) OwnMessages(ctx context.Context, ownerID string) ([][]byte, error) {
 	own, err := CollectColumn[[]byte](ctx, r.db.Reader, `SELECT body FROM messages
 		WHERE owner_id = COALESCE((SELECT s.turn_id FROM snapshots s WHERE s.id = $1 AND s.turn_id <> ''), $1) ORDER BY n`, ownerID)
 	return own, r.db.WrapError("read the messages of", ownerID, err)
@@ -76,7 +76,7 @@ func artifactFields(a *store.Artifact) []any {
 }
 
 // Artifact returns an artifact with its data.
-func (r *Records) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
+func (r *sessionRecords) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
 	fields := func(a *store.Artifact) []any { return append(artifactFields(a), &a.Data) }
 	found, err := FindRow(ctx, r.db.Reader, fields, "SELECT "+artifactColumns+", data FROM artifacts WHERE id = $1", id)
 	if err == nil {
@@ -89,7 +89,7 @@ func (r *Records) Artifact(ctx context.Context, scope store.Scope, id string) (*
 }
 
 // Artifacts returns the artifacts that a turn made, in order, without their data.
-func (r *Records) Artifacts(ctx context.Context, scope store.Scope, turnID string) (list []*store.Artifact, err error) {
+func (r *sessionRecords) Artifacts(ctx context.Context, scope store.Scope, turnID string) (list []*store.Artifact, err error) {
 	_, err = FindTurn(ctx, r.db.Reader, scope, turnID, "")
 	if err == nil {
 		list, err = CollectRecords(ctx, r.db.Reader, artifactFields, "SELECT "+artifactColumns+" FROM artifacts WHERE turn_id = $1 ORDER BY n", turnID)

@@ -35,6 +35,8 @@ type Database struct {
 	LockSession func(ctx context.Context, s Session, turnID string) error
 	// MakeRoom admits the turns that a change made room for in a session and a tenant.
 	MakeRoom func(ctx context.Context, s Session, tenant, sessionID string, now time.Time) error
+	// Shard distinguishes the usage rows of processes that write at the same time.
+	Shard int
 	// WrapError adds an operation and its subject to an error of the database.
 	WrapError func(operation, subject string, err error) error
 	// IsRare reports whether so few sessions have a label that searching them beats going
@@ -44,15 +46,29 @@ type Database struct {
 
 // Records implements the shared parts of a store.Store. A store embeds it.
 type Records struct {
+	*core
+	sessionRecords
+	turnRecords
+	revisionRecords
+	tenantRecords
+	workflowRecords
+	webhookRecords
+}
+
+// core is shared by the records of a database.
+type core struct {
 	db      Database
 	dialect *Dialect
 }
 
 // New returns the records of a database.
-func New(db Database) Records { return Records{db: db, dialect: db.Dialect} }
+func New(db Database) Records {
+	c := &core{db: db, dialect: db.Dialect}
+	return Records{c, sessionRecords{c}, turnRecords{c}, revisionRecords{c}, tenantRecords{c}, workflowRecords{c}, webhookRecords{c}}
+}
 
 // lock runs a statement that makes other transactions wait, where they overlap.
-func (r *Records) lock(ctx context.Context, s Session, statement string, args ...any) error {
+func (r *core) lock(ctx context.Context, s Session, statement string, args ...any) error {
 	if !r.dialect.concurrent {
 		return nil
 	}

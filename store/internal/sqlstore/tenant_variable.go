@@ -6,6 +6,9 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
+// tenantRecords keeps the variables of tenants and revoked tokens.
+type tenantRecords struct{ *core }
+
 const selectVariables = "SELECT tenant, name, secret, value, author, updated_at FROM tenant_variables WHERE tenant = $1 AND name "
 
 func variableFields(v *store.TenantVariable) []any {
@@ -13,7 +16,7 @@ func variableFields(v *store.TenantVariable) []any {
 }
 
 // PutTenantVariable stores a variable.
-func (r *Records) PutTenantVariable(ctx context.Context, v *store.TenantVariable) error {
+func (r *tenantRecords) PutTenantVariable(ctx context.Context, v *store.TenantVariable) error {
 	if err := v.CheckText(); err != nil {
 		return err
 	}
@@ -26,8 +29,27 @@ func (r *Records) PutTenantVariable(ctx context.Context, v *store.TenantVariable
 	return r.db.WrapError("store variable", v.Name, err)
 }
 
+// ReplaceTenantVariable stores a variable in place of one with an old value.
+func (r *tenantRecords) ReplaceTenantVariable(ctx context.Context, v *store.TenantVariable, old []byte) (bool, error) {
+	if err := v.CheckText(); err != nil {
+		return false, err
+	}
+	statement := `INSERT INTO tenant_variables (tenant, name, secret, value, author, updated_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, name) DO NOTHING`
+	args := []any{v.Tenant, v.Name, v.Secret, v.Value, v.Author, Time(v.UpdatedAt)}
+	if old != nil {
+		statement = `UPDATE tenant_variables SET secret = $3, value = $4, author = $5, updated_at = $6 WHERE tenant = $1 AND name = $2 AND value = $7`
+		args = append(args, old)
+	}
+	var changed int64
+	err := r.db.Execute(ctx, func(ctx context.Context, s Session) (err error) {
+		changed, err = s.Exec(ctx, statement, args...)
+		return err
+	})
+	return changed > 0, r.db.WrapError("replace variable", v.Name, err)
+}
+
 // DeleteTenantVariable deletes a variable.
-func (r *Records) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
+func (r *tenantRecords) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
 	err := r.db.Execute(ctx, func(ctx context.Context, s Session) error {
 		return checkChanged(s.Exec(ctx, "DELETE FROM tenant_variables WHERE tenant = $1 AND name = $2", tenant, name))
 	})
@@ -35,13 +57,13 @@ func (r *Records) DeleteTenantVariable(ctx context.Context, tenant, name string)
 }
 
 // TenantVariable returns a variable.
-func (r *Records) TenantVariable(ctx context.Context, tenant, name string) (*store.TenantVariable, error) {
+func (r *tenantRecords) TenantVariable(ctx context.Context, tenant, name string) (*store.TenantVariable, error) {
 	found, err := FindRow(ctx, r.db.Reader, variableFields, selectVariables+"= $2", tenant, name)
 	return found, r.db.WrapError("read variable", name, err)
 }
 
 // TenantVariables returns variables of a tenant in the order of their names.
-func (r *Records) TenantVariables(ctx context.Context, tenant, after string, limit int) ([]*store.TenantVariable, error) {
+func (r *tenantRecords) TenantVariables(ctx context.Context, tenant, after string, limit int) ([]*store.TenantVariable, error) {
 	list, err := CollectRecords(ctx, r.db.Reader, variableFields, selectVariables+"> $2 ORDER BY name LIMIT $3", tenant, after, int64(min(limit, store.MaxPage)))
 	return list, r.db.WrapError("list", "variables of a tenant", err)
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Time reads and writes times to the microsecond, in UTC, as SQLite keeps them: the
-// microseconds since 1970, and 0 for the zero time. A Session on another database replaces
-// it by a type of its own among arguments and destinations.
+// Time reads and writes UTC times with microsecond precision, as SQLite stores them: microseconds
+// since 1970, with 0 for the zero time. A Session on another database replaces it by another type
+// in arguments and destinations.
 type Time time.Time
 
 var (

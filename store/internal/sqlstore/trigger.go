@@ -7,7 +7,7 @@ import (
 )
 
 // Cursors returns the cursors of all schedules.
-func (r *Records) Cursors(ctx context.Context) (list []store.ScheduleCursor, err error) {
+func (r *workflowRecords) Cursors(ctx context.Context) (list []store.ScheduleCursor, err error) {
 	err = r.db.Reader.Query(ctx, `SELECT tenant, id, last_at FROM workflow_cursors`, nil, func(scan func(dest ...any) error) error {
 		var c store.ScheduleCursor
 		var last int64
@@ -20,7 +20,7 @@ func (r *Records) Cursors(ctx context.Context) (list []store.ScheduleCursor, err
 }
 
 // SaveTrigger stores a trigger.
-func (r *Records) SaveTrigger(ctx context.Context, t *store.WorkflowTrigger, isNew bool) error {
+func (r *workflowRecords) SaveTrigger(ctx context.Context, t *store.WorkflowTrigger, isNew bool) error {
 	if err := t.CheckText(); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func saveTrigger(ctx context.Context, s Session, t *store.WorkflowTrigger, isNew
 }
 
 // Triggers returns the triggers that a scope sees.
-func (r *Records) Triggers(ctx context.Context, scope store.RunScope) (list []*store.WorkflowTrigger, err error) {
+func (r *workflowRecords) Triggers(ctx context.Context, scope store.RunScope) (list []*store.WorkflowTrigger, err error) {
 	query := `SELECT tenant, kind, id, subject, declared, paused, definition, created_at, updated_at FROM workflow_triggers`
 	var args []any
 	if !scope.All {
@@ -65,7 +65,7 @@ func (r *Records) Triggers(ctx context.Context, scope store.RunScope) (list []*s
 }
 
 // DeleteTrigger deletes a trigger, and the cursor of a schedule.
-func (r *Records) DeleteTrigger(ctx context.Context, scope store.RunScope, tenant, kind, id string) error {
+func (r *workflowRecords) DeleteTrigger(ctx context.Context, scope store.RunScope, tenant, kind, id string) error {
 	err := r.db.Transact(ctx, func(ctx context.Context, s Session) error { return deleteTrigger(ctx, s, scope, tenant, kind, id) })
 	return r.db.WrapError("delete trigger", id, err)
 }

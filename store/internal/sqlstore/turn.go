@@ -12,6 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
+// turnRecords keeps turns with their events, interactions, ratings and usage.
+type turnRecords struct{ *core }
+
 // TurnColumns are the columns of a turn, in the order of TurnFields.
 const TurnColumns = `id, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, ` +
 	`created_at, updated_at, changed_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, revision`
@@ -29,7 +32,7 @@ func AppendTurnFields(list []any, t *store.Turn) []any {
 }
 
 // Turn returns a turn.
-func (r *Records) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
+func (r *turnRecords) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
 	t, err := FindTurn(ctx, r.db.Reader, scope, id, "")
 	return t, r.db.WrapError("read turn", id, err)
 }
@@ -47,7 +50,7 @@ func FindTurn(ctx context.Context, s Session, scope store.Scope, id, lock string
 }
 
 // Positions returns how far turns have got.
-func (r *Records) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
+func (r *turnRecords) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
 	var ids any = turnIDs
 	query := "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])"
 	if !r.dialect.concurrent {
@@ -62,19 +65,22 @@ func (r *Records) Positions(ctx context.Context, turnIDs []string) ([]store.Posi
 }
 
 // SessionAgents returns the agents that turns of a session were made for.
-func (r *Records) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
+func (r *turnRecords) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
 	agents, err := CollectColumn[string](ctx, r.db.Reader, "SELECT DISTINCT agent_id FROM turns WHERE session_id = $1", sessionID)
 	return agents, r.db.WrapError("read the agents of session", sessionID, err)
 }
 
 // Turns returns a page of turns.
-func (r *Records) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
-	f := r.filterTurns("SELECT "+TurnColumns+" FROM turns", &q)
-	if q.Count {
-		count := r.filterTurns("SELECT count(*) FROM turns", &q)
-		if page.Total, err = FindValue[int](ctx, r.db.Reader, count.Statement(""), count.args...); err != nil {
-			return page, r.db.WrapError("count turns of session", q.SessionID, err)
+func (r *turnRecords) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
+	f, err := r.filterTurns(ctx, TurnColumns, &q)
+	if err == nil && q.Count {
+		var count *Filter
+		if count, err = r.filterTurns(ctx, "count(*)", &q); err == nil {
+			page.Total, err = FindValue[int](ctx, r.db.Reader, count.Statement(""), count.args...)
 		}
+	}
+	if err != nil {
+		return page, r.db.WrapError("filter turns of session", q.SessionID, err)
 	}
 	column := "created_at"
 	if q.ByChange {
@@ -87,10 +93,14 @@ func (r *Records) Turns(ctx context.Context, q store.TurnQuery) (page store.Turn
 	return page, nil
 }
 
-// filterTurns returns a statement on the turns of a query.
-func (r *Records) filterTurns(statement string, q *store.TurnQuery) *Filter {
-	f := r.dialect.newFilter(statement)
+// filterTurns returns a statement that reads columns of the turns of a query.
+func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.TurnQuery) (*Filter, error) {
+	f, err := r.filterByLabels(ctx, columns, "turns", "session_id", q.Labels)
+	if err != nil {
+		return nil, err
+	}
 	f.Scope(q.Scope)
+	f.Equals("tenant", q.Tenant)
 	f.Equals("session_id", q.SessionID)
 	f.Equals("agent_id", q.AgentID)
 	if len(q.Statuses) > 0 {
@@ -99,18 +109,18 @@ func (r *Records) filterTurns(statement string, q *store.TurnQuery) *Filter {
 			statuses[i] = string(status)
 		}
 		f.Where(r.dialect.oneOf(f, "status", statuses))
-		if r.dialect.zeroTimes && !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }) {
+		if (r.dialect.zeroTimes || q.Count) && !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }) {
 			f.Where(r.dialect.live("turns")) // as the indexes have it
 		}
 	}
 	if !q.ChangedAfter.IsZero() {
 		f.Where("changed_at >= " + f.Time(q.ChangedAfter))
 	}
-	return f
+	return f, nil
 }
 
-// UpdateTurn changes what the patch names.
-func (r *Records) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
+// UpdateTurn applies a patch to a turn.
+func (r *turnRecords) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
 	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
 		changed, err = FindTurn(ctx, s, scope, id, r.dialect.forUpdate)
 		if err != nil || p.Background == nil {
@@ -127,14 +137,14 @@ func (r *Records) UpdateTurn(ctx context.Context, scope store.Scope, id string, 
 }
 
 // LiveRevisions returns the revisions in which live turns and runs began.
-func (r *Records) LiveRevisions(ctx context.Context) ([]string, error) {
+func (r *turnRecords) LiveRevisions(ctx context.Context) ([]string, error) {
 	found, err := CollectColumn[string](ctx, r.db.Reader, "SELECT t.revision FROM turns t WHERE "+r.dialect.live("t")+" AND t.revision <> ''"+
 		" UNION SELECT w.revision FROM workflow_runs w WHERE w.finished_at = 0 AND w.revision <> ''")
 	return found, r.db.WrapError("read the revisions of", "live turns", err)
 }
 
 // Events returns events of a turn.
-func (r *Records) Events(ctx context.Context, turnID string, after uint64, limit int) (list []event.Record, err error) {
+func (r *turnRecords) Events(ctx context.Context, turnID string, after uint64, limit int) (list []event.Record, err error) {
 	if limit <= 0 || after > math.MaxInt64 {
 		return nil, nil
 	}
@@ -161,13 +171,13 @@ func JournalFields(r *store.JournalRow) []any {
 }
 
 // Journal returns the tool calls of a turn, in the order in which they began.
-func (r *Records) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
+func (r *turnRecords) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
 	list, err := CollectRows(ctx, r.db.Reader, JournalFields, "SELECT "+JournalColumns+" FROM journal WHERE turn_id = $1 ORDER BY n", turnID)
 	return list, r.db.WrapError("read the journal of turn", turnID, err)
 }
 
 // State returns the state that was committed last to a turn.
-func (r *Records) State(ctx context.Context, turnID string) ([]byte, error) {
+func (r *turnRecords) State(ctx context.Context, turnID string) ([]byte, error) {
 	state, err := FindValue[[]byte](ctx, r.db.Reader, "SELECT body FROM turn_states WHERE turn_id = $1", turnID)
 	return state, r.db.WrapError("read the state of turn", turnID, err)
 }

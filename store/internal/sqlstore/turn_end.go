@@ -10,7 +10,7 @@ import (
 )
 
 // EndTurn ends a live turn from outside.
-func (r *Records) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+func (r *turnRecords) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
 	if err := e.CheckText(); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (r *Records) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.T
 }
 
 // lockTurn locks a turn that the scope sees, after its session and the room of its tenant.
-func (r *Records) lockTurn(ctx context.Context, s Session, scope store.Scope, id string) (*store.Turn, error) {
+func (r *turnRecords) lockTurn(ctx context.Context, s Session, scope store.Scope, id string) (*store.Turn, error) {
 	if r.db.LockSession != nil {
 		if err := r.db.LockSession(ctx, s, id); err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func (r *Records) lockTurn(ctx context.Context, s Session, scope store.Scope, id
 }
 
 // endTurn puts a turn into its last state, and admits what that makes room for.
-func (r *Records) endTurn(ctx context.Context, s Session, t *store.Turn, e *store.EndTurn) error {
+func (r *turnRecords) endTurn(ctx context.Context, s Session, t *store.Turn, e *store.EndTurn) error {
 	at := Truncate(e.Now)
 	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
 	t.Seq, t.Fence, t.Worker, t.LeaseUntil, t.Admitted = t.Seq+1, t.Fence+1, "", time.Time{}, false
@@ -59,11 +59,14 @@ func (r *Records) endTurn(ctx context.Context, s Session, t *store.Turn, e *stor
 	if err != nil {
 		return err
 	}
-	return r.db.MakeRoom(ctx, s, t.Owner.Tenant, t.SessionID, e.Now)
+	if err := r.db.MakeRoom(ctx, s, t.Owner.Tenant, t.SessionID, e.Now); err != nil {
+		return err
+	}
+	return r.AddUsage(ctx, s, &rules.EndedTurn{Tenant: t.Owner.Tenant, AgentID: t.AgentID, Status: t.Status, StartedAt: t.StartedAt, EndedAt: at, Agents: e.Agents})
 }
 
 // insertLast stores the terminal event of a turn.
-func (r *Records) insertLast(ctx context.Context, s Session, t *store.Turn, e *store.EndTurn) error {
+func (r *turnRecords) insertLast(ctx context.Context, s Session, t *store.Turn, e *store.EndTurn) error {
 	var path any
 	if text := e.Event.PathText(); text != "" {
 		path = text
@@ -79,7 +82,7 @@ func (r *Records) insertLast(ctx context.Context, s Session, t *store.Turn, e *s
 
 // AnswerInteraction answers a pending interaction, and admits its turn if that waits and
 // there is room.
-func (r *Records) AnswerInteraction(ctx context.Context, a *store.Answer) (answered *store.Interaction, err error) {
+func (r *turnRecords) AnswerInteraction(ctx context.Context, a *store.Answer) (answered *store.Interaction, err error) {
 	if err := a.CheckText(); err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func (r *Records) AnswerInteraction(ctx context.Context, a *store.Answer) (answe
 }
 
 // writeAnswer writes an answer and wakes the turn.
-func (r *Records) writeAnswer(ctx context.Context, s Session, t *store.Turn, i *store.Interaction, a *store.Answer) error {
+func (r *turnRecords) writeAnswer(ctx context.Context, s Session, t *store.Turn, i *store.Interaction, a *store.Answer) error {
 	at := Truncate(a.Now)
 	i.State, i.Answer, i.AnsweredBy, i.AnsweredAt = store.InteractionAnswered, bytes.Clone(a.Answer), a.By, at
 	_, err := s.Exec(ctx, "UPDATE interactions SET state = 'resolved', resolution = $1, resolved_by = $2, resolved_at = $3 WHERE turn_id = $4 AND id = $5",

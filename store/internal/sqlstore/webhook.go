@@ -11,6 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
+// webhookRecords keeps webhooks.
+type webhookRecords struct{ *core }
+
 // webhookRow is a webhook with its number, which orders webhooks by when they were made.
 type webhookRow struct {
 	store.Webhook
@@ -36,7 +39,7 @@ func webhooksOf(rows []*webhookRow) []*store.Webhook {
 }
 
 // SaveWebhook stores a webhook of a turn.
-func (r *Records) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
+func (r *webhookRecords) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
@@ -52,7 +55,7 @@ func (r *Records) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *
 
 // saveWebhook locks the turn, so that the limit and the first cursor hold. A webhook that is
 // there keeps its place in the order and its cursor.
-func (r *Records) saveWebhook(ctx context.Context, s Session, n *store.NewWebhook) (*store.Webhook, error) {
+func (r *webhookRecords) saveWebhook(ctx context.Context, s Session, n *store.NewWebhook) (*store.Webhook, error) {
 	h := &n.Webhook
 	turn, err := FindTurn(ctx, s, n.Scope, h.TurnID, r.dialect.forUpdate)
 	if err != nil {
@@ -65,7 +68,7 @@ func (r *Records) saveWebhook(ctx context.Context, s Session, n *store.NewWebhoo
 			return nil, err
 		}
 		if others >= n.Limit {
-			return nil, &store.LimitError{TurnID: h.TurnID, Limit: n.Limit}
+			return nil, &store.LimitError{TurnID: h.TurnID, Kind: "webhooks", Limit: n.Limit}
 		}
 	}
 	saved, err := FindRow(ctx, s, webhookFields, `INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, fence, created_at, updated_at)
@@ -82,7 +85,7 @@ func (r *Records) saveWebhook(ctx context.Context, s Session, n *store.NewWebhoo
 }
 
 // Webhook returns a webhook.
-func (r *Records) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
+func (r *webhookRecords) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
 	row, err := FindRow(ctx, r.db.Reader, webhookFields, "SELECT "+webhookColumns+" FROM webhooks WHERE turn_id = $1 AND id = $2", turnID, id)
 	if err == nil {
 		err = rules.CheckVisible(scope, row.Owner.Tenant, row.Owner.Subject)
@@ -94,7 +97,7 @@ func (r *Records) Webhook(ctx context.Context, scope store.Scope, turnID, id str
 }
 
 // Webhooks returns a page of webhooks, the newest first.
-func (r *Records) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.WebhookPage, err error) {
+func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.WebhookPage, err error) {
 	before, err := q.Page.Place()
 	if err != nil {
 		return page, err
@@ -121,7 +124,7 @@ func (r *Records) Webhooks(ctx context.Context, q store.WebhookQuery) (page stor
 }
 
 // DeleteWebhook deletes a webhook.
-func (r *Records) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id string) error {
+func (r *webhookRecords) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id string) error {
 	f := r.dialect.newFilter("DELETE FROM webhooks")
 	f.Where("turn_id = " + f.Arg(turnID))
 	f.Where("id = " + f.Arg(id))
@@ -132,10 +135,10 @@ func (r *Records) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, 
 	return r.db.WrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
-// ClaimWebhooks makes the worker the owner of webhooks. Several replicas may do so at
-// once: each takes what no other one does. Where one transaction at a time writes, nothing
-// is written if there is no webhook.
-func (r *Records) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (claimed []*store.Webhook, err error) {
+// ClaimWebhooks makes the worker the owner of webhooks. Several replicas may run it at once: each
+// skips rows that another one is claiming. With serialized transactions, it writes nothing if
+// there are no webhooks.
+func (r *webhookRecords) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (claimed []*store.Webhook, err error) {
 	if len(c.Surfaces) == 0 || c.Limit <= 0 {
 		return nil, nil
 	}
@@ -162,7 +165,7 @@ func (r *Records) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (cl
 }
 
 // dueWebhooks completes a SELECT of the webhooks that a worker can claim.
-func (r *Records) dueWebhooks(query string, c *store.ClaimWebhooks) *Filter {
+func (r *webhookRecords) dueWebhooks(query string, c *store.ClaimWebhooks) *Filter {
 	f := r.dialect.newFilter(query + " JOIN turns t ON t.id = w.turn_id")
 	f.Where("w.state = 'active' AND w.due_at <= " + f.Time(c.Now))
 	f.Where("(w.lease_until IS NULL OR w.lease_until <= " + r.dialect.now(f) + ")")
@@ -183,7 +186,7 @@ func (r *Records) dueWebhooks(query string, c *store.ClaimWebhooks) *Filter {
 const maxProlonged = 16
 
 // HeartbeatWebhooks prolongs the leases of a worker's webhooks.
-func (r *Records) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
+func (r *webhookRecords) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
 	for some := range slices.Chunk(held, maxProlonged) {
 		var kept []store.HeldWebhook
 		err := r.db.Execute(ctx, func(ctx context.Context, s Session) error {
@@ -204,7 +207,7 @@ func (r *Records) HeartbeatWebhooks(ctx context.Context, worker string, lease ti
 
 // prolongWebhooks prolongs leases and returns the webhooks that the worker owns. Rows are
 // locked in order, so that transactions do not wait for each other in a circle.
-func (r *Records) prolongWebhooks(ctx context.Context, s Session, worker string, lease time.Duration, held []store.HeldWebhook) ([]store.HeldWebhook, error) {
+func (r *webhookRecords) prolongWebhooks(ctx context.Context, s Session, worker string, lease time.Duration, held []store.HeldWebhook) ([]store.HeldWebhook, error) {
 	f := r.dialect.newFilter("")
 	rows := make([]string, len(held))
 	for i, h := range held {
@@ -219,7 +222,7 @@ func (r *Records) prolongWebhooks(ctx context.Context, s Session, worker string,
 }
 
 // AdvanceWebhook changes a webhook by the worker that owns it.
-func (r *Records) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
+func (r *webhookRecords) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
 	if err := a.CheckText(); err != nil {
 		return err
 	}

@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+)
+
+// feedbackRow is feedback with its number, which orders it.
+type feedbackRow struct {
+	store.Feedback
+	n int64
+}
+
+const feedbackColumns = "n, turn_id, name, agent_id, tenant, subject, score, label, comment, author, updated_at"
+
+func feedbackFields(r *feedbackRow) []any {
+	return []any{&r.n, &r.TurnID, &r.Name, &r.AgentID, &r.Owner.Tenant, &r.Owner.Subject, &r.Score, &r.Label, &r.Comment, &r.Author, (*Time)(&r.UpdatedAt)}
+}
+
+// SaveFeedback stores feedback about a turn.
+func (r *turnRecords) SaveFeedback(ctx context.Context, scope store.Scope, f *store.Feedback, limit int) (saved *store.Feedback, err error) {
+	if err := f.CheckText(); err != nil {
+		return nil, err
+	}
+	err = r.db.Transact(ctx, func(ctx context.Context, s Session) error {
+		saved, err = r.saveFeedback(ctx, s, scope, f, limit)
+		return err
+	})
+	if err != nil {
+		return nil, r.db.WrapError("save feedback", f.Name+" of turn "+f.TurnID, err)
+	}
+	return saved, nil
+}
+
+// saveFeedback locks the turn, so that the limit holds.
+func (r *turnRecords) saveFeedback(ctx context.Context, s Session, scope store.Scope, f *store.Feedback, limit int) (*store.Feedback, error) {
+	turn, err := FindTurn(ctx, s, scope, f.TurnID, r.dialect.forUpdate)
+	if err != nil {
+		return nil, err
+	}
+	others, err := FindValue[int](ctx, s, "SELECT count(*) FROM feedback f WHERE f.turn_id = $1 AND f.name <> $2", f.TurnID, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	if others >= limit {
+		return nil, &store.LimitError{TurnID: f.TurnID, Kind: "kinds of feedback", Limit: limit}
+	}
+	saved, err := FindRow(ctx, s, feedbackFields, `INSERT INTO feedback (turn_id, name, agent_id, tenant, subject, score, label, comment, author, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (turn_id, name) DO UPDATE SET score = excluded.score, label = excluded.label, comment = excluded.comment,
+		author = excluded.author, updated_at = excluded.updated_at RETURNING `+feedbackColumns,
+		f.TurnID, f.Name, turn.AgentID, turn.Owner.Tenant, turn.Owner.Subject, f.Score, f.Label, f.Comment, f.Author, Time(f.UpdatedAt))
+	if err != nil {
+		return nil, err
+	}
+	return &saved.Feedback, nil
+}
+
+// Feedback returns a page of feedback, the first given last.
+func (r *turnRecords) Feedback(ctx context.Context, q store.FeedbackQuery) (page store.FeedbackPage, err error) {
+	before, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	f := r.dialect.newFilter("SELECT " + feedbackColumns + " FROM feedback")
+	f.Scope(q.Scope)
+	f.Equals("turn_id", q.TurnID)
+	f.Equals("agent_id", q.AgentID)
+	f.Equals("name", q.Name)
+	if q.MaxScore != nil {
+		f.Where("score <= " + f.Arg(*q.MaxScore))
+	}
+	if !q.Since.IsZero() {
+		f.Where("updated_at >= " + f.Time(q.Since))
+	}
+	f.Where("n < " + f.Arg(before))
+	rows, err := CollectRecords(ctx, r.db.Reader, feedbackFields, f.Statement("ORDER BY n DESC "+f.Limit(q.Page.Size()+1)), f.args...)
+	if err != nil {
+		return page, r.db.WrapError("list feedback of turn", q.TurnID, err)
+	}
+	rows, page.Next = rules.CutPage(rows, q.Page, func(row *feedbackRow) store.Cursor { return rules.NumberCursor(row.UpdatedAt, row.n) })
+	for _, row := range rows {
+		page.Feedback = append(page.Feedback, &row.Feedback)
+	}
+	return page, nil
+}
