@@ -81,9 +81,8 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 	return claimed, nil
 }
 
-// claimHeld admits a turn that is not admitted if there is room now, as for one
-// that has become due, and claims it. Otherwise it returns why it cannot be
-// claimed.
+// claimHeld admits a turn if there is room now, for example because it has become due, and claims
+// it. Otherwise it returns why it cannot be claimed.
 func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
 	held := false
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
@@ -105,7 +104,7 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		if err != nil || claimed != nil {
 			return err
 		}
-		// What is changed for it is kept, so this is not the transaction's error.
+		// The changes are kept, so this is not an error of the transaction.
 		held = true
 		if err := s.queries.WithTx(tx).DropAdmission(ctx, row.ID); err != nil { // its session is busy
 			return err

@@ -15,9 +15,9 @@ const (
 	maxGroupBytes = 8 << 20
 )
 
-// Commit appends to a turn, and changes its state. It waits for the transaction
-// that takes it along with the commits of other turns. When the connection is
-// lost it goes on trying for ten seconds; a commit is made once, or not at all.
+// Commit appends to a turn and changes its state. It waits for a transaction shared with commits
+// of other turns. After a lost connection it retries for ten seconds; a commit happens once or
+// not at all.
 //
 // It returns early when ctx ends before its transaction has begun. Later than
 // that it waits until it is certain what became of the commit.
@@ -171,7 +171,7 @@ func (c *committer) close() {
 	<-c.done
 }
 
-// gapError reports that the events of a commit do not follow on those of its turn.
+// gapError reports that the events of a commit do not follow the turn's last event.
 func gapError(want, got uint64) error {
 	return fmt.Errorf("the commit begins at seq %d, but the turn continues at seq %d", got, want)
 }

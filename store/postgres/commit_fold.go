@@ -12,15 +12,14 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
-// group is what the commits of one transaction come to: they are folded, one
-// after the other, into the rows of their turns and into lists of new rows.
+// group is the combined effect of the commits in one transaction: they are folded in order into
+// the rows of their turns and into lists of new rows.
 type group struct {
 	store   *Store
 	commits []*pending
 	// refused holds, per commit, why it changes nothing; nil for the others.
 	refused []error
-	// token is what the transaction leaves in the rows of the turns that it
-	// changes.
+	// token is stored in the rows that the transaction changes.
 	token string
 
 	turns     map[string]*turnChange
@@ -76,14 +75,14 @@ func (g *group) foldCommit(c *pending) error {
 	case c.Suspend != nil:
 		g.suspendTurn(t, c)
 	case c.Yield:
-		// It keeps its tenant's room: it goes on at once.
+		// It keeps its tenant's room, because it continues at once.
 		t.Status = string(store.Pending)
 		g.jobs = append(g.jobs, store.Job{TurnID: t.ID, NotBefore: c.Due})
 	}
 	return nil
 }
 
-// addRecords adds what a commit appends.
+// addRecords adds the records of a commit.
 func (g *group) addRecords(t *turnChange, c *pending) {
 	for i := range c.Events {
 		t.Seq++
@@ -204,10 +203,10 @@ func (g *group) queueStatements(ctx context.Context, p *pipeline, found *[]strin
 	}
 	errs = append(errs, g.queueEnds(ctx, q, changed))
 	g.queueAdmission(p, changed, found)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, g.queueUsage(ctx, q, changed))...)
 }
 
-// queueEnds queues what the ends of turns change.
+// queueEnds queues the consequences of ended turns.
 func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnChange) error {
 	var (
 		ended    []string
@@ -240,7 +239,7 @@ func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnCha
 	return errors.Join(errs...)
 }
 
-// queueAdmission queues the admission of what the turns that left make room for.
+// queueAdmission queues the admission of turns into the room that leaving turns free.
 func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]string) {
 	var tenants, sessions []string
 	for _, t := range changed {

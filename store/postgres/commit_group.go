@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 )
 
 const (
-	// patience is how long a group goes on trying to reach the database.
+	// patience is how long a group keeps trying to reach the database.
 	patience = 10 * time.Second
 	// firstPause and longestPause lie between two tries.
 	firstPause   = 20 * time.Millisecond
@@ -63,7 +64,7 @@ func isUnreachable(err error) bool {
 	return ok
 }
 
-// nameTurn returns the error of a group as that of one of its commits.
+// nameTurn adds the turn's id to the error of a group.
 func nameTurn(err error, turnID string) error {
 	lost, ok := errors.AsType[*unreachableError](err)
 	switch {
@@ -102,7 +103,7 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 			return nil, err
 		}
 		s.logger.Warn("commit delayed: PostgreSQL unreachable", zap.Int("commits", len(group)), zap.Error(again.cause))
-		if !waitFor(ctx, pause) {
+		if wait.For(ctx, pause) != nil {
 			return nil, err
 		}
 		pause = min(2*pause, longestPause)
@@ -163,14 +164,13 @@ func (s *Store) makeCertain(ctx context.Context, g *group, cause error) error {
 			return &unreachableError{cause: cause}
 		}
 		cause = errors.Join(cause, err)
-		if !waitFor(ctx, pause) {
+		if wait.For(ctx, pause) != nil {
 			return &unreachableError{cause: cause, unknown: true}
 		}
 	}
 }
 
-// commitTokens returns what the rows of turns are marked with, once nobody is
-// changing them.
+// commitTokens returns the tokens in the rows of turns, waiting for running transactions.
 func (s *Store) commitTokens(ctx context.Context, ids []string) (tokens []string, err error) {
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, limitLocks); err != nil {
@@ -180,18 +180,6 @@ func (s *Store) commitTokens(ctx context.Context, ids []string) (tokens []string
 		return err
 	})
 	return tokens, err
-}
-
-// waitFor waits for a while and reports whether ctx is still there.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // writeChanges makes the changes of a group in a transaction.

@@ -41,7 +41,7 @@ func emptyTables(t *testing.T, s *postgres.Store) {
 	for _, table := range []string{
 		"session_labels", "turn_states", "events", "messages", "journal", "interactions", "snapshots", "artifacts", "turns", "sessions",
 		"idempotency_keys", "webhooks", "revoked_tokens", "revisions", "revision_documents", "revision_builds", "revision_attempts",
-		"tenant_variables", "workflow_runs", "workflow_cursors", "workflow_triggers",
+		"tenant_variables", "workflow_runs", "workflow_cursors", "workflow_triggers", "usage_hours",
 	} {
 		statements.WriteString("DELETE FROM " + table + ";")
 	}
@@ -50,10 +50,10 @@ func emptyTables(t *testing.T, s *postgres.Store) {
 	}
 }
 
-func TestItsBellIsABell(t *testing.T) {
+func TestNotifierConformance(t *testing.T) {
 	t.Parallel()
-	dispatchtest.RunBells(t, func(t *testing.T) (rung, heard dispatch.Bell) {
+	dispatchtest.RunNotifiers(t, func(t *testing.T) (sender, heard dispatch.Notifier) {
 		settings := database(t)
-		return open(t, settings).Bell(), open(t, settings).Bell()
+		return open(t, settings).Notifier(), open(t, settings).Notifier()
 	})
 }

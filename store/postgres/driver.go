@@ -1,5 +1,3 @@
-// Package postgres is the store driver postgres, with the queue that River keeps in
-// the same database, as a component of a program.
 package postgres
 
 import (
@@ -7,21 +5,20 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch"
-	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/driver"
 	"github.com/agentruntime/agentruntime/store/postgres/river"
 	"go.uber.org/zap"
 )
 
-// Driver returns the driver.
-func Driver() app.StoreDriver {
-	return app.StoreDriver{Name: settings.StorePostgres, Shared: true, Migrate: migrateDatabase, Open: openDatabase, OpenReadOnly: connectDatabase}
+// Driver returns the store as a component of a program.
+func Driver() driver.Driver {
+	return driver.Driver{Name: settings.StorePostgres, Shared: true, Migrate: migrateDatabase, Open: openDatabase, OpenReadOnly: connectDatabase}
 }
 
-func openDatabase(ctx context.Context, s store.Settings) (*app.Engine, error) {
+func openDatabase(ctx context.Context, s store.Settings) (*driver.Engine, error) {
 	if _, err := migrateDatabase(ctx, s); err != nil {
 		return nil, err
 	}
@@ -29,23 +26,23 @@ func openDatabase(ctx context.Context, s store.Settings) (*app.Engine, error) {
 }
 
 // connectDatabase opens a database as it is.
-func connectDatabase(ctx context.Context, s store.Settings) (*app.Engine, error) {
-	st, err := postgres.Open(ctx, s)
+func connectDatabase(ctx context.Context, s store.Settings) (*driver.Engine, error) {
+	st, err := Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return &app.Engine{Store: st, Bell: st.Bell(), NewDispatcher: func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
+	return &driver.Engine{Store: st, Notifier: st.Notifier(), NewDispatcher: func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
 		return river.New(st.Pool(), river.Settings{Concurrency: concurrency, PollOnly: st.IsPooled(), Logger: logger})
 	}}, nil
 }
 
-// migrateDatabase brings the tables of the records up to date, and then those of the queue.
+// migrateDatabase migrates the record tables, then the queue's.
 func migrateDatabase(ctx context.Context, s store.Settings) ([]string, error) {
-	records, err := postgres.Migrate(ctx, s)
+	records, err := Migrate(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	st, err := postgres.Open(ctx, s)
+	st, err := Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ func wrapError(operation, id string, err error) error {
 	return fmt.Errorf("%s %s: %w", operation, id, err)
 }
 
-// wrapUnreachable adds the operation to an error, and store.ErrUnavailable if the
-// database cannot be reached. One that rejects the user is reached.
+// wrapUnreachable adds the operation to an error, and store.ErrUnavailable if the database cannot
+// be reached. A database that rejects the user counts as reached.
 func wrapUnreachable(operation string, err error) error {
 	if isConnectionLost(err) {
 		return fmt.Errorf("%s: %w: %w", operation, store.ErrUnavailable, err)
@@ -103,9 +103,8 @@ func isConflict(err error) bool {
 // lockedOut reports whether somebody else held a lock for too long.
 func lockedOut(err error) bool { return errorCode(err) == codeLockTimeout }
 
-// isDisconnected reports whether an error is one of the connection, or of a server
-// that starts or stops, and not of what was asked for. conn is the connection
-// that was used, or nil if none.
+// isDisconnected reports whether an error is caused by the connection, or by a server that is
+// starting or stopping, rather than by the operation. conn is the connection used, or nil.
 func isDisconnected(err error, conn *pgx.Conn) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -116,14 +115,13 @@ func isDisconnected(err error, conn *pgx.Conn) bool {
 	return conn == nil || conn.IsClosed()
 }
 
-// isConnectionState reports whether a SQLSTATE is one of the connection, or of a server that
-// takes none: 57P01 to 57P03 are one that shuts down, crashed, or starts.
+// isConnectionState reports whether a SQLSTATE is a connection error, or means a server without
+// connections: 57P01 to 57P03 are shutdown, crash and startup.
 func isConnectionState(c string) bool {
 	return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P0") || c == codeTooManyConns
 }
 
-// isConnectionLost reports whether an error says of itself that there is no connection, or that
-// it broke.
+// isConnectionLost reports whether an error itself indicates a missing or broken connection.
 func isConnectionLost(err error) bool {
 	if c := errorCode(err); c != "" {
 		return isConnectionState(c)

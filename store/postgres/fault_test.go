@@ -69,7 +69,7 @@ func TestCommitsStandARestartOfTheServer(t *testing.T) {
 	}
 }
 
-func TestTheBellIsHeardAgainAfterARestart(t *testing.T) {
+func TestNotificationsResumeAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t)
 	s := open(t, migrated(t, server.Database(t)))
@@ -82,7 +82,7 @@ func TestTheBellIsHeardAgainAfterARestart(t *testing.T) {
 		for {
 			select {
 			case <-ringing.C:
-				s.Bell().Ring("turn")
+				s.Notifier().Notify("turn")
 			case ids := <-heard:
 				if ok(ids) {
 					return
@@ -92,13 +92,13 @@ func TestTheBellIsHeardAgainAfterARestart(t *testing.T) {
 			}
 		}
 	}
-	hear("a ring", func(ids []string) bool { return len(ids) > 0 })
+	hear("a notification", func(ids []string) bool { return len(ids) > 0 })
 	server.Restart(t)
 	hear("the interruption", func(ids []string) bool { return len(ids) == 0 })
-	hear("a ring after the restart", func(ids []string) bool { return len(ids) > 0 })
+	hear("a notification after the restart", func(ids []string) bool { return len(ids) > 0 })
 	cancel()
 	go func() {
-		for range heard { // a ring that is still under way
+		for range heard { // a notification that is still under way
 		}
 	}()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

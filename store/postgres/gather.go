@@ -13,12 +13,11 @@ const (
 	maxGatherings = 2
 )
 
-// gatherer gathers what callers store at the same time, so that it shares a transaction. A
-// group takes what nothing stands in the way of; what is special about an item, or wrong
-// with it, is left to its caller, who stores it alone.
+// gatherer batches concurrent writes into shared transactions. A group takes only unproblematic
+// items; callers store special or invalid items alone.
 type gatherer[T any] struct {
-	// write stores what it can of a group, and notes in each item that it is stored. If it
-	// fails nothing is.
+	// write stores the suitable items of a group, and marks each stored item. If it fails,
+	// nothing is stored.
 	write func(ctx context.Context, group []T) error
 
 	mu      sync.Mutex
@@ -70,7 +69,7 @@ func (g *gatherer[T]) takeBack(own *gathered[T]) bool {
 	return i >= 0
 }
 
-// writeNext ends a transaction and begins that of those who wait.
+// writeNext ends a transaction and starts the next one for the waiting callers.
 func (g *gatherer[T]) writeNext() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

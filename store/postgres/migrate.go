@@ -65,7 +65,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (applied []string, err
 	return applied, nil
 }
 
-// checkSchema compares the version of the tables with that of the program.
+// checkSchema compares the tables' version with the version this program needs.
 func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	var have int64
 	err := pool.QueryRow(ctx, migration.SelectVersion).Scan(&have)

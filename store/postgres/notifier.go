@@ -11,12 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/internal/wait"
 )
 
 const (
-	// channel is what is notified and listened to.
+	// channel is the notification channel.
 	channel = "agentruntime_turns"
-	// collecting is for how long rings are collected. A notification within
+	// collecting is how long ids are collected before sending. A notification within
 	// the transactions that append would make their commits wait for each other.
 	collecting = 10 * time.Millisecond
 	// maxPayload is how many bytes one notification takes; PostgreSQL takes less
@@ -29,61 +31,60 @@ const (
 	pollInterval = time.Second
 )
 
-// Bell tells every process that uses the database of turns to which something
-// happened. It is a dispatch.Bell.
-type Bell struct {
+// Notifier is a dispatch.Notifier that uses PostgreSQL's NOTIFY.
+type Notifier struct {
 	pool   *pgxpool.Pool
 	logger *zap.Logger
 	// pooled is set if nothing can listen.
 	pooled bool
-	// wake has room for one: the ringer looks for all rings there are.
+	// wake has room for one, because the sender takes all pending ids.
 	wake chan struct{}
 
-	mu   sync.Mutex
-	rung map[string]struct{}
+	mu      sync.Mutex
+	pending map[string]struct{}
 
-	ctx    context.Context // the life of the bell
+	ctx    context.Context // the life of the notifier
 	cancel context.CancelFunc
-	// live are the ringer and the listeners.
+	// live are the sender and the listeners.
 	live sync.WaitGroup
 }
 
-func newBell(pool *pgxpool.Pool, logger *zap.Logger, pooled bool) *Bell {
-	b := &Bell{pool: pool, logger: logger, pooled: pooled, wake: make(chan struct{}, 1), rung: make(map[string]struct{})}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.live.Go(b.notifyRung)
-	return b
+func newNotifier(pool *pgxpool.Pool, logger *zap.Logger, pooled bool) *Notifier {
+	n := &Notifier{pool: pool, logger: logger, pooled: pooled, wake: make(chan struct{}, 1), pending: make(map[string]struct{})}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.live.Go(n.sendPending)
+	return n
 }
 
-// Ring reports that something happened to a turn. It never waits.
-func (b *Bell) Ring(turnID string) {
-	b.mu.Lock()
-	b.rung[turnID] = struct{}{}
-	b.mu.Unlock()
+// Notify reports that something happened to a turn. It never waits.
+func (n *Notifier) Notify(turnID string) {
+	n.mu.Lock()
+	n.pending[turnID] = struct{}{}
+	n.mu.Unlock()
 	select {
-	case b.wake <- struct{}{}:
+	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-// notifyRung notifies of what was rung for, at most once in the time of collecting.
-func (b *Bell) notifyRung() {
+// sendPending sends the collected ids, at most once per collecting interval.
+func (n *Notifier) sendPending() {
 	pause := collecting
 	for {
 		select {
-		case <-b.wake:
-		case <-b.ctx.Done():
+		case <-n.wake:
+		case <-n.ctx.Done():
 			return
 		}
-		if !waitFor(b.ctx, pause) {
+		if wait.For(n.ctx, pause) != nil {
 			return
 		}
-		ids := b.takeRung()
-		if err := b.sendIDs(ids); err != nil {
-			// The rings are kept, once for each turn, until the database is back.
-			b.logger.Warn("notifying other processes failed", zap.Int("turns", len(ids)), zap.Error(err))
+		ids := n.takePending()
+		if err := n.sendIDs(ids); err != nil {
+			// The notifications are kept, once for each turn, until the database is back.
+			n.logger.Warn("notifying other processes failed", zap.Int("turns", len(ids)), zap.Error(err))
 			for _, id := range ids {
-				b.Ring(id)
+				n.Notify(id)
 			}
 			pause = min(2*pause, longestPause)
 			continue
@@ -92,24 +93,24 @@ func (b *Bell) notifyRung() {
 	}
 }
 
-func (b *Bell) takeRung() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ids := make([]string, 0, len(b.rung))
-	for id := range b.rung {
+func (n *Notifier) takePending() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	ids := make([]string, 0, len(n.pending))
+	for id := range n.pending {
 		ids = append(ids, id)
 	}
-	clear(b.rung)
+	clear(n.pending)
 	return ids
 }
 
 // sendIDs sends ids, in as few notifications as they fit in.
-func (b *Bell) sendIDs(ids []string) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+func (n *Notifier) sendIDs(ids []string) error {
+	ctx, cancel := context.WithTimeout(n.ctx, patience)
 	defer cancel()
-	_, err := b.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, splitPayloads(ids))
+	_, err := n.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, splitPayloads(ids))
 	if errorCode(err) != "" && !isDisconnected(err, nil) {
-		b.logger.Error("notifications dropped", zap.Error(err)) // the same would be refused again
+		n.logger.Error("notifications dropped", zap.Error(err)) // the same would be refused again
 		return nil
 	}
 	return err
@@ -139,45 +140,43 @@ func splitPayloads(ids []string) (list []string) {
 	return list
 }
 
-// Listen calls heard with the ids of turns that somebody rang for, until ctx
-// ends or the store is closed, and returns which. It uses a connection of its
-// own. When that was lost, and rings with it, it calls heard with no ids once it
-// listens again. Through a pooler, which cannot listen, it does so every second.
-func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
-	if !b.addListener() {
+// Listen calls heard with the ids of changed turns, until ctx ends or the store is closed, and
+// returns the reason. It uses a separate connection. After losing it, and possibly notifications,
+// it calls heard without ids; through a pooler, which cannot listen, it does so every second.
+func (n *Notifier) Listen(ctx context.Context, heard func(turnIDs []string)) error {
+	if !n.addListener() {
 		return ErrClosed
 	}
-	defer b.live.Done()
+	defer n.live.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(b.ctx, cancel)()
-	for b.pooled && waitFor(ctx, pollInterval) {
+	defer context.AfterFunc(n.ctx, cancel)()
+	for n.pooled && wait.For(ctx, pollInterval) == nil {
 		heard(nil)
 	}
 	pause := firstPause
 	for interrupted := false; ; interrupted = true {
-		listened, err := b.listenOnce(ctx, interrupted, heard)
-		if b.ctx.Err() != nil {
+		listened, err := n.listenOnce(ctx, interrupted, heard)
+		if n.ctx.Err() != nil {
 			return ErrClosed
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.logger.Warn("listening for notifications failed", zap.Error(err))
+		n.logger.Warn("listening for notifications failed", zap.Error(err))
 		if listened {
 			pause = firstPause
 		}
-		if !waitFor(ctx, pause) {
+		if wait.For(ctx, pause) != nil {
 			continue // the next try says why it ends
 		}
 		pause = min(2*pause, longestPause)
 	}
 }
 
-// listenOnce hears what is rung until its connection is lost, and reports whether it
-// had one.
-func (b *Bell) listenOnce(ctx context.Context, interrupted bool, heard func([]string)) (listened bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
+// listenOnce listens until its connection is lost, and reports whether it was connected.
+func (n *Notifier) listenOnce(ctx context.Context, interrupted bool, heard func([]string)) (listened bool, err error) {
+	conn, err := pgx.ConnectConfig(ctx, n.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err
 	}
@@ -187,7 +186,7 @@ func (b *Bell) listenOnce(ctx context.Context, interrupted bool, heard func([]st
 		err = errors.Join(err, conn.Close(ctx))
 	}()
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return false, fmt.Errorf("listen to the bell: %w", err)
+		return false, fmt.Errorf("listen to the notifier: %w", err)
 	}
 	if interrupted {
 		heard(nil)
@@ -224,21 +223,21 @@ func waitNotification(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	}
 }
 
-// addListener counts a listener, unless the bell has ended.
-func (b *Bell) addListener() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx.Err() != nil {
+// addListener counts a listener, unless the notifier has ended.
+func (n *Notifier) addListener() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil {
 		return false
 	}
-	b.live.Add(1)
+	n.live.Add(1)
 	return true
 }
 
-// close ends the ringer and the listeners.
-func (b *Bell) close() {
-	b.mu.Lock()
-	b.cancel()
-	b.mu.Unlock()
-	b.live.Wait()
+// close ends the sender and the listeners.
+func (n *Notifier) close() {
+	n.mu.Lock()
+	n.cancel()
+	n.mu.Unlock()
+	n.live.Wait()
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pipeline collects statements and sends them together. It stands in for a
-// connection of the generated queries: what they execute is queued. Queries with
-// rows go through collect.
+// pipeline collects statements and sends them together. It replaces a connection for the
+// generated queries: it queues what they execute. Queries with rows use collect.
 type pipeline struct {
 	batch pgx.Batch
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connect opens a connection of its own and reports whether it leads to a pooler. A pooler
-// gives a client another process ID than that of the database. Whether it changes the
-// process between transactions cannot be seen, so that is assumed.
+// connect opens a separate connection and reports whether it leads to a pooler, which reports
+// another process ID than the database. It assumes that the pooler may change the process between
+// transactions, because this cannot be detected.
 func connect(ctx context.Context, config *pgx.ConnConfig) (conn *pgx.Conn, pooled bool, err error) {
 	conn, err = pgx.ConnectConfig(ctx, config)
 	if err != nil {

@@ -73,7 +73,7 @@ func checkNothingLeaked(t *testing.T, pooled, direct string) {
 	}
 }
 
-func TestItsBellIsABellBehindAPooler(t *testing.T) {
+func TestNotifierWorksBehindAPooler(t *testing.T) {
 	t.Parallel()
 	pooled, _ := pooledDatabase(t)
 	if _, err := postgres.Migrate(t.Context(), pooled); err != nil {
@@ -85,9 +85,9 @@ func TestItsBellIsABellBehindAPooler(t *testing.T) {
 	}
 	heard := make(chan []string, 1)
 	var listening sync.WaitGroup
-	var bell dispatch.Bell = st.Bell()
+	var notifier dispatch.Notifier = st.Notifier()
 	listening.Go(func() {
-		_ = bell.Listen(t.Context(), func(ids []string) {
+		_ = notifier.Listen(t.Context(), func(ids []string) {
 			select {
 			case heard <- ids:
 			default:
@@ -123,7 +123,7 @@ func TestADSNNeedsNoExecMode(t *testing.T) {
 				t.Errorf("%s: pooled %t, %v", s.DSN, st.IsPooled(), err)
 			}
 			emptyTables(t, st)
-			st.Bell().Ring("turn")
+			st.Notifier().Notify("turn")
 			if err := st.Close(); err != nil {
 				t.Error(err)
 			}

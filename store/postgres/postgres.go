@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// defaultConns is how many connections a process uses at most when its DSN has
-// no pool_max_conns. The bell has one more of its own.
+// defaultConns limits the connections of a process if its DSN has no pool_max_conns. The notifier
+// uses one more.
 const defaultConns = 16
 
 // records are the parts of the store that SQL databases share.
@@ -35,14 +36,14 @@ type records = sqlstore.Records
 type Store struct {
 	records
 
-	pool        *pgxpool.Pool
-	queries     *db.Queries
-	logger      *zap.Logger
-	tenantTurns int
-	commits     *committer
-	starts      gatherer[*start]
-	sessions    gatherer[*creation]
-	bell        *Bell
+	pool    *pgxpool.Pool
+	queries *db.Queries
+	logger  *zap.Logger
+	capacity
+	commits  *committer
+	starts   gatherer[*start]
+	sessions gatherer[*creation]
+	notifier *Notifier
 	// pooled is set if a pooler assigns connections by transaction, or may do so.
 	pooled bool
 
@@ -58,12 +59,19 @@ type Store struct {
 	renewed time.Time
 }
 
+// capacity limits how much processes wait for each other.
+type capacity struct {
+	// tenantTurns is how many turns of a tenant are admitted; 0 means any number.
+	tenantTurns int
+	// usageShard is the shard of usage that this process writes.
+	usageShard int
+}
+
 var _ store.Store = (*Store)(nil)
 
-// Open connects to a database whose tables Migrate made. The DSN is a URL or
-// key=value text; of the parameters that it may have beside those of libpq,
-// pool_max_conns is the most useful: 16 by default. A pooler such as PgBouncer is
-// detected, in any mode. The server is PostgreSQL 13 or newer.
+// Open connects to a database migrated by Migrate. The DSN is a URL or key=value text with
+// libpq's parameters and others, such as pool_max_conns (16 by default). A pooler such as
+// PgBouncer is detected, in any mode. The server must be PostgreSQL 13 or newer.
 //
 // The error is a *store.SchemaError for a database that was made by another version
 // of the program, and wraps store.ErrUnavailable if the database cannot be reached. No
@@ -81,7 +89,7 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 		return nil, wrapUnreachable("open PostgreSQL", err)
 	}
 	adaptToPooler(config, pooled)
-	st := &Store{logger: s.Logger, tenantTurns: s.TenantTurns, pooled: pooled}
+	st := &Store{logger: s.Logger, capacity: capacity{s.TenantTurns, rand.IntN(usageShards)}, pooled: pooled}
 	if st.logger == nil {
 		st.logger = zap.NewNop()
 	}
@@ -106,12 +114,12 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	st.records = st.openRecords()
 	st.commits = newCommitter(st)
 	st.starts.write, st.sessions.write = st.writeStarts, st.writeSessions
-	st.bell = newBell(pool, st.logger, pooled)
+	st.notifier = newNotifier(pool, st.logger, pooled)
 	return st, nil
 }
 
-// poolConfig reads a DSN. What is wrong with it is not repeated, because a
-// password that was not escaped ends up anywhere in it.
+// poolConfig parses a DSN. Its errors do not quote the DSN, because an unescaped password may end
+// up anywhere in it.
 func poolConfig(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -124,20 +132,19 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 }
 
 const (
-	// idleTimeout is the parameter after which the database gives a transaction up
-	// whose process says nothing. Without it, one that was cut off from the network
-	// keeps its locks for hours, and with them sessions and tenants.
+	// idleTimeout is the parameter after which the database aborts a transaction of a silent
+	// process. Without it, a process cut off from the network would keep its locks, and block
+	// sessions and tenants, for hours.
 	idleTimeout = "idle_in_transaction_session_timeout"
-	// readWhole is the parameter that lets a table be read as a whole. While a table is
-	// small that is faster, but a connection goes on with it when the table has grown.
-	// Each query has its index.
+	// readWhole is the parameter that allows full table scans. They are faster while a table is
+	// small, but a connection keeps using them after it has grown. Each query has its index.
 	readWhole = "enable_seqscan"
 	// compilePlans is the parameter that lets plans be compiled. A plan that cannot but
 	// read a table as a whole would seem to be worth the 100 ms that this takes.
 	compilePlans = "jit"
 )
 
-// defaultParameters returns the statements that set what a DSN does not set.
+// defaultParameters returns statements that set the parameters missing in a DSN.
 func defaultParameters(given map[string]string) string {
 	var statements strings.Builder
 	for name, value := range map[string]string{idleTimeout: "'30s'", readWhole: "off", compilePlans: "off"} {
@@ -158,8 +165,8 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 // database. Then nothing can LISTEN.
 func (s *Store) IsPooled() bool { return s.pooled }
 
-// Bell returns the bell of the store, which ends with it.
-func (s *Store) Bell() *Bell { return s.bell }
+// Notifier returns the notifier of the store, which ends with it.
+func (s *Store) Notifier() *Notifier { return s.notifier }
 
 // Attach sets who is told of jobs.
 func (s *Store) Attach(q store.Queue) {
@@ -168,11 +175,11 @@ func (s *Store) Attach(q store.Queue) {
 	s.queue = q
 }
 
-// Close waits for the commits that are under way, ends the bell, and closes all
+// Close waits for the commits that are under way, ends the notifier, and closes all
 // connections. It may be called more than once.
 func (s *Store) Close() error {
 	s.commits.close()
-	s.bell.close()
+	s.notifier.close()
 	s.pool.Close()
 	return nil
 }

@@ -50,8 +50,8 @@ func (s *Store) reapChunk(ctx context.Context, now time.Time) (n int, err error)
 	return n, err
 }
 
-// Recover queues jobs for what is admitted or not due yet. It takes from other
-// workers only what Reap takes: they may be alive.
+// Recover queues jobs for turns that are admitted or not due yet. It takes turns from other
+// workers only as Reap does, because they may be alive.
 func (s *Store) Recover(ctx context.Context, now time.Time) (taken int, err error) {
 	if taken, err = s.Reap(ctx, now); err != nil {
 		return taken, err

@@ -205,7 +205,7 @@ func TestTurnsOfASessionGoOneAfterAnotherThroughReplicas(t *testing.T) {
 	}
 }
 
-func TestTheBellIsHeardInOtherReplicas(t *testing.T) {
+func TestNotificationsReachOtherReplicas(t *testing.T) {
 	t.Parallel()
 	settings := database(t)
 	one, two := open(t, settings), open(t, settings)
@@ -222,18 +222,18 @@ func TestTheBellIsHeardInOtherReplicas(t *testing.T) {
 		select {
 		case <-ringing.C: // until the listener listens
 			for id := range want {
-				one.Bell().Ring(id)
+				one.Notifier().Notify(id)
 			}
 		case ids := <-heard:
 			for _, id := range ids {
 				delete(want, id)
 			}
 		case <-deadline:
-			t.Fatalf("%d rings were not heard", len(want))
+			t.Fatalf("%d notifications were not heard", len(want))
 		}
 	}
 	go func() {
-		for range heard { // rings that are still under way
+		for range heard { // notifications that are still under way
 		}
 	}()
 	if err := two.Close(); err != nil {
@@ -245,11 +245,11 @@ func TestTheBellIsHeardInOtherReplicas(t *testing.T) {
 	close(heard)
 }
 
-// listen returns what a store's bell lets hear, and why that ended.
+// listen returns what a store's notifier lets hear, and why that ended.
 func listen(ctx context.Context, s *postgres.Store) (heard chan []string, ended chan error) {
 	heard, ended = make(chan []string), make(chan error, 1)
 	go func() {
-		ended <- s.Bell().Listen(ctx, func(ids []string) { heard <- ids })
+		ended <- s.Notifier().Listen(ctx, func(ids []string) { heard <- ids })
 	}()
 	return heard, ended
 }

@@ -44,7 +44,7 @@ func (s session) Query(ctx context.Context, query string, args []any, each func(
 	return nil
 }
 
-// convertTimes replaces times among arguments or destinations by those of PostgreSQL.
+// convertTimes replaces times among arguments or destinations by PostgreSQL times.
 func convertTimes(list []any) []any {
 	for i, v := range list {
 		switch t := v.(type) {
@@ -65,8 +65,8 @@ func txOf(s sqlstore.Session) pgx.Tx {
 // openRecords returns the records of a store.
 func (s *Store) openRecords() sqlstore.Records {
 	return sqlstore.New(sqlstore.Database{
-		Dialect: sqlstore.PostgreSQL,
-		Reader:  session{s.pool},
+		Dialect: sqlstore.PostgreSQL, Shard: s.usageShard,
+		Reader: session{s.pool},
 		Transact: func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
 			return s.runTransaction(ctx, func(tx pgx.Tx) error { return do(ctx, session{tx}) })
 		},

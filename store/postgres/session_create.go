@@ -49,8 +49,8 @@ type creation struct {
 	made *store.Session
 }
 
-// createWithoutKey creates a session. One that has neither labels nor a chain is created
-// with others that wait, if there are any.
+// createWithoutKey creates a session. A session without labels and chain shares a transaction
+// with other waiting ones.
 func (s *Store) createWithoutKey(ctx context.Context, n *store.NewSession) (*store.Session, error) {
 	if len(n.Session.Labels) > 0 || len(n.Base) > 0 || len(n.Artifacts) > 0 {
 		return s.createAlone(ctx, n)

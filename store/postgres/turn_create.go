@@ -31,7 +31,7 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 	return s.startShared(ctx, n, c)
 }
 
-// startAlone starts a turn in a transaction of its own.
+// startAlone starts a turn in its own transaction.
 func (s *Store) startAlone(ctx context.Context, n *store.NewTurn, c *store.Claim) (made *store.Turn, claimed *store.Claimed, err error) {
 	err = s.runJoined(ctx, func(tx joinedTx) error {
 		made, claimed = nil, nil
@@ -71,11 +71,11 @@ func (s *Store) startAlone(ctx context.Context, n *store.NewTurn, c *store.Claim
 	return made, claimed, nil
 }
 
-// place is what a new turn finds.
+// place is the state in which a new turn is stored.
 type place struct {
 	// known is the turn that was made with its key before.
 	known *db.Turn
-	// session is the one that the turn is made in.
+	// session is the session of the new turn.
 	session *db.Session
 	// busy is set if another turn comes first in the session, and admitted is
 	// how many the tenant has.
@@ -83,8 +83,8 @@ type place struct {
 	admitted int64
 }
 
-// lookAtSession locks the session of a new turn and returns what is there, or
-// why the turn cannot be made.
+// lookAtSession locks the session of a new turn and returns its state, or why the turn cannot be
+// created.
 func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn) (at place, err error) {
 	t := &n.Turn
 	var (

@@ -7,7 +7,7 @@ SELECT last_commit FROM turns WHERE id = ANY(@ids::text[]) ORDER BY id FOR NO KE
 -- name: LockTurns :many
 -- Rows are locked in the order of their ids, so that replicas do not wait for
 -- each other in a circle.
-SELECT id, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted
+SELECT id, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted, agent_id, started_at
 FROM turns WHERE id = ANY(@ids::text[]) ORDER BY id FOR NO KEY UPDATE;
 
 -- name: WriteTurns :exec
@@ -73,3 +73,19 @@ SELECT turn_id, id FROM interactions WHERE turn_id = ANY(@turn_ids::text[]) AND 
 -- name: CancelInteractions :exec
 UPDATE interactions i SET state = 'canceled', resolved_at = t.finished_at
 FROM turns t WHERE t.id = i.turn_id AND i.turn_id = ANY(@turn_ids::text[]) AND i.state = 'pending';
+
+-- name: AddUsage :exec
+-- AddUsage adds counts to rows of usage, which are sorted so that replicas do not wait for each
+-- other in a circle.
+INSERT INTO usage_hours (hour, tenant, agent_id, model_id, currency, bucket, shard,
+    turns, failed, canceled, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost)
+SELECT unnest(@hours::bigint[]), unnest(@tenants::text[]), unnest(@agent_ids::text[]), unnest(@model_ids::text[]), unnest(@currencies::text[]),
+    unnest(@buckets::bigint[]), @shard::bigint, unnest(@turns::bigint[]), unnest(@failed::bigint[]), unnest(@canceled::bigint[]),
+    unnest(@input_tokens::bigint[]), unnest(@output_tokens::bigint[]), unnest(@cache_read_tokens::bigint[]), unnest(@cache_write_tokens::bigint[]),
+    unnest(@reasoning_tokens::bigint[]), unnest(@costs::double precision[])
+ON CONFLICT (hour, tenant, agent_id, model_id, currency, bucket, shard) DO UPDATE SET
+    turns = usage_hours.turns + excluded.turns, failed = usage_hours.failed + excluded.failed, canceled = usage_hours.canceled + excluded.canceled,
+    input_tokens = usage_hours.input_tokens + excluded.input_tokens, output_tokens = usage_hours.output_tokens + excluded.output_tokens,
+    cache_read_tokens = usage_hours.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = usage_hours.cache_write_tokens + excluded.cache_write_tokens,
+    reasoning_tokens = usage_hours.reasoning_tokens + excluded.reasoning_tokens, cost = usage_hours.cost + excluded.cost;

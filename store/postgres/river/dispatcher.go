@@ -1,6 +1,5 @@
-// Package river holds the Dispatcher of a runtime that has several replicas on
-// one PostgreSQL: River's queue in the database that holds the turns, so that a
-// job is committed with what it is about.
+// Package river holds the Dispatcher for several replicas on one PostgreSQL. It uses River's
+// queue in the database of the turns, so that a job is committed together with its turn.
 //
 // River fetches jobs, wakes the replicas with LISTEN, and cleans up. Two things
 // bypass it. Jobs are inserted with a statement of ours, which is one
@@ -33,23 +32,22 @@ const (
 )
 
 const (
-	// fetchCooldown is the least time between two fetches of a replica: what a
-	// job waits on a busy one. River's own default is 100 ms. Less than this
-	// would save less than it costs.
+	// fetchCooldown is the minimum time between two fetches of a replica, which delays jobs on a
+	// busy one. River's default is 100 ms. A lower value would cost more than it saves.
 	fetchCooldown = 2 * time.Millisecond
-	// fetchPoll is how long a job waits without a notification: one that was
-	// delayed, or whose notification was lost.
+	// fetchPoll is how long a job waits without a notification, because it was delayed or its
+	// notification was lost.
 	fetchPoll = time.Second
 	// fetchPollOnly is how long a job of another replica waits with Settings.PollOnly.
 	fetchPollOnly = 250 * time.Millisecond
 	// completedFor is how long completed jobs stay in the table. The turns have the
 	// results; these rows only wait to be vacuumed.
 	completedFor = time.Second
-	// discardedFor is how long jobs stay that never came to an end.
+	// discardedFor is the retention of jobs that never completed.
 	discardedFor = time.Hour
 )
 
-// Settings is what a Dispatcher is made with.
+// Settings configures a Dispatcher.
 type Settings struct {
 	// Queue names the queue, for runtimes that share a database and not their
 	// turns; empty means DefaultQueue. It holds letters, digits, _ and -.
@@ -92,10 +90,9 @@ var (
 	errStopped = errors.New("start dispatcher: it was stopped before")
 )
 
-// New returns a Dispatcher on a pool, which the caller owns and closes after Stop.
-// Once started it holds one connection of its own to listen on, unless
-// Settings.PollOnly is set. The database must be migrated before Start. New does not connect; it fails if the
-// settings are invalid. Stop ends what New begins.
+// New returns a Dispatcher on a pool, which the caller owns and closes after Stop. Once started,
+// it holds one separate connection for listening, unless Settings.PollOnly is set. New does not
+// connect; it fails only for invalid settings. The database must be migrated before Start.
 func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if s.Queue == "" {
 		s.Queue = DefaultQueue
@@ -136,8 +133,8 @@ func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Start implements dispatch.Dispatcher. The errors are those of the database;
-// one that is not there is not waited for.
+// Start implements dispatch.Dispatcher. It returns errors of the database, and does not wait for
+// an unreachable one.
 func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
 	if err := d.setHandler(work); err != nil {
 		return err
@@ -197,7 +194,7 @@ func (d *Dispatcher) Stop() {
 	d.ringer.close()
 }
 
-// stopClient begins to end the client and returns what is closed when that is done.
+// stopClient starts stopping the client and returns a channel that is closed when it has stopped.
 func (d *Dispatcher) stopClient(stop func(context.Context) error) <-chan struct{} {
 	d.mu.Lock()
 	d.ending.Store(true) // no hint is taken after that

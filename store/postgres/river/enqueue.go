@@ -41,9 +41,8 @@ func (d *Dispatcher) notifyReplicas(ctx context.Context) {
 	}
 }
 
-// Enqueue implements store.Queue. A transaction must be a pgx.Tx on the database
-// of the pool; without one the jobs are committed when Enqueue returns. The
-// errors are those of the database.
+// Enqueue implements store.Queue. A transaction must be a pgx.Tx on the pool's database; without
+// one, the jobs are committed when Enqueue returns. It returns errors of the database.
 func (d *Dispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) error {
 	if len(jobs) == 0 {
 		return nil

@@ -15,7 +15,7 @@ const hintLimit = 8
 // hints are the handlers that hints began. They are guarded by the mutex of the
 // Dispatcher.
 type hints struct {
-	// ctx is that of the handlers, and cancel ends it; nil before Start.
+	// ctx is the handlers' context, and cancel ends it; nil before Start.
 	ctx     context.Context //nolint:containedctx // it ends with Stop
 	cancel  context.CancelFunc
 	running sync.WaitGroup

@@ -17,9 +17,8 @@ import (
 // and "turn" as numbers.
 const migrationLock = 0x72697672_7475726e
 
-// Migrate brings River's tables up to date, and returns the names of the
-// migrations that it applied. Replicas that start at the same time wait for one
-// another, each with a connection of its own beside the pool.
+// Migrate updates River's tables, and returns the names of the applied migrations. Replicas that
+// start at the same time wait for one another, each with a connection outside the pool.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err error) {
 	unlock, err := lockMigration(ctx, pool)
 	if err != nil {
@@ -40,9 +39,9 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err err
 	return applied, nil
 }
 
-// lockMigration takes the advisory lock on a connection of its own: one of the pool might
-// be the last that the migrations wait for. The lock ends with its transaction, as a pooler
-// would give that of a session to others, and the transaction with the connection.
+// lockMigration takes the advisory lock on a separate connection, because the migrations may need
+// the pool's last one. It is a transaction lock, because a pooler would pass a session lock to
+// others.
 func lockMigration(ctx context.Context, pool *pgxpool.Pool) (unlock func() error, err error) {
 	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 const (
 	// ringQuiet is the time without inserts after which one notifies itself.
 	ringQuiet = 25 * time.Millisecond
-	// ringFirst is the time from any other insert to its first echo at most, and
-	// ringLast bounds that between two echoes, each of which is twice the one
-	// before. Their sum is what a transaction has for its commit.
+	// ringFirst limits the time from an insert to its first echo, and ringLast the time between
+	// two echoes, which doubles each time. Their sum is the time a transaction has to commit.
 	ringFirst = 2 * time.Millisecond
 	ringLast  = 80 * time.Millisecond
 )

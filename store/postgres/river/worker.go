@@ -11,16 +11,15 @@ const (
 	// maxAttempts is how often a job is begun when processes die over it. The
 	// turn is safe without: the store queues another job for it.
 	maxAttempts = 3
-	// rescueAfter is when River takes a job that has not ended for one of a dead
-	// process, and queues it again. A turn that goes on for longer gets a second
-	// job by that, once, whose claim is refused.
+	// rescueAfter is when River considers a job's process dead and queues the job again. A turn
+	// that runs longer gets one second job this way, whose claim is rejected.
 	rescueAfter = 5 * time.Minute
 	// placePatience is how long a job that was fetched waits for a place that a turn
 	// without a job has.
 	placePatience = time.Second
 )
 
-// turn is what a job carries.
+// turn is the payload of a job.
 type turn struct {
 	ID string `json:"turn_id"`
 }
@@ -63,5 +62,6 @@ func (w *worker) Timeout(job *river.Job[turn]) time.Duration {
 	return -1
 }
 
-// NextRetry implements river.Worker: what was rescued has waited long enough.
+// NextRetry implements river.Worker. It retries at once, because a rescued job has waited long
+// enough.
 func (w *worker) NextRetry(*river.Job[turn]) time.Time { return time.Now() }

@@ -11,6 +11,64 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
+const AddUsage = `-- name: AddUsage :exec
+INSERT INTO usage_hours (hour, tenant, agent_id, model_id, currency, bucket, shard,
+    turns, failed, canceled, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost)
+SELECT unnest($1::bigint[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+    unnest($6::bigint[]), $7::bigint, unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
+    unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]),
+    unnest($15::bigint[]), unnest($16::double precision[])
+ON CONFLICT (hour, tenant, agent_id, model_id, currency, bucket, shard) DO UPDATE SET
+    turns = usage_hours.turns + excluded.turns, failed = usage_hours.failed + excluded.failed, canceled = usage_hours.canceled + excluded.canceled,
+    input_tokens = usage_hours.input_tokens + excluded.input_tokens, output_tokens = usage_hours.output_tokens + excluded.output_tokens,
+    cache_read_tokens = usage_hours.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = usage_hours.cache_write_tokens + excluded.cache_write_tokens,
+    reasoning_tokens = usage_hours.reasoning_tokens + excluded.reasoning_tokens, cost = usage_hours.cost + excluded.cost
+`
+
+type AddUsageParams struct {
+	Hours            []int64
+	Tenants          []string
+	AgentIds         []string
+	ModelIds         []string
+	Currencies       []string
+	Buckets          []int64
+	Shard            int64
+	Turns            []int64
+	Failed           []int64
+	Canceled         []int64
+	InputTokens      []int64
+	OutputTokens     []int64
+	CacheReadTokens  []int64
+	CacheWriteTokens []int64
+	ReasoningTokens  []int64
+	Costs            []float64
+}
+
+// AddUsage adds counts to rows of usage, which are sorted so that replicas do not wait for each
+// other in a circle.
+func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
+	_, err := q.db.Exec(ctx, AddUsage,
+		arg.Hours,
+		arg.Tenants,
+		arg.AgentIds,
+		arg.ModelIds,
+		arg.Currencies,
+		arg.Buckets,
+		arg.Shard,
+		arg.Turns,
+		arg.Failed,
+		arg.Canceled,
+		arg.InputTokens,
+		arg.OutputTokens,
+		arg.CacheReadTokens,
+		arg.CacheWriteTokens,
+		arg.ReasoningTokens,
+		arg.Costs,
+	)
+	return err
+}
+
 const AnsweredInteractions = `-- name: AnsweredInteractions :many
 SELECT turn_id, id FROM interactions WHERE turn_id = ANY($1::text[]) AND state <> 'pending'
 `
@@ -284,7 +342,7 @@ func (q *Queries) InsertSnapshots(ctx context.Context, arg InsertSnapshotsParams
 }
 
 const LockTurns = `-- name: LockTurns :many
-SELECT id, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted
+SELECT id, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted, agent_id, started_at
 FROM turns WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE
 `
 
@@ -300,6 +358,8 @@ type LockTurnsRow struct {
 	Strikes   int
 	Messages  int
 	Admitted  bool
+	AgentID   string
+	StartedAt instant.Time
 }
 
 // Rows are locked in the order of their ids, so that replicas do not wait for
@@ -325,6 +385,8 @@ func (q *Queries) LockTurns(ctx context.Context, ids []string) ([]LockTurnsRow, 
 			&i.Strikes,
 			&i.Messages,
 			&i.Admitted,
+			&i.AgentID,
+			&i.StartedAt,
 		); err != nil {
 			return nil, err
 		}
