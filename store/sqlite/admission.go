@@ -28,14 +28,14 @@ type placedTurn struct {
 	admitted bool
 }
 
-// selectNext selects the live turn of a session that has begun, and else the first that is
-// due. One that is admitted was due when it was.
+// selectNext selects the live turn of a session that has started, or else the first due turn. An
+// admitted turn was due when it was admitted.
 const selectNext = `SELECT made, id, status, admitted FROM turns WHERE made = COALESCE(
 	(SELECT b.made FROM turns b WHERE b.session_id = ?1 AND b.started_at <> 0 AND b.finished_at = 0),
 	(SELECT d.made FROM turns d WHERE d.session_id = ?1 AND d.finished_at = 0 AND (d.not_before <= ?2 OR d.admitted) ORDER BY d.made LIMIT 1))`
 
-// nextOfSession returns the live turn of a session whose time it is, false when there is
-// none: the one that has begun, and else the first that is due.
+// nextOfSession returns the live turn of a session that is next: the turn that has started, or
+// else the first due turn. It returns false when no turn is next.
 func nextOfSession(ctx context.Context, tx *tx, sessionID string, now time.Time) (next placedTurn, found bool, err error) {
 	row := tx.on.QueryRowContext(ctx, selectNext, sessionID, sqlstore.ToMicros(now))
 	err = row.Scan(&next.made, &next.id, (*string)(&next.status), &next.admitted)

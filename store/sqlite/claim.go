@@ -77,9 +77,8 @@ func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.C
 	return claimed, err
 }
 
-// isClaimable reports whether a pending turn can be claimed now. One that was not
-// due when it was made is admitted if it can be; one whose session was taken by
-// such a turn is not admitted any more.
+// isClaimable reports whether a pending turn can be claimed now. It admits a turn that has become
+// due, if possible, and un-admits a turn whose session was taken by such a turn.
 func (s *Store) isClaimable(ctx context.Context, tx *tx, row *claimable, now time.Time) (bool, error) {
 	t := &row.turn
 	if !t.Admitted {
@@ -116,7 +115,7 @@ func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
 	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)
 }
 
-// loadParent reads the snapshot that a turn goes on from, if there is one.
+// loadParent reads the snapshot that a turn continues from, if any.
 func loadParent(ctx context.Context, tx *tx, c *store.Claimed) error {
 	if c.Turn.ParentSnapshotID == "" {
 		return nil
@@ -129,8 +128,8 @@ func loadParent(ctx context.Context, tx *tx, c *store.Claimed) error {
 	return err
 }
 
-// loadClaimed reads what is needed to run a turn. One that was not claimed before has
-// nothing but its input.
+// loadClaimed reads everything needed to run a turn. A turn that was never claimed has only its
+// input.
 func loadClaimed(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err error) {
 	if err := loadParent(ctx, tx, c); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
@@ -56,8 +57,8 @@ func refusalOf(ctx context.Context, tx *tx, c *store.Commit) error {
 	return checkSeqs(c.Events, row.seq)
 }
 
-// changingTurn is what a change of a turn needs to know of it. Whether it has interactions
-// that wait, and whether its session has other live turns, is known of one that ends.
+// changingTurn has the properties of a turn needed to change it. Pending interactions and other
+// live turns of the session, its agent and its start are known only if the turn ends.
 type changingTurn struct {
 	turnPlace
 	made                       int64
@@ -65,6 +66,8 @@ type changingTurn struct {
 	fence, seq, steps, strikes int64
 	admitted                   bool
 	asks, followed             bool
+	agentID                    string
+	startedAt                  int64
 }
 
 func (t *changingTurn) fields() []any {
@@ -72,12 +75,14 @@ func (t *changingTurn) fields() []any {
 		&t.made, &t.sessionID, &t.owner.Tenant, &t.owner.Subject, (*string)(&t.status), &t.fence, &t.seq, &t.steps, &t.strikes, &t.messages, &t.admitted)
 }
 
-func (t *changingTurn) endingFields() []any { return append(t.fields(), &t.asks, &t.followed) }
+func (t *changingTurn) endingFields() []any {
+	return append(t.fields(), &t.agentID, &t.startedAt, &t.asks, &t.followed)
+}
 
 const (
 	changingColumns = "SELECT made, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted"
 	selectChanging  = changingColumns + " FROM turns WHERE id = ?"
-	selectEnding    = changingColumns + `, EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending'),
+	selectEnding    = changingColumns + `, agent_id, started_at, EXISTS (SELECT 1 FROM interactions i WHERE i.turn_id = turns.id AND i.state = 'pending'),
 		EXISTS (SELECT 1 FROM turns o WHERE o.session_id = turns.session_id AND o.finished_at = 0 AND o.made <> turns.made)
 		FROM turns WHERE turns.id = ?`
 )
@@ -93,8 +98,8 @@ func ownedTurn(ctx context.Context, tx *tx, c *store.Commit) (*changingTurn, err
 	return t, checkOwned(c, t, err)
 }
 
-// checkOwned returns why a turn, which was read with an error or without, is not that of
-// the commit's worker.
+// checkOwned returns why a turn, given with its read error, does not belong to the commit's
+// worker.
 func checkOwned(c *store.Commit, t *changingTurn, err error) error {
 	if errors.Is(err, store.ErrNotFound) || err == nil && (t.status != store.Running || t.fence != c.Fence) {
 		return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
@@ -123,7 +128,7 @@ func (s *Store) applyCommit(ctx context.Context, tx *tx, c *store.Commit) error 
 	}
 }
 
-// advanceTurn makes a commit after which the worker goes on.
+// advanceTurn makes a commit after which the worker continues.
 func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
@@ -143,7 +148,7 @@ func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	return addRecords(ctx, tx, c, &row.turnPlace)
 }
 
-// countCommit adds what a commit has to the counts of its turn.
+// countCommit adds the records of a commit to the turn's counts.
 func countCommit(t *changingTurn, c *store.Commit) {
 	t.seq += int64(len(c.Events))
 	t.messages += int64(len(c.Messages))
@@ -184,14 +189,14 @@ func seqBefore(events []event.Record) (int64, error) {
 	return before, checkSeqs(events, before)
 }
 
-// turnPlace is what the records of a turn need to know of it.
+// turnPlace has the properties of a turn that its records need.
 type turnPlace struct {
 	sessionID string
 	owner     store.Owner
 	messages  int64 // with those of the commit
 }
 
-// addRecords writes what a commit adds to a turn.
+// addRecords writes the records of a commit.
 func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) error {
 	if err := insertEvents(ctx, tx, c.TurnID, c.Events); err != nil {
 		return err
@@ -244,7 +249,12 @@ func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 		return err
 	}
 	row.asks = row.asks || len(c.Asked) > 0
-	return s.settleEnd(ctx, tx, c.TurnID, row, c.Finish.Snapshot, c.Now)
+	if err := s.settleEnd(ctx, tx, c.TurnID, row, c.Finish.Snapshot, c.Now); err != nil {
+		return err
+	}
+	return s.AddUsage(ctx, tx, &rules.EndedTurn{
+		Tenant: row.owner.Tenant, AgentID: row.agentID, Status: c.Finish.Status, StartedAt: sqlstore.FromMicros(row.startedAt), EndedAt: c.Now, Agents: c.Finish.Agents,
+	})
 }
 
 // suspendTurn makes a turn wait, unless one of its interactions has an answer.
@@ -261,8 +271,8 @@ func (s *Store) suspendTurn(ctx context.Context, tx *tx, c *store.Commit, row *c
 	return s.releaseTurn(ctx, tx, row, c.TurnID, store.Waiting, c.Now)
 }
 
-// releaseTurn takes a turn from its worker. One that is pending again keeps its room,
-// and one that waits leaves it to the other turns of its tenant.
+// releaseTurn takes a turn from its worker. A turn that becomes pending keeps its room; a turn
+// that waits frees it for other turns of its tenant.
 func (s *Store) releaseTurn(ctx context.Context, tx *tx, row *changingTurn, turnID string, status store.Status, now time.Time) error {
 	row.admitted = status == store.Pending
 	_, err := tx.Exec(ctx, `UPDATE turns SET status = ?1, admitted = ?2, seq = ?3, steps = ?4, strikes = ?5, messages = ?6,

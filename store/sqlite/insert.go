@@ -75,7 +75,7 @@ func insertMessages(ctx context.Context, tx *tx, ownerID string, n int64, bodies
 	})
 }
 
-// insertSnapshot stores a snapshot of a session; that of a turn has its id.
+// insertSnapshot stores a snapshot of a session. A turn's snapshot has the turn's id.
 func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, turnID string, owner store.Owner) error {
 	_, err := tx.Exec(ctx, "INSERT INTO snapshots ("+sqlstore.SnapshotColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		s.ID, sessionID, owner.Tenant, owner.Subject, s.ParentID, turnID, s.FinishReason,
@@ -83,7 +83,7 @@ func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, t
 	return err
 }
 
-// insertArtifacts stores artifacts of a session; those of a turn have its id.
+// insertArtifacts stores artifacts of a session. A turn's artifacts have the turn's id.
 func insertArtifacts(ctx context.Context, tx *tx, list []*store.Artifact, sessionID, turnID string, owner store.Owner) error {
 	for _, a := range list {
 		_, err := tx.Exec(ctx, `INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_type, size, created_at, metadata, data)

@@ -57,8 +57,8 @@ func writeOwner(file *os.File) error {
 	return err
 }
 
-// release gives the lock up. The file stays: who deletes it might delete that of
-// the next owner.
+// release releases the lock. It keeps the file, because deleting it might delete the next owner's
+// file.
 func (l *fileLock) release() error {
 	if l == nil {
 		return nil

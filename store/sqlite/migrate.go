@@ -17,10 +17,9 @@ var migrations embed.FS
 // errForeign reports that a database belongs to something else.
 var errForeign = errors.New("the file is a SQLite database of another program")
 
-// Migrate makes the tables of a file, or brings them up to date, and returns the
-// names of the migrations that it made. A file that was made before files could
-// shrink is rewritten, which Open does not do: its name is auto_vacuum. The errors
-// are those of Open.
+// Migrate creates or updates the tables of a file, and returns the names of the applied
+// migrations. Unlike Open, it also rewrites files created before files could shrink; the name of
+// this step is auto_vacuum. It returns the same errors as Open.
 func Migrate(ctx context.Context, s store.Settings) (applied []string, err error) {
 	st, err := newStore(s)
 	if err != nil {
@@ -54,8 +53,7 @@ func migrateFile(ctx context.Context, file string) (applied []string, err error)
 	return migration.Apply(ctx, "file", goose.DialectSQLite3, conn, migrations)
 }
 
-// makeShrinkable makes sure that a file whose lock is held can shrink, and adds what it
-// did to that end.
+// makeShrinkable ensures that a locked file can shrink, and adds the names of its steps.
 func makeShrinkable(ctx context.Context, file string, applied []string) (_ []string, err error) {
 	conn, err := openConnections(file, writing)
 	if err != nil {
@@ -79,7 +77,7 @@ func checkOwner(ctx context.Context, conn *sql.DB) error {
 	return err
 }
 
-// checkSchema compares the version of the tables with that of the program.
+// checkSchema compares the tables' version with the version this program needs.
 func checkSchema(ctx context.Context, conn *sql.DB) error {
 	if err := checkOwner(ctx, conn); err != nil {
 		return err

@@ -16,12 +16,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// reading and writing are the pragmas of the connections that do so. What is
-// committed is on disk (synchronous). The log is written back into the file every
-// 4000 pages and kept below 64 MiB, unless a reader holds on to it. A new file can
-// shrink (auto_vacuum, which counts before anything is written, so it comes first).
-// The cache of the connection that writes is no larger than it has to be: SQLite goes
-// through all of it at the end of each transaction that balanced a tree.
+// reading and writing are the pragmas of read and write connections. Commits reach the disk
+// (synchronous). The log is checkpointed every 4000 pages and kept below 64 MiB unless a reader
+// prevents it. auto_vacuum, which lets a new file shrink, must come first, before anything is
+// written. The writer's cache is small, because SQLite scans it after each transaction that
+// balanced a tree.
 var (
 	reading = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8192)", "temp_store(MEMORY)"}
 	writing = []string{
@@ -30,10 +29,9 @@ var (
 	}
 )
 
-// Open opens a store, whose DSN is the path of a file. It makes the file when
-// it is missing, with the directories above it, readable by its owner alone, and
-// brings its tables up to date. It also makes files beside it whose names go on
-// with -wal, -shm and .lock.
+// Open opens a store whose DSN is a file path. It creates a missing file and its directories,
+// readable only by the owner, and updates the tables. It also creates files with the suffixes
+// -wal, -shm and .lock.
 //
 // The error is a *store.LockedError when another process has the file open, and
 // a *store.SchemaError for a file that a newer program made.
@@ -56,7 +54,7 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	if err := st.openPool(); err != nil {
 		return nil, err
 	}
-	// A pool of its own, so that nobody else is given the connection.
+	// A separate pool, so that nobody else gets the connection.
 	own, err := openConnections(st.path, writing)
 	if err != nil {
 		return nil, errors.Join(err, st.pool.Close())
@@ -70,9 +68,9 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	return st, nil
 }
 
-// OpenReadOnly opens a store to be read, also while another process has it open:
-// it takes no lock, and its methods that write return ErrReadOnly. The error is
-// a *store.SchemaError for a file whose tables are not those of this program.
+// OpenReadOnly opens a store for reading, even while another process uses it: it takes no lock,
+// and writing methods return ErrReadOnly. The error is a *store.SchemaError if the file's tables
+// have another version.
 func OpenReadOnly(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	st, err := newStore(s)
 	if err != nil {

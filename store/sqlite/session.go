@@ -55,8 +55,8 @@ func (s *Store) makeRoomIn(ctx context.Context, in sqlstore.Session, tenant, ses
 	return s.makeRoom(ctx, in.(*tx), tenant, sessionID, now) //nolint:forcetypeassert // openRecords passes it
 }
 
-// Prune deletes what is too old. Each session and turn has a transaction of its own, so
-// that nobody waits for long. In the end the file shrinks by what lies free in it.
+// Prune deletes expired records. It uses a transaction per session and turn, so that nobody waits
+// for long. Finally it releases the file's free space.
 func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
 	out, err := s.records.Prune(ctx, r)
 	if err == nil {

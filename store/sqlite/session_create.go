@@ -92,8 +92,8 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 // keysOf returns the place in which the keys of an owner are unique.
 func keysOf(o store.Owner) string { return "session\x00" + o.Tenant + "\x00" + o.Subject }
 
-// replayKey returns the id of what the request with a key made before; empty for
-// nothing. What it made may be gone.
+// replayKey returns the id of the record that an earlier request with the key created, which may
+// have been deleted; empty for none.
 func replayKey(ctx context.Context, tx *tx, place string, k store.Key) (string, error) {
 	if k.Value == "" {
 		return "", nil
@@ -110,7 +110,8 @@ func replayKey(ctx context.Context, tx *tx, place string, k store.Key) (string, 
 	}
 }
 
-// rememberKey keeps what the request with a key made. It replaces a key whose record is gone.
+// rememberKey stores the record that the request with a key created. It replaces a key whose
+// record was deleted.
 func rememberKey(ctx context.Context, tx *tx, place string, k store.Key, id, sessionID string, at time.Time) error {
 	if k.Value == "" {
 		return nil

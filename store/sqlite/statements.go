@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
-// maxStatements bounds how many statements are kept prepared: those of this
-// package are fewer, but lists can be asked for in many ways.
+// maxStatements limits the cached prepared statements: this package has fewer, but list queries
+// vary.
 const maxStatements = 256
 
 // connection is a *sql.Conn or *sql.DB, or statements on one.
@@ -34,7 +34,7 @@ func newStatements(on connection) *statements {
 	return &statements{connection: on, byText: make(map[string]*sql.Stmt)}
 }
 
-// prepareStatement returns a prepared statement; nil for one that is not to be kept.
+// prepareStatement returns a prepared statement; nil if it should not be cached.
 func (s *statements) prepareStatement(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.RLock()
 	stmt, full := s.byText[query], len(s.byText) >= maxStatements

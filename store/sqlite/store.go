@@ -1,9 +1,8 @@
 // Package sqlite keeps the records of a runtime in a SQLite file, which belongs
 // to one process at a time.
 //
-// One goroutine writes. It takes all operations that wait for it into one
-// transaction, whose commit is on disk before any of them returns. Reads go
-// through connections of their own and never wait for a write.
+// One goroutine writes. It combines all waiting operations into one transaction, which is on disk
+// before any of them returns. Reads use separate connections and never wait for a write.
 package sqlite
 
 import (
@@ -97,8 +96,8 @@ func (s *Store) probeWrites(ctx context.Context) error {
 	return err
 }
 
-// Close waits for what is under way, closes the file and gives up its lock. It
-// may be called more than once.
+// Close waits for running operations, closes the file and releases its lock. It may be called
+// more than once.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error

@@ -16,8 +16,8 @@ func writeEnd(ctx context.Context, tx *tx, row *changingTurn, status store.Statu
 	return err
 }
 
-// settleEnd does what the end of a turn entails, and admits what that makes room for. The
-// snapshot becomes the tip of the session; nil leaves it.
+// settleEnd applies the consequences of a turn's end, and admits turns into the freed room. The
+// snapshot becomes the session's tip; nil keeps the tip.
 func (s *Store) settleEnd(ctx context.Context, tx *tx, id string, row *changingTurn, snapshot *store.Snapshot, now time.Time) error {
 	if _, err := tx.Exec(ctx, "DELETE FROM turn_states WHERE turn_id = ?", id); err != nil {
 		return err

@@ -66,10 +66,10 @@ func (s *Store) shrinkFile(ctx context.Context) error {
 	}
 }
 
-// truncateLog writes the log back into the file, which lets it shrink unless a reader
-// needs the log: then a later checkpoint does. The first does so beside those who
-// write, and the second, to whom little is left, while they wait: only a log that
-// does not grow meanwhile is written back whole.
+// truncateLog checkpoints the log into the file, which can then shrink, unless a reader needs the
+// log: then a later checkpoint does it. The first checkpoint runs beside writers; the second,
+// which has little left to do, blocks them, because only a log that does not grow is fully
+// checkpointed.
 func (s *Store) truncateLog(ctx context.Context) error {
 	const pragma = "PRAGMA wal_checkpoint(PASSIVE)"
 	if err := runPragma(ctx, s.pool, pragma); err != nil {

@@ -98,9 +98,9 @@ func (w *writer) attachQueue(q store.Queue) {
 	w.queue = q
 }
 
-// runOperation runs an operation and returns when it is on disk. One that has not begun
-// when ctx ends does not; one that has is waited for, because an error must mean
-// that nothing was changed.
+// runOperation runs an operation and returns when it is on disk. It drops an operation that has
+// not begun when ctx ends, but waits for one that has, because an error must mean that nothing
+// changed.
 func (w *writer) runOperation(ctx context.Context, run operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (w *writer) runWriter() {
 		}
 		select {
 		case r := <-w.requests:
-			// Those who were just answered and go on to write are let in.
+			// Let in the callers that were just answered and want to write again.
 			runtime.Gosched()
 			w.writeBatch(w.addWaiting(append(batch[:0], r)))
 		case <-w.stop:
