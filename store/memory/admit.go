@@ -29,8 +29,8 @@ func (s *session) startedTurn() *turn {
 	return s.live[i]
 }
 
-// nextTurn returns the turn whose time it is: the one that has begun, and else the
-// first that is due or was admitted, or nil if none.
+// nextTurn returns the session's next turn: the turn that has started, or else the first that is
+// due or admitted; nil if none.
 func (s *session) nextTurn(now time.Time) *turn {
 	if t := s.startedTurn(); t != nil {
 		return t

@@ -39,8 +39,8 @@ func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	}
 	s := m.sessions[t.SessionID]
 	if started := s.startedTurn(); started != nil && started != t {
-		// Its session was taken by a turn that became due meanwhile. It is queued
-		// again by the end of that one.
+		// Another turn that became due has taken its session. The end of that turn queues it
+		// again.
 		t.Admitted = false
 		m.makeRoom(t, now, made)
 		return nil, nil
@@ -58,8 +58,8 @@ func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	return m.claimedTurn(t, s), nil
 }
 
-// holdLease makes a turn its worker's for the time of a lease. Leases go by the clock
-// of the store: those of its callers may differ.
+// holdLease gives a turn to its worker for the time of a lease. Leases use the store's clock,
+// because the callers' clocks may differ.
 func (t *turn) holdLease(lease time.Duration) {
 	now := time.Now()
 	t.HeartbeatAt, t.LeaseUntil = truncateTime(now), truncateTime(now.Add(lease))

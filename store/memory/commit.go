@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // Commit appends to a turn, and changes its state.
@@ -42,7 +43,7 @@ func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
 	})
 }
 
-// addRecords adds to a turn what a commit has.
+// addRecords adds the records of a commit to a turn.
 func (m *Store) addRecords(t *turn, c *store.Commit, now time.Time) {
 	for i := range c.Events {
 		t.appendEvent(&c.Events[i])
@@ -116,11 +117,11 @@ func (m *Store) finishTurn(t *turn, f *store.Finish, now time.Time, jobs *jobs) 
 		s := m.sessions[t.SessionID]
 		s.Tip, s.CurrentAgentID = last.ID, last.CurrentAgentID
 	}
-	m.endTurn(t, f.Status, f.Result, now, jobs)
+	m.endTurn(t, f.Status, f.Result, f.Agents, now, jobs)
 }
 
 // endTurn puts a turn into its last state, and admits what that makes room for.
-func (m *Store) endTurn(t *turn, status store.Status, result []byte, now time.Time, jobs *jobs) {
+func (m *Store) endTurn(t *turn, status store.Status, result []byte, agents event.AgentUsages, now time.Time, jobs *jobs) {
 	t.setStatus(status, now)
 	t.Result, t.FinishedAt = bytes.Clone(result), now
 	t.Admitted, t.state = false, nil
@@ -134,6 +135,7 @@ func (m *Store) endTurn(t *turn, status store.Status, result []byte, now time.Ti
 	s.ActiveAt = laterOf(s.ActiveAt, now)
 	s.live = slices.DeleteFunc(s.live, func(live *turn) bool { return live == t })
 	delete(m.live, t.ID)
+	m.usage.AddTurn(&rules.EndedTurn{Tenant: t.Owner.Tenant, AgentID: t.AgentID, Status: status, StartedAt: t.StartedAt, EndedAt: now, Agents: agents})
 	m.makeRoom(t, now, jobs)
 }
 

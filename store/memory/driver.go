@@ -1,24 +1,22 @@
-// Package memory is the store driver memory, as a component of a program.
 package memory
 
 import (
 	"context"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch/local"
-	"github.com/agentruntime/agentruntime/store/memory"
+	"github.com/agentruntime/agentruntime/store/driver"
 )
 
-// Driver returns the driver.
-func Driver() app.StoreDriver {
-	return app.StoreDriver{Name: settings.StoreMemory, Migrate: migrateNothing, Open: openMemory}
+// Driver returns the store as a component of a program.
+func Driver() driver.Driver {
+	return driver.Driver{Name: settings.StoreMemory, Migrate: migrateNothing, Open: openMemory}
 }
 
 // migrateNothing does nothing: a store in memory is always new.
 func migrateNothing(context.Context, store.Settings) ([]string, error) { return nil, nil }
 
-func openMemory(_ context.Context, s store.Settings) (*app.Engine, error) {
-	return &app.Engine{Store: memory.New(s), NewDispatcher: local.NewDispatcher}, nil
+func openMemory(_ context.Context, s store.Settings) (*driver.Engine, error) {
+	return &driver.Engine{Store: New(s), NewDispatcher: local.NewDispatcher}, nil
 }

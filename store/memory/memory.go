@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"go.uber.org/zap"
 )
 
@@ -25,11 +26,11 @@ type Store struct {
 	queue  store.Queue
 	closed bool
 	// unsent are jobs that the queue did not take.
-	unsent   jobs
-	sessions map[string]*session
+	unsent jobs
+	sessionTable
 	turnTable
 	snapshots map[string]*store.Snapshot
-	// messages are those of turns and of snapshots without a turn, by their id.
+	// messages are the messages of turns, and of snapshots without a turn, by their id.
 	messages  map[string][][]byte
 	artifacts map[string]*store.Artifact
 	keys      map[string]*key
@@ -45,9 +46,11 @@ type turnTable struct {
 	live map[string]*turn
 	// made counts them, in the order in which they were made.
 	made uint64
+	// usage counts those that have ended.
+	usage rules.UsageTable
 }
 
-// configTable has what was published, and what tenants have set.
+// configTable has the published revisions and the tenants' variables.
 type configTable struct {
 	revisionTable
 	tenantTable
@@ -57,6 +60,8 @@ type configTable struct {
 type exchangeTable struct {
 	webhookTable
 	runTable
+	// rated counts feedback, in the order in which it was first given.
+	rated int64
 }
 
 // webhookTable holds the webhooks.
@@ -93,6 +98,7 @@ type turn struct {
 	interactions []*store.Interaction
 	artifacts    []string
 	webhooks     []*webhook
+	feedback     []*feedback
 }
 
 // jobs are those that a change queues.
@@ -106,11 +112,12 @@ var errClosed = errors.New("the store is closed")
 // New returns an empty store.
 func New(s store.Settings) *Store {
 	m := &Store{
-		settings: s, logger: s.Logger, sessions: make(map[string]*session),
-		turnTable: turnTable{turns: make(map[string]*turn), live: make(map[string]*turn)},
-		snapshots: make(map[string]*store.Snapshot), messages: make(map[string][][]byte),
+		settings: s, logger: s.Logger,
+		sessionTable: sessionTable{sessions: make(map[string]*session), labeled: make(map[label]map[string]*session)},
+		turnTable:    turnTable{turns: make(map[string]*turn), live: make(map[string]*turn), usage: make(rules.UsageTable)},
+		snapshots:    make(map[string]*store.Snapshot), messages: make(map[string][][]byte),
 		artifacts: make(map[string]*store.Artifact), keys: make(map[string]*key),
-		exchangeTable: exchangeTable{webhookTable{told: make(map[string]*turn)}, newRunTable()},
+		exchangeTable: exchangeTable{webhookTable: webhookTable{told: make(map[string]*turn)}, runTable: newRunTable()},
 	}
 	if m.logger == nil {
 		m.logger = zap.NewNop()

@@ -10,10 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// Prune deletes what is too old.
+// Prune deletes expired records.
 func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
 	err = m.withLock(ctx, func() error {
-		out, err = rules.Prune(ctx, r, rules.Pruner{Sessions: m.pruneSessions, Events: m.pruneEvents, Keys: m.pruneKeys, Revisions: m.pruneRevisions})
+		out, err = rules.Prune(ctx, r, rules.Pruner{Sessions: m.pruneSessions, Events: m.pruneEvents, Keys: m.pruneKeys, Revisions: m.pruneRevisions, Usage: m.pruneUsage})
 		return err
 	})
 	return out, err

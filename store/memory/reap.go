@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Reap takes turns from workers whose leases have ended, and queues what is due.
+// Reap takes turns from workers with expired leases, and queues due turns.
 func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	err = m.withJobs(ctx, func(jobs *jobs) error {
 		clock := time.Now()
@@ -17,8 +17,8 @@ func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// Recover takes all running turns from their workers, which are dead, and queues
-// what is admitted or not due yet.
+// Recover takes all running turns from their workers, which are dead, and queues the turns that
+// are admitted or not due yet.
 func (m *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 	err = m.withJobs(ctx, func(made *jobs) error {
 		n = m.takeFromWorkers(now, new(jobs), func(*turn) bool { return true })

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// revisionTable has what was published.
+// revisionTable has the published revisions.
 type revisionTable struct {
 	// published are the revisions of each tenant, the newest last.
 	published map[string][]*store.Revision
@@ -112,7 +112,7 @@ func (t *revisionTable) overlayMark() (mark uint64) {
 	return mark
 }
 
-// Overlay returns what is current of a tenant.
+// Overlay returns the current state of a tenant.
 func (m *Store) Overlay(ctx context.Context, tenant string) (state store.OverlayState, err error) {
 	err = m.withLock(ctx, func() error {
 		if r := m.currentRevision(tenant); r != nil {
@@ -138,7 +138,7 @@ func (m *Store) Overlays(ctx context.Context, q store.OverlayQuery) (page store.
 	return page, err
 }
 
-// WorkflowOverlays returns the tenants whose workflows are not those of the current base.
+// WorkflowOverlays returns the tenants whose workflows differ from the current base.
 func (m *Store) WorkflowOverlays(ctx context.Context, after string, limit int) (list []store.TenantOverlay, err error) {
 	err = m.withLock(ctx, func() error {
 		tenants := slices.AppendSeq(slices.Collect(maps.Keys(m.withWorkflows)), maps.Keys(m.held))

@@ -10,16 +10,17 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// key is what a request with a key made.
+// key is the record that a request with an idempotency key created.
 type key struct {
 	hash []byte
 	id   string
-	// session is the one that the key goes with.
+	// session is the session of the key.
 	session string
 	at      time.Time
 }
 
-// replayKey returns what the request with a key made before; empty for nothing.
+// replayKey returns the id of the record that an earlier request with the key created; empty for
+// none.
 func (m *Store) replayKey(scope string, k store.Key) (string, error) {
 	known, ok := m.keys[scope+"\x00"+k.Value]
 	switch {
@@ -30,7 +31,7 @@ func (m *Store) replayKey(scope string, k store.Key) (string, error) {
 	}
 }
 
-// rememberKey keeps what the request with a key made in a session.
+// rememberKey stores the record that a request with a key created in a session.
 func (m *Store) rememberKey(scope string, k store.Key, session, id string, at time.Time) {
 	if k.Value != "" {
 		m.keys[scope+"\x00"+k.Value] = &key{hash: bytes.Clone(k.Hash), id: id, session: session, at: at}
@@ -58,6 +59,7 @@ func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		}
 		s := &session{Session: *copySession(&n.Session)}
 		m.sessions[s.ID] = s
+		m.addLabels(s)
 		m.addInitial(s, n)
 		m.rememberKey(keysOf(s.Owner), n.Key, s.ID, s.ID, s.CreatedAt)
 		made = copySession(&s.Session)
@@ -66,7 +68,7 @@ func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 	return made, err
 }
 
-// addInitial gives a new session what it begins with.
+// addInitial adds the initial records of a new session.
 func (m *Store) addInitial(s *session, n *store.NewSession) {
 	for i := range n.Base {
 		base := copySnapshot(&n.Base[i].Snapshot)
@@ -106,8 +108,14 @@ func (m *Store) Session(ctx context.Context, scope store.Scope, id string) (foun
 func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.SessionPage, err error) {
 	err = m.withLock(ctx, func() error {
 		var list []*store.Session
-		for _, s := range m.sessions {
-			if matchesSession(&s.Session, &q) {
+		from := m.sessions
+		for key, value := range q.Labels {
+			if labeled := m.labeled[label{key, value}]; len(labeled) <= len(from) {
+				from = labeled
+			}
+		}
+		for _, s := range from {
+			if matchesSession(&s.Session, &q) && s.hasLabels(q.Labels) {
 				list = append(list, copySession(&s.Session))
 			}
 		}
@@ -117,11 +125,44 @@ func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 	return out, err
 }
 
-func matchesSession(s *store.Session, q *store.SessionQuery) bool {
-	if !q.Scope.Sees(s.Owner) || q.State != "" && q.State != s.State || q.AgentID != "" && q.AgentID != s.AgentID {
-		return false
+// sessionTable has the sessions by ID, and by their labels.
+type sessionTable struct {
+	sessions map[string]*session
+	labeled  map[label]map[string]*session
+}
+
+// label is a label of a session.
+type label struct{ key, value string }
+
+// addLabels makes a session found by its labels.
+func (m *Store) addLabels(s *session) {
+	for key, value := range s.Labels {
+		of := label{key, value}
+		if m.labeled[of] == nil {
+			m.labeled[of] = map[string]*session{}
+		}
+		m.labeled[of][s.ID] = s
 	}
-	for name, value := range q.Labels {
+}
+
+// removeLabels undoes addLabels.
+func (m *Store) removeLabels(id string, labels map[string]string) {
+	for key, value := range labels {
+		of := label{key, value}
+		if delete(m.labeled[of], id); len(m.labeled[of]) == 0 {
+			delete(m.labeled, of)
+		}
+	}
+}
+
+// matchesSession reports whether a query selects a session, regardless of the labels.
+func matchesSession(s *store.Session, q *store.SessionQuery) bool {
+	return q.Scope.Sees(s.Owner) && (q.State == "" || q.State == s.State) && (q.AgentID == "" || q.AgentID == s.AgentID)
+}
+
+// hasLabels reports whether a session has all of the labels.
+func (s *session) hasLabels(labels map[string]string) bool {
+	for name, value := range labels {
 		if got, ok := s.Labels[name]; !ok || got != value {
 			return false
 		}
@@ -129,7 +170,7 @@ func matchesSession(s *store.Session, q *store.SessionQuery) bool {
 	return true
 }
 
-// UpdateSession changes what the patch names.
+// UpdateSession applies a patch to a session.
 func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
 	if err := p.CheckText(); err != nil {
 		return nil, err
@@ -145,7 +186,12 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 				return err
 			}
 		}
-		rules.PatchSession(&s.Session, &p, current)
+		labels := s.Labels
+		if err := rules.PatchSession(&s.Session, &p, current); err != nil {
+			return err
+		}
+		m.removeLabels(s.ID, labels)
+		m.addLabels(s)
 		s.Session = *copySession(&s.Session) // the patch is the caller's
 		changed = copySession(&s.Session)
 		return nil
@@ -200,6 +246,7 @@ func (m *Store) deleteSession(s *session) {
 	maps.DeleteFunc(m.keys, func(_ string, k *key) bool { return k.session == s.ID })
 	maps.DeleteFunc(m.artifacts, func(_ string, a *store.Artifact) bool { return a.SessionID == s.ID })
 	delete(m.sessions, s.ID)
+	m.removeLabels(s.ID, s.Labels)
 }
 
 func copySession(s *store.Session) *store.Session {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -10,7 +11,7 @@ import (
 
 // tenantTable has the variables of tenants.
 type tenantTable struct {
-	// variables are those of each tenant by name.
+	// variables are the variables of each tenant, by name.
 	variables map[string]map[string]*store.TenantVariable
 }
 
@@ -19,18 +20,38 @@ func (m *Store) PutTenantVariable(ctx context.Context, v *store.TenantVariable) 
 	if err := v.CheckText(); err != nil {
 		return err
 	}
-	kept := copyVariable(v)
-	kept.UpdatedAt = truncateTime(v.UpdatedAt)
 	return m.withLock(ctx, func() error {
-		if m.variables == nil {
-			m.variables = make(map[string]map[string]*store.TenantVariable)
-		}
-		if m.variables[v.Tenant] == nil {
-			m.variables[v.Tenant] = make(map[string]*store.TenantVariable)
-		}
-		m.variables[v.Tenant][v.Name] = kept
+		m.putVariable(v)
 		return nil
 	})
+}
+
+// putVariable stores a copy of a variable. The lock is held.
+func (m *Store) putVariable(v *store.TenantVariable) {
+	kept := copyVariable(v)
+	kept.UpdatedAt = truncateTime(v.UpdatedAt)
+	if m.variables == nil {
+		m.variables = make(map[string]map[string]*store.TenantVariable)
+	}
+	if m.variables[v.Tenant] == nil {
+		m.variables[v.Tenant] = make(map[string]*store.TenantVariable)
+	}
+	m.variables[v.Tenant][v.Name] = kept
+}
+
+// ReplaceTenantVariable stores a variable in place of one with an old value.
+func (m *Store) ReplaceTenantVariable(ctx context.Context, v *store.TenantVariable, old []byte) (done bool, err error) {
+	if err := v.CheckText(); err != nil {
+		return false, err
+	}
+	err = m.withLock(ctx, func() error {
+		kept := m.variables[v.Tenant][v.Name]
+		if done = (kept == nil) == (old == nil) && (kept == nil || bytes.Equal(kept.Value, old)); done {
+			m.putVariable(v)
+		}
+		return nil
+	})
+	return done, err
 }
 
 // DeleteTenantVariable deletes a variable.

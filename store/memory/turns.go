@@ -132,7 +132,7 @@ func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 	err = m.withLock(ctx, func() error {
 		var list []*store.Turn
 		for _, t := range m.turnsOf(q.Statuses) {
-			if matchesTurn(&t.Turn, &q) {
+			if matchesTurn(&t.Turn, &q) && m.sessions[t.SessionID].hasLabels(q.Labels) {
 				list = append(list, copyTurn(&t.Turn))
 			}
 		}
@@ -154,13 +154,13 @@ func (t *turnTable) turnsOf(statuses []store.Status) map[string]*turn {
 	return t.live
 }
 
-// matchesTurn reports whether a query asks for a turn.
+// matchesTurn reports whether a query selects a turn, regardless of the labels.
 func matchesTurn(t *store.Turn, q *store.TurnQuery) bool {
-	return q.Scope.Sees(t.Owner) && (q.SessionID == "" || q.SessionID == t.SessionID) && (q.AgentID == "" || q.AgentID == t.AgentID) &&
+	return q.Scope.Sees(t.Owner) && (q.Tenant == "" || q.Tenant == t.Owner.Tenant) && (q.SessionID == "" || q.SessionID == t.SessionID) && (q.AgentID == "" || q.AgentID == t.AgentID) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, t.Status)) && !t.ChangedAt.Before(truncateTime(q.ChangedAfter))
 }
 
-// UpdateTurn changes what the patch names.
+// UpdateTurn applies a patch to a turn.
 func (m *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
 	err = m.withLock(ctx, func() error {
 		t, err := m.findTurn(scope, id)
@@ -190,7 +190,7 @@ func (m *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 		if t.Status.Live() {
 			t.appendEvent(&e.Event)
 			t.Fence++
-			m.endTurn(t, e.Status, e.Result, truncateTime(e.Now), jobs)
+			m.endTurn(t, e.Status, e.Result, e.Agents, truncateTime(e.Now), jobs)
 		}
 		ended = copyTurn(&t.Turn)
 		return nil

@@ -58,7 +58,7 @@ func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 		h := t.webhookByID(n.Webhook.ID)
 		if h == nil {
 			if n.Limit > 0 && len(t.webhooks) >= n.Limit {
-				return &store.LimitError{TurnID: t.ID, Limit: n.Limit}
+				return &store.LimitError{TurnID: t.ID, Kind: "webhooks", Limit: n.Limit}
 			}
 			m.hooked++
 			h = &webhook{order: m.hooked, Webhook: store.Webhook{

@@ -128,7 +128,9 @@ func (m *Store) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunP
 		list, page.Next = rules.CutPage(list, q.Page, func(r *run) store.Cursor { return rules.NumberCursor(r.CreatedAt, r.order) })
 		for _, r := range list {
 			c := copyRun(&r.WorkflowRun)
-			c.Definition, c.Input, c.State = nil, nil, nil
+			if !q.Whole {
+				c.Definition, c.Input, c.State = nil, nil, nil
+			}
 			page.Runs = append(page.Runs, c)
 		}
 		return nil
