@@ -11,8 +11,8 @@ import (
 // the two look alike.
 var ErrNotFound = errors.New("not found")
 
-// ErrUnavailable reports that the database of the store cannot be reached, or was
-// lost while it worked: then nobody knows whether what was asked for was done.
+// ErrUnavailable reports that the store's database cannot be reached or the connection was lost.
+// In the latter case, it is unknown whether the operation was performed.
 var ErrUnavailable = errors.New("the store cannot be reached")
 
 // ErrNotWritable reports that the store can be read, but takes no writes for now: its
@@ -25,6 +25,9 @@ type notWritable struct{}
 func (notWritable) Error() string { return "the store takes no writes" }
 
 func (notWritable) Unwrap() error { return ErrUnavailable }
+
+// ErrChanged reports that another request changed a record first.
+var ErrChanged = errors.New("another request changed it first")
 
 // ErrText reports that a text, like an id, a label or a name, holds a NUL or is not
 // UTF-8. No store keeps such, so trying again does not help. Payloads, which are
@@ -73,7 +76,7 @@ type StateError struct {
 	// Kind is session, turn or interaction.
 	Kind string
 	ID   string
-	// State is the one it is in, and Want what was asked of it.
+	// State is the current state, and Want the requested one.
 	State string
 	Want  string
 }
@@ -97,12 +100,12 @@ func (e *ConflictError) Error() string {
 // any more: it was taken over, or has ended.
 type FencedError struct {
 	TurnID string
-	// WebhookID is that of the webhook; empty when it is the turn that was lost.
+	// WebhookID is the id of the webhook; empty when the turn was lost.
 	WebhookID string
 	Fence     int64
 }
 
-// Error names what was lost.
+// Error names the lost turn or webhook.
 func (e *FencedError) Error() string {
 	if e.WebhookID != "" {
 		return fmt.Sprintf("webhook %s of turn %s no longer belongs to this worker (fence %d)", e.WebhookID, e.TurnID, e.Fence)
@@ -110,16 +113,18 @@ func (e *FencedError) Error() string {
 	return fmt.Sprintf("turn %s no longer belongs to this worker (fence %d)", e.TurnID, e.Fence)
 }
 
-// LimitError reports that a turn has as many webhooks as it may have.
+// LimitError reports that a turn has as many records of a kind as it may have.
 type LimitError struct {
 	TurnID string
-	// Limit is how many those are.
+	// Kind names the records in the plural, such as webhooks.
+	Kind string
+	// Limit is the maximum.
 	Limit int
 }
 
 // Error names the turn and the limit.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("turn %s already has %d webhooks, the maximum", e.TurnID, e.Limit)
+	return fmt.Sprintf("turn %s already has %d %s, the maximum", e.TurnID, e.Limit, e.Kind)
 }
 
 // LockedError reports that another process uses the store, which belongs to one
@@ -144,8 +149,8 @@ func (e *LockedError) Error() string {
 type SchemaError struct {
 	// Kind is what holds the tables: "file" or "database".
 	Kind string
-	// Have is the version of the tables, or 0 if none, and Want that of
-	// this program.
+	// Have is the version of the tables, or 0 if none exist. Want is the version this program
+	// needs.
 	Have, Want int64
 }
 

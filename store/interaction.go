@@ -23,7 +23,7 @@ type Interaction struct {
 	SessionID string
 	Owner     Owner
 	State     InteractionState
-	// Action names what is asked for, Request is the whole question as JSON.
+	// Action names the requested action. Request is the whole request as JSON.
 	Action  string
 	Request json.RawMessage
 	// Answer is the answer as JSON, and AnsweredBy the subject that gave it;

@@ -14,9 +14,9 @@ type Revision struct {
 	Tenant string
 	// Number counts the revisions of a tenant from 1. The store chooses it.
 	Number uint64
-	// Hash names the document, and Parent the one that was current before; Parent is
-	// empty for the first. A document that is published again has a new number and the
-	// same hash.
+	// Hash identifies the document. Parent is the hash of the revision that was current before;
+	// empty for the first. A document that is published again gets a new number but the same
+	// hash.
 	Hash, Parent string
 	// Document is canonical JSON, without secrets. Lists leave it out.
 	Document []byte
@@ -30,7 +30,7 @@ type Revision struct {
 
 // PublishRevision makes a document current.
 type PublishRevision struct {
-	// Revision is what is published. Number and Parent are the store's to choose.
+	// Revision is the revision to publish. The store sets Number and Parent.
 	Revision Revision
 	// Expected is the hash that the caller found to be current; empty for none.
 	// Regardless publishes whatever is current.
@@ -44,8 +44,8 @@ type PublishRevision struct {
 	Attempt *RevisionAttempt
 	// HasWorkflows is set for the overlay of a tenant that brings or changes workflows.
 	HasWorkflows bool
-	// Proven is, for a base, what is known of the overlays of tenants over it; nil changes
-	// nothing for them.
+	// Proven is set for a base and has the results of checking the tenants' overlays over it; nil
+	// changes nothing for tenants.
 	Proven *ProvenOverlays
 }
 
@@ -79,15 +79,15 @@ type HeldOverlay struct {
 	Base string
 }
 
-// OverlayState is what is current of a tenant.
+// OverlayState is the current state of a tenant.
 type OverlayState struct {
-	// Hash is that of the overlay; empty without one.
+	// Hash is the hash of the overlay; empty without one.
 	Hash string
 	// Base is the hash of the base that it stays over; empty is the current one.
 	Base string
 }
 
-// TenantOverlay is what is current of a tenant, with its name.
+// TenantOverlay is the current state of a tenant, with its name.
 type TenantOverlay struct {
 	Tenant string
 	OverlayState
@@ -116,16 +116,15 @@ type OverlayPage struct {
 
 var (
 	// ErrBaseChanged reports that another base is current than an overlay was proven over.
-	ErrBaseChanged = errors.New("the base has changed meanwhile")
+	ErrBaseChanged = errors.New("the base has changed since the check")
 	// ErrOverlaysChanged reports that a tenant has published since a base was proven.
-	ErrOverlaysChanged = errors.New("an overlay of a tenant has changed meanwhile")
+	ErrOverlaysChanged = errors.New("a tenant's overlay has changed since the check")
 )
 
-// RevisionConflictError reports that another revision is current than the one that was
-// expected.
+// RevisionConflictError reports that the current revision is not the expected one.
 type RevisionConflictError struct {
 	Expected string
-	// Current is the other revision, without its document; nil if there is no revision.
+	// Current is the current revision, without its document; nil if there is none.
 	Current *Revision
 }
 
@@ -149,7 +148,7 @@ type RevisionBuild struct {
 	Tenant, Hash string
 	// Base is, for the overlay of a tenant, the hash of the base below it.
 	Base string
-	// Components are what the document does not declare and the program added, as JSON.
+	// Components are the program's additions to the document, as JSON.
 	Components []byte
 	BuiltAt    time.Time
 }
@@ -174,8 +173,8 @@ type RevisionAttempt struct {
 	// Seq is the place of the attempt in the order in which they were stored.
 	Seq    uint64
 	Tenant string
-	// Hash is that of the document, if it could be read, and Expected the one that was
-	// to be current.
+	// Hash is the hash of the document, if it could be read. Expected is the revision that the
+	// change expected to be current.
 	Hash, Expected string
 	Author, Note   string
 	Outcome        RevisionOutcome
@@ -204,13 +203,12 @@ type RevisionAttemptPage struct {
 	Next string
 }
 
-// Revisions is the part of a Store that keeps what was published.
+// Revisions is the part of a Store that keeps published revisions.
 type Revisions interface {
-	// PublishRevision makes a document current, and returns its revision. A document
-	// that is current already is returned as it is, so a request may be repeated.
-	// The error is a *RevisionConflictError if another revision is current than the
-	// expected one, ErrBaseChanged or ErrOverlaysChanged. A tenant that publishes is over
-	// the current base from then on.
+	// PublishRevision makes a document current, and returns its revision. It returns a document
+	// that is already current unchanged, so a request may be repeated. It moves a publishing
+	// tenant to the current base. The error is a *RevisionConflictError if another revision is
+	// current than the expected one, ErrBaseChanged or ErrOverlaysChanged.
 	PublishRevision(ctx context.Context, p *PublishRevision) (*Revision, error)
 	// CurrentRevision returns the revision that was published last. The error is
 	// ErrNotFound for a tenant without any.
@@ -218,25 +216,25 @@ type Revisions interface {
 	// CurrentHash returns the hash of that revision; empty without one. It costs
 	// little: each process asks every second.
 	CurrentHash(ctx context.Context, tenant string) (string, error)
-	// Overlay returns what is current of a tenant. It costs little, as CurrentHash does.
+	// Overlay returns the current state of a tenant. It is as cheap as CurrentHash.
 	Overlay(ctx context.Context, tenant string) (OverlayState, error)
 	// Overlays returns a page of the tenants with revisions, the base left out.
 	Overlays(ctx context.Context, q OverlayQuery) (OverlayPage, error)
-	// WorkflowOverlays returns what is current of the tenants whose workflows are not those
-	// of the current base: their overlays have workflows, or stay over another base. They
-	// are sorted by tenant, begin after one, and are at most as many as the limit. What it
-	// costs is in proportion to them, and not to all tenants.
+	// WorkflowOverlays returns the current state of tenants whose workflows differ from the
+	// current base: their overlays have workflows, or use another base. It returns at most limit
+	// tenants, sorted by name, starting after the given one. The cost grows with the result, not
+	// with all tenants.
 	WorkflowOverlays(ctx context.Context, after string, limit int) ([]TenantOverlay, error)
 	// OverlayMark returns a number that grows whenever a tenant publishes.
 	OverlayMark(ctx context.Context) (uint64, error)
-	// Revision returns the latest revision with a hash. The error is ErrNotFound for
-	// one that the tenant does not have.
+	// Revision returns the latest revision with a hash. The error is ErrNotFound if the tenant
+	// has none.
 	Revision(ctx context.Context, tenant, hash string) (*Revision, error)
 	// Revisions returns a page of the revisions of a tenant, the newest first, without
 	// their documents.
 	Revisions(ctx context.Context, q RevisionQuery) (RevisionPage, error)
-	// AddRevisionBuild stores a build. For one that is known it changes nothing. The
-	// error is ErrNotFound if there is no revision with its hash.
+	// AddRevisionBuild stores a build. It ignores a known build. The error is ErrNotFound if no
+	// revision has its hash.
 	AddRevisionBuild(ctx context.Context, b RevisionBuild) error
 	// BuiltRevision returns a build, and the revision that it was made of. The error is
 	// ErrNotFound for an unknown one.

@@ -9,7 +9,7 @@ import (
 // that a process whose clock is slow still knows it.
 const RevocationHold = time.Hour
 
-// Revocation reports that a token is not good any more, before its time is over.
+// Revocation invalidates a token before it expires.
 type Revocation struct {
 	// Seq is the place of the revocation in the order in which they were stored,
 	// beginning with 1.

@@ -8,9 +8,9 @@ import (
 // SessionState is whether a session accepts new turns.
 type SessionState string
 
-// The states of a session. It goes from active to archived and back. One that is starting
-// is being prepared: it is no session yet, holds its id and its idempotency key, and
-// becomes active or is deleted.
+// The states of a session, which alternates between active and archived. A starting session is
+// being prepared: it does not count as a session yet, but holds its id and idempotency key. It
+// then becomes active or is deleted.
 const (
 	SessionStarting SessionState = "starting"
 	SessionActive   SessionState = "active"
@@ -22,8 +22,8 @@ type Session struct {
 	ID      string
 	Owner   Owner
 	AgentID string
-	// CurrentAgentID is the agent that has the conversation: the one that ended the turn
-	// of Tip. It is empty if that is not known, and then AgentID has it.
+	// CurrentAgentID is the agent that has the conversation: the agent that ended the turn of
+	// Tip. If it is empty, AgentID has the conversation.
 	CurrentAgentID string
 	State          SessionState
 	// Labels are for finding the session again.
@@ -44,8 +44,8 @@ type NewSession struct {
 	Session Session
 	// Key is scoped to the owner.
 	Key Key
-	// Base is the chain that the session begins with, the oldest first, for one
-	// that was forked or imported. The last is the tip.
+	// Base is the initial chain of a forked or imported session, oldest first. The last snapshot
+	// is the tip.
 	Base []NewSnapshot
 	// Artifacts are those that the snapshots of Base refer to.
 	Artifacts []*Artifact
@@ -57,6 +57,9 @@ type SessionPatch struct {
 	// Labels and Metadata replace all there are.
 	Labels   *map[string]string
 	Metadata *json.RawMessage
+	// IfMetadata is the metadata that the session must still have; the error is
+	// ErrChanged otherwise.
+	IfMetadata *json.RawMessage
 	// AgentID also takes the conversation back from the current agent.
 	AgentID *string
 	// Tip moves the session to another one of its snapshots; the error is a

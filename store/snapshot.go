@@ -10,18 +10,18 @@ type Snapshot struct {
 	ID        string
 	SessionID string
 	Owner     Owner
-	// ParentID is the snapshot that the turn went on from; empty for the first.
+	// ParentID is the snapshot that the turn continued from; empty for the first.
 	ParentID string
 	// TurnID is the turn; empty for the beginning of a session that was forked
 	// or imported.
 	TurnID string
-	// AgentID is the agent that the turn was made for, and CurrentAgentID the one that had
-	// the conversation at its end. They are empty if that is not known.
+	// AgentID is the agent that the turn was created for, CurrentAgentID the one that had the
+	// conversation at the end. They are empty if unknown.
 	AgentID, CurrentAgentID string
 	// FinishReason is why the last answer of the turn ended.
 	FinishReason string
-	// Custom is the application's state, State that of the plugins, and
-	// Artifacts lists what the session holds, each as JSON; nil is nothing.
+	// Custom is the application's state, State the plugins' state, and Artifacts the session's
+	// list of artifacts, each as JSON; nil for none.
 	Custom    json.RawMessage
 	State     json.RawMessage
 	Artifacts json.RawMessage
@@ -67,8 +67,8 @@ type Artifact struct {
 type JournalRow struct {
 	// Key is the call's idempotency key, which no other call has.
 	Key string
-	// Entry is the call and its outcome, as JSON, and Result has
-	// what the model sees of it, once there is something.
+	// Entry is the call and its outcome as JSON. Result is the part that the model sees, once it
+	// exists.
 	Entry  json.RawMessage
 	Result json.RawMessage
 }

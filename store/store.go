@@ -15,30 +15,25 @@ import (
 // Store keeps all records of a runtime. It is safe for concurrent use, by
 // several processes where the implementation says so.
 //
-// What a method returns is a copy: the caller may change it. A method whose
-// error is not nil changed nothing, but for a Claim that is held back: it may
-// have made room for another turn. Times are kept to the microsecond.
+// Methods return copies, which the caller may change. A method that fails changed nothing, except
+// a Claim that is held back, which may have made room for another turn. Times have microsecond
+// precision.
 //
 // # Admission
 //
-// A turn is made pending. A job for it is queued at once when its session has no
-// other live turn that was made before, and its tenant has fewer admitted turns
-// than Settings.TenantTurns. Otherwise it is held back, and admitted by the
-// change that makes room: the end of a turn, or a turn that begins to wait for
-// an interaction and thereby frees its tenant's room, though not its session.
-// Turns of a session are admitted in the order in which they were made. A turn
-// that was started keeps its session until it has ended. One that is not due yet
-// holds back nobody: its job is queued for when it is due, and the claim then
-// admits it.
+// A new turn is pending. Its job is queued at once if its session has no earlier live turn and
+// its tenant has fewer admitted turns than Settings.TenantTurns. Otherwise it is held back until
+// there is room: when a turn ends, or starts waiting for an interaction, which frees its tenant's
+// room but not its session. Turns of a session are admitted in order of creation, and a started
+// turn keeps its session until it ends. A turn that is not due yet holds back nobody: its job is
+// queued for its due time, and the claim then admits it.
 //
 // # Ownership
 //
-// A turn that runs belongs to the worker that claimed it, until its lease ends.
-// Each claim raises the fence of the turn, and a commit under an older fence is
-// refused with a *FencedError. So is one for a turn that has ended: whatever
-// comes late changes nothing. Leases go by a clock of the store, because those
-// of its callers may differ; the times that callers give say when something
-// happened, and whether a turn is due.
+// A running turn belongs to the worker that claimed it, until its lease ends. Each claim raises
+// the turn's fence; a commit with an older fence or for an ended turn fails with a *FencedError.
+// Leases use the store's clock, because the callers' clocks may differ; times from callers only
+// say when something happened, and whether a turn is due.
 type Store interface {
 	Sessions
 	Turns
@@ -53,6 +48,8 @@ type Store interface {
 	Revocations
 	Revisions
 	TenantVariables
+	Feedbacks
+	Usages
 	WorkflowRuns
 	Pruning
 	Connection
@@ -62,8 +59,7 @@ type Store interface {
 type Connection interface {
 	// Ping reports whether the store can be used.
 	Ping(ctx context.Context) error
-	// Close waits for what is under way and closes the store. It may be called
-	// more than once.
+	// Close waits for running operations and closes the store. It may be called more than once.
 	Close() error
 }
 
@@ -74,13 +70,12 @@ type Sessions interface {
 	// when the request was another one then, and a *ExistsError when the id is
 	// taken. A key is forgotten with the session.
 	CreateSession(ctx context.Context, n *NewSession) (*Session, error)
-	// Session returns a session. The error is ErrNotFound for one that the scope
-	// does not see.
+	// Session returns a session. The error is ErrNotFound if the scope does not include it.
 	Session(ctx context.Context, scope Scope, id string) (*Session, error)
 	// Sessions returns a page of sessions, the one with the latest activity
 	// first.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
-	// UpdateSession changes what the patch names.
+	// UpdateSession applies a patch to a session.
 	UpdateSession(ctx context.Context, scope Scope, id string, p SessionPatch) (*Session, error)
 	// DeleteSession deletes a session with everything that belongs to it. The
 	// error is a *BusyError as long as it has a live turn.
@@ -89,8 +84,7 @@ type Sessions interface {
 
 // TurnReader reads one turn.
 type TurnReader interface {
-	// Turn returns a turn. The error is ErrNotFound for one that the scope does
-	// not see.
+	// Turn returns a turn. The error is ErrNotFound if the scope does not include it.
 	Turn(ctx context.Context, scope Scope, id string) (*Turn, error)
 }
 
@@ -98,10 +92,10 @@ type TurnReader interface {
 type Turns interface {
 	TurnReader
 
-	// CreateTurn stores a new turn and admits it if there is room. Its session
-	// must be one that the turn's owner sees. Besides the errors of
-	// CreateSession there are ErrNotFound for the session, a *StateError for one
-	// that is archived, and a *BusyError where the turn is not to wait.
+	// CreateTurn stores a new turn and admits it if there is room. The turn's owner must have
+	// access to its session. In addition to the errors of CreateSession, it returns ErrNotFound
+	// for the session, a *StateError for an archived session, and a *BusyError if the turn would
+	// have to wait but must not.
 	CreateTurn(ctx context.Context, n *NewTurn) (*Turn, error)
 	// Turns returns a page of turns, the newest first unless the query says
 	// otherwise.
@@ -109,12 +103,11 @@ type Turns interface {
 	// SessionAgents returns the agents that turns of a session were made for, each
 	// once, in any order.
 	SessionAgents(ctx context.Context, sessionID string) ([]string, error)
-	// UpdateTurn changes what the patch names.
+	// UpdateTurn applies a patch to a turn.
 	UpdateTurn(ctx context.Context, scope Scope, id string, p TurnPatch) (*Turn, error)
-	// EndTurn ends a live turn from outside, whichever worker runs it: it raises the
-	// fence, appends the terminal event after the last one, cancels the pending
-	// interactions, and admits what the end makes room for. A turn that has ended
-	// is returned as it is.
+	// EndTurn ends a live turn from outside, whichever worker runs it: it raises the fence,
+	// appends the terminal event, cancels pending interactions, and admits turns that now have
+	// room. It returns a turn that has already ended unchanged.
 	EndTurn(ctx context.Context, e *EndTurn) (*Turn, error)
 }
 
@@ -129,8 +122,8 @@ type Starter interface {
 
 // Interactions is the part of a Store that keeps what turns wait for.
 type Interactions interface {
-	// Interaction returns an interaction. The error is ErrNotFound for one that
-	// the scope does not see.
+	// Interaction returns an interaction. The error is ErrNotFound if the scope does not include
+	// it.
 	Interaction(ctx context.Context, scope Scope, turnID, id string) (*Interaction, error)
 	// Interactions returns interactions, the oldest first.
 	Interactions(ctx context.Context, q InteractionQuery) ([]*Interaction, error)
@@ -141,7 +134,7 @@ type Interactions interface {
 	AnswerInteraction(ctx context.Context, r *Answer) (*Interaction, error)
 }
 
-// ConversationReader reads the conversation that a turn goes on from.
+// ConversationReader reads the conversation that a turn continues.
 type ConversationReader interface {
 	// Conversation returns the messages of the conversation up to and with a
 	// snapshot, the oldest first: for each snapshot of its chain what its turn
@@ -153,8 +146,7 @@ type ConversationReader interface {
 type Snapshots interface {
 	ConversationReader
 
-	// Snapshot returns a snapshot. The error is ErrNotFound for one that the scope
-	// does not see.
+	// Snapshot returns a snapshot. The error is ErrNotFound if the scope does not include it.
 	Snapshot(ctx context.Context, scope Scope, id string) (*Snapshot, error)
 	// Snapshots returns a page of the snapshots of a session, the newest first.
 	Snapshots(ctx context.Context, q SnapshotQuery) (SnapshotPage, error)
@@ -164,8 +156,8 @@ type Snapshots interface {
 
 // Artifacts is the part of a Store that keeps artifacts.
 type Artifacts interface {
-	// Artifact returns an artifact with its data. The error is ErrNotFound for one
-	// that the scope does not see.
+	// Artifact returns an artifact with its data. The error is ErrNotFound if the scope does not
+	// include it.
 	Artifact(ctx context.Context, scope Scope, id string) (*Artifact, error)
 	// Artifacts returns the artifacts that a turn made, in order, without their
 	// data. The error is ErrNotFound for a turn that the scope does not see.
@@ -190,11 +182,9 @@ type Work interface {
 	TurnReader
 	ConversationReader
 
-	// Claim makes the worker the owner of a pending turn and returns all that is
-	// needed to run it. The errors are ErrNotFound, a *StateError for a turn that
-	// is not pending, and ErrHeld for one that is not admitted now: its session
-	// is busy, or it is not due. A held turn is queued again when it can be
-	// claimed.
+	// Claim makes the worker the owner of a pending turn and returns everything needed to run it.
+	// The errors are ErrNotFound, a *StateError for a turn that is not pending, and ErrHeld if
+	// its session is busy or it is not due. A held turn is queued again when it can be claimed.
 	Claim(ctx context.Context, c *Claim) (*Claimed, error)
 	// Heartbeat prolongs the leases of a worker's turns, and returns the ids of
 	// those that the worker does not own any more.
@@ -203,18 +193,18 @@ type Work interface {
 	// returns when that is durable. Commits of several turns may share a
 	// transaction.
 	Commit(ctx context.Context, c *Commit) error
-	// State returns the state that was committed last to a turn; nil when there is
-	// none, because nothing was committed, the turn has ended, or is not known.
+	// State returns the last committed state of a turn; nil if nothing was committed, the turn
+	// has ended, or it is unknown.
 	State(ctx context.Context, turnID string) ([]byte, error)
 	// Journal returns the tool calls of a turn, in the order in which they began.
 	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
 	// LiveRevisions returns the hashes of the revisions in which live turns, and live
 	// runs of workflows, began, each once, in any order.
 	LiveRevisions(ctx context.Context) ([]string, error)
-	// Reap makes the turns pending whose leases have ended, counts a strike
-	// against each, and queues what is due and has room. A store whose queue is
-	// not in its own process also queues what was admitted long ago and nobody
-	// claimed. It returns how many turns were taken from their workers.
+	// Reap returns turns with expired leases to pending, adds a strike to each, and queues turns
+	// that are due and have room. A store whose queue is outside its process also queues turns
+	// that were admitted long ago but never claimed. It returns the number of turns taken from
+	// workers.
 	Reap(ctx context.Context, now time.Time) (int, error)
 }
 
@@ -223,17 +213,16 @@ type Jobs interface {
 	// Attach sets who is told of jobs. It is called once, before anything that
 	// queues one.
 	Attach(q Queue)
-	// Recover is called once before a process begins to work. A store that
-	// belongs to one process takes every running turn from its worker, which is
-	// dead, as Reap does; every store queues jobs for what is admitted.
+	// Recover is called once before a process starts to work. A store used by only one process
+	// reaps every running turn, since its worker is dead. Every store queues jobs for admitted
+	// turns.
 	Recover(ctx context.Context, now time.Time) (int, error)
 }
 
-// Pruning is the part of a Store that deletes what is too old.
+// Pruning is the part of a Store that deletes expired records.
 type Pruning interface {
-	// Prune deletes what the retention says is too old, up to its limit, and gives
-	// room that became free back as far as the store does not do so by itself.
-	// Nobody waits for long meanwhile.
+	// Prune deletes records that the retention declares expired, up to its limit, and frees disk
+	// space that the store does not free by itself. It never blocks others for long.
 	Prune(ctx context.Context, r Retention) (Pruned, error)
 }
 
@@ -253,7 +242,7 @@ type Job struct {
 	NotBefore time.Time
 }
 
-// Settings is what a store is opened with.
+// Settings configures a store.
 type Settings struct {
 	// DSN is where the records are: the path of a file for sqlite, a URL or
 	// key=value text for postgres; not used by memory.
@@ -274,7 +263,7 @@ type Owner struct {
 	Subject string `json:"subject"`
 }
 
-// Scope is what a caller sees: what belongs to Owner, or everything.
+// Scope limits what a caller sees: the records of Owner, or everything.
 type Scope struct {
 	Owner Owner
 	// All sees everything; Owner is not used.
@@ -312,6 +301,8 @@ type Retention struct {
 	// Revisions is how long a revision is kept that is not current and that no live
 	// turn, and no live run of a workflow, began in.
 	Revisions time.Duration
+	// Usage is how long the usage of an hour is kept.
+	Usage time.Duration
 	// Limit is how many sessions, and how many turns, one call deletes from; 0
 	// means 1000.
 	Limit int
@@ -319,6 +310,7 @@ type Retention struct {
 
 // Pruned counts what Prune deleted.
 type Pruned struct {
-	// Sessions and Revisions were deleted, Turns lost their events, Keys were forgotten.
-	Sessions, Turns, Keys, Revisions int
+	// Sessions and Revisions were deleted, Turns lost their events, Keys were forgotten,
+	// and Usage counts deleted rows of usage.
+	Sessions, Turns, Keys, Revisions, Usage int
 }

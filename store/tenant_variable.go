@@ -23,6 +23,9 @@ type TenantVariable struct {
 type TenantVariables interface {
 	// PutTenantVariable stores a variable, in the place of one of the same name.
 	PutTenantVariable(ctx context.Context, v *TenantVariable) error
+	// ReplaceTenantVariable stores a variable in place of one with an old value, nil for none. It
+	// reports false, and changes nothing, if there is another value.
+	ReplaceTenantVariable(ctx context.Context, v *TenantVariable, old []byte) (bool, error)
 	// DeleteTenantVariable deletes a variable. The error is ErrNotFound if the tenant
 	// does not have it.
 	DeleteTenantVariable(ctx context.Context, tenant, name string) error

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// Each store checks the texts of what it is to keep before it does anything, so that
-// all of them refuse the same: PostgreSQL could not keep them. A text that is only
-// looked for is not refused; nothing has it.
+// Each store first checks all texts to be stored, so that all stores reject the same texts: those
+// that PostgreSQL cannot store. Search texts are not rejected; they just find nothing.
 
 // checkTexts returns ErrText for a text that no store keeps.
 func checkTexts(texts ...string) error {
@@ -87,6 +87,9 @@ func (n *NewTurn) CheckText() error {
 
 // CheckText returns ErrText for an end that no store keeps.
 func (e *EndTurn) CheckText() error {
+	if err := checkAgents(e.Agents); err != nil {
+		return err
+	}
 	return checkTexts(append([]string{string(e.Event.Type), string(e.Status)}, e.Event.Path...)...)
 }
 
@@ -130,10 +133,22 @@ func (c *Commit) checkText() error {
 	if c.Finish == nil {
 		return nil
 	}
+	if err := checkAgents(c.Finish.Agents); err != nil {
+		return err
+	}
 	if err := checkTexts(string(c.Finish.Status)); err != nil || c.Finish.Snapshot == nil {
 		return err
 	}
 	return c.Finish.Snapshot.checkText()
+}
+
+func checkAgents(agents event.AgentUsages) error {
+	for i := range agents {
+		if err := checkTexts(agents[i].Agent, agents[i].ModelID, agents[i].Currency()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CheckText returns ErrText for an answer that no store keeps.

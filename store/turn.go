@@ -14,8 +14,7 @@ type Status string
 // transitions are pending → running → (waiting → pending →) … and from each of
 // them to one of the others, in which a turn stays.
 const (
-	// Pending is a turn that nobody runs: it did not start, or goes on when
-	// somebody claims it.
+	// Pending is a turn that is not running: it has not started, or continues when claimed.
 	Pending Status = "pending"
 	// Running is a turn that a worker owns.
 	Running Status = "running"
@@ -37,24 +36,22 @@ type Turn struct {
 	Owner     Owner
 	AgentID   string
 	Status    Status
-	// Request is what the turn was asked for, as JSON; the store does not look
-	// into it.
+	// Request is the turn's request as JSON, opaque to the store.
 	Request json.RawMessage
-	// Result is what it came to, as JSON; nil while it is live.
+	// Result is the outcome as JSON; nil while the turn is live.
 	Result   json.RawMessage
 	Metadata json.RawMessage
-	// Background is set if nobody waits for the turn, so that it goes on
-	// whatever becomes of its caller.
+	// Background is set if nobody waits for the turn, so that it continues when its caller
+	// disconnects.
 	Background bool
-	// SnapshotID is reserved for the snapshot of the turn, and ParentSnapshotID
-	// is the one that it goes on from: the tip of the session when it is claimed
-	// first, unless the turn was made with one. FromStart is set if it was made
-	// to go on from nothing.
+	// SnapshotID is reserved for the turn's snapshot. ParentSnapshotID is the snapshot it
+	// continues from: the session's tip at the first claim, unless the turn was created with one.
+	// FromStart is set if it was created to continue from nothing.
 	SnapshotID       string
 	ParentSnapshotID string
 	FromStart        bool
-	// Revision is the hash of the revision that the turn began in: the one that its
-	// first claim named. It is empty before.
+	// Revision is the hash of the revision in which the turn started, as named by its first
+	// claim. It is empty before.
 	Revision string
 
 	// NotBefore is when the turn is due; zero is at once. StartedAt is zero
@@ -72,7 +69,7 @@ type Turn struct {
 	Admitted bool
 	// Strikes counts the workers that died over the turn since it made progress.
 	Strikes int
-	// Seq is that of its latest event.
+	// Seq is the seq of its latest event.
 	Seq uint64
 	// Steps counts its model calls so far.
 	Steps int
@@ -83,7 +80,7 @@ type Turn struct {
 // CreatedAt and NotBefore.
 type NewTurn struct {
 	Turn Turn
-	// Input are the messages that the turn is given: the first of its own.
+	// Input are the input messages, the turn's first messages.
 	Input [][]byte
 	// Key is scoped to the session.
 	Key Key
@@ -100,10 +97,13 @@ type TurnPatch struct {
 // TurnQuery asks for a page of turns.
 type TurnQuery struct {
 	Scope Scope
-	// SessionID, AgentID and Statuses restrict the turns where they are set.
+	// Tenant, SessionID, AgentID and Statuses restrict the turns where they are set.
+	Tenant    string
 	SessionID string
 	AgentID   string
 	Statuses  []Status
+	// Labels restricts the turns to those of sessions that have all of the labels.
+	Labels map[string]string
 	// ChangedAfter leaves out the turns whose state changed last before it; zero
 	// leaves out none.
 	ChangedAfter time.Time
@@ -131,12 +131,14 @@ type TurnPage struct {
 type EndTurn struct {
 	Scope  Scope
 	TurnID string
-	// Status is the state it ends in, and Result what it came to.
+	// Status is the final status, and Result the outcome.
 	Status Status
 	Result json.RawMessage
 	// Event is the terminal event; the store gives it its seq.
 	Event event.Record
-	Now   time.Time
+	// Agents is the usage of each agent, which is counted by hour.
+	Agents event.AgentUsages
+	Now    time.Time
 }
 
 // Claim asks for a turn to run.
@@ -155,13 +157,13 @@ type Claim struct {
 type Claimed struct {
 	Turn    Turn
 	Session Session
-	// Snapshot is the one that the turn goes on from, or nil if none.
+	// Snapshot is the snapshot that the turn continues from; nil for none.
 	Snapshot *Snapshot
 	// State is the latest that was committed; nil for a turn that begins.
 	State []byte
-	// Messages are the turn's own so far: its input, and what it added.
+	// Messages are the turn's messages so far: its input, followed by the messages it added.
 	Messages [][]byte
-	// Journal has its tool calls, and Interactions what it waited for.
+	// Journal has its tool calls, and Interactions its past and pending interactions.
 	Journal      []JournalRow
 	Interactions []*Interaction
 }
@@ -202,8 +204,8 @@ type Commit struct {
 	Due time.Time
 }
 
-// Suspend makes a turn wait for interactions. One that has an answer already
-// makes the turn pending instead.
+// Suspend makes a turn wait for interactions. If one of them is already answered, the turn
+// becomes pending instead.
 type Suspend struct {
 	// Open are the ids of all that have no answer as far as the worker knows.
 	Open []string
@@ -213,6 +215,8 @@ type Suspend struct {
 type Finish struct {
 	Status Status
 	Result json.RawMessage
+	// Agents is the usage of each agent, which is counted by hour.
+	Agents event.AgentUsages
 	// Snapshot becomes the tip of the session; nil for a turn that did not
 	// succeed.
 	Snapshot *Snapshot
@@ -222,6 +226,6 @@ type Finish struct {
 type Position struct {
 	TurnID string
 	Status Status
-	// Seq is that of the latest event, or 0 if none.
+	// Seq is the seq of the latest event, or 0 if there are no events.
 	Seq uint64
 }

@@ -16,8 +16,7 @@ type WebhookState string
 
 // The states of a webhook. It stays in the last two until it is saved anew.
 const (
-	// WebhookActive is one whose turn goes on, or whose receiver does not know
-	// all of it yet.
+	// WebhookActive means that the turn is live, or its receiver has not received all events yet.
 	WebhookActive WebhookState = "active"
 	// WebhookDone is one whose receiver was told of the end of the turn.
 	WebhookDone WebhookState = "done"
@@ -32,12 +31,11 @@ type Webhook struct {
 	// ID is unique within the turn.
 	ID     string
 	TurnID string
-	// SessionID and Owner are those of the turn.
+	// SessionID and Owner belong to the turn.
 	SessionID string
 	Owner     Owner
-	// Surface names the protocol that the receiver speaks. Data is for that alone:
-	// where the receiver is, and what it is shown to let us in. The store does not
-	// look into it.
+	// Surface names the protocol of the receiver. Data holds its address and credentials, opaque
+	// to the store.
 	Surface string
 	Data    json.RawMessage
 	State   WebhookState
@@ -52,10 +50,9 @@ type Webhook struct {
 	// DueAt is before when nobody is to try.
 	DueAt time.Time
 
-	// Worker tells the receiver, until LeaseUntil. Fence is raised by each claim,
-	// and when the webhook is saved anew. It begins with the microseconds of
-	// CreatedAt, so that one that is made where another was deleted has other
-	// fences.
+	// Worker serves the receiver until LeaseUntil. Fence grows with each claim, and when the
+	// webhook is saved again. It starts with the microseconds of CreatedAt, so that fences differ
+	// after deleting and recreating a webhook.
 	Worker     string
 	Fence      int64
 	LeaseUntil time.Time
@@ -68,8 +65,8 @@ type Webhook struct {
 type NewWebhook struct {
 	Scope   Scope
 	Webhook Webhook
-	// FromStart tells of all events of the turn. Otherwise a live turn is told of
-	// from its next event on, and one that has ended of its end.
+	// FromStart sends all events of the turn. Otherwise the first event sent is the next one of a
+	// live turn, or the end of an ended turn.
 	FromStart bool
 	// Limit is how many webhooks the turn may have; 0 is any number.
 	Limit int
@@ -119,8 +116,7 @@ type HeldWebhook struct {
 // AdvanceWebhook is a change of a webhook by the worker that owns it.
 type AdvanceWebhook struct {
 	HeldWebhook
-	// State, Cursor, Attempts, FailingSince, LastError and DueAt replace those of
-	// the webhook.
+	// State, Cursor, Attempts, FailingSince, LastError and DueAt replace the webhook's fields.
 	State        WebhookState
 	Cursor       uint64
 	Attempts     int
@@ -134,28 +130,24 @@ type AdvanceWebhook struct {
 
 // WebhookReader reads one webhook.
 type WebhookReader interface {
-	// Webhook returns a webhook. The error is ErrNotFound for one that the scope
-	// does not see.
+	// Webhook returns a webhook. The error is ErrNotFound if the scope does not include it.
 	Webhook(ctx context.Context, scope Scope, turnID, id string) (*Webhook, error)
 }
 
 // Webhooks is the part of a Store that keeps webhooks.
 //
-// A webhook is deleted with its session, and with the events of its turn when
-// these are too old. One that is active keeps Prune from both for up to
-// WebhookHold.
+// A webhook is deleted with its session, or when its turn's events expire. An active webhook
+// delays the pruning of both for up to WebhookHold.
 type Webhooks interface {
 	WebhookReader
 
-	// SaveWebhook stores a webhook of a turn, and begins to tell its receiver. It
-	// replaces the one with the same id: a worker that holds it loses it, and the
-	// new one goes on after what was told. The errors are ErrNotFound for a turn
-	// that the scope does not see, and a *LimitError.
+	// SaveWebhook stores a webhook of a turn and activates it. It replaces a webhook with the
+	// same id: its worker loses the webhook, and the new one continues after the events already
+	// sent. The errors are ErrNotFound for the turn, and a *LimitError.
 	SaveWebhook(ctx context.Context, n *NewWebhook) (*Webhook, error)
 	// Webhooks returns a page of webhooks, the newest first.
 	Webhooks(ctx context.Context, q WebhookQuery) (WebhookPage, error)
-	// DeleteWebhook deletes a webhook. The error is ErrNotFound for one that the
-	// scope does not see.
+	// DeleteWebhook deletes a webhook. The error is ErrNotFound if the scope does not include it.
 	DeleteWebhook(ctx context.Context, scope Scope, turnID, id string) error
 }
 
@@ -170,7 +162,7 @@ type WebhookWork interface {
 	// HeartbeatWebhooks prolongs the leases of a worker's webhooks, and returns
 	// those that the worker does not own any more.
 	HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []HeldWebhook) (lost []HeldWebhook, err error)
-	// AdvanceWebhook changes a webhook. The error is a *FencedError when it does
-	// not belong to the worker any more; there is no other sign that it is gone.
+	// AdvanceWebhook updates a webhook. The error is a *FencedError if the worker no longer owns
+	// it; this is also the only sign that it was deleted.
 	AdvanceWebhook(ctx context.Context, a *AdvanceWebhook) error
 }

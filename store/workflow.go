@@ -16,7 +16,7 @@ const (
 	RunPending RunStatus = "pending"
 	// RunRunning is one whose steps are under way.
 	RunRunning RunStatus = "running"
-	// RunWaiting is one that waits for a person.
+	// RunWaiting is a run that waits for a person.
 	RunWaiting RunStatus = "waiting"
 	// RunSucceeded, RunFailed and RunCanceled are runs that have ended.
 	RunSucceeded RunStatus = "succeeded"
@@ -40,10 +40,10 @@ type WorkflowRun struct {
 	// Revision is the hash of the revision that its turns begin in. It is kept as long as
 	// the run lives.
 	Revision string
-	// Definition is the workflow, Trigger is what began the run, Input its input and
-	// State what its steps have come to, all as JSON. Lists leave out all but Trigger.
+	// Definition is the workflow, Trigger the origin of the run, Input its input and State the
+	// state of its steps, all as JSON. Lists omit all but Trigger.
 	Definition, Trigger, Input, State json.RawMessage
-	// Message describes the end of the run, or what it waits for.
+	// Message describes the end of the run, or the reason it waits.
 	Message string
 	// TurnID is the turn that the run waits for; empty for none.
 	TurnID string
@@ -53,13 +53,12 @@ type WorkflowRun struct {
 	// Limit is how many runs of the workflow that have the same owner may be under way at
 	// the same time; 0 is any number.
 	Limit int
-	// CancelReason is set if somebody asked for the end of the run.
+	// CancelReason is set if somebody canceled the run.
 	CancelReason string
 	// Version is raised by every change.
 	Version int64
 
-	// StartedAt is zero for a run that has not begun, FinishedAt for one that has not
-	// ended.
+	// StartedAt is zero until the run starts, FinishedAt until it ends.
 	CreatedAt, UpdatedAt, StartedAt, FinishedAt time.Time
 }
 
@@ -67,8 +66,8 @@ type WorkflowRun struct {
 // under way as may be. It is due again when one of them ends.
 var ErrRunLimit = errors.New("as many runs of the workflow are under way as may be")
 
-// RunScope is which runs, and triggers, a caller sees: those of Owner, and the shared ones
-// of the tenant. With All it sees everything.
+// RunScope limits the runs and triggers that a caller sees: those with its Owner, and the shared
+// ones of the tenant. With All it sees everything.
 type RunScope struct {
 	Owner Owner
 	All   bool
@@ -86,15 +85,15 @@ type ScheduleCursor struct {
 	Last time.Time
 }
 
-// WorkflowTrigger is a schedule or an event trigger that a caller made, or the state of
-// one that a configuration declares.
+// WorkflowTrigger is a schedule or event trigger created by a caller, or the state of a declared
+// one.
 type WorkflowTrigger struct {
-	// ID is unique among those of the same kind of a tenant.
+	// ID is unique per tenant and kind.
 	ID string
 	// Kind is schedule or event.
 	Kind  string
 	Owner Owner
-	// Declared is set for one that a configuration declares: only Paused counts.
+	// Declared is set for a trigger declared in the configuration, of which only Paused is used.
 	Declared bool
 	Paused   bool
 	// Definition is the workflow, with the one trigger; nil if it is declared.
@@ -108,7 +107,9 @@ type RunQuery struct {
 	// WorkflowID and Status restrict the runs where they are set.
 	WorkflowID string
 	Status     RunStatus
-	Page       Page
+	// Whole also reads the definitions, inputs and states of the runs, which lists omit.
+	Whole bool
+	Page  Page
 }
 
 // RunPage is a page of runs.
@@ -154,7 +155,7 @@ type WorkflowRuns interface {
 	// CreateRuns stores new runs, and moves cursors to later times. A run whose id is
 	// taken stays as it is. It returns the ids of the runs that are new.
 	CreateRuns(ctx context.Context, runs []*WorkflowRun, cursors []ScheduleCursor) (created []string, err error)
-	// GetRun returns a run. The error is ErrNotFound for one that the scope does not see.
+	// GetRun returns a run. The error is ErrNotFound if the scope does not include it.
 	GetRun(ctx context.Context, scope RunScope, tenant, id string) (*WorkflowRun, error)
 	// ListRuns returns a page of runs, the newest first.
 	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
@@ -162,14 +163,13 @@ type WorkflowRuns interface {
 	// wait for has ended or is gone, or that turn waits for a person and they do not, or
 	// the other way round. Nobody else gets them until the lease ends or they are saved.
 	ClaimRuns(ctx context.Context, c *ClaimRuns) ([]*WorkflowRun, error)
-	// SaveRun replaces a run. Its version must be the one that is stored, and is raised;
-	// otherwise the error is a *StateError, and nothing changes. A pending run that is
-	// to begin is held back with ErrRunLimit when its limit is reached: it is pending,
-	// and due when another one ends. The run that is passed has the new version then.
+	// SaveRun replaces a run and raises its version, also in r. If the stored version differs,
+	// nothing changes and the error is a *StateError. If a pending run cannot start because its
+	// limit is reached, it is held back with ErrRunLimit: it stays pending, and is due when
+	// another run ends.
 	SaveRun(ctx context.Context, r *WorkflowRun) error
-	// CancelRun asks for the end of a live run, which is then due. The error is
-	// ErrNotFound for one that the scope does not see, and a *StateError for one that
-	// has ended.
+	// CancelRun requests the end of a live run, which makes it due. The error is ErrNotFound if
+	// the scope does not include it, and a *StateError if it has ended.
 	CancelRun(ctx context.Context, scope RunScope, tenant, id, reason string, now time.Time) (*WorkflowRun, error)
 	// PruneRuns deletes runs that ended before a time, up to a limit.
 	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
@@ -181,8 +181,7 @@ type WorkflowRuns interface {
 	SaveTrigger(ctx context.Context, t *WorkflowTrigger, isNew bool) error
 	// Triggers returns all triggers that the scope sees, the oldest first.
 	Triggers(ctx context.Context, scope RunScope) ([]*WorkflowTrigger, error)
-	// DeleteTrigger deletes a trigger. The error is ErrNotFound for one that the scope
-	// does not see.
+	// DeleteTrigger deletes a trigger. The error is ErrNotFound if the scope does not include it.
 	DeleteTrigger(ctx context.Context, scope RunScope, tenant, kind, id string) error
 }
 
