@@ -6,19 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// maxCached is how many keys a cache keeps. Keys hold names that come from
-// outside, such as that of the model that served, so there may be any number.
+// maxCached limits the keys of a cache. Keys contain external names, such as the serving model,
+// so their number is unbounded.
 const maxCached = 1024
 
-// cache keeps what is made of a key. Reading takes no lock and allocates
-// nothing; what is added makes a copy, which happens once per agent, model or
-// tool. The zero value is empty.
+// cache caches values by key. Reading takes no lock and allocates nothing; adding copies the map,
+// once per agent, model or tool. The zero value is empty.
 type cache[K comparable, V any] struct {
 	kept atomic.Pointer[map[K]*V]
 	mu   sync.Mutex
 }
 
-// get returns what was made of a key, or makes it. A full cache keeps no more.
+// get returns the cached value of a key, or creates it. A full cache stores no more values.
 func (c *cache[K, V]) get(key K, create func(K) *V) *V {
 	if kept := c.kept.Load(); kept != nil {
 		if v, ok := (*kept)[key]; ok {

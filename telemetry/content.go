@@ -11,8 +11,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
-// content writes what was said as the conventions have it: as JSON, in the form
-// of their schemas of messages.
+// content writes messages in the form of the semantic conventions' JSON schemas.
 type content struct {
 	redact func(string) string
 	limit  int
@@ -95,7 +94,7 @@ func (c *content) appendArguments(attributes []attribute.KeyValue, arguments jso
 	return noteCut(attributes, w.cut)
 }
 
-// appendResult adds what a tool call came to, as the text that the model reads.
+// appendResult adds the result of a tool call, as the text that the model reads.
 func (c *content) appendResult(attributes []attribute.KeyValue, parts []model.Part) []attribute.KeyValue {
 	w := writer{content: c, left: c.limit}
 	attributes = append(attributes, semconv.GenAIToolCallResultKey.String(w.redactText(model.PartsText(parts))))
@@ -178,8 +177,8 @@ func (w *writer) writeBlob(out *part, b *model.Blob) {
 	out.Type, out.Content = "blob", &none
 }
 
-// redactJSON redacts and cuts the texts in JSON one by one, so that it stays JSON. What
-// is no JSON becomes a text.
+// redactJSON redacts and shortens each text within JSON, so that it stays JSON. Invalid JSON
+// becomes a text.
 func (w *writer) redactJSON(data json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -33,7 +33,7 @@ type turnContext struct {
 	identity identity
 }
 
-// Value returns the turn, or what the context it is derived from has.
+// Value returns the turn, or a value of the parent context.
 func (c *turnContext) Value(key any) any {
 	if key == (identityKey{}) {
 		return &c.identity
@@ -41,9 +41,8 @@ func (c *turnContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Fields returns what a log line needs to be found from a turn or trace, and
-// the other way round: turn_id, step, trace_id and span_id, as far as ctx has
-// them. It is nil when ctx has none.
+// Fields returns the log fields that link a log line with a turn and trace: turn_id, step,
+// trace_id and span_id, as far as ctx has them. It is nil when ctx has none.
 func Fields(ctx context.Context) []zap.Field {
 	id, _ := ctx.Value(identityKey{}).(*identity)
 	span := trace.SpanContextFromContext(ctx)

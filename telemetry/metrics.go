@@ -8,9 +8,9 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
-// The metrics. Those of gen_ai are of the semantic conventions for generative
-// AI, which live in open-telemetry/semantic-conventions-genai; the Go package
-// of the conventions does not name all of them.
+// The metrics. The gen_ai metrics follow the semantic conventions for generative AI
+// (open-telemetry/semantic-conventions-genai); the Go package of the conventions does not name
+// all of them.
 const (
 	metricTokens        = "gen_ai.client.token.usage"
 	metricModelDuration = "gen_ai.client.operation.duration"
@@ -25,7 +25,7 @@ const (
 	metricResolve = "agentruntime.resolve.duration"
 )
 
-// The bucket boundaries: those of gen_ai are prescribed by the conventions.
+// The bucket boundaries. The conventions prescribe the gen_ai ones.
 var (
 	tokenBuckets = []float64{
 		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
@@ -135,9 +135,8 @@ func newLegacyToolMeasured(k legacyToolKey) *measured {
 
 type modelKey struct{ agent, provider, model, served, failure, tenant string }
 
-// modelMeasured are the attributes of what is measured of a model call: how long it
-// took says something about the provider, and the tokens something about the agent and
-// the tenant.
+// modelMeasured are the attributes of a model call's metrics: the duration concerns the provider,
+// and the tokens the agent and the tenant.
 type modelMeasured struct {
 	call, input, output measured
 }

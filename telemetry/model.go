@@ -11,30 +11,30 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Inference is what is known of a model call when it begins.
+// Inference describes a model call at its start.
 type Inference struct {
 	// Provider is the type of the provider, as in openai, or its id where the
 	// type is not known.
 	Provider string
 	// ModelID is the id of the model or pool that is asked.
 	ModelID string
-	// AgentID is the agent that asks; empty is that of the turn.
+	// AgentID is the calling agent; empty for the turn's agent.
 	AgentID string
-	// Request is what is asked. It must not change before the span ends, when it
-	// is read; its messages are read only when content is captured.
+	// Request is the model request. It must not change before the span ends, when it is read; its
+	// messages are read only when content is captured.
 	Request *model.Request
 }
 
-// ModelOutcome is what a model call came to.
+// ModelOutcome is the outcome of a model call.
 type ModelOutcome struct {
-	// Served is the vendor's name of the model that answered; empty is the one
-	// that EventServed named, or else the one that was asked.
+	// Served is the vendor's name of the model that answered; if empty, the one named by
+	// EventServed, or else the requested one.
 	Served string
 	// Reason is why the answer ended; empty when it did not.
 	Reason model.FinishReason
-	// Usage is what the call used, failed attempts included.
+	// Usage is the usage of the call, including failed attempts.
 	Usage model.Usage
-	// Cost is what it cost, in Currency; without a currency it is not recorded.
+	// Cost is the price of the call, in Currency; without a currency it is not recorded.
 	Cost     float64
 	Currency string
 	// Answer is read only when content is captured; it may be nil.
@@ -44,8 +44,8 @@ type ModelOutcome struct {
 	Err error
 }
 
-// ModelSpan is the span of a model call, its repetitions included. One that is nil
-// does nothing. It belongs to one goroutine.
+// ModelSpan is the span of a model call, including retries. It is used by one goroutine. A nil
+// span does nothing.
 type ModelSpan struct {
 	turn    *TurnSpan
 	span    trace.Span
@@ -56,7 +56,7 @@ type ModelSpan struct {
 	begun   time.Time
 	first   time.Time
 	retries int
-	// attributes has room for those of the span.
+	// attributes has room for the span's attributes.
 	attributes []attribute.KeyValue
 }
 
@@ -93,7 +93,7 @@ func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Cont
 	return ctx, m
 }
 
-// appendRequest adds what a model is asked.
+// appendRequest adds the attributes of a model request.
 func (t *Telemetry) appendRequest(attributes []attribute.KeyValue, r *model.Request) []attribute.KeyValue {
 	if r.SessionID != "" {
 		attributes = append(attributes, semconv.GenAIConversationID(r.SessionID))

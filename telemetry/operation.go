@@ -40,7 +40,7 @@ type Operations struct {
 
 // family is the set of instruments of one kind of operation.
 type family struct {
-	// keys is what the names of the attributes begin with.
+	// keys is the prefix of the attribute names.
 	keys          string
 	count, failed metric.Int64Counter
 	duration      metric.Float64Histogram
@@ -82,7 +82,7 @@ func newFamily(meter metric.Meter, name, keys string) (*family, error) {
 	return f, nil
 }
 
-// Operation is an operation that goes on. The zero value does nothing.
+// Operation is a running operation. The zero value does nothing.
 type Operation struct {
 	families   [2]*family
 	span       trace.Span

@@ -9,10 +9,9 @@ import (
 
 var propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
-// Extract returns ctx with the trace context and the baggage of a request that
-// came in, by the W3C headers traceparent, tracestate and baggage. Headers that
-// are missing or malformed are passed over. It needs no Telemetry: without one,
-// what the turn asks of others still belongs to the caller's trace.
+// Extract returns ctx with the trace context and baggage of an incoming request, from the W3C
+// headers traceparent, tracestate and baggage. It ignores missing or malformed headers. It works
+// without a Telemetry: outgoing requests of the turn then still belong to the caller's trace.
 func Extract(ctx context.Context, header http.Header) context.Context {
 	return propagator.Extract(ctx, propagation.HeaderCarrier(header))
 }

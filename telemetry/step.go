@@ -12,10 +12,9 @@ type StepSpan struct {
 	span trace.Span
 }
 
-// StartStep begins the span of a step, with its number from 1 and the agent that
-// has the conversation. The model and tool calls of the step belong into the
-// context it returns. From then on Fields gives the number to what is logged in
-// the turn. The steps of a turn come one after another.
+// StartStep starts the span of a step, with its number from 1 and the current agent. Use the
+// returned context for the model and tool calls of the step. From then on, Fields adds the step
+// to the turn's log lines. Steps of a turn must not overlap.
 func (s *TurnSpan) StartStep(ctx context.Context, number int, agentID string) (context.Context, StepSpan) {
 	if s == nil {
 		return ctx, StepSpan{}

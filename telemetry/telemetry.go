@@ -1,7 +1,6 @@
-// Package telemetry shows what agents do in OpenTelemetry's terms: a span per
-// turn, step, model call and tool call, and metrics of the same. Names and
-// attributes follow the semantic conventions for generative AI; what they have
-// no name for begins with agentruntime.
+// Package telemetry exports agent activity to OpenTelemetry: a span per turn, step, model call
+// and tool call, and matching metrics. Names and attributes follow the semantic conventions for
+// generative AI; additional names start with agentruntime.
 //
 // A nil *Telemetry, a nil *TurnSpan and the zero values of the other spans are
 // valid and do nothing: code that is observed need not ask whether it is.
@@ -24,16 +23,15 @@ const scopeName = "github.com/agentruntime/agentruntime/telemetry"
 // defaultMaxContent is the default of Settings.MaxContent, in bytes.
 const defaultMaxContent = 16 << 10
 
-// Settings configure where telemetry goes and what it contains.
+// Settings configures the destination and content of telemetry.
 type Settings struct {
 	// TracerProvider receives the spans; nil for none.
 	TracerProvider trace.TracerProvider
 	// MeterProvider receives the metrics; nil for none.
 	MeterProvider metric.MeterProvider
-	// CaptureContent puts into the spans what was said: the messages, the
-	// arguments and results of tools, the texts of errors. Without it spans hold
-	// names, numbers and ids only. Content can be personal and secret: anyone
-	// who can read the traces can read it.
+	// CaptureContent adds content to the spans: messages, arguments and results of tools, and
+	// error texts. Otherwise, spans have only names, numbers and ids. Content can be personal and
+	// secret: anyone who can read the traces can read it.
 	CaptureContent bool
 	// Redact is applied to every text before it is cut and kept; nil keeps it as
 	// it is. It is called from many goroutines at once.
@@ -60,10 +58,9 @@ type Telemetry struct {
 	tenants atomic.Pointer[map[string]bool]
 }
 
-// New returns what makes the spans and metrics. It is nil, which is valid and
-// costs nothing, when there is no provider that does anything. The error says
-// that the meter provider refused an instrument. The providers stay the
-// caller's, who shuts them down when the last turn is over.
+// New returns a Telemetry. Without a working provider it returns nil, which is valid and costs
+// nothing. It fails if the meter provider rejects an instrument. The caller owns the providers,
+// and shuts them down after the last turn.
 func New(s Settings) (*Telemetry, error) {
 	spans, numbers := s.TracerProvider, s.MeterProvider
 	if _, idle := spans.(nooptrace.TracerProvider); idle {

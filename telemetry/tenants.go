@@ -6,11 +6,10 @@ import "github.com/agentruntime/agentruntime/settings"
 // known one.
 const otherValue = "_OTHER"
 
-// SetTenants replaces the tenants that the metrics of turns tell apart. Turns that
-// begin from then on are measured by their tenant; one that is neither among the
-// names nor the default tenant is measured as _OTHER, so that there are no more
-// series than a configuration asks for. With no name but that of the default tenant
-// metrics have no tenant at all, which is so until SetTenants is called.
+// SetTenants sets the tenants distinguished by the metrics of turns. It applies to turns that
+// start later; a turn of any tenant other than these and the default is measured as _OTHER, which
+// limits the number of series. With no tenant besides the default, which is the initial state,
+// metrics have no tenant attribute.
 func (t *Telemetry) SetTenants(names []string) {
 	if t == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// ToolCall is what is known of a tool call when it begins.
+// ToolCall describes a tool call at its start.
 type ToolCall struct {
 	// ID is the call's id, as the model gave it, and Name the tool's id.
 	ID   string
@@ -23,25 +23,24 @@ type ToolCall struct {
 	// the tool: global, delegate, handoff or plugin. Either may be empty.
 	Effect string
 	Source string
-	// AgentID is the agent that calls; empty is that of the turn.
+	// AgentID is the calling agent; empty for the turn's agent.
 	AgentID string
 	// Arguments must not change before the span ends, when they are read if
 	// content is captured.
 	Arguments json.RawMessage
 }
 
-// ToolOutcome is what a tool call came to.
+// ToolOutcome is the outcome of a tool call.
 type ToolOutcome struct {
 	Outcome event.CallOutcome
 	// Failure is why the outcome is failed, such as timeout or canceled; empty is
 	// tool_error, an error that the tool returned.
 	Failure string
-	// Result is what the model reads. It is read only when content is captured.
+	// Result is the result that the model reads. It is read only when content is captured.
 	Result []model.Part
 }
 
-// ToolSpan is the span of a tool call, which is ended once. One that is nil does
-// nothing.
+// ToolSpan is the span of a tool call. End it once. A nil span does nothing.
 type ToolSpan struct {
 	turn      *TurnSpan
 	span      trace.Span
@@ -49,7 +48,7 @@ type ToolSpan struct {
 	arguments json.RawMessage
 	key       toolKey
 	begun     time.Time
-	// attributes has room for those of the span.
+	// attributes has room for the span's attributes.
 	attributes []attribute.KeyValue
 }
 
@@ -67,9 +66,8 @@ func (s *TurnSpan) newToolSpan() *ToolSpan {
 	return &traced.ToolSpan
 }
 
-// StartTool begins the span of a tool call. The context it returns is the one to
-// call the tool with: a delegate's turn, and what the tool asks of others,
-// belongs to the call then. It may be called from several goroutines at once.
+// StartTool starts the span of a tool call. Call the tool with the returned context, so that a
+// delegate's turn and outgoing requests belong to the span. It is safe for concurrent use.
 func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Context, *ToolSpan) {
 	if s == nil {
 		return ctx, nil
@@ -90,8 +88,8 @@ func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Contex
 	return ctx, c
 }
 
-// End ends the span. A call that failed has the status Error; one that waits for
-// something outside has ended well as far as the span goes.
+// End ends the span. A failed call has the status Error; a call that waits for external input has
+// not failed.
 func (c *ToolSpan) End(o ToolOutcome) {
 	if c == nil {
 		return

@@ -13,11 +13,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Turn is what is known of a turn when it begins. Empty fields are left out.
+// Turn describes a turn at its start. Empty fields are omitted.
 type Turn struct {
 	// AgentID is the agent that works on the turn; it is its name too.
 	AgentID string
-	// Description is what the agent is for.
+	// Description describes the agent.
 	Description string
 	// Provider is the type of the provider of the agent's model, as in openai,
 	// or its id where the type is not known.
@@ -31,13 +31,13 @@ type Turn struct {
 	Revision uint64
 	// ParentTurnID is the turn that delegated this one.
 	ParentTurnID string
-	// Tenant owns the turn; empty is that of the turn in the context, if any.
+	// Tenant owns the turn; empty for the tenant of the turn in the context, if any.
 	Tenant string
-	// Resumed is set if the turn goes on where it was stopped or suspended.
+	// Resumed is set if the turn resumes after a stop or suspension.
 	Resumed bool
 }
 
-// TurnOutcome is what a turn came to.
+// TurnOutcome is the outcome of a turn.
 type TurnOutcome struct {
 	event.Outcome
 	Status event.Status
@@ -53,17 +53,15 @@ type TurnSpan struct {
 	// span is nil when nobody takes the spans, or the turn is not sampled.
 	span  trace.Span
 	agent string
-	// tenant is the one that the metrics of the turn have, from its beginning to its
-	// end; empty for none.
+	// tenant is the tenant attribute of the turn's metrics, fixed at its start; empty for none.
 	tenant string
 	begun  time.Time
 	ended  atomic.Bool
 }
 
-// StartTurn begins the span of a turn, as a child of the span in ctx: that of a
-// tool call makes the turn its delegate. The context it returns carries the
-// span, and the TurnSpan for TurnFromContext; both are for everything that
-// happens in the turn. Each TurnSpan has to be ended.
+// StartTurn starts the span of a turn as a child of the span in ctx; below a tool call's span,
+// the turn is a delegate's. The returned context carries the span, and the TurnSpan for
+// TurnFromContext; use it for everything in the turn. End each TurnSpan.
 func (t *Telemetry) StartTurn(ctx context.Context, turn Turn) (context.Context, *TurnSpan) {
 	if t == nil {
 		return ctx, nil
@@ -169,7 +167,7 @@ func (s *TurnSpan) setAttributes(o *TurnOutcome, failure string) {
 	s.span.SetAttributes(s.telemetry.setFailure(s.span, attributes, failure, o.Err)...)
 }
 
-// turnFailure returns the error.type of a turn, "" for one that ended well.
+// turnFailure returns the error.type of a turn, "" for a successful one.
 func turnFailure(status event.Status, end *event.Termination) string {
 	switch {
 	case status == event.StatusCanceled:
@@ -219,9 +217,8 @@ func appendUsage(attributes []attribute.KeyValue, u *model.Usage) []attribute.Ke
 	return attributes
 }
 
-// Resolved measures how long it took to resolve an agent. A failure is a word
-// for what was wrong, "" for a success; an agent that could not be resolved is
-// not named, because the name comes from the caller.
+// Resolved measures the time to resolve an agent. failure is a word for the problem, "" for
+// success; the name of an unresolved agent is not recorded, because it comes from the caller.
 func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Duration, failure string) {
 	if t == nil {
 		return
@@ -233,8 +230,8 @@ func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Dura
 	m.resolve.Record(ctx, took.Seconds(), m.plans.get(resolveKey{agentID, failure}, newResolveMeasured).record...)
 }
 
-// CapturesContent reports whether what is said in the turn is kept, for callers
-// that would have to put it together first.
+// CapturesContent reports whether content is captured, for callers that would have to assemble it
+// first.
 func (s *TurnSpan) CapturesContent() bool {
 	return s != nil && s.span != nil && s.telemetry.content != nil
 }

@@ -8,9 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// WorkflowRun records the begin of a run of a workflow and returns a context in its span:
-// the turns of the run, whichever process makes them, belong below it. The span has no
-// length of its own, because no process sees both ends of a run.
+// WorkflowRun records the start of a workflow run and returns a context with its span, for the
+// turns of the run in any process. The span has no duration, because no process sees both ends of
+// a run.
 func (t *Telemetry) WorkflowRun(ctx context.Context, workflow, run, trigger string) context.Context {
 	if t == nil || t.tracer == nil {
 		return ctx
