@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -33,8 +35,8 @@ type API struct {
 	rejected *RejectedFields
 }
 
-// Protocol is what the APIs of vendors differ in, apart from the contents of
-// requests and answers.
+// Protocol describes the differences between vendors' APIs, apart from the contents of requests
+// and answers.
 type Protocol struct {
 	// Header is sent with every request.
 	Header http.Header
@@ -47,7 +49,7 @@ type Protocol struct {
 	Refine func(failure *model.Error, header http.Header)
 	// Accept is the media type of a stream; server-sent events when empty.
 	Accept string
-	// Names is what the names of tools may be.
+	// Names is the rule for tool names.
 	Names toolname.Rule
 	// Framing is how the server ends events and streams.
 	Framing Framing
@@ -55,8 +57,7 @@ type Protocol struct {
 	Authorize Authorize
 }
 
-// NewAPI returns the API that the settings name. The configured headers replace
-// those of the protocol.
+// NewAPI returns the configured API. The configured headers replace the protocol's.
 func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p Protocol) (*API, error) {
 	base, err := parseBase(a.URL())
 	if err != nil {
@@ -78,24 +79,36 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 		access:   a,
 		names:    NewToolCache(func(tools []model.Tool) (*wireNames, error) { return newWireNames(p.Names, tools), nil }),
 		logger:   cmp.Or(settings.Logger, slog.New(slog.DiscardHandler)),
-		rejected: rejectedFieldsOf(settings.ID, a.URL()),
+		rejected: rejectedFieldsOf(settings.ID + "\n" + a.URL()),
 	}, nil
 }
 
 // RejectedFields returns the optional fields that the server was found to reject.
 func (a *API) RejectedFields() []string { return a.rejected.Names() }
 
+// Provider returns the ID of the provider.
+func (a *API) Provider() string { return a.failures.Provider }
+
+// Key identifies the provider and its server within the process.
+func (a *API) Key() string { return a.failures.Provider + "\n" + a.access.URL() }
+
+// CredentialKey identifies the provider, its server and the configured credentials within the process.
+func (a *API) CredentialKey() string {
+	sum := sha256.Sum256(fmt.Append(nil, a.header))
+	return a.Key() + "\n" + hex.EncodeToString(sum[:])
+}
+
 // CatalogVendor returns the catalog's name of the vendor that is asked; empty for a server
 // that is not known.
 func (a *API) CatalogVendor() string { return catalog.VendorOf(a.base.Hostname()) }
 
-// newRequest returns the request with a body to a path below the base URL.
-func (a *API) newRequest(ctx context.Context, path string, body []byte) (*http.Request, error) {
+// newRequest returns the request with a body to a path relative to the base URL.
+func (a *API) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	address, err := a.base.Parse(path)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +127,10 @@ func (a *API) send(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	a.noteRefusal(res.StatusCode)
+	decodeBody(res)
 	if body, refused := readRefusal(res); refused {
 		return nil, a.refusalError(res, body)
 	}
-	res.Body = limitStream(res.Body, a.protocol.Framing, model.ActivityReporter(req.Context()))
+	res.Body = limitStream(res.Body, model.ActivityReporter(req.Context()))
 	return res, nil
 }

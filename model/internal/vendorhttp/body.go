@@ -36,14 +36,27 @@ func (e *bodyEdit) at(path ...string) *bodyEdit {
 	return e
 }
 
-// omitPath leaves out the fields at a path with dots.
-func (e *bodyEdit) omitPath(path string) { *e.at(strings.Split(path, ".")...) = bodyEdit{omit: true} }
+// omitPath omits the fields at a dotted path, in standard names or the server's names.
+func (e *bodyEdit) omitPath(path string) {
+	e.omitRenamed(path)
+	*e.at(strings.Split(path, ".")...) = bodyEdit{omit: true}
+}
+
+// omitRenamed leaves out the member that is renamed to a name.
+func (e *bodyEdit) omitRenamed(name string) {
+	for _, m := range e.members {
+		if m.name == name {
+			*m = bodyEdit{omit: true}
+		}
+	}
+}
 
 // renameMember gives a member another name.
 func (e *bodyEdit) renameMember(from, to string) { *e.at(from) = bodyEdit{name: to} }
 
 // setValue sets the member with a name, and the members of that if it is an object.
 func (e *bodyEdit) setValue(name string, value json.RawMessage) {
+	e.omitRenamed(name)
 	m := e.at(name)
 	m.omit, m.name = false, ""
 	var compact bytes.Buffer
@@ -59,16 +72,35 @@ func (e *bodyEdit) setValue(name string, value json.RawMessage) {
 	}
 }
 
-// addEdits adds what a configuration says.
+// addEdits adds the configured edits.
 func (e *bodyEdit) addEdits(edits *spec.RequestEdits) {
 	if edits == nil {
 		return
 	}
 	for _, path := range edits.Omit {
 		e.omitPath(path)
+		e.omitAliases(path)
 	}
 	for name, value := range edits.Set {
+		if slices.Contains(outputLimits, name) {
+			e.omitAliases(name)
+		}
 		e.setValue(name, value)
+	}
+}
+
+// omitAliases omits a field under its other names and, if it is optional, in its usual places.
+func (e *bodyEdit) omitAliases(name string) {
+	if slices.Contains(outputLimits, name) {
+		for _, other := range outputLimits {
+			if m := e.at(other); other != name && m.set == nil {
+				*m = bodyEdit{omit: true}
+			}
+		}
+	} else if f := findOptional(name); f != nil {
+		for _, path := range slices.Concat(f.paths, f.further) {
+			e.omitPath(path)
+		}
 	}
 }
 
@@ -144,6 +176,16 @@ func membersOf(object []byte) iter.Seq2[[]byte, []byte] {
 			i = end
 		}
 	}
+}
+
+// hasMember reports whether an object that has no white space has a member with a plain name.
+func hasMember(object []byte, name string) bool {
+	for member := range membersOf(object) {
+		if string(member) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // elementsOf returns the elements of a list that has no white space.

@@ -2,9 +2,8 @@ package vendorhttp
 
 import "sync"
 
-// Concessions remembers, by model name, the concessions C that a model was found to
-// need. Model names are those of the configuration, so it stays small. It is safe
-// for use from many goroutines; the zero value is empty.
+// Concessions remembers by model name the concessions C that a model needs. The names come from
+// the configuration, so it stays small. It is safe for concurrent use; the zero value is empty.
 type Concessions[C comparable] struct{ known sync.Map }
 
 // Of returns the concessions to a model, the zero value for an unknown one.

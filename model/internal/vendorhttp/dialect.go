@@ -1,10 +1,10 @@
 package vendorhttp
 
-// Dialect is what the server of a provider takes of a vendor's requests.
+// Dialect describes the vendor's requests as a provider's server accepts them.
 type Dialect struct {
 	// Omit are the optional fields that requests leave out.
 	Omit []string
-	// Names are what the server calls fields, by their usual names.
+	// Names maps standard field names to the server's names.
 	Names map[string]string
 }
 

@@ -2,24 +2,26 @@ package vendorhttp
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"io"
 )
 
-// byteOrderMark may precede the first line of a stream.
+// byteOrderMark may precede the first line of a stream, and the data of an event.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// beginStream skips a byte order mark and white space. It reports whether a JSON
-// document follows, which no stream of events begins like.
-func (r *eventReader) beginStream() (document bool) {
+// beginStream skips a byte order mark and white space. It reports whether JSON follows
+// instead of server-sent events.
+func (r *eventReader) beginStream() (isJSON bool) {
 	for {
 		first, err := r.in.Peek(1)
 		if err != nil {
 			return false // reading on reports the error
 		}
 		switch first[0] {
-		case '{', '[':
+		case '{':
 			return true
+		case '[':
+			return !r.atEndMark()
 		case byteOrderMark[0]:
 			if mark, _ := r.in.Peek(len(byteOrderMark)); !bytes.Equal(mark, byteOrderMark) {
 				return false
@@ -33,33 +35,85 @@ func (r *eventReader) beginStream() (document bool) {
 	}
 }
 
-// readDocument reads a JSON document sent instead of a stream. Each element of an
-// array counts as one event, as servers send a stream that nobody asked to frame.
-func (r *eventReader) readDocument() {
-	r.isDocument = true
-	data, err := io.ReadAll(r.in)
-	if err != nil {
-		r.err = err
-		return
-	}
-	var elements []json.RawMessage
-	switch {
-	case json.Unmarshal(data, &elements) == nil:
-		for _, element := range elements {
-			r.documents = append(r.documents, element)
+// atEndMark reports whether the mark with which some streams end follows.
+func (r *eventReader) atEndMark() bool {
+	mark, _ := r.in.Peek(len(endMark))
+	return isEndMark(mark)
+}
+
+// readValue reads the next JSON value sent instead of a server-sent event: one document, the
+// elements of an array, or one object per line. It skips separators and lines that are not JSON.
+func (r *eventReader) readValue() bool {
+	for {
+		next, err := r.in.Peek(1)
+		if err != nil {
+			r.failRead(err)
+			return false
 		}
-	case json.Valid(data):
-		r.documents = [][]byte{data}
+		switch c := next[0]; {
+		case c == '{':
+			return r.readObject()
+		case c == '[' && r.atEndMark():
+			_, _ = r.in.Discard(len(endMark))
+			r.event.Data = append(r.event.Data, endMark...)
+			return true
+		case c == '[' || c == ']' || c == ',' || c <= ' ':
+			r.inArray = r.inArray && c != ']' || c == '['
+			_, _ = r.in.Discard(1)
+		default:
+			if prefix, _ := r.in.Peek(len("data:")); string(prefix) == "data:" {
+				_, _ = r.in.Discard(len(prefix))
+			} else if _, err := r.readLine(); err != nil {
+				r.failRead(err)
+				return false
+			}
+		}
 	}
 }
 
-// nextDocument moves to the next part of a document, and reports whether there is one.
-func (r *eventReader) nextDocument() bool {
-	if len(r.documents) == 0 {
-		return false
+// readObject reads an object and sets Last if the stream ends after it.
+func (r *eventReader) readObject() bool {
+	var n Nesting
+	for !n.IsWhole() {
+		c, err := r.in.ReadByte()
+		if err == nil && len(r.event.Data) >= eventLimit {
+			err = errEventTooLarge
+		}
+		if err != nil {
+			r.failRead(err)
+			return false
+		}
+		n.readByte(c)
+		r.event.Data = append(r.event.Data, c)
 	}
-	r.event.Data = append(r.event.Data, r.documents[0]...)
-	r.documents = r.documents[1:]
-	r.event.Last = len(r.documents) == 0
+	r.values++
+	// Of lines, only the first is held back until more arrives: it may be the whole answer.
+	if r.inArray || r.values == 1 {
+		r.event.Last = r.skipToEnd() && !r.inArray
+	}
 	return true
+}
+
+// skipToEnd skips separators between values. It reports whether the stream ends there.
+func (r *eventReader) skipToEnd() bool {
+	for {
+		next, err := r.in.Peek(1)
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		switch c := next[0]; {
+		case c == ']':
+			r.inArray = false
+		case c > ' ':
+			return false
+		}
+		_, _ = r.in.Discard(1)
+	}
+}
+
+// failRead stores the error of reading, unless it is the end of the stream.
+func (r *eventReader) failRead(err error) {
+	if !errors.Is(err, io.EOF) {
+		r.err = err
+	}
 }

@@ -1,7 +1,10 @@
 package vendorhttp
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -22,11 +25,11 @@ type Exchange interface {
 	Translator() Translator
 }
 
-// Translator turns the events of a vendor's stream into those of the runtime. It
-// belongs to one answer.
+// Translator converts a vendor's stream events into events of the runtime. It belongs to one
+// answer.
 type Translator interface {
-	// Translate handles one event and puts what it means into the batch. It reports
-	// whether the answer is complete; then the batch ends with an EventFinish.
+	// Translate handles one event and adds its meaning to the batch. It returns true if the
+	// answer is complete; then the batch ends with an EventFinish.
 	Translate(ev *ServerEvent, out *Batch) (done bool, err error)
 	// End is called when the stream ends without that. It reports whether the answer
 	// is complete all the same.
@@ -43,6 +46,8 @@ type Batch struct {
 	// may send no more than a few events that complete it. A server that keeps the
 	// stream open after the last of them is not waited for.
 	Ending bool
+	// Unknown is set for an event in which the translator found nothing that it knows.
+	Unknown bool
 }
 
 // Add adds an event.
@@ -92,6 +97,10 @@ type attempt struct {
 	response    *http.Response
 	editor      editor
 	names       *wireNames
+	// unknown quotes the first event that the translator did not know; empty for none. answered is
+	// set once there was a text or tool call.
+	unknown  string
+	answered bool
 	// patience runs while an answer is ending.
 	patience *time.Timer
 }
@@ -116,7 +125,7 @@ func (t *attempt) sendRequest(x Exchange) error {
 		}
 		encoded := body
 		body = t.editor.editBody(encoded)
-		req, err := t.api.newRequest(t.ctx, path, body)
+		req, err := t.api.newRequest(t.ctx, http.MethodPost, path, body)
 		if err != nil {
 			return t.api.failures.Named(&model.Error{Class: model.InvalidRequest, Message: "the request cannot be made", Err: err})
 		}
@@ -155,13 +164,20 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 	out := &Batch{Events: make([]model.Event, 0, 4)}
 	for done := false; !done; {
 		var err error
-		out.Events = out.Events[:0]
+		out.Events, out.Unknown = out.Events[:0], false
 		if t.caller.Err() == nil && in.next() {
 			done, err = t.translateEvent(translator, in, out)
 		} else {
 			done, err = t.endStream(translator, in, out)
 		}
+		if done && t.lacksAnswer(out.Events) {
+			err = &model.Error{Class: model.EmptyAnswer, Message: "the answer has no text, tool call or refusal" + t.unknown, Usage: out.Events[len(out.Events)-1].Usage}
+			out.Events = nil
+		}
 		for i := range out.Events {
+			if ev := &out.Events[i]; ev.Type == model.EventToolCallStart {
+				ev.Name = calledTool(ev.Name, t.editor.request.Tools)
+			}
 			if !yield(out.Events[i], nil) {
 				return
 			}
@@ -174,6 +190,7 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 			yield(model.Event{}, failure)
 			return
 		}
+		t.answered = t.answered || hasAnswer(out.Events)
 		if out.Ending && !done {
 			t.limitWait()
 		}
@@ -181,14 +198,66 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 	drain(t.response.Body, t.cancel)
 }
 
-// translateEvent translates the event that was read. A document may hold an error.
+// lacksAnswer reports whether an answer has ended without text or tool calls, and with an unknown
+// event that may tell why.
+func (t *attempt) lacksAnswer(last []model.Event) bool {
+	if t.unknown == "" || t.answered || len(last) == 0 {
+		return false
+	}
+	end := &last[len(last)-1]
+	return end.Type == model.EventFinish && end.Reason == model.FinishStop && !hasAnswer(last)
+}
+
+// hasAnswer reports whether events have a text or a tool call.
+func hasAnswer(events []model.Event) bool {
+	for i := range events {
+		if t := events[i].Type; t == model.EventText || t == model.EventToolCallStart {
+			return true
+		}
+	}
+	return false
+}
+
+// translateEvent translates the event that was read. A document may hold an error, and signs
+// of life say nothing.
 func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Batch) (bool, error) {
-	if in.isDocument {
+	if in.framing.Decode == nil && string(in.event.Name) != "error" && in.event.IsNoise() {
+		t.noteUnknown(in.event.Data)
+		return false, nil
+	}
+	if in.state.isJSON {
 		if refusal := t.api.documentRefusal(t.response, in.event.Data); refusal != nil {
 			return false, refusal
 		}
 	}
-	return translator.Translate(&in.event, out)
+	done, err := translator.Translate(&in.event, out)
+	if out.Unknown && err == nil {
+		err = t.checkUnknown(&in.event)
+	}
+	if failure, ok := errors.AsType[*model.Error](err); ok && failure.Class == model.StreamInterrupted {
+		failure.Message += t.unknown // the mark of the end came early
+	}
+	return done, err
+}
+
+// checkUnknown returns the error that an unknown event holds. Other events are only quoted if
+// the answer has no end.
+func (t *attempt) checkUnknown(ev *ServerEvent) error {
+	if status := errorStatus(ev); status > 0 {
+		if failure, known := t.api.protocol.Refusal(status, ev.Data); known || status != http.StatusOK {
+			return failure
+		}
+		return &model.Error{Class: model.Provider, Message: "the server sent an error: " + cmp.Or(ErrorText(ev.Data), quoteStart(ev.Data))}
+	}
+	t.noteUnknown(ev.Data)
+	return nil
+}
+
+// noteUnknown keeps the first unknown data for the error of an answer that has no end.
+func (t *attempt) noteUnknown(data []byte) {
+	if t.unknown == "" && len(bytes.TrimSpace(data)) > 0 {
+		t.unknown = "; the server sent " + quoteStart(data)
+	}
 }
 
 // endStream ends the answer, or returns the reason why it has no end.
@@ -199,14 +268,18 @@ func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) 
 	if done, err := translator.End(out); done || err != nil {
 		return done, err
 	}
+	t.noteUnknown(in.stray)
+	var failure *model.Error
 	switch {
 	case in.err != nil:
-		return false, t.api.failures.OfStream(t.caller, in.err)
-	case in.documents != nil:
-		return false, errNotAnAnswer()
+		failure = t.api.failures.OfStream(t.caller, in.err)
+	case in.values == 1 && !in.inArray:
+		failure = errNotAnAnswer()
 	default:
-		return false, EndedEarly()
+		failure = EndedEarly()
 	}
+	failure.Message += t.unknown
+	return false, failure
 }
 
 // EndPatience is how long a server may keep a stream open after each event of an

@@ -1,7 +1,6 @@
 package vendorhttp
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,28 +10,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 )
-
-// Mistakes returns the text of the detail of an error: a text, or the list of mistakes that
-// FastAPI finds in a request. It is empty for anything else.
-func Mistakes(detail json.RawMessage) string {
-	var text string
-	if json.Unmarshal(detail, &text) == nil {
-		return text
-	}
-	var list []struct {
-		Place []any  `json:"loc"`
-		Text  string `json:"msg"`
-	}
-	if json.Unmarshal(detail, &list) != nil {
-		return ""
-	}
-	lines := make([]string, len(list))
-	for i, m := range list {
-		place := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintln(m.Place...)), " ", ".")
-		lines[i] = strings.TrimPrefix(place+": "+m.Text, ": ")
-	}
-	return strings.Join(lines, "; ")
-}
 
 // The places of tools in requests, as vendors write them: function_declarations[3],
 // tools[3].function, tools.3.custom, toolConfig.tools.3.

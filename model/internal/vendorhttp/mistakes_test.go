@@ -42,8 +42,37 @@ func TestMistakesAreShown(t *testing.T) {
 		`[{"loc":["body","tools",0,"strict"],"msg":"Extra inputs are not permitted","type":"extra_forbidden"},{"msg":"bad"}]`: "body.tools.0.strict: Extra inputs are not permitted; bad",
 		`"Not Found"`: "Not Found", `7`: "", `{}`: "", ``: "",
 	} {
-		if got := Mistakes([]byte(detail)); got != want {
+		if got := ErrorText([]byte(detail)); got != want {
 			t.Errorf("%s is shown as %q", detail, got)
+		}
+	}
+}
+
+func TestErrorsAreReadInAnyForm(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"errors":[{"message":"bad"},{"message":"worse","field":"seed"}]}`:     "bad; seed: worse",
+		`{"errors":["bad","bad","worse"]}`:                                      "bad; worse",
+		`{"errors":{"temperature":["is invalid"],"seed":"unknown"}}`:            "seed: unknown; temperature: is invalid",
+		`{"error":{"message":{"detail":[{"loc":["body","x"],"msg":"extra"}]}}}`: "body.x: extra",
+		`{"msg":"bad","code":7}`:                                                "bad",
+		`{"detail":{"message":"bad"}}`:                                          "bad",
+		`{"title":"Bad Request","status":400,"detail":"no model"}`:              "no model",
+		`{"error":"invalid","error_description":"no token"}`:                    "invalid",
+		`{"type":"x","code":"y","status":400}`:                                  "",
+		`[{"error":{"message":"bad"}}]`:                                         "bad",
+		`{"error":null}`:                                                        "",
+		`upstream connect error`:                                                "",
+		`{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"message":"too deep"}}}}}}}}`:      "",
+	} {
+		if got := ErrorText([]byte(body)); got != want {
+			t.Errorf("%s says %q, want %q", body, got, want)
+		}
+	}
+	for body, want := range map[string]string{
+		"upstream connect\n error\n": "upstream connect error", "<html>no</html>": "", `{"a":1`: "", "\xff": "", "a\x00b": "",
+	} {
+		if got := PlainError([]byte(body)); got != want {
+			t.Errorf("%q says %q, want %q", body, got, want)
 		}
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Access is how an API is reached: what the configurations of all providers have in
-// common.
+// Access configures how to reach an API, for all providers.
 type Access struct {
 	APIKey, BaseURL string
 	// DefaultBaseURL is where the vendor's own API is, and KeyHeader the header that
@@ -27,7 +26,9 @@ type Access struct {
 	HostConnection string
 	// Request changes the bodies of all requests; nil for no changes.
 	Request *spec.RequestEdits
-	// Dialect is what the server takes; nil for all that the vendor does.
+	// Body is a value of the type of request bodies; nil if nothing is known of their fields.
+	Body any
+	// Dialect describes the server's restrictions; nil if it supports everything the vendor does.
 	Dialect *Dialect
 }
 
@@ -48,8 +49,19 @@ func (a *Access) Check() diag.List {
 	}
 	if a.Request != nil {
 		list = append(list, check.Within("request", a.Request.Validate())...)
+		list = append(list, check.Within("request", a.checkEdits(a.Request))...)
 	}
 	return append(list, checkHeaders(a.Headers, key)...)
+}
+
+// CheckCredential warns about a provider whose requests carry no credential. ways names the
+// settings that give one. Further headers may carry a gateway's.
+func (a *Access) CheckCredential(given bool, ways string) diag.List {
+	if given || a.APIKey != "" || len(a.Headers) > 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.MissingField, "", "the provider has no credential").
+		WithSeverity(diag.Warning).WithHint("set %s", ways)}
 }
 
 // Redact returns the key and the headers as they may be shown.
@@ -57,8 +69,7 @@ func (a *Access) Redact() (key string, headers map[string]string) {
 	return redact.Text(a.APIKey), redact.Values(a.Headers)
 }
 
-// Configured returns the configuration of a provider, an empty one for nil, or says
-// what is wrong with it.
+// Configured returns the configuration of a provider, an empty one for nil, or its problems.
 func Configured[C any, P interface {
 	*C
 	Validate() diag.List

@@ -18,8 +18,8 @@ type Redactor struct {
 }
 
 const (
-	// shortestKey and shortestHeader are the lengths below which a value is no
-	// secret but a word such as "x" or "true", that would riddle messages.
+	// shortestKey and shortestHeader are the minimum lengths of secrets. Shorter values such as
+	// "x" or "true" are not redacted, because that would garble messages.
 	shortestKey    = 4
 	shortestHeader = 8
 	// messageLimit is the longest message, in bytes.
@@ -42,7 +42,7 @@ func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) 
 			secrets = append(secrets, credential)
 		}
 	}
-	// A longer secret is replaced before one that it begins with.
+	// A longer secret is replaced before its prefixes.
 	slices.SortFunc(secrets, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})

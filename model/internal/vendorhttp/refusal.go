@@ -4,17 +4,20 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 )
 
 // refusalLimit is how much of a refusal is read, in bytes.
-const refusalLimit = 64 << 10
+const refusalLimit = 1 << 20
 
 // readRefusal reports whether an answer is a refusal, a redirect or a web page, as
 // gateways send their error pages with a status of success. It then reads and closes
-// the body, of which it returns the first 64 KiB. Any other body is left alone.
+// the body, of which it returns the first MiB: servers may repeat the request. Any other body is left
+// alone.
 func readRefusal(res *http.Response) (body []byte, refused bool) {
 	if res.StatusCode < http.StatusMultipleChoices && !isWebPage(res.Header) {
 		return nil, false
@@ -22,6 +25,9 @@ func readRefusal(res *http.Response) (body []byte, refused bool) {
 	// What can be read of the body is good enough for a message.
 	body, _ = io.ReadAll(io.LimitReader(res.Body, refusalLimit))
 	_ = res.Body.Close()
+	if len(body) == refusalLimit {
+		body = closeDocument(body)
+	}
 	return body, true
 }
 
@@ -39,7 +45,7 @@ func (a *API) documentRefusal(res *http.Response, document []byte) *model.Error 
 	return a.refusalError(res, document)
 }
 
-// refusalError returns the error for an answer that is no stream.
+// refusalError returns the error for an answer that is not a stream.
 func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
 	failure, known := a.protocol.Refusal(res.StatusCode, body)
 	failure.Status = res.StatusCode
@@ -52,11 +58,34 @@ func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
 	switch {
 	case res.StatusCode < http.StatusMultipleChoices && !known:
 		// A page of a gateway.
-		return a.failures.Named(errNotAnAnswer())
+		page := errNotAnAnswer()
+		if text := strings.TrimSpace(string(body)); text != "" {
+			page.Message += "; the server sent " + quoteStart([]byte(text))
+		}
+		return a.failures.Named(page)
 	case res.StatusCode < http.StatusMultipleChoices:
 		failure.Status = 0
 	case res.StatusCode < http.StatusBadRequest:
-		failure.Message = "the server redirects; redirects are not followed, check base_url"
+		failure.Message = a.redirectText(res)
 	}
 	return a.failures.Named(failure)
 }
+
+// redirectText returns the message for a redirect, with the base URL that avoids it.
+func (a *API) redirectText(res *http.Response) string {
+	const text = "the server redirects; redirects are not followed, "
+	to, err := res.Location()
+	if err != nil || to.Host == "" || res.Request == nil {
+		return text + "check base_url"
+	}
+	to.User, to.RawQuery, to.Fragment = nil, "", ""
+	below := strings.TrimPrefix(res.Request.URL.Path, strings.TrimSuffix(a.base.Path, "/"))
+	if base, ok := strings.CutSuffix(to.Path, below); ok {
+		to.Path, to.RawPath = base, ""
+		return text + "set base_url to " + clip.Head(to.String(), longestAddress)
+	}
+	return text + "check base_url: the other address is " + clip.Head(to.String(), longestAddress)
+}
+
+// longestAddress bounds the addresses in messages, in bytes.
+const longestAddress = 200

@@ -27,28 +27,42 @@ type optionalField struct {
 	name string
 	// paths are the places of the field.
 	paths []string
-	// renamed is the name under which older servers know the field; empty for none.
+	// further are places in which the field is kept unless a configuration omits it.
+	further []string
+	// renamed is the name under which other servers know the field; empty for none.
 	renamed string
-	// wanted is set for fields that a configuration asks for. They are given up only where
-	// the server does not know them.
-	wanted bool
+	// fixed is set for fields that are sent only because a configuration has them. They are
+	// never given up.
+	fixed bool
 }
 
-// optionalFields are the fields that are left out once a server has rejected them.
+// optionalFields are the fields that a dialect may not have. Those that are not fixed are left out
+// once a server has rejected them.
 var optionalFields = []optionalField{
 	{name: "stream_options", paths: []string{"stream_options"}},
 	{name: "prompt_cache_key", paths: []string{"prompt_cache_key"}},
 	{name: "store", paths: []string{"store"}},
-	{name: "strict", paths: []string{"tools.strict", "tools.function.strict"}},
+	{name: "strict", paths: []string{"tools.strict", "tools.function.strict"}, further: []string{"response_format.json_schema.strict", "text.format.strict"}},
 	{name: "max_completion_tokens", paths: []string{"max_completion_tokens"}, renamed: "max_tokens"},
+	{name: "max_tokens", paths: []string{"max_completion_tokens"}, renamed: "max_completion_tokens"},
 	{name: "extra_content", paths: []string{"messages.tool_calls.extra_content"}},
 	{name: "reasoning_content", paths: []string{"messages.reasoning_content"}},
 	{name: "reasoning", paths: []string{"messages.reasoning"}},
+	{name: "reasoning_details", paths: []string{"messages.reasoning_details"}},
+	{name: "thinking_blocks", paths: []string{"messages.thinking_blocks"}},
+	{name: "provider_specific_fields", paths: []string{"messages.provider_specific_fields", "messages.tool_calls.provider_specific_fields"}},
 	{name: "cache_control", paths: []string{"system.cache_control", "tools.cache_control", "messages.content.cache_control"}},
-	{name: "parallel_tool_calls", paths: []string{"parallel_tool_calls"}, wanted: true},
-	{name: "seed", paths: []string{"seed", "generationConfig.seed"}, wanted: true},
-	{name: "service_tier", paths: []string{"service_tier"}, wanted: true},
-	{name: "verbosity", paths: []string{"verbosity", "text.verbosity"}, wanted: true},
+	{name: "function_call.id", paths: []string{"contents.parts.functionCall.id"}},
+	{name: "function_response.id", paths: []string{"contents.parts.functionResponse.id"}},
+	{name: "function_response.parts", paths: []string{"contents.parts.functionResponse.parts"}},
+	{name: "thinking_config.thinkingLevel", paths: []string{"generationConfig.thinkingConfig.thinkingLevel"}},
+	{name: "thinking_config.thinkingBudget", paths: []string{"generationConfig.thinkingConfig.thinkingBudget"}},
+	{name: "thinking_config.includeThoughts", paths: []string{"generationConfig.thinkingConfig.includeThoughts"}},
+	{name: "generation_config.thinkingConfig", paths: []string{"generationConfig.thinkingConfig"}},
+	{name: "parallel_tool_calls", paths: []string{"parallel_tool_calls"}, fixed: true},
+	{name: "seed", paths: []string{"seed", "generationConfig.seed"}, fixed: true},
+	{name: "service_tier", paths: []string{"service_tier"}, fixed: true},
+	{name: "verbosity", paths: []string{"verbosity", "text.verbosity"}, fixed: true},
 }
 
 // findOptional returns the field with a name, or nil.
@@ -63,7 +77,7 @@ func findOptional(name string) *optionalField {
 
 func (f *optionalField) leaveOut(e *bodyEdit) {
 	if f.renamed != "" {
-		e.renameMember(f.name, f.renamed)
+		e.renameMember(f.paths[0], f.renamed)
 		return
 	}
 	for _, path := range f.paths {
@@ -71,8 +85,19 @@ func (f *optionalField) leaveOut(e *bodyEdit) {
 	}
 }
 
-// unknownField matches what servers say of fields that they do not know.
-var unknownField = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not supported|unexpected|extra[ _](inputs|fields|forbidden)|not allowed`)
+// unsupported matches what servers say of fields that they or a model do not take, unlike of
+// values out of range.
+var unsupported = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not support|unexpected|extra[ _](inputs|fields|forbidden)|not allowed|deprecated|only the default`)
+
+// SaysUnsupported reports whether an error rejects a field as not supported.
+func SaysUnsupported(text string) bool { return unsupported.MatchString(text) }
+
+// fixedValue matches what servers say of a field that has one value for the model, such as Kimi:
+// "invalid temperature: only 1 is allowed for this model".
+var fixedValue = regexp.MustCompile(`(?i)only (the value )?[\d.]+ is (allowed|supported|accepted|valid)|(must|may only|can only|has to|needs to) be (exactly |equal to |set to )?\d+(\.\d+)?([.,;)'"]*$|[.,;)'"]*\s+(when|for|with|if|in|unless|on)\b)`)
+
+// SaysFixed reports whether an error rejects any other value of a field.
+func SaysFixed(text string) bool { return SaysUnsupported(text) || fixedValue.MatchString(text) }
 
 // wrongValue matches what servers say of a field that they know: it is missing, or has a
 // value that they do not take.
@@ -80,8 +105,8 @@ var wrongValue = regexp.MustCompile(`(?i)\b(is |are )?(missing|required)\b|must 
 
 // isBlamed reports whether a refusal is about the field.
 func (f *optionalField) isBlamed(failure *model.Error) bool {
-	unknown := unknownField.MatchString(failure.Message)
-	if f.wanted && !unknown || wrongValue.MatchString(failure.Message) && !unknown {
+	unknown := SaysUnsupported(failure.Message) || f.renamed != "" && containsWord(failure.Message, f.renamed)
+	if f.fixed || f.name == "max_tokens" && !unknown || wrongValue.MatchString(failure.Message) && !unknown {
 		return false
 	}
 	if named, ok := errors.AsType[FieldError](failure.Err); ok {
@@ -119,13 +144,15 @@ func endsWord(text string, at int) bool {
 type RejectedFields struct {
 	mu    sync.Mutex
 	names atomic.Pointer[[]string]
+	// renamed are the rejected names of renamed fields, by model: the models behind a gateway differ.
+	renamed sync.Map
 }
 
-// processFields holds the fields by provider and address. A reload keeps them.
+// processFields holds the fields by API.Key. A reload keeps them.
 var processFields sync.Map // of string to *RejectedFields
 
-func rejectedFieldsOf(provider, address string) *RejectedFields {
-	known, _ := processFields.LoadOrStore(provider+"\n"+address, &RejectedFields{})
+func rejectedFieldsOf(key string) *RejectedFields {
+	known, _ := processFields.LoadOrStore(key, &RejectedFields{})
 	return known.(*RejectedFields)
 }
 
@@ -137,10 +164,15 @@ func (r *RejectedFields) Names() []string {
 	return nil
 }
 
-// learn adds names and returns the new ones.
-func (r *RejectedFields) learn(names []string) []string {
+// learn adds names that were rejected for a model and returns the new ones.
+func (r *RejectedFields) learn(model string, names []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, name := range names {
+		if f := findOptional(name); f != nil && f.renamed != "" {
+			r.renamed.Store(model, name)
+		}
+	}
 	known := r.Names()
 	fresh := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(known, n) })
 	if len(fresh) > 0 {
@@ -168,6 +200,9 @@ func (d *editor) editBody(body []byte) []byte {
 	d.api.access.Dialect.edit(e)
 	if learned != nil {
 		leaveOut(e, *learned)
+		if name, ok := d.api.rejected.renamed.Load(d.request.Model); ok {
+			leaveOut(e, []string{name.(string)})
+		}
 	}
 	leaveOut(e, d.rejected)
 	e.addEdits(d.api.access.Request.Merge(d.request.Edits))
@@ -188,10 +223,10 @@ func (d *editor) concede(failure *model.Error, body []byte) bool {
 	if failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity {
 		return false
 	}
-	changed := false
+	changed, sent := false, d.editBody(body)
 	for i := range optionalFields {
 		f := &optionalFields[i]
-		if slices.Contains(d.rejected, f.name) || !f.isBlamed(failure) {
+		if slices.Contains(d.rejected, f.name) || !f.isBlamed(failure) || f.renamed != "" && !hasMember(sent, f.name) {
 			continue
 		}
 		d.rejected = append(d.rejected, f.name)
@@ -213,12 +248,12 @@ func (d *editor) withoutLast(body []byte) []byte {
 	return edited
 }
 
-// remember keeps what an accepted request had to leave out.
+// remember stores the fields that an accepted request had to omit.
 func (d *editor) remember(ctx context.Context) {
 	if len(d.rejected) == 0 {
 		return
 	}
-	for _, name := range d.api.rejected.learn(d.rejected) {
+	for _, name := range d.api.rejected.learn(d.request.Model, d.rejected) {
 		d.api.logger.WarnContext(ctx, "the model server rejects a field; requests leave it out from now on",
 			"provider", d.api.failures.Provider, "field", name, "renamed", cmp.Or(findOptional(name).renamed, "no"))
 	}

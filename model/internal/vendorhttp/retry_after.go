@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// longestWait bounds what a server may ask for, so that a number without
-// meaning does not overflow. Whether to wait that long is the runtime's
-// business.
+// longestWait bounds the delay that a server may request, so that an absurd number does not
+// overflow. Whether to wait that long is the runtime's decision.
 const longestWait = 24 * time.Hour
 
 // retryAfter returns how long the server asks to wait, 0 when it does not say:

@@ -2,8 +2,10 @@ package vendorhttp
 
 import (
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,9 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// CheckBaseURL checks where an API is, the setting base_url; empty is fine. A query
-// would be dropped, and a user and password be sent in place of the key, so neither
-// is allowed.
+// CheckBaseURL checks the setting base_url; empty is valid. A query would be dropped, and a user
+// and password would replace the key, so both are rejected.
 func CheckBaseURL(raw string) diag.List { return CheckURL("base_url", raw) }
 
 // CheckURL checks the setting at path as CheckBaseURL does.
@@ -26,6 +27,12 @@ func CheckURL(path, raw string) diag.List {
 	}
 	u, err := url.Parse(raw)
 	switch {
+	case !strings.Contains(raw, "://"):
+		list := fault("must start with http:// or https://")
+		if host, _, _ := strings.Cut(raw, "/"); isAddress.MatchString(host) {
+			list[0] = list[0].WithHint("write %s%s", schemeOf(host), raw)
+		}
+		return list
 	case err != nil:
 		return fault("does not parse as a URL")
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -43,12 +50,33 @@ func CheckURL(path, raw string) diag.List {
 	}
 	for _, end := range requestPaths {
 		if path == "base_url" && strings.HasSuffix(strings.TrimRight(u.Path, "/"), end) {
+			end = strings.TrimPrefix(end, keptPath(end))
 			list := fault("ends in " + end + ", the path of requests, which are sent below it")
 			list[0] = list[0].WithHint("leave out %s", end)
 			return list
 		}
 	}
 	return nil
+}
+
+// isAddress matches a host with an optional port.
+var isAddress = regexp.MustCompile(`^([A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(:[0-9]+)?$`)
+
+// schemeOf returns the scheme that a server at host most likely has.
+func schemeOf(host string) string {
+	name, _, _ := strings.Cut(host, ":")
+	if ip := net.ParseIP(name); name == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsPrivate()) {
+		return "http://"
+	}
+	return "https://"
+}
+
+// keptPath returns the part of a request path that belongs to base_url: OpenAI's has /v1.
+func keptPath(end string) string {
+	if end == "/v1/responses" {
+		return "/v1"
+	}
+	return ""
 }
 
 // requestPaths are the ends of the paths that requests are sent to. Addresses of APIs are

@@ -44,6 +44,21 @@ func TestCheckBaseURL(t *testing.T) {
 	}
 }
 
+func TestAddressesWithoutASchemeGetOne(t *testing.T) {
+	for raw, hint := range map[string]string{
+		"127.0.0.1:8080/v1":  "write http://127.0.0.1:8080/v1",
+		"localhost:11434":    "write http://localhost:11434",
+		"192.168.1.7/v1":     "write http://192.168.1.7/v1",
+		"api.example.com/v1": "write https://api.example.com/v1",
+		"user:secret@x":      "",
+		"?secret":            "",
+	} {
+		if list := CheckBaseURL(raw); len(list) != 1 || list[0].Hint != hint {
+			t.Errorf("%s: %v, want the hint %q", raw, list, hint)
+		}
+	}
+}
+
 func TestCheckHeaders(t *testing.T) {
 	for _, tt := range []struct{ name, value, path, text string }{
 		{"X-A", "b c\td", "", ""},

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strings"
 )
 
 // readSize is how much of a stream is read at once, at most.
@@ -21,15 +23,51 @@ type ServerEvent struct {
 	Last bool
 }
 
-// IsEnd reports whether the event is the mark with which some streams end.
-func (e *ServerEvent) IsEnd() bool { return bytes.HasPrefix(e.Data, []byte("[DONE]")) }
+// endMark is the data with which some streams end.
+const endMark = "[DONE]"
 
-// DecodeEvent reads the data of an event.
+// IsEnd reports whether the event is the mark with which some streams end, in any case.
+func (e *ServerEvent) IsEnd() bool { return isEndMark(bytes.TrimLeft(e.Data, "\" \t")) }
+
+func isEndMark(data []byte) bool {
+	return len(data) >= len(endMark) && strings.EqualFold(string(data[:len(endMark)]), endMark)
+}
+
+// IsNoise reports whether the event is a sign of life, such as the word ping: its data is
+// neither an object or list nor the mark of the end.
+func (e *ServerEvent) IsNoise() bool {
+	data := bytes.TrimLeft(e.Data, " \t\r\n")
+	return len(data) == 0 || data[0] != '{' && data[0] != '[' && !e.IsEnd()
+}
+
+// DecodeEvent reads the data of an event. Values of an unexpected type cost nothing where they
+// cannot hold text or a tool call.
 func DecodeEvent(data []byte, into any) error {
-	if err := json.Unmarshal(data, into); err != nil {
+	err := json.Unmarshal(data, into)
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		data = withoutNonNumbers(data)
+		err = json.Unmarshal(data, into)
+	}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = decodeLeniently(data, into)
+	}
+	if err != nil {
 		return Malformed(describeEvent(data, err), err)
 	}
 	return nil
+}
+
+// nonNumber matches a text, or a value that Python and C write for a float that JSON has not.
+var nonNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|nan|Infinity|inf)\b`)
+
+// withoutNonNumbers returns JSON with null for NaN and Infinity.
+func withoutNonNumbers(data []byte) []byte {
+	return nonNumber.ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
 }
 
 // quoteLimit is how much of an event an error quotes, in bytes.
@@ -39,13 +77,17 @@ const quoteLimit = 120
 func describeEvent(data []byte, err error) string {
 	what := "an event is not JSON"
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		what = "an event has a " + mismatch.Value + " in the field " + mismatch.Field
+		what = "an event has a " + mismatch.Value + " in the field " + strings.TrimPrefix(mismatch.Field, ".")
 	}
-	more := ""
+	return what + ": " + quoteStart(data)
+}
+
+// quoteStart quotes the beginning of an event.
+func quoteStart(data []byte) string {
 	if len(data) > quoteLimit {
-		data, more = data[:quoteLimit], "…"
+		return fmt.Sprintf("%q…", data[:quoteLimit])
 	}
-	return fmt.Sprintf("%s: %q%s", what, data, more)
+	return fmt.Sprintf("%q", data)
 }
 
 // Framing is what servers differ in when they end an event or break off a stream.
@@ -61,28 +103,44 @@ type Framing struct {
 	Decode func(in *bufio.Reader, into *ServerEvent) error
 }
 
-// eventReader reads a stream of server-sent events into memory that it uses
-// again; the reader below it limits the size of an event. It is more lenient than
-// the standard where servers need it: a field error, which llama.cpp breaks off
-// with, is an event of that name.
+// eventReader reads a stream of server-sent events into memory that it uses again. It is
+// more lenient than the standard where servers need it: a field error, which llama.cpp
+// breaks off with, is an event of that name; the empty line between events may be missing;
+// and JSON may come instead.
 type eventReader struct {
 	in      *bufio.Reader
 	framing Framing
-	// line holds a line that is longer than the buffer of in.
+	// line holds a line of which in held only a part.
 	line  []byte
 	event ServerEvent
 	// fields counts the lines of data in the event.
 	fields int
 	// err is why the stream broke off, nil when it just ended.
 	err error
-	// begun is set once the first byte was looked at.
-	begun bool
-	// isDocument is set for a JSON document instead of a stream; documents are its
-	// parts that are left, nil for one that is not complete.
-	isDocument bool
-	documents  [][]byte
+	// state describes the beginning of the stream.
+	state readerState
+	// values counts the JSON values that came instead of events; inArray is set within an
+	// array of them.
+	values  int
+	inArray bool
+	// nesting follows the first bytes of the data of the event, of which there are nested.
+	nesting Nesting
+	nested  int
+	// held is the line after an event that had no empty line at its end.
+	held []byte
+	// stray is the beginning of the first line that belongs to no event.
+	stray []byte
 	// half is the escaped first half of a character whose second half is to come.
 	half []byte
+}
+
+type readerState struct {
+	// begun is set once the first byte was looked at.
+	begun bool
+	// isJSON is set if JSON was sent instead of server-sent events.
+	isJSON bool
+	// skipsFeed is set after a carriage return, which a line feed may follow.
+	skipsFeed bool
 }
 
 func newEventReader(r io.Reader, framing Framing) *eventReader {
@@ -91,17 +149,17 @@ func newEventReader(r io.Reader, framing Framing) *eventReader {
 
 // next reads the next event that has data. It reports whether there is one.
 func (r *eventReader) next() bool {
-	if !r.begun {
-		r.begun = true
-		if r.beginStream() {
-			r.readDocument()
-		}
+	if !r.state.begun {
+		r.state.begun = true
+		r.state.isJSON = r.beginStream()
 	}
 	r.clearEvent()
-	if r.isDocument {
-		return r.nextDocument()
-	}
-	if !r.readEvent() {
+	switch {
+	case r.state.isJSON:
+		if !r.readValue() {
+			return false
+		}
+	case !r.readEvent():
 		return false
 	}
 	r.joinSurrogates()
@@ -113,8 +171,15 @@ func (r *eventReader) readEvent() bool {
 	if r.framing.Decode != nil {
 		return r.decodeEvent()
 	}
+	if r.held != nil {
+		r.addField(r.held)
+		r.held = nil
+	}
 	for {
 		line, err := r.readLine()
+		if len(line)+len(r.event.Data) > eventLimit {
+			err = errEventTooLarge
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			r.addField(line)
@@ -122,6 +187,10 @@ func (r *eventReader) readEvent() bool {
 		case err != nil:
 			r.err = err
 			return false
+		case len(line) > 0 && r.beginsEvent(line):
+			r.held = bytes.Clone(line)
+			r.framing.StrictEnd = false // no empty line will follow the last event either
+			return true
 		case len(line) > 0:
 			r.addField(line)
 		case len(r.event.Data) > 0:
@@ -130,6 +199,19 @@ func (r *eventReader) readEvent() bool {
 			r.clearEvent() // an event without data does not count
 		}
 	}
+}
+
+// beginsEvent reports whether a line begins another event, although no empty line ended the
+// one being read: that has complete data already.
+func (r *eventReader) beginsEvent(line []byte) bool {
+	isName := bytes.HasPrefix(line, []byte("event:")) && len(r.event.Name) > 0
+	if r.fields == 0 || !isName && !bytes.HasPrefix(line, []byte("data:")) {
+		return false
+	}
+	for ; r.nested < len(r.event.Data); r.nested++ {
+		r.nesting.readByte(r.event.Data[r.nested])
+	}
+	return r.nesting.IsWhole()
 }
 
 // decodeEvent reads the next event of a stream in another form.
@@ -143,24 +225,57 @@ func (r *eventReader) decodeEvent() bool {
 
 func (r *eventReader) clearEvent() {
 	r.event.Name, r.event.Data, r.event.Last, r.fields = r.event.Name[:0], r.event.Data[:0], false, 0
+	r.nesting, r.nested = Nesting{}, 0
 }
 
-// readLine returns the next line without its end, or io.EOF with what follows
-// the end of the last one.
+// readLine returns the next line without its end: a line feed, a carriage return or both.
+// At the end of the stream it returns io.EOF with what follows the last line.
 func (r *eventReader) readLine() ([]byte, error) {
-	line, err := r.in.ReadSlice('\n')
-	for r.line = r.line[:0]; errors.Is(err, bufio.ErrBufferFull); line, err = r.in.ReadSlice('\n') {
-		r.line = append(r.line, line...)
+	for r.line = r.line[:0]; ; {
+		if _, err := r.in.Peek(1); err != nil {
+			return r.line, err
+		}
+		read, _ := r.in.Peek(r.in.Buffered())
+		if r.state.skipsFeed {
+			r.state.skipsFeed = false
+			if read[0] == '\n' {
+				_, _ = r.in.Discard(1)
+				continue
+			}
+		}
+		end := bytes.IndexByte(read, '\n')
+		if end >= 0 {
+			read = read[:end]
+		}
+		if i := bytes.IndexByte(read, '\r'); i >= 0 {
+			end, read, r.state.skipsFeed = i, read[:i], true
+		}
+		if end >= 0 && len(r.line) == 0 {
+			_, _ = r.in.Discard(end + 1)
+			return read, nil
+		}
+		r.line = append(r.line, read...)
+		if end >= 0 {
+			_, _ = r.in.Discard(end + 1)
+			return r.line, nil
+		}
+		_, _ = r.in.Discard(len(read))
+		if len(r.line) > eventLimit {
+			return nil, errEventTooLarge
+		}
 	}
-	if len(r.line) > 0 {
-		r.line = append(r.line, line...)
-		line = r.line
+}
+
+// noteStray keeps the beginning of the first line that belongs to no event.
+func (r *eventReader) noteStray(line []byte) {
+	if r.stray == nil {
+		r.stray = bytes.Clone(line[:min(len(line), quoteLimit)])
 	}
-	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), err
 }
 
 // addField handles one line of an event. Comments have an empty name.
 func (r *eventReader) addField(line []byte) {
+	line = bytes.TrimPrefix(line, byteOrderMark)
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
@@ -170,9 +285,14 @@ func (r *eventReader) addField(line []byte) {
 	case "error":
 		r.event.Name = append(r.event.Name[:0], name...)
 	case "data":
+		if again, ok := bytes.CutPrefix(value, []byte("data:")); ok { // of a proxy
+			value = bytes.TrimPrefix(again, []byte(" "))
+		}
+		value = bytes.TrimPrefix(value, byteOrderMark)
 	case "", "id", "retry":
 		return
 	default:
+		r.noteStray(line)
 		if !r.framing.PlainErrors {
 			return
 		}

@@ -40,7 +40,7 @@ func TestServerEvents(t *testing.T) {
 		"no data":                {"event: a\n\ndata: 1\n\n", []string{"=1"}},
 		"empty data":             {"event: a\ndata:\n\ndata: 1\n\n", []string{"=1"}},
 		"byte order mark":        {"\xef\xbb\xbfdata: 1\n\n", []string{"=1"}},
-		"document":               {"\xef\xbb\xbf\n {\"a\":\n1}\n", []string{"={\"a\":\n1}\n"}},
+		"document":               {"\xef\xbb\xbf\n {\"a\":\n1}\n", []string{"={\"a\":\n1}"}},
 		"documents in an array":  {"[{\"a\":1},\n{\"a\":2}]", []string{`={"a":1}`, `={"a":2}`}},
 		"half a document":        {"{\"a\":", nil},
 		"split character":        {`data: "a\ud83d"` + "\n\n" + `data: {"x": 1}` + "\n\n" + `data: "\uDE00b"` + "\n\n", []string{`="a"`, `={"x": 1}`, `="\ud83d\uDE00b"`}},
@@ -54,6 +54,16 @@ func TestServerEvents(t *testing.T) {
 		"the mark at last":       {"data: [DONE]", []string{"=[DONE]"}},
 		"half an event":          {"data: 1\n\ndata: {\"a\":", []string{"=1"}},
 		"nothing":                {"", nil},
+
+		"single line ends":           {"data: {\"a\":1}\ndata: {\"a\":2}\ndata: [done]\n", []string{`={"a":1}`, `={"a":2}`, "=[done]"}},
+		"single line ends and names": {"event: a\ndata: {}\nevent: b\ndata: {\"a\":2}\n", []string{"a={}", `b={"a":2}`}},
+		"a name after its data":      {"data: {}\nevent: a\n\n", []string{"a={}"}},
+		"carriage returns":           {"event: a\rdata: 1\r\rdata: 2\r\r", []string{"a=1", "=2"}},
+		"a byte order mark in data":  {"data: \xef\xbb\xbf{}\n\n\xef\xbb\xbfdata: 1\n\n", []string{"={}", "=1"}},
+		"data twice":                 {"data: data: 1\n\n", []string{"=1"}},
+		"lines of JSON":              {"{\"a\":1}\n{\"a\":\n2}\r\n: ping\ndata: {\"a\":3}\n[DONE]\n", []string{`={"a":1}`, "={\"a\":\n2}", `={"a":3}`, "=[DONE]"}},
+		"half an array":              {"[{\"a\":1},{\"a\":", []string{`={"a":1}`}},
+		"the mark at first":          {"[DONE]\n", nil},
 	} {
 		got, err := readEvents(strings.NewReader(tt.stream))
 		if !slices.Equal(got, tt.want) || err != nil {
@@ -89,8 +99,8 @@ func TestABrokenReadIsNoEvent(t *testing.T) {
 // written, however the network cuts them.
 func TestServerEventsInPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.StringMatching(`[a-z:{}" ]{1,40}|(abcdefgh){600}`)
-		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+		line := rapid.StringMatching(`[a-z:}" ]{1,40}|(abcdefgh){600}`)
+		end := rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "end")
 		var stream strings.Builder
 		var want []string
 		for range rapid.IntRange(0, 8).Draw(t, "events") {

@@ -26,7 +26,7 @@ func CallerClass(status int) (class model.ErrorClass, known bool) {
 // busy.
 func BusyClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusGatewayTimeout:
 		return model.Timeout, true
 	case http.StatusServiceUnavailable, statusOverloaded:
 		return model.Overloaded, true

@@ -22,8 +22,8 @@ type toolSet struct {
 	size  int
 }
 
-// NewToolCache returns a cache of what encode makes of a set, which is not
-// empty. What it returns must not refer to the set.
+// NewToolCache returns a cache of encode's results for non-empty tool sets. A result must not
+// refer to the set.
 func NewToolCache[V any](encode func([]model.Tool) (V, error)) *ToolCache[V] {
 	return &ToolCache[V]{encode: encode}
 }

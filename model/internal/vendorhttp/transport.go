@@ -1,7 +1,5 @@
-// Package vendorhttp holds what every executor that asks its vendor over HTTP
-// does alike, whatever the vendor's API: the transport, the checks of its
-// settings, the limits on what a server may send, how failures are told, and
-// the tools that are encoded once.
+// Package vendorhttp has the common parts of executors that use HTTP: the transport, checks of
+// settings, limits on responses, errors, and cached tools.
 package vendorhttp
 
 import (
@@ -27,8 +25,8 @@ const (
 // executors; one transport lets them keep the connections that are open.
 var SharedTransport = sync.OnceValue(func() http.RoundTripper { return NewTransport() })
 
-// NewTransport returns a transport for streams: there is no limit on how long
-// an answer takes, which is the context's to decide.
+// NewTransport returns a transport for streams. It does not limit the duration of an answer; the
+// context does.
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -39,8 +39,7 @@ func newWireNames(rule toolname.Rule, tools []model.Tool) *wireNames {
 	return n
 }
 
-// of returns the name of a tool, which may be one that is no longer there, or never was: a
-// model may have made it up.
+// of returns the name of a tool, which may no longer exist or be invented by a model.
 func (n *wireNames) of(id string) string {
 	if wire, ok := n.byID[id]; ok {
 		return wire

@@ -1,0 +1,28 @@
+package vendorhttp
+
+import "strings"
+
+// overflowPhrases are the messages of servers without a code for a request that exceeds the
+// model's window.
+var overflowPhrases = []string{
+	"maximum context length", "context window", "available context size", "context length exceeded",
+	"context size has been exceeded", "maximum prompt length", "prompt is too long",
+	"exceeds the context", "exceed context limit", "greater than the context length",
+	"`inputs` tokens + ", "`inputs` must have less than",
+	"context length of only",     // LM Studio
+	"exceeded model token limit", // Kimi
+	"range of input length",      // Alibaba
+	"prompt exceeds max length",  // Zhipu
+	"prompt token count of",      // GitHub
+}
+
+// SaysContextOverflow reports whether a message rejects a request as longer than the model's window.
+func SaysContextOverflow(message string) bool {
+	message = strings.ToLower(message)
+	for _, phrase := range overflowPhrases {
+		if strings.Contains(message, phrase) {
+			return true
+		}
+	}
+	return false
+}
