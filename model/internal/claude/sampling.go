@@ -14,8 +14,8 @@ const LeastTopP = 0.95
 // all models.
 const maxTemperature = 1
 
-// CheckSampling returns what the APIs that serve Claude do not take of the sampling
-// parameters. A model that thinks is Claude with an effort of reasoning.
+// CheckSampling reports the sampling parameters that Claude's APIs reject. A model that thinks is
+// Claude with a reasoning effort.
 func CheckSampling(p *model.Params, isClaude bool) (faults []model.ParamFault) {
 	thinks := isClaude && p.Thinks()
 	switch {

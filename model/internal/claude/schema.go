@@ -23,18 +23,25 @@ func OutputSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	if !ok || string(rawjson.Find(root, "type")) != `"object"` {
 		return nil, false
 	}
-	w := &schemaWriter{root: root, ends: map[string]bool{}}
+	w := &schemaWriter{definitions: map[string]json.RawMessage{}, ends: map[string]bool{}}
+	for _, place := range []string{"$defs", "definitions"} {
+		list, _ := rawjson.Members(rawjson.Find(root, place))
+		for _, d := range list {
+			w.definitions[place+"/"+d.Name] = d.Value
+		}
+	}
 	if !w.writeSchema(schema, 0) {
 		return nil, false
 	}
 	return w.out.Bytes(), true
 }
 
-// schemaWriter writes a schema as it checks it. Its methods report whether the schema
-// fits; what was written counts only then.
+// schemaWriter writes a schema while checking it. Its methods report whether the schema fits;
+// otherwise the output is invalid.
 type schemaWriter struct {
-	out  bytes.Buffer
-	root []rawjson.Member
+	out bytes.Buffer
+	// definitions contains the definitions of the root by keyword/name.
+	definitions map[string]json.RawMessage
 	// ends are the definitions whose references were followed.
 	ends map[string]bool
 }
@@ -109,17 +116,15 @@ func (w *schemaWriter) fits(fields []rawjson.Member, object bool) bool {
 // not contain itself.
 func (w *schemaWriter) endsReference(ref json.RawMessage) bool {
 	var text string
-	_ = json.Unmarshal(ref, &text) // what is no text leads nowhere
+	_ = json.Unmarshal(ref, &text) // other values lead nowhere
 	path, within := strings.CutPrefix(text, "#/")
-	place, name, ok := strings.Cut(path, "/")
-	if !within || !ok || place != "$defs" && place != "definitions" {
+	if !within {
 		return false
 	}
 	if ends, known := w.ends[path]; known {
 		return ends
 	}
-	definitions, _ := rawjson.Members(rawjson.Find(w.root, place))
-	definition := rawjson.Find(definitions, name)
+	definition := w.definitions[path]
 	w.ends[path] = false // as long as it is being followed
 	w.ends[path] = definition != nil && w.endReferences(definition)
 	return w.ends[path]
@@ -185,7 +190,7 @@ func (w *schemaWriter) writeNested(f rawjson.Member, depth int) bool {
 // writeDescription writes the description with the limits that the subset lacks.
 func (w *schemaWriter) writeDescription(raw json.RawMessage, told []string) {
 	var text string
-	_ = json.Unmarshal(raw, &text) // what is no text describes nothing
+	_ = json.Unmarshal(raw, &text) // other values describe nothing
 	if len(told) > 0 {
 		text = strings.TrimSpace(text + " {" + strings.Join(told, ", ") + "}")
 	}

@@ -2,7 +2,10 @@ package claude
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestOutputSchema(t *testing.T) {
@@ -41,4 +44,22 @@ func FuzzOutputSchema(f *testing.F) {
 			t.Errorf("%s becomes %s", schema, got)
 		}
 	})
+}
+
+// Reading all definitions for each reference would take a minute.
+func TestOutputSchemaWithManyDefinitions(t *testing.T) {
+	var properties, definitions strings.Builder
+	const n = 5000
+	for i := range n {
+		fmt.Fprintf(&properties, `,"p%d":{"$ref":"#/$defs/d%d"}`, i, i)
+		fmt.Fprintf(&definitions, `,"d%d":{"type":"string"}`, i)
+	}
+	schema := fmt.Sprintf(`{"type":"object","properties":{%s},"$defs":{%s}}`, properties.String()[1:], definitions.String()[1:])
+	start := time.Now()
+	if _, ok := OutputSchema(json.RawMessage(schema)); !ok {
+		t.Error("the schema is rejected")
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%d definitions took %v", n, took)
+	}
 }

@@ -34,7 +34,7 @@ var MetadataTransport = sync.OnceValue(func() http.RoundTripper {
 
 // Client asks a server for credentials. It follows no redirect.
 type Client struct {
-	// What is what the server gives, for messages: "a token of Entra ID".
+	// What names the server's result in messages: "a token of Entra ID".
 	What string
 	// Transport reaches the server.
 	Transport http.RoundTripper

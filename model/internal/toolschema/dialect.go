@@ -15,12 +15,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Dialect is what a vendor accepts as tools: their names, and the part of JSON Schema for
-// their arguments.
+// Dialect describes the tools that a vendor accepts: their names, and the supported part of JSON
+// Schema for their arguments.
 type Dialect struct {
 	// Name is what reports call the models of the dialect.
 	Name string
-	// Names is what the names of tools may be.
+	// Names is the rule for tool names.
 	Names toolname.Rule
 	// most is how many tools a request can have; 0 for any number.
 	most int
@@ -33,11 +33,14 @@ type Dialect struct {
 	formats []string
 	// propertyName matches the names of properties; nil for any.
 	propertyName *regexp.Regexp
-	// inlineRefs replaces references by what they name. Others keep those to definitions.
+	// inlineRefs replaces references by their targets. Without it, references to definitions are
+	// kept.
 	inlineRefs bool
 	// oneType accepts no list of types but one type and null, and only texts and numbers in
 	// an enumeration.
 	oneType bool
+	// definesRequired accepts as required only names of properties.
+	definesRequired bool
 	// completes are the types that get empty properties or items where they lack them.
 	completes []string
 }
@@ -85,7 +88,7 @@ var (
 	// Gemini supports the keywords that google.golang.org/genai documents at
 	// GenerationConfig.ResponseJsonSchema, and two further formats of texts than none.
 	Gemini = &Dialect{
-		Name: "Gemini", Names: letterFirst, rejected: foldable, inlineRefs: true, oneType: true, completes: []string{"array"},
+		Name: "Gemini", Names: letterFirst, rejected: foldable, inlineRefs: true, oneType: true, definesRequired: true, completes: []string{"array"},
 		keywords: []string{
 			"type", "format", "enum", "items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf",
 			"properties", "additionalProperties", "required",
@@ -129,8 +132,8 @@ type Mapped struct {
 	// Dropped are the constraints that the vendor is not told; nil if the schema accepts the
 	// same objects as the original.
 	Dropped []string
-	// Note tells the model what was dropped at the root; empty for nothing. Descriptions
-	// within the schema tell the rest.
+	// Note tells the model which constraints were dropped at the root; empty for none.
+	// Descriptions within the schema mention the others.
 	Note string
 }
 
@@ -150,10 +153,10 @@ func (m *Mapped) drop(names ...string) {
 	}
 }
 
-// longestNote bounds what a description tells of dropped constraints, in bytes.
+// longestNote bounds a description's note about dropped constraints, in bytes.
 const longestNote = 600
 
-// note returns what the model is told of constraints.
+// note returns the model's note about constraints.
 func note(subject string, told fields) string {
 	text := encode(told)
 	if len(told) == 0 || len(text) > longestNote {
@@ -169,7 +172,7 @@ func (d *Dialect) mapSchema(schema json.RawMessage) (Mapped, error) {
 	}
 	m, w, err := d.rewrite(schema, false, true)
 	if err == nil && len(m.Dropped) > 0 && w.refs.kept {
-		// What a kept reference names may accept more than before, which a negation must not.
+		// The target of a kept reference may accept more than before, which a negation must not.
 		m, _, err = d.rewrite(schema, true, true)
 	}
 	return m, err

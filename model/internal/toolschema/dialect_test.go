@@ -57,6 +57,12 @@ func TestSchemasAreMapped(t *testing.T) {
 			`{"type":"object","properties":{"a":{}}}`, "minProperties"},
 		{"a condition at the root", `{"type":"object","if":{"required":["a"]},"then":{"required":["b"]}}`, Anthropic,
 			`{"type":"object","if":{"required":["a"]},"then":{"required":["b"]}}`, ""},
+		{"closed alternatives at the root", `{"type":"object","oneOf":[{"properties":{"id":{"type":"integer"}},"required":["id"],"additionalProperties":false},{"properties":{"name":{"type":"string","description":"N."}},"required":["name"],"additionalProperties":false}]}`, Anthropic,
+			`{"properties":{"id":{"type":"integer"},"name":{"type":"string","description":"N."}},"type":"object"}`, "additionalProperties oneOf"},
+		{"open alternatives at the root", `{"type":"object","oneOf":[{"properties":{"id":{"type":"integer"}}},{"properties":{"name":{"type":"string","description":"N."}}}]}`, Anthropic,
+			`{"properties":{"id":{"description":"Where it applies, it must also satisfy this JSON Schema: {\"type\":\"integer\"}"},"name":{"description":"N. Where it applies, it must also satisfy this JSON Schema: {\"type\":\"string\"}"}},"type":"object"}`, "oneOf"},
+		{"required names without properties", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a","b"]}`, Gemini,
+			`{"type":"object","properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]}`, ""},
 		{"a negation of what is lost", `{"type":"object","properties":{"a":{"not":{"properties":{"$b":{"type":"string"}}}}}}`, Anthropic,
 			`{"type":"object","properties":{"a":{"description":"It must also satisfy this JSON Schema: {\"not\":{\"properties\":{\"$b\":{\"type\":\"string\"}}}}"}}}`, "not property $b"},
 	} {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The limits of what is folded.
+// The limits of flattening.
 const (
 	maxDepth    = 8
 	maxBranches = 256
@@ -17,9 +17,9 @@ var foldable = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if",
 
 type fields = map[string]json.RawMessage
 
-// flattenRoot moves what the root has below the keywords that the dialect rejects there into
-// the root, and reports whether it has any. The properties of alternatives become
-// properties of the root, required if all alternatives require them.
+// flattenRoot moves content below the root keywords that the dialect rejects into the root, and
+// reports whether there was any. The properties of alternatives become properties of the root,
+// required if all alternatives require them.
 func (w *rewriter) flattenRoot(root fields) bool {
 	folded, told := false, fields{}
 	for _, name := range w.dialect.rejected {
@@ -41,8 +41,8 @@ func (w *rewriter) flattenRoot(root fields) bool {
 	for _, name := range w.dialect.rejected {
 		delete(root, name)
 	}
-	if all.closed {
-		// Alternatives add properties that the closed root would not have.
+	if all.limited {
+		// Alternatives add properties that the root would reject.
 		w.mapped.drop("additionalProperties")
 		delete(root, "additionalProperties")
 	}
@@ -54,12 +54,13 @@ func (w *rewriter) flattenRoot(root fields) bool {
 	return true
 }
 
-// shape is what is known of the objects that a schema accepts.
+// shape describes the objects that a schema accepts.
 type shape struct {
 	properties fields
 	required   []string
-	// closed is set for a schema that allows no properties but those it names.
-	closed bool
+	// limited is set for a schema that constrains the properties it does not name, and closed for
+	// one that rejects them.
+	limited, closed bool
 }
 
 type folder struct {
@@ -92,7 +93,8 @@ func (f *folder) shapeOf(schema fields, depth int) shape {
 	_ = json.Unmarshal(schema["properties"], &own.properties) // others have none
 	_ = json.Unmarshal(schema["required"], &own.required)
 	more := string(schema["additionalProperties"])
-	own.closed = more != "" && more != "true" && more != "null"
+	own.limited = more != "" && more != "true" && more != "null"
+	own.closed = more == "false" && schema["patternProperties"] == nil
 	s.addAll(own)
 	for _, branch := range branchesOf(schema["allOf"]) {
 		if branch == nil { // true or false
@@ -157,7 +159,7 @@ func (s *shape) addAll(other shape) {
 			s.required = append(s.required, name)
 		}
 	}
-	s.closed = s.closed || other.closed
+	s.limited, s.closed = s.limited || other.limited, s.closed || other.closed
 }
 
 // addAlternatives adds schemas one of which holds.
@@ -165,24 +167,29 @@ func (s *shape) addAlternatives(list []shape) {
 	if len(list) == 0 {
 		return
 	}
-	names := map[string]int{}
+	names := map[string]bool{}
+	s.closed = s.closed || !slices.ContainsFunc(list, func(one shape) bool { return !one.closed })
 	for _, one := range list {
-		s.closed = s.closed || one.closed
+		s.limited = s.limited || one.limited
 		for name := range one.properties {
-			names[name]++
+			names[name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if names[name] < len(list) {
-			// Alternatives without the property accept any value.
+		var either json.RawMessage
+		open := false
+		for _, one := range list {
+			if schema := one.properties[name]; schema != nil {
+				either = combine("anyOf", either, schema)
+			} else {
+				open = open || !one.closed
+			}
+		}
+		if open { // alternatives without the property accept any value
 			if s.properties[name] == nil {
-				s.properties[name] = s.optionalSchema(list, name)
+				s.properties[name] = s.optionalSchema(list, name, either)
 			}
 			continue
-		}
-		var either json.RawMessage
-		for _, one := range list {
-			either = combine("anyOf", either, one.properties[name])
 		}
 		s.properties[name] = combine("allOf", s.properties[name], either)
 	}
@@ -194,17 +201,27 @@ func (s *shape) addAlternatives(list []shape) {
 	}
 }
 
-// optionalSchema returns the description of a property that some alternatives lack. Its
-// constraints do not hold for those.
-func (s *shape) optionalSchema(list []shape, name string) json.RawMessage {
+// optionalSchema returns the description of a property that some alternatives lack, with its
+// schema in the others, whose constraints do not hold for those.
+func (s *shape) optionalSchema(list []shape, name string, either json.RawMessage) json.RawMessage {
+	var description json.RawMessage
 	for _, one := range list {
 		var schema fields
 		if json.Unmarshal(one.properties[name], &schema) == nil && schema["description"] != nil {
-			encoded := encode(fields{"description": schema["description"]})
-			return encoded
+			description = schema["description"]
+			break
 		}
 	}
-	return json.RawMessage(`{}`)
+	var told fields
+	_ = json.Unmarshal(either, &told) // true is not an object and has no keywords
+	delete(told, "description")
+	if text := note("Where it applies, it", told); text != "" {
+		description = describe(description, text)
+	}
+	if description == nil {
+		return json.RawMessage(`{}`)
+	}
+	return encode(fields{"description": description})
 }
 
 // combine returns the schema of values that satisfy both, or one of both.

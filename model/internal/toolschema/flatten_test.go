@@ -13,7 +13,7 @@ func TestRootsAreFlattened(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
 			`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`, "oneOf"},
 		{`{"anyOf":[{"properties":{"k":{"const":"x"}},"required":["k"]},{"properties":{"k":{"const":"y"},"n":{"type":"number","description":"N."}},"required":["k"]}]}`,
-			`{"properties":{"k":{"anyOf":[{"const":"x"},{"const":"y"}]},"n":{"description":"N."}},"required":["k"],"type":"object"}`, "anyOf"},
+			`{"properties":{"k":{"anyOf":[{"const":"x"},{"const":"y"}]},"n":{"description":"N. Where it applies, it must also satisfy this JSON Schema: {\"type\":\"number\"}"}},"required":["k"],"type":"object"}`, "anyOf"},
 		{`{"allOf":[{"$ref":"#/$defs/a"},{"properties":{"y":{"type":"number"}},"required":["y"]}],"$defs":{"a":{"properties":{"x":{"type":"string"}}}}}`,
 			`{"properties":{"x":{"type":"string"},"y":{"type":"number"}},"required":["y"],"type":"object"}`, ""},
 	} {

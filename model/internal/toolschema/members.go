@@ -55,7 +55,7 @@ func (w *rewriter) dropNegated(n *schemaNode) {
 	}
 }
 
-// loosen makes oneOf anyOf. That of one schema means the same.
+// loosen replaces oneOf by anyOf. With one schema, both mean the same.
 func (w *rewriter) loosen(n *schemaNode, value json.RawMessage) {
 	n.remove("oneOf")
 	n.set("anyOf", value)
@@ -88,7 +88,7 @@ func (w *rewriter) rewriteProperties(n *schemaNode, m *rawjson.Member) {
 	n.lost = lost
 }
 
-// dropLost drops what is about the properties that have no name.
+// dropLost drops constraints on unnamed properties.
 func (w *rewriter) dropLost(n *schemaNode) {
 	if n.lost == nil {
 		return
@@ -101,8 +101,9 @@ func (w *rewriter) dropLost(n *schemaNode) {
 	w.mapped.Dropped = slices.DeleteFunc(w.mapped.Dropped, func(name string) bool { return name == "properties" })
 	var required, rest, gone []string
 	_ = json.Unmarshal(n.get("required"), &required) // none if it is not a list
+	lost := rawjson.IndexMembers(n.lost)
 	for _, name := range required {
-		if slices.ContainsFunc(n.lost, func(p rawjson.Member) bool { return p.Name == name }) {
+		if lost[name] {
 			gone = append(gone, name)
 		} else {
 			rest = append(rest, name)
@@ -266,9 +267,13 @@ func (w *rewriter) loseOf(n *schemaNode, m rawjson.Member) { w.lose(n, m.Name, m
 func (w *rewriter) mergeProperties(n *schemaNode, own, other json.RawMessage) json.RawMessage {
 	list, _ := rawjson.Members(own)
 	further, _ := rawjson.Members(other)
+	index := make(map[string]int, len(list))
+	for i := range list {
+		index[list[i].Name] = i
+	}
 	for _, p := range further {
-		i := slices.IndexFunc(list, func(m rawjson.Member) bool { return m.Name == p.Name })
-		if i < 0 {
+		i, found := index[p.Name]
+		if !found {
 			list = append(list, p)
 			continue
 		}
@@ -288,12 +293,13 @@ func closes(schema, other []rawjson.Member) bool {
 	if more := rawjson.Find(schema, "additionalProperties"); more == nil || string(more) == "true" || string(more) == "{}" {
 		return false
 	}
-	own, _ := rawjson.Members(rawjson.Find(schema, "properties"))
+	list, _ := rawjson.Members(rawjson.Find(schema, "properties"))
 	theirs, _ := rawjson.Members(rawjson.Find(other, "properties"))
-	return slices.ContainsFunc(theirs, func(p rawjson.Member) bool { return rawjson.Find(own, p.Name) == nil })
+	own := rawjson.IndexMembers(list)
+	return slices.ContainsFunc(theirs, func(p rawjson.Member) bool { return !own[p.Name] })
 }
 
-// soleType returns the only type that the value of type names, or a name that is no type.
+// soleType returns the only type in the value of type, or an invalid type name.
 func soleType(value json.RawMessage) string {
 	if types := typesOf(value); len(types) == 1 {
 		return types[0]
@@ -306,9 +312,13 @@ func unionOf(a, b json.RawMessage) json.RawMessage {
 	var list, more []string
 	_ = json.Unmarshal(a, &list) // none if it is not a list
 	_ = json.Unmarshal(b, &more)
+	known := make(map[string]bool, len(list)+len(more))
+	for _, name := range list {
+		known[name] = true
+	}
 	for _, name := range more {
-		if !slices.Contains(list, name) {
-			list = append(list, name)
+		if !known[name] {
+			known[name], list = true, append(list, name)
 		}
 	}
 	encoded := encode(list)

@@ -17,8 +17,8 @@ type schemaNode struct {
 	// than before.
 	told fields
 	wide bool
-	// negated are keywords to drop, and loose is set if oneOf becomes anyOf, because of what
-	// they contain. lost are properties without a name that the vendor accepts.
+	// negated are keywords to drop, and loose is set if oneOf becomes anyOf, because of their
+	// contents. lost are properties whose names the vendor rejects.
 	negated []string
 	loose   bool
 	lost    []rawjson.Member
@@ -43,7 +43,7 @@ func (n *schemaNode) remove(name string) {
 // describe returns a description with a note.
 func describe(description json.RawMessage, text string) json.RawMessage {
 	var known string
-	_ = json.Unmarshal(description, &known) // what is no text describes nothing
+	_ = json.Unmarshal(description, &known) // any other value describes nothing
 	return encode(strings.TrimSpace(known + " " + text))
 }
 
@@ -57,7 +57,7 @@ func typesOf(value json.RawMessage) []string {
 		return []string{one}
 	}
 	var several []string
-	_ = json.Unmarshal(value, &several) // what is neither names none
+	_ = json.Unmarshal(value, &several) // any other value names none
 	return several
 }
 

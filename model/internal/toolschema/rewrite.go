@@ -9,13 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// The limits of what is rewritten. Deeper and further schemas accept anything.
+// The limits of rewriting. Deeper and further schemas accept anything.
 const (
 	maxNesting = 64
 	maxParts   = 4000
 )
 
-// The keywords of JSON Schema that constrain values, by what they contain.
+// The JSON Schema keywords that constrain values, by their content.
 var (
 	schemaKeywords = []string{
 		"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "additionalItems",
@@ -28,7 +28,7 @@ var (
 		"maxProperties", "minProperties", "required", "dependentRequired",
 		"dependencies", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef",
 	})
-	// unmapped constraints are always dropped: what they mean depends on the rest of the
+	// unmapped constraints are always dropped, because their meaning depends on the rest of the
 	// schema, or on a draft.
 	unmapped = []string{"dependencies", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"}
 	// noNotes are annotations that mean nothing in another place.
@@ -52,7 +52,7 @@ type rewriter struct {
 	parts, depth int
 }
 
-// references are what is known of the references of a document.
+// references describes the references of a document.
 type references struct {
 	// elsewhere is set if they may lead to a document within the document.
 	elsewhere bool
@@ -60,7 +60,7 @@ type references struct {
 	kept, wide bool
 }
 
-// ignoresSiblings reports whether the draft ignores what is beside a reference.
+// ignoresSiblings reports whether the draft ignores keywords beside a reference.
 func (w *rewriter) ignoresSiblings() bool { return w.draft <= 7 }
 
 // keywordDrafts are the drafts since which there are keywords.
@@ -130,7 +130,7 @@ func (w *rewriter) rewrite(raw json.RawMessage) (_ json.RawMessage, wide bool) {
 	return rawjson.EncodeMembers(n.list), n.wide
 }
 
-// rewriteBoolean returns the schema for true, false and what is no schema.
+// rewriteBoolean returns the schema for true, false and invalid schemas.
 func (w *rewriter) rewriteBoolean(raw json.RawMessage) (json.RawMessage, bool) {
 	switch {
 	case string(raw) == "true":
@@ -183,8 +183,8 @@ func (w *rewriter) normalize(n *schemaNode) {
 	w.drop(n, unmapped...)
 }
 
-// followRef replaces a reference by the schema that it names. It returns that schema if
-// it holds besides the others of the node.
+// followRef replaces a reference by its target. It returns the target if it applies in addition
+// to the node's other schemas.
 func (w *rewriter) followRef(n *schemaNode) (branch json.RawMessage) {
 	raw := n.get("$ref")
 	if raw == nil {
@@ -251,7 +251,7 @@ func (w *rewriter) target(ref string) json.RawMessage {
 	}
 }
 
-// settle brings what was rewritten into the form of the dialect.
+// settle converts the rewritten schema to the dialect's form.
 func (w *rewriter) settle(n *schemaNode, branch json.RawMessage) {
 	if value := n.get("oneOf"); value != nil && !w.accepts("oneOf") && n.get("anyOf") == nil {
 		w.loosen(n, value)
@@ -271,8 +271,32 @@ func (w *rewriter) settle(n *schemaNode, branch json.RawMessage) {
 			n.remove(m.Name)
 		}
 	}
+	w.defineRequired(n)
 	w.complete(n, "array", "items")
 	w.complete(n, "object", "properties")
+}
+
+// defineRequired adds required properties that are not defined, for a dialect that rejects them.
+func (w *rewriter) defineRequired(n *schemaNode) {
+	var required []string
+	if !w.dialect.definesRequired || json.Unmarshal(n.get("required"), &required) != nil {
+		return
+	}
+	properties, _ := rawjson.Members(n.get("properties"))
+	known, defined := len(properties), rawjson.IndexMembers(properties)
+	for _, name := range required {
+		if !defined[name] {
+			defined[name] = true
+			schema := json.RawMessage(`{}`)
+			if more := n.get("additionalProperties"); len(more) > 0 && more[0] == '{' {
+				schema = more
+			}
+			properties = append(properties, rawjson.Member{Name: name, Value: schema})
+		}
+	}
+	if len(properties) > known {
+		n.set("properties", rawjson.EncodeMembers(properties))
+	}
 }
 
 // complete writes an empty keyword of a type that the dialect does not accept without.
@@ -282,7 +306,7 @@ func (w *rewriter) complete(n *schemaNode, kind, keyword string) {
 	}
 }
 
-// settleAll adds the schemas that hold as well: those of allOf, and the branch.
+// settleAll adds the schemas that also apply: allOf, and the branch.
 func (w *rewriter) settleAll(n *schemaNode, branch json.RawMessage) {
 	var all []json.RawMessage
 	_ = json.Unmarshal(n.get("allOf"), &all) // none if it is not a list
@@ -304,8 +328,8 @@ func (w *rewriter) settleAll(n *schemaNode, branch json.RawMessage) {
 	}
 }
 
-// finishRoot makes the root the schema of an object. The description of the tool lists what
-// was dropped.
+// finishRoot makes the root an object schema. The tool's description lists the dropped
+// constraints.
 func (w *rewriter) finishRoot(n *schemaNode) {
 	if string(n.get("type")) != `"object"` {
 		n.set("type", json.RawMessage(`"object"`))

@@ -18,7 +18,7 @@ func Ask(t testing.TB, e model.Executor, req *model.Request) ([]model.Event, *mo
 	return AskContext(t.Context(), t, e, req)
 }
 
-// AskContext is Ask with a context of its own.
+// AskContext is Ask with a given context.
 func AskContext(ctx context.Context, t testing.TB, e model.Executor, req *model.Request) (events []model.Event, failure *model.Error) {
 	t.Helper()
 	answer := &model.Answer{}

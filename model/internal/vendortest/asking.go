@@ -74,8 +74,8 @@ func (v *Vendor) testURLs(t *testing.T) {
 	}
 }
 
-// testToolsAreEncodedOnce changes a tool in its place, which callers must not:
-// that does not show, because requests share what was made of the set.
+// testToolsAreEncodedOnce modifies a tool in place, which callers must not do. The change must
+// not show, because requests share the encoded set.
 func (v *Vendor) testToolsAreEncodedOnce(t *testing.T) {
 	bodies := make(chan string, 1)
 	e := v.Serve(t, func(w http.ResponseWriter, r *http.Request) {

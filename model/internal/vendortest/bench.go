@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Benchmark measures the reading of a stream of some pieces of text: over
-// loopback, and without a network, where what is left is ours and the SDK's.
+// Benchmark measures reading a stream with some pieces of text: over loopback, and without a
+// network, which leaves only our costs and the SDK's.
 func (v *Vendor) Benchmark(b *testing.B, stream []byte, pieces int) {
 	b.Run("loopback", func(b *testing.B) {
 		baseURL, transport := Listen(b, Answer(splitEvents(stream)...))

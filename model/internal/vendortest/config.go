@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// testKind makes an executor as the runtime does: of an empty configuration, of
-// none, and of one that is wrong.
+// testKind creates an executor as the runtime does: with an empty configuration, without one, and
+// with an invalid one.
 func (v *Vendor) testKind(t *testing.T) {
 	if v.Kind.Type != v.Type || v.Kind.Summary == "" {
 		t.Errorf("the kind is %q: %q", v.Kind.Type, v.Kind.Summary)
@@ -48,7 +48,7 @@ func (v *Vendor) makeConfig(t *testing.T, access Access) any {
 	return c
 }
 
-// testConfig checks what is found in the settings that all vendors have.
+// testConfig checks the diagnostics of settings that all vendors share.
 func (v *Vendor) testConfig(t *testing.T) {
 	header := func(name, value string) Access { return Access{Headers: map[string]string{name: value}} }
 	for _, tt := range []struct {
@@ -92,7 +92,7 @@ var settingNames = regexp.MustCompile(`\bsecret_\w+|\w+_secret\b`)
 // a value that contains "secret", and no executor is made in spite of one.
 func (v *Vendor) CheckConfig(t *testing.T, config any, path, said string) {
 	t.Helper()
-	list := config.(interface{ Validate() diag.List }).Validate()
+	list := config.(interface{ Validate() diag.List }).Validate().Errors()
 	switch {
 	case path == "" && len(list) == 0:
 	case len(list) != 1 || list[0].Path != path || !strings.Contains(list[0].Message, said) || list[0].Severity != diag.Error:
@@ -103,6 +103,26 @@ func (v *Vendor) CheckConfig(t *testing.T, config any, path, said string) {
 	_, err := v.Kind.Create(model.Settings{ID: Provider}, config)
 	if (err != nil) != (path != "") || len(diag.FromError(err)) != len(list) {
 		t.Errorf("%+v: Create returns %v", config, err)
+	}
+}
+
+// CheckCredentials checks that validation warns about a configuration without a credential,
+// naming the settings that give one, and about none of those in with.
+func CheckCredentials(t *testing.T, without interface{ Validate() diag.List }, settings []string, with ...interface{ Validate() diag.List }) {
+	t.Helper()
+	list := without.Validate()
+	if len(list) != 1 || list[0].Severity != diag.Warning || list[0].Path != "" || list[0].Code != diag.MissingField {
+		t.Fatalf("the findings are %v, want one warning", list)
+	}
+	for _, name := range settings {
+		if !strings.Contains(list[0].Hint, name) {
+			t.Errorf("the hint %q does not name %s", list[0].Hint, name)
+		}
+	}
+	for _, c := range with {
+		if list := c.Validate(); len(list) > 0 {
+			t.Errorf("%+v: the findings are %v", c, list)
+		}
 	}
 }
 

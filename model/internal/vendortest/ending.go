@@ -78,7 +78,7 @@ func (v *Vendor) testCancel(t *testing.T) {
 	}
 }
 
-// openBody is a body that goes on after its content until the request ends.
+// openBody is a body that stays open after its content until the request ends.
 type openBody struct {
 	io.Reader
 	ctx context.Context

@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// NotAStream is what is said of an answer that succeeds without being a stream.
+// NotAStream is the error for a successful answer that is not a stream.
 const NotAStream = "something else than a stream"
 
 // CheckRefusal has a request answered with a status and a body, and checks the
@@ -41,7 +41,7 @@ func (v *Vendor) CheckRefusal(t *testing.T, status int, body string, class model
 	})
 }
 
-// testSecretsAreKept has a server repeat what it was sent.
+// testSecretsAreKept lets a server repeat the request.
 func (v *Vendor) testSecretsAreKept(t *testing.T) {
 	access := Access{APIKey: "plain-secret-0", Headers: map[string]string{
 		"X-Gateway": "gateway-secret-1", "X-Other": "Token other-secret-2", "X-Short": "v1",

@@ -14,19 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Recording is a recorded stream and what it amounts to.
+// Recording is a recorded stream with its expected result.
 type Recording struct {
-	// Name is the name of its file, without .sse.
+	// Name is the name of its file, without .sse, or of the case if Stream is set.
 	Name string
+	// Stream is the text of the stream, for CheckStreams.
+	Stream string
 	// Request returns the request it answers; nil for the shortest.
 	Request func() *model.Request
-	// Parts are those of the answer. The id of a call that ends in a question
-	// mark stands for one that the executor makes up.
+	// Parts are the parts of the answer. A call id that ends in a question mark matches a
+	// generated id.
 	Parts []model.Part
-	// Reason and Usage are those of the answer's end.
+	// Reason and Usage belong to the end of the answer.
 	Reason model.FinishReason
 	Usage  *model.Usage
-	// Class and Message are instead those of the error the stream ends with.
+	// Class and Message describe an error that ends the stream instead.
 	Class   model.ErrorClass
 	Message string
 	// EndsAnywhere is set if each event of the stream says it is the last.
@@ -53,22 +55,48 @@ func (v *Vendor) eachRecording(t *testing.T, test func(t *testing.T, r *Recordin
 	}
 }
 
-// testRecordings answers over loopback and looks at what comes of it.
+// testRecordings serves each recording over loopback and checks the answer.
 func (v *Vendor) testRecordings(t *testing.T) {
-	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
-		events, failure := Ask(t, v.Serve(t, Answer(stream)), v.requestOf(r))
-		got := Assemble(t, events).Message()
-		maskIDs(t, r.Parts, got.Parts)
-		if diff := diffMessages(model.Message{Role: model.RoleAssistant, Parts: r.Parts}, got); diff != "" {
-			t.Errorf("answer (-want +got):\n%s", diff)
-		}
-		r.checkEnd(t, events, failure)
-		for _, ev := range events {
-			if r.Hidden != "" && strings.Contains(fmt.Sprint(ev), r.Hidden) {
-				t.Errorf("an event shows %s: %+v", r.Hidden, ev)
+	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) { r.checkAnswer(t, v, v.Serve(t, Answer(stream))) })
+}
+
+// EventStream returns a stream of server-sent events with the given data.
+func EventStream(data ...string) (stream string) {
+	for _, d := range data {
+		stream += "data: " + d + "\n\n"
+	}
+	return stream
+}
+
+// CheckStreams checks recordings that are given by their text.
+func (v *Vendor) CheckStreams(t *testing.T, list []Recording) {
+	for i := range list {
+		r := &list[i]
+		t.Run(r.Name, func(t *testing.T) {
+			stream := []byte(r.Stream)
+			if v.Encode != nil {
+				stream = bytes.Join(v.encodeEvents(splitEvents(stream)), nil)
 			}
+			r.checkAnswer(t, v, v.Replay(t, bytes.NewReader(stream)))
+		})
+	}
+}
+
+// checkAnswer requests an answer and compares it with the recording.
+func (r *Recording) checkAnswer(t *testing.T, v *Vendor, e model.Executor) {
+	t.Helper()
+	events, failure := Ask(t, e, v.requestOf(r))
+	got := Assemble(t, events).Message()
+	maskIDs(t, r.Parts, got.Parts)
+	if diff := diffMessages(model.Message{Role: model.RoleAssistant, Parts: r.Parts}, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	r.checkEnd(t, events, failure)
+	for _, ev := range events {
+		if r.Hidden != "" && strings.Contains(fmt.Sprint(ev), r.Hidden) {
+			t.Errorf("an event shows %s: %+v", r.Hidden, ev)
 		}
-	})
+	}
 }
 
 // maskIDs replaces the ids that were made up, where the test does not name

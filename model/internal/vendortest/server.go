@@ -42,7 +42,7 @@ func (v *Vendor) serveAnswer(t testing.TB, access Access, answer http.HandlerFun
 	return v.newExecutor(t, access, transport)
 }
 
-// Make returns what a constructor of executors makes for the provider Provider.
+// Make returns the result of an executor's constructor for the provider Provider.
 func Make[E model.Executor, C any](t testing.TB, create func(model.Settings, *C, http.RoundTripper) (E, error), c C, transport http.RoundTripper) E {
 	t.Helper()
 	e, err := create(model.Settings{ID: Provider}, &c, transport)

@@ -1,6 +1,5 @@
-// Package vendortest holds what every executor that asks its vendor over HTTP
-// must do, as one suite of tests, and what the vendors' own tests share: a
-// vendor on loopback, recorded streams, and checks of answers, failures and
+// Package vendortest is the test suite for executors that use HTTP, with helpers for vendors'
+// tests: a vendor on loopback, recorded streams, and checks of answers, failures and
 // configurations. Only tests import it.
 package vendortest
 
@@ -21,22 +20,21 @@ import (
 // theirs must name it.
 const Provider = "vendor"
 
-// Access is what the configurations of all vendors have in common. Its JSON is
-// a configuration of each.
+// Access has the settings shared by all vendors. Its JSON is a configuration of each.
 type Access struct {
 	APIKey  string            `json:"api_key,omitempty"`
 	BaseURL string            `json:"base_url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Vendor is what the suite must know of an implementation and its vendor.
+// Vendor describes an implementation and its vendor for the suite.
 type Vendor struct {
 	// Kind is the provider type, Type its name in a configuration.
 	Kind model.ProviderKind
 	Type string
 	// Name is the name of the vendor that observers know; Type when empty.
 	Name string
-	// Settings are settings that every configuration must have besides those of Access.
+	// Settings are required in every configuration, in addition to Access.
 	Settings map[string]any
 	// New makes an executor of the provider Provider, as Kind does, but over a
 	// transport of the test's.
@@ -63,8 +61,8 @@ type Vendor struct {
 	Model string
 	// Conversation returns a request that uses everything a request can have.
 	Conversation func() *model.Request
-	// Folder holds the recorded streams. The one called text says something,
-	// and the one that Calls names calls several tools.
+	// Folder holds the recorded streams. The stream "text" contains text, and the one named by
+	// Calls calls several tools.
 	Folder     string
 	Calls      string
 	Recordings []Recording
@@ -99,7 +97,7 @@ func Run(t *testing.T, v *Vendor) {
 		"what fails is asked once":                      (*Vendor).testNoRetries,
 		"nobody is there":                               (*Vendor).testNobodyThere,
 		"a call can be canceled":                        (*Vendor).testCancel,
-		"a deadline is no cancellation":                 (*Vendor).testDeadline,
+		"a deadline is not a cancellation":              (*Vendor).testDeadline,
 		"breaking off ends the request":                 (*Vendor).testBreak,
 		"the body is closed":                            (*Vendor).testBodyIsClosed,
 		"a server that does not close holds up nothing": (*Vendor).testPatience,
