@@ -3,39 +3,54 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// concessions are what a request does without, because the model was found to
-// refuse it. Which model takes what is not published in a form a program could
-// read, and the names of deployments say nothing, so it is found out: once for
-// each model and thing, at the price of a refused request.
+// concessions are the features that requests avoid because the model rejected them. No
+// machine-readable list exists and deployment names tell nothing, so each feature is tried once
+// per model, at the price of a rejected request.
 type concessions struct {
 	// plainReasoning does not ask for reasoning in its encrypted form, which
 	// models that do not reason refuse to give.
 	plainReasoning bool
 	// noSummary does not ask for a summary of the reasoning.
 	noSummary bool
-	// refusedEfforts are the levels of reasoning effort that the model does not
-	// know. Where no other level is near what an agent wants, the vendor decides.
+	// refusedEfforts are the reasoning efforts unknown to the model. If no other level is close
+	// to the requested one, the vendor decides.
 	refusedEfforts effortSet
-	// freeChoice leaves the choice of tools to the model. One that must not call
-	// any is then not told of them.
+	// freeChoice leaves the choice of tools to the model. If it must not call any, it is not
+	// offered any.
 	freeChoice bool
 	// noOutputForm does not ask for a form of the answer.
 	noOutputForm bool
-	// looseSchema does not ask for the strict mode. Like the next, it is no
-	// matter of the model: a schema was refused that was taken to fit.
+	// looseSchema disables strict mode. Like the next field, it concerns the request and not the
+	// model: a schema assumed to be supported was rejected.
 	looseSchema bool
+	// noStrict leaves out the field strict of the form of the answer.
+	noStrict bool
 	// shortDescriptions cuts the descriptions of tools to 1024 characters, which some models
 	// require.
 	shortDescriptions bool
-	// forgetReasoning leaves the reasoning of earlier answers out: what was
-	// encrypted for another organization cannot be read.
+	// shortIDs and mistralIDs adapt the IDs of calls to the limits of the vendor, or of Mistral,
+	// whose models other servers have, too.
+	shortIDs, mistralIDs bool
+	// needsText sends an empty text instead of null as the content of an answer that only calls tools.
+	needsText bool
+	// noTemperature and noTopP leave out settings that models which reason do not take.
+	noTemperature, noTopP bool
+	// outputLimit is the most output tokens that the model has; 0 if unknown.
+	outputLimit int
+	// outputRoom is how many tokens the conversation leaves for the answer; 0 if unknown.
+	outputRoom int
+	// forgetReasoning omits the reasoning of earlier answers, because reasoning encrypted for
+	// another organization is unreadable.
 	forgetReasoning bool
 }
 
@@ -52,16 +67,34 @@ func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (con
 		c.forgetReasoning = true
 	case len(req.Tools) > 0 && r.code == "string_above_max_length" && strings.HasSuffix(r.param, ".description"):
 		c.shortDescriptions = true
-	case strings.HasPrefix(r.param, "include"):
+	case r.code == "string_above_max_length" && strings.HasSuffix(r.param, "id"):
+		c.shortIDs = true
+	case strings.Contains(r.message, "length of 9"): // of the ID of a call
+		c.mistralIDs = true
+	case nullContent.MatchString(r.message):
+		c.needsText = true
+	case strings.HasPrefix(r.param, "include"), r.saysUnsupported() && includeField.MatchString(r.message):
 		c.plainReasoning = true
+	case req.Temperature != nil && r.blamesField("temperature") && vendorhttp.SaysFixed(r.message):
+		c.noTemperature = true
+	case req.TopP != nil && r.blamesField("top_p") && vendorhttp.SaysFixed(r.message):
+		c.noTopP = true
+	case r.outputRoom(c.maxOutput(req)) > 0:
+		c.outputRoom = r.outputRoom(c.maxOutput(req))
+	case r.lowerOutputLimit(c.maxOutput(req)) > 0:
+		c.outputLimit = r.lowerOutputLimit(c.maxOutput(req))
 	case r.blamesField("reasoning.summary"):
 		c.noSummary = true
 	case r.blamesField("reasoning.effort", "reasoning_effort"):
 		c.refusedEfforts |= setOf(c.reasoningEffort(req))
+	case c.reasoningEffort(req) != "" && noThinking.MatchString(r.message):
+		c.refusedEfforts = allEfforts
+	case req.Output != nil && !c.noStrict && r.rejectsStrict():
+		c.noStrict = true
 	case req.Output != nil && r.blamesField("response_format", "text.format", "json_schema"):
 		if !r.blamesSchema() {
 			c.noOutputForm = true
-		} else if formOf(req.Output, c).Strict {
+		} else if strict := formOf(req.Output, c).Strict; strict != nil && *strict {
 			c.looseSchema = true
 		}
 	case req.ToolChoice.Mode != model.ToolsAuto && r.blamesField("tool_choice"):
@@ -78,7 +111,100 @@ func (r *refusal) blamesField(fields ...string) bool {
 	})
 }
 
-// blamesSchema reports whether the refusal is about what a schema says.
+// includeField matches the field include in messages such as "body.include: Extra inputs are not
+// permitted" and "Unknown parameter: 'include'".
+var includeField = regexp.MustCompile("(?:body\\.|['\"`])include\\b")
+
+// nullContent matches what servers say of content that is null, as Cloudflare does: "Type mismatch of
+// '/messages/1/content', 'string' not in 'null'".
+var nullContent = regexp.MustCompile(`(?i)messages?\b.*\bcontent\b.*\b(null|none|nil|valid string|a string)\b`)
+
+// tooManyTokens matches what servers say of an output limit that is too large for the model.
+var tooManyTokens = regexp.MustCompile(`(?i)too large|at most|exceed|maximum|less than|range|<=|limit`)
+
+var wholeNumber = regexp.MustCompile(`\d[\d,]*`)
+
+// lowerOutputLimit returns the output limit that a refusal of a larger one names; 0 if it names none.
+func (r *refusal) lowerOutputLimit(sent int) (named int) {
+	if !r.blamesField("max_tokens", "max_completion_tokens", "max_output_tokens") || !tooManyTokens.MatchString(r.message) || r.saysContextOverflow() {
+		return 0
+	}
+	for _, digits := range wholeNumber.FindAllString(r.message, -1) {
+		n, err := strconv.Atoi(strings.ReplaceAll(digits, ",", ""))
+		if err == nil && n < sent {
+			named = max(named, n)
+		}
+	}
+	return named
+}
+
+// noThinking matches what servers say of models that do not reason, as Ollama does: "qwen2.5 does not
+// support thinking".
+var noThinking = regexp.MustCompile(`(?i)(not support|unsupported|not (available|enabled)).*\b(think value|thinking|reasoning)\b|\b(think value|thinking|reasoning)\b.*(not support|unsupported|not (available|enabled))`)
+
+// The numbers in refusals of conversations that leave less room for the answer than requested. vLLM:
+// "max_tokens is too large: 16384. This model's maximum context length is 8192 tokens and your request
+// has 500 input tokens".
+var (
+	windowSize = regexp.MustCompile(`(?i)maximum context length (?:is|of) (\d+)`)
+	inputSize  = regexp.MustCompile(`(?i)(\d+)(?: tokens?)? (?:input tokens|in the (?:messages|prompt|input)|of text input|from the input)|prompt contains at least (\d+)`)
+)
+
+// leastRoom is the smallest answer that is worth requesting, in tokens.
+const leastRoom = 256
+
+// outputRoom returns how many tokens a conversation leaves for the answer; 0 if the refusal does not say,
+// or if it is too little.
+func (r *refusal) outputRoom(sent int) int {
+	window, input := windowSize.FindStringSubmatch(r.message), inputSize.FindStringSubmatch(r.message)
+	if window == nil || input == nil {
+		return 0
+	}
+	size, err := strconv.Atoi(window[1])
+	used, err2 := strconv.Atoi(input[1] + input[2])
+	if room := size - used; err == nil && err2 == nil && leastRoom <= room && room < sent {
+		return room
+	}
+	return 0
+}
+
+// maxOutput returns the output limit of a request; 0 for none.
+func (c concessions) maxOutput(req *model.Request) int {
+	limit := max(req.MaxOutputTokens, 0)
+	for _, most := range []int{c.outputLimit, c.outputRoom} {
+		if most > 0 {
+			limit = min(limit, most)
+		}
+	}
+	return limit
+}
+
+// strictWord matches the name of the field strict, alone or at the end of a path.
+var strictWord = regexp.MustCompile(`\bstrict\b`)
+
+// rejectsStrict reports whether the server does not know the field strict in the form of an answer.
+func (r *refusal) rejectsStrict() bool {
+	if !strictWord.MatchString(r.param+" "+r.message) || !r.saysUnsupported() || r.blamesSchema() {
+		return false
+	}
+	return r.blamesField("response_format", "text.format", "json_schema") || !strings.Contains(r.param+r.message, "tools")
+}
+
+func (r *refusal) saysUnsupported() bool { return vendorhttp.SaysUnsupported(r.code + " " + r.message) }
+
+// acceptedSampling returns the temperature and top_p of a request, nil where the server rejected them.
+func (c concessions) acceptedSampling(req *model.Request) (temperature, topP *float64) {
+	temperature, topP = req.Temperature, req.TopP
+	if c.noTemperature {
+		temperature = nil
+	}
+	if c.noTopP {
+		topP = nil
+	}
+	return temperature, topP
+}
+
+// blamesSchema reports whether the rejection concerns the content of a schema.
 func (r *refusal) blamesSchema() bool {
 	return r.code == "invalid_json_schema" || strings.HasSuffix(r.param, ".schema") ||
 		strings.Contains(strings.ToLower(r.message), "invalid schema")
@@ -86,7 +212,7 @@ func (r *refusal) blamesSchema() bool {
 
 // ofModel returns the concessions that are a matter of the model.
 func (c concessions) ofModel() concessions {
-	c.forgetReasoning, c.looseSchema = false, false
+	c.forgetReasoning, c.looseSchema, c.outputRoom = false, false, 0
 	return c
 }
 
@@ -106,13 +232,16 @@ const (
 // effortSet is a set of levels of reasoning effort.
 type effortSet uint8
 
+// allEfforts is the set of all levels.
+const allEfforts effortSet = 1<<7 - 1
+
 var (
 	efforts = []effortLevel{
 		effortNone, effortMinimal, effortLow,
 		effortMedium, effortHigh, effortXhigh, effortMax,
 	}
-	// highestEfforts and lowestEfforts are what the level max and the level off
-	// amount to, the best first: few models know all.
+	// highestEfforts and lowestEfforts are the equivalents of the levels max and off, best first:
+	// few models know all.
 	highestEfforts = []effortLevel{effortMax, effortXhigh, effortHigh}
 	lowestEfforts  = []effortLevel{effortNone, effortMinimal, effortLow}
 )
@@ -147,8 +276,7 @@ func (c concessions) reasoningEffort(req *model.Request) effortLevel {
 	return ""
 }
 
-// levelsOf returns the vendor's levels that an effort may be asked for by, the
-// best first.
+// levelsOf returns the vendor's levels for an effort, best first.
 func levelsOf(e *spec.Effort) []effortLevel {
 	switch level := e.Standard(); {
 	case level == "max":
