@@ -3,7 +3,6 @@ package openai
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,8 @@ type calls struct {
 	// seed makes the ids given to calls without one the same for the same
 	// answer, and different for different answers of a conversation.
 	seed string
+	// provider is the ID of the provider that gets the fields of calls back.
+	provider string
 }
 
 // newCalls returns the calls of the answer to a request.
@@ -44,9 +45,11 @@ type call struct {
 	// a call that has any delivers its arguments then.
 	initial string
 	// arguments follows the pieces of the arguments.
-	arguments nesting
-	// extra is opaque content of the vendor's that goes back with the call.
-	extra json.RawMessage
+	arguments vendorhttp.Nesting
+	// received recognizes the arguments when they are repeated.
+	received textDigest
+	// fields are opaque and go back with the call.
+	fields callFields
 	// held are pieces that cannot be delivered yet.
 	held []byte
 	// delivered is set once a piece of the arguments went out.
@@ -60,7 +63,7 @@ func (c *calls) openCall() *call {
 	return k
 }
 
-// describeCall adds what became known of a call. What was known before stays.
+// describeCall adds new information about a call. It does not replace known information.
 func (c *calls) describeCall(k *call, id, name string, out *vendorhttp.Batch) {
 	if k.started {
 		return
@@ -71,8 +74,11 @@ func (c *calls) describeCall(k *call, id, name string, out *vendorhttp.Batch) {
 	switch {
 	case k.name == "":
 		k.name = name
-	case name != k.name && c.continuesName(k, name):
+	case name == k.name:
+	case c.continuesName(k, name):
 		k.name += name
+	case c.repeatsName(k, name):
+		k.name = name
 	}
 	c.startIfReady(k, out)
 }
@@ -81,6 +87,17 @@ func (c *calls) describeCall(k *call, id, name string, out *vendorhttp.Batch) {
 // have not begun: together they begin the name of a tool.
 func (c *calls) continuesName(k *call, piece string) bool {
 	return piece != "" && !k.started && len(k.held) == 0 && k.initial == "" && c.beginsTool(k.name+piece, 0)
+}
+
+// repeatsName reports whether a piece repeats the call's name so far and extends it, before the
+// arguments have started.
+func (c *calls) repeatsName(k *call, piece string) bool {
+	return !k.started && len(k.held) == 0 && k.initial == "" && len(piece) > len(k.name) &&
+		strings.HasPrefix(piece, k.name) && !c.isTool(k.name) && c.beginsTool(piece, 0)
+}
+
+func (c *calls) isTool(name string) bool {
+	return slices.ContainsFunc(c.tools, func(t model.Tool) bool { return t.Name == name })
 }
 
 // beginsTool reports whether the name of a tool begins with a text, and is longer by
@@ -93,7 +110,7 @@ func (c *calls) beginsTool(text string, more int) bool {
 
 // addArguments adds a piece of a call's arguments.
 func (c *calls) addArguments(k *call, piece string, out *vendorhttp.Batch) {
-	k.arguments.read(piece)
+	k.arguments.Read(piece)
 	switch {
 	case piece == "" || k.ended:
 	case k.started && k.initial == "":
@@ -173,8 +190,8 @@ func (c *calls) endCall(k *call, whole string, out *vendorhttp.Batch) error {
 		}
 	}
 	k.ended, k.held = true, nil
-	if k.extra != nil {
-		out.Add(model.Event{Type: model.EventToolCallExtra, Index: k.index, Delta: string(k.extra)})
+	if extra := k.fields.encode(c.provider); extra != "" {
+		out.Add(model.Event{Type: model.EventToolCallExtra, Index: k.index, Delta: extra})
 	}
 	out.Add(model.Event{Type: model.EventToolCallEnd, Index: k.index})
 	return nil
@@ -191,6 +208,9 @@ func (k *call) joinedArguments() string {
 // endAll ends the calls that are still open, when their answer is complete.
 func (c *calls) endAll(out *vendorhttp.Batch) error {
 	for _, k := range c.list {
+		if k.name == "" && len(k.held) == 0 && k.initial == "" {
+			continue // an ID alone
+		}
 		if err := c.endCall(k, "", out); err != nil {
 			return err
 		}

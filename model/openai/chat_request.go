@@ -12,8 +12,9 @@ import (
 // chatDialect is the Chat Completions API.
 func chatDialect() dialect {
 	return dialect{
-		path:   "chat/completions",
-		encode: encodeChat,
+		path:      "chat/completions",
+		vendorIDs: chatIDs,
+		encode:    encodeChat,
 		declare: func(d declaration) any {
 			return struct {
 				Type     string      `json:"type"`
@@ -36,13 +37,12 @@ func chatDialect() dialect {
 				JSONSchema outputForm `json:"json_schema"`
 			}{"json_schema", form}
 		},
-		translate: func(req *model.Request) translator { return newChatStream(req) },
+		translate: func(req *model.Request, provider string) translator { return newChatStream(req, provider) },
 	}
 }
 
-// chatRequest is the body of a request, without what is appended to it. The
-// SDK's own types would check and compact a conversation once for every level
-// at which its parts lie in each other.
+// chatRequest is the body of a request, without the appended parts. The SDK's types would
+// validate and compact a conversation once per nesting level.
 type chatRequest struct {
 	Model               string            `json:"model"`
 	Messages            []chatMessage     `json:"messages"`
@@ -56,6 +56,22 @@ type chatRequest struct {
 	Stop                []string          `json:"stop,omitempty"`
 	ServiceTier         string            `json:"service_tier,omitempty"`
 	Verbosity           string            `json:"verbosity,omitempty"`
+}
+
+// chatBody has all fields that requests may have.
+type chatBody struct {
+	chatRequest
+
+	Stream         bool `json:"stream"`
+	ResponseFormat struct {
+		Type       string     `json:"type"`
+		JSONSchema outputForm `json:"json_schema"`
+	} `json:"response_format"`
+	Tools []struct {
+		Type     string      `json:"type"`
+		Function declaration `json:"function"`
+	} `json:"tools"`
+	ToolChoice any `json:"tool_choice"`
 }
 
 type chatStreamOptions struct {
@@ -72,19 +88,20 @@ type chatMessage struct {
 	Role model.Role `json:"role"`
 	// Content is a text, or the parts of a user's message; null for an answer that only
 	// calls tools. Strict servers require the field.
-	Content          any    `json:"content"`
-	ReasoningContent string `json:"reasoning_content,omitempty"`
-	Reasoning        string `json:"reasoning,omitempty"`
+	Content          any     `json:"content"`
+	ReasoningContent *string `json:"reasoning_content,omitempty"`
+	Reasoning        string  `json:"reasoning,omitempty"`
+	messageFields
 
 	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
 
 type chatCall struct {
-	Type         string          `json:"type"`
-	ID           string          `json:"id"`
-	Function     chatFunction    `json:"function"`
-	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
+	Type     string       `json:"type"`
+	ID       string       `json:"id"`
+	Function chatFunction `json:"function"`
+	callFields
 }
 
 type chatFunction struct {
@@ -116,21 +133,21 @@ type chatFile struct {
 }
 
 // encodeChat returns the body of a request.
-func encodeChat(req *model.Request, c concessions) ([]byte, error) {
-	messages := make([]chatMessage, 0, len(req.Messages))
+func encodeChat(req *model.Request, c concessions, to peer) ([]byte, error) {
+	w := chatWriter{peer: to, messages: make([]chatMessage, 0, len(req.Messages))}
 	for i := range req.Messages {
-		var err error
-		if messages, err = appendChat(messages, &req.Messages[i]); err != nil {
+		if err := w.writeMessage(&req.Messages[i]); err != nil {
 			return nil, err
 		}
 	}
+	temperature, topP := c.acceptedSampling(req)
 	return encodeBody(&chatRequest{
 		Model:               req.Model,
-		Messages:            messages,
+		Messages:            w.messages,
 		StreamOptions:       chatStreamOptions{IncludeUsage: true},
-		Temperature:         req.Temperature,
-		TopP:                req.TopP,
-		MaxCompletionTokens: max(req.MaxOutputTokens, 0),
+		Temperature:         temperature,
+		TopP:                topP,
+		MaxCompletionTokens: c.maxOutput(req),
 		ReasoningEffort:     c.reasoningEffort(req),
 		PromptCacheKey:      cacheKey(req.SessionID),
 		Seed:                req.Seed,
@@ -140,60 +157,96 @@ func encodeChat(req *model.Request, c concessions) ([]byte, error) {
 	})
 }
 
-// appendChat appends a message of ours, as the messages it becomes: the API
-// has one for each result. Reasoning goes back in the field it came in.
-func appendChat(list []chatMessage, m *model.Message) ([]chatMessage, error) {
+// chatWriter writes a conversation as the messages of the API.
+type chatWriter struct {
+	peer
+
+	messages []chatMessage
+}
+
+func (w *chatWriter) add(m chatMessage) { w.messages = append(w.messages, m) }
+
+// writeMessage writes a message, as the messages it becomes: the API has one for each result.
+// Reasoning goes back in the field it came in.
+func (w *chatWriter) writeMessage(m *model.Message) error {
 	switch m.Role {
 	case model.RoleSystem:
 		if text := m.Text(); text != "" {
-			list = append(list, chatMessage{Role: m.Role, Content: text})
+			w.add(chatMessage{Role: m.Role, Content: text})
 		}
 	case model.RoleUser:
 		content, err := chatContent(m.Parts)
-		if err != nil {
-			return nil, err
-		}
 		switch {
+		case err != nil:
+			return err
 		case len(content) == 1 && content[0].Text != "":
-			list = append(list, chatMessage{Role: m.Role, Content: content[0].Text})
+			w.add(chatMessage{Role: m.Role, Content: content[0].Text})
 		case len(content) > 0:
-			list = append(list, chatMessage{Role: m.Role, Content: content})
+			w.add(chatMessage{Role: m.Role, Content: content})
 		}
 	case model.RoleAssistant:
-		list = appendAssistant(list, m)
+		w.writeAssistant(m)
 	case model.RoleTool:
 		for i := range m.Parts {
 			if r := m.Parts[i].ToolResult; r != nil {
-				list = append(list, chatMessage{Role: m.Role, Content: chatResult(r), ToolCallID: r.CallID})
+				w.add(chatMessage{Role: m.Role, Content: chatResult(r), ToolCallID: w.ids.fitID(r.CallID)})
 			}
 		}
 	}
-	return list, nil
+	return nil
 }
 
-func appendAssistant(list []chatMessage, m *model.Message) []chatMessage {
+func (w *chatWriter) writeAssistant(m *model.Message) {
 	text, calls := m.Text(), m.ToolCalls()
 	if text == "" && len(calls) == 0 {
-		return list
+		return
 	}
 	a := chatMessage{Role: m.Role}
-	if text != "" {
+	if text != "" || w.needsText {
 		a.Content = text
 	}
 	for i := range m.Parts {
-		if r := m.Parts[i].Reasoning; r != nil && r.Field == reasoningContent {
-			a.ReasoningContent += r.Text
-		} else if r != nil && r.Field == reasoningField {
-			a.Reasoning += r.Text
+		if r := m.Parts[i].Reasoning; r != nil {
+			a.addReasoning(r, w.provider)
 		}
+	}
+	if len(calls) > 0 {
+		a.ToolCalls = make([]chatCall, 0, len(calls))
 	}
 	for _, c := range calls {
 		a.ToolCalls = append(a.ToolCalls, chatCall{
-			Type: "function", ID: c.ID, ExtraContent: c.Extra,
+			Type: "function", ID: w.ids.fitID(c.ID), callFields: fieldsOfCall(c, w.provider),
 			Function: chatFunction{Name: c.Name, Arguments: callArguments(c)},
 		})
 	}
-	return append(list, a)
+	w.add(a)
+}
+
+// addReasoning adds reasoning to an assistant's message.
+func (a *chatMessage) addReasoning(r *model.Reasoning, provider string) {
+	switch {
+	case r.Field == reasoningContent && a.ReasoningContent == nil:
+		a.ReasoningContent = &r.Text
+	case r.Field == reasoningContent:
+		joined := *a.ReasoningContent + r.Text
+		a.ReasoningContent = &joined
+	case r.Field == reasoningField:
+		a.Reasoning += r.Text
+	}
+	if r.Encrypted == "" {
+		return
+	}
+	back := fieldsOfReasoning(r, provider)
+	if back.EmptyReasoning && a.ReasoningContent == nil {
+		a.ReasoningContent = new(string)
+	}
+	for _, f := range []struct{ to, from *json.RawMessage }{
+		{&a.ReasoningDetails, &back.ReasoningDetails}, {&a.ProviderSpecificFields, &back.ProviderSpecificFields}, {&a.ThinkingBlocks, &back.ThinkingBlocks},
+	} {
+		if *f.from != nil {
+			*f.to = *f.from
+		}
+	}
 }
 
 func chatContent(parts []model.Part) ([]chatPart, error) {

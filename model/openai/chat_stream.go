@@ -1,8 +1,9 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
-	"reflect"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -15,66 +16,133 @@ type chatStream struct {
 	byIndex map[vendorhttp.Number]*call
 	last    *call
 	begun   bool
-	// had is what deltas have carried so far.
+	// choice is the index of the only choice that counts, the first that came; -1 before it.
+	choice vendorhttp.Number
+	// had are the kinds of content in the deltas so far.
 	had    contentKinds
+	back   returnedFields
 	reason string
 	usage  *model.Usage
 }
 
-// contentKinds is which kinds of content an answer has.
+// contentKinds are the kinds of content in an answer.
 type contentKinds struct{ text, reasoning, calls bool }
 
 // add adds the kinds of a delta.
 func (c *contentKinds) add(d *chatDelta) {
 	c.text = c.text || d.Content != "" || d.Refusal != ""
-	c.reasoning = c.reasoning || d.ReasoningContent != "" || d.Reasoning != ""
-	c.calls = c.calls || len(d.ToolCalls) > 0 || d.FunctionCall != nil
+	c.reasoning = c.reasoning || d.ReasoningContent.text != "" || d.Reasoning != ""
+	c.calls = c.calls || slices.ContainsFunc(d.ToolCalls, func(p chatPiece) bool { return !p.isEmpty() }) ||
+		d.FunctionCall != nil && *d.FunctionCall != chatCallPiece{}
 }
 
-func newChatStream(req *model.Request) *chatStream {
-	return &chatStream{calls: newCalls(req), byIndex: map[vendorhttp.Number]*call{}}
+func newChatStream(req *model.Request, provider string) *chatStream {
+	s := &chatStream{calls: newCalls(req), byIndex: map[vendorhttp.Number]*call{}, choice: -1, back: returnedFields{provider: provider}}
+	s.calls.provider = provider
+	return s
 }
 
 type chatChunk struct {
-	ID      looseText                     `json:"id"`
-	Object  looseText                     `json:"object"`
+	ID      vendorhttp.Text               `json:"id"`
+	Object  vendorhttp.Text               `json:"object"`
 	Error   json.RawMessage               `json:"error"`
 	Choices []chatChoice                  `json:"choices"`
 	Usage   vendorhttp.Detail[*chatUsage] `json:"usage"`
+	// Groq has the error of an aborted answer, and earlier the usage.
+	Groq vendorhttp.Detail[groqFields] `json:"x_groq"`
+}
+
+// groqFields are the fields that Groq adds to a chunk.
+type groqFields struct {
+	Error json.RawMessage               `json:"error"`
+	Usage vendorhttp.Detail[*chatUsage] `json:"usage"`
+}
+
+// failure returns the error that a chunk or one of its choices holds, or nil.
+func (c *chatChunk) failure() error {
+	if !vendorhttp.IsNothing(c.Error) {
+		return parseErrorValue(c.Error).modelError()
+	}
+	if !vendorhttp.IsNothing(c.Groq.Value.Error) {
+		return parseErrorValue(c.Groq.Value.Error).modelError()
+	}
+	for i := range c.Choices {
+		if !vendorhttp.IsNothing(c.Choices[i].Error) {
+			return parseErrorValue(c.Choices[i].Error).modelError()
+		}
+	}
+	return nil
 }
 
 type chatChoice struct {
 	Index        vendorhttp.Number `json:"index"`
-	FinishReason looseText         `json:"finish_reason"`
+	FinishReason vendorhttp.Text   `json:"finish_reason"`
 	Delta        chatDelta         `json:"delta"`
 	// Message is a whole answer, or what some servers call a delta.
-	Message *chatDelta `json:"message"`
+	Message *chatDelta      `json:"message"`
+	Error   json.RawMessage `json:"error"`
+	// Usage is the usage of Moonshot.
+	Usage vendorhttp.Detail[*chatUsage] `json:"usage"`
+	// Text is the text of servers that answer in the form of the older API.
+	Text vendorhttp.Text `json:"text"`
 }
 
 type chatDelta struct {
-	Content looseContent `json:"content"`
-	Refusal looseText    `json:"refusal"`
+	Content vendorhttp.Content `json:"content"`
+	Refusal vendorhttp.Text    `json:"refusal"`
 	// ReasoningContent and Reasoning are not the vendor's; servers of models
 	// that think aloud have one or the other, or both with the same text.
-	ReasoningContent looseText   `json:"reasoning_content"`
-	Reasoning        looseText   `json:"reasoning"`
-	ToolCalls        []chatPiece `json:"tool_calls"`
+	ReasoningContent foundText       `json:"reasoning_content"`
+	Reasoning        vendorhttp.Text `json:"reasoning"`
+	ToolCalls        []chatPiece     `json:"tool_calls"`
 	// FunctionCall is the only call of an answer in the first form of the API.
 	FunctionCall *chatCallPiece `json:"function_call"`
+
+	messageFields
+}
+
+// foundText is a text that a server may have sent empty.
+type foundText struct {
+	text  vendorhttp.Text
+	found bool
+}
+
+// UnmarshalJSON reads the text.
+func (t *foundText) UnmarshalJSON(data []byte) error {
+	t.found = data[0] == '"'
+	return t.text.UnmarshalJSON(data)
 }
 
 // chatPiece is a piece of a tool call.
 type chatPiece struct {
 	Index    *vendorhttp.Number `json:"index"`
-	ID       looseText          `json:"id"`
+	ID       vendorhttp.Text    `json:"id"`
 	Function chatCallPiece      `json:"function"`
-	// ExtraContent is opaque, and belongs to the call when it is sent back.
-	ExtraContent json.RawMessage `json:"extra_content"`
+	// Name and Arguments are those of servers that send no function.
+	Name      vendorhttp.Text      `json:"name"`
+	Arguments vendorhttp.Arguments `json:"arguments"`
+
+	callFields
+}
+
+// isEmpty reports whether a piece has nothing but its index.
+func (p *chatPiece) isEmpty() bool {
+	return p.ID == "" && p.Name == "" && p.Arguments == "" && p.Function == chatCallPiece{} && p.callFields.isEmpty()
 }
 
 type chatCallPiece struct {
-	Name      string        `json:"name"`
-	Arguments argumentsText `json:"arguments"`
+	Name      vendorhttp.Text      `json:"name"`
+	Arguments vendorhttp.Arguments `json:"arguments"`
+	// Parameters are the arguments at servers that name them after the schema.
+	Parameters vendorhttp.Arguments `json:"parameters"`
+}
+
+// normalize moves the name and the arguments to where the API has them.
+func (p *chatPiece) normalize() {
+	f := &p.Function
+	f.Name = cmp.Or(f.Name, p.Name)
+	f.Arguments = cmp.Or(f.Arguments, f.Parameters, p.Arguments)
+	f.Parameters, p.Name, p.Arguments = "", "", ""
 }
 
 type chatUsage struct {
@@ -83,6 +151,9 @@ type chatUsage struct {
 	PromptCacheHitTokens vendorhttp.Number                `json:"prompt_cache_hit_tokens"`
 	PromptTokensDetails  vendorhttp.Detail[promptDetails] `json:"prompt_tokens_details"`
 	CompletionTokens     vendorhttp.Number                `json:"completion_tokens"`
+	// InputTokens and OutputTokens are the names in Responses, which some gateways use.
+	InputTokens  vendorhttp.Number `json:"input_tokens"`
+	OutputTokens vendorhttp.Number `json:"output_tokens"`
 
 	CompletionTokensDetails vendorhttp.Detail[outputDetails] `json:"completion_tokens_details"`
 }
@@ -96,52 +167,6 @@ type outputDetails struct {
 	ReasoningTokens vendorhttp.Number `json:"reasoning_tokens"`
 }
 
-// looseContent is a text, or a list of parts with one each, as some servers
-// stream the answers of models that think.
-type looseContent string
-
-// UnmarshalJSON reads the text. A value that may hold text in an unknown form is an error.
-func (c *looseContent) UnmarshalJSON(data []byte) error {
-	switch data[0] {
-	case '[':
-	case '{':
-		return &json.UnmarshalTypeError{Value: "object", Field: "content", Type: reflect.TypeFor[string]()}
-	default:
-		return (*looseText)(c).UnmarshalJSON(data)
-	}
-	var parts []struct {
-		Text looseText `json:"text"`
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return err
-	}
-	for i := range parts {
-		*c += looseContent(parts[i].Text)
-	}
-	return nil
-}
-
-// argumentsText is the arguments of a call: a text that holds JSON, as the
-// vendor has it, or the JSON itself.
-type argumentsText string
-
-// UnmarshalJSON reads the arguments.
-func (a *argumentsText) UnmarshalJSON(data []byte) error {
-	switch data[0] {
-	case '"':
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return err
-		}
-		*a = argumentsText(text)
-	case 'n': // null
-		*a = ""
-	default:
-		*a = argumentsText(data)
-	}
-	return nil
-}
-
 func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
 	if string(ev.Name) == "error" {
 		return false, errorEvent(ev.Data)
@@ -150,8 +175,8 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 	if err := vendorhttp.DecodeEvent(ev.Data, &chunk); err != nil {
 		return false, err
 	}
-	if !isNull(chunk.Error) {
-		return false, parseErrorValue(chunk.Error).modelError()
+	if err := chunk.failure(); err != nil {
+		return false, err
 	}
 	if chunk.Object == "error" {
 		return false, errorEvent(ev.Data)
@@ -160,22 +185,39 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 		s.begun = true
 		s.calls.seed = string(chunk.ID) + "\x00" + s.calls.seed
 	}
-	if chunk.Usage.Value != nil {
-		s.usage = chunk.Usage.Value.toUsage()
+	s.countUsage(chunk.Usage.Value)
+	s.countUsage(chunk.Groq.Value.Usage.Value)
+	if s.choice < 0 && len(chunk.Choices) > 0 {
+		first := slices.MinFunc(chunk.Choices, func(a, b chatChoice) int { return cmp.Compare(a.Index, b.Index) })
+		s.choice = max(first.Index, 0)
 	}
 	for i := range chunk.Choices {
-		// Only one choice is ever asked for.
-		if chunk.Choices[i].Index == 0 {
+		if chunk.Choices[i].Index == s.choice { // only one was requested
 			s.addChoice(&chunk.Choices[i], out)
 		}
 	}
+	out.Unknown = len(chunk.Choices) == 0 && chunk.Usage.Value == nil
 	if ev.Last && s.reason == "" && len(out.Events) > 0 {
 		s.reason = string(model.FinishStop)
 	}
 	return false, nil
 }
 
+// countUsage keeps a usage report. Some servers repeat an empty one at the end.
+func (s *chatStream) countUsage(u *chatUsage) {
+	if u == nil {
+		return
+	}
+	if usage := u.toUsage(); s.usage == nil || *usage != (model.Usage{}) {
+		s.usage = usage
+	}
+}
+
 func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
+	s.countUsage(c.Usage.Value)
+	if c.Delta.Content == "" {
+		c.Delta.Content = vendorhttp.Content(c.Text)
+	}
 	s.had.add(&c.Delta)
 	s.addDelta(&c.Delta, out)
 	if c.Message != nil {
@@ -186,14 +228,14 @@ func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 	}
 }
 
-// missingFrom returns what a whole message has of which the deltas had nothing.
+// missingFrom returns the parts of a complete message that the deltas lacked.
 func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 	missing := *message
 	if s.had.text {
 		missing.Content, missing.Refusal = "", ""
 	}
 	if s.had.reasoning {
-		missing.Reasoning, missing.ReasoningContent = "", ""
+		missing.Reasoning, missing.ReasoningContent = "", foundText{}
 	}
 	if s.had.calls {
 		missing.ToolCalls, missing.FunctionCall = nil, nil
@@ -203,8 +245,9 @@ func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 
 // addDelta adds a piece of the answer.
 func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) {
-	if d.ReasoningContent != "" {
-		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningContent, Delta: string(d.ReasoningContent)})
+	s.back.add(d)
+	if d.ReasoningContent.text != "" {
+		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningContent, Delta: string(d.ReasoningContent.text)})
 	} else if d.Reasoning != "" {
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningField, Delta: string(d.Reasoning)})
 	}
@@ -219,13 +262,16 @@ func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) {
 }
 
 func (s *chatStream) addPiece(p *chatPiece, out *vendorhttp.Batch) {
+	p.normalize()
+	if p.isEmpty() {
+		return
+	}
 	k := s.callOf(p)
 	s.last = k
-	if !isNull(p.ExtraContent) {
-		k.extra = p.ExtraContent
-	}
-	s.calls.describeCall(k, string(p.ID), p.Function.Name, out)
+	k.fields.add(&p.callFields)
+	s.calls.describeCall(k, string(p.ID), string(p.Function.Name), out)
 	s.calls.addArguments(k, string(p.Function.Arguments), out)
+	k.received.add(string(p.Function.Arguments))
 }
 
 // callOf returns the call that a piece belongs to. Servers differ: some leave
@@ -235,7 +281,7 @@ func (s *chatStream) callOf(p *chatPiece) *call {
 	if p.Index != nil && (s.byIndex[*p.Index] != nil || !s.isTail(p)) {
 		k = s.byIndex[*p.Index]
 	}
-	if k == nil || p.beginsAfter(k) && !s.calls.continuesName(k, p.Function.Name) {
+	if k == nil || p.beginsAfter(k) && !s.continuesName(p, k) {
 		k = s.calls.openCall()
 	}
 	if k.vendorID == "" {
@@ -247,25 +293,50 @@ func (s *chatStream) callOf(p *chatPiece) *call {
 	return k
 }
 
+// continuesName reports whether a piece has a part of the name of a call, or the whole name of
+// which the call has the beginning.
+func (s *chatStream) continuesName(p *chatPiece, k *call) bool {
+	name := string(p.Function.Name)
+	if s.calls.continuesName(k, name) {
+		return true
+	}
+	sameID := p.ID == "" || k.vendorID == "" || string(p.ID) == k.vendorID
+	return sameID && s.calls.repeatsName(k, name)
+}
+
 // isTail reports whether a piece at an unknown index can only be the tail of the last
 // call's arguments.
 func (s *chatStream) isTail(p *chatPiece) bool {
-	return p.ID == "" && p.Function.Name == "" && s.last != nil && s.last.arguments.isOpen()
+	return p.ID == "" && p.Function.Name == "" && s.last != nil && s.last.arguments.IsOpen()
 }
 
 // beginsAfter reports whether a piece that seems to belong to the call k
 // begins another one. Pieces that only continue a call have no name, or repeat
 // it.
 func (p *chatPiece) beginsAfter(k *call) bool {
-	name := p.Function.Name
+	name := string(p.Function.Name)
 	switch {
 	case name == "" || k.name == "":
 		return false
-	case name != k.name || p.ID != "" && k.vendorID != "" && string(p.ID) != k.vendorID:
+	case name != k.name || p.isWholeAfter(k):
 		return true
+	case k.arguments.IsOpen(): // some servers repeat the name, or make up an ID, for each piece
+		return false
+	case p.ID != "" && k.vendorID != "" && string(p.ID) != k.vendorID:
+		return p.Index == nil || k.received.length > 0 || p.Function.Arguments == ""
 	default:
 		return p.Index == nil && p.ID == ""
 	}
+}
+
+// isWholeAfter reports whether a piece has all arguments of a call, other than those of the call k,
+// which are complete, too.
+func (p *chatPiece) isWholeAfter(k *call) bool {
+	arguments := string(p.Function.Arguments)
+	if !k.arguments.IsWhole() || k.received.length <= len("{}") || !json.Valid([]byte(arguments)) || arguments[0] != '{' {
+		return false
+	}
+	return k.received.length != len(arguments) || !k.received.isBeginningOf(arguments)
 }
 
 // end completes the answer when its reason is known. The stream need not have
@@ -288,32 +359,16 @@ func (s *chatStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
 			reason = model.FinishToolCalls
 		}
 	}
+	s.back.emitFields(s.had.reasoning, out)
 	out.Add(model.Event{Type: model.EventFinish, Reason: reason, Usage: s.usage})
 	return true, nil
-}
-
-// finishReason returns why the answer ended, empty when it did not. Servers
-// have names of their own for an answer that the model ended.
-func (s *chatStream) finishReason() (model.FinishReason, error) {
-	switch s.reason {
-	case "":
-		return "", nil
-	case "length":
-		return model.FinishMaxTokens, nil
-	case "content_filter":
-		return model.FinishContentFilter, nil
-	case "error":
-		return "", &model.Error{Class: model.Provider, Message: "the server aborted the answer"}
-	default:
-		return model.FinishStop, nil
-	}
 }
 
 // toUsage returns the usage as the runtime counts.
 func (u *chatUsage) toUsage() *model.Usage {
 	usage := model.Usage{
-		Input:      int(u.PromptTokens),
-		Output:     int(u.CompletionTokens),
+		Input:      int(max(u.PromptTokens, u.InputTokens)),
+		Output:     int(max(u.CompletionTokens, u.OutputTokens)),
 		CacheRead:  int(max(u.PromptTokensDetails.Value.CachedTokens, u.PromptCacheHitTokens)),
 		CacheWrite: int(u.PromptTokensDetails.Value.CacheWriteTokens),
 		Reasoning:  int(u.CompletionTokensDetails.Value.ReasoningTokens),

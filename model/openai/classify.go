@@ -49,12 +49,15 @@ var codes = map[string]model.ErrorClass{
 	"invalid_request_error":          model.InvalidRequest,
 }
 
-// errorClass returns the class of the refusal. Of what the vendor says, a status
-// that leaves no doubt counts most, then the code, then the rest.
+// errorClass returns the class of the rejection, from an unambiguous status first, then the code,
+// then the rest.
 func (r *refusal) errorClass() model.ErrorClass {
 	status := r.effectiveStatus()
 	if class, ok := vendorhttp.CallerClass(status); ok {
 		return class
+	}
+	if status == http.StatusRequestEntityTooLarge { // Groq calls it a rate limit
+		return model.ContextOverflow
 	}
 	if class, ok := codes[r.code]; ok && r.code != "invalid_request_error" {
 		return class
@@ -71,7 +74,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	if status == http.StatusNotFound && r.speaksOfModel() {
 		return model.ModelNotFound
 	}
-	// A status of the request's own fault is never taken for one that passes.
+	// A status that blames the request is never treated as temporary.
 	if class, ok := codes[r.kind]; ok && (status == 0 || !class.Retryable()) {
 		return class
 	}
@@ -81,8 +84,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	return model.Provider
 }
 
-// effectiveStatus returns the HTTP status, or the one that an error inside a
-// stream has for its code.
+// effectiveStatus returns the HTTP status, or the status code of an error within a stream.
 func (r *refusal) effectiveStatus() int {
 	if r.status >= http.StatusMultipleChoices {
 		return r.status
@@ -93,22 +95,7 @@ func (r *refusal) effectiveStatus() int {
 	return 0
 }
 
-// overflowPhrases are the messages of servers without a code for a request that
-// does not fit into the model's window.
-var overflowPhrases = []string{
-	"maximum context length", "context window", "available context size", "context length exceeded",
-	"context size has been exceeded", "maximum prompt length", "prompt is too long",
-}
-
-func (r *refusal) saysContextOverflow() bool {
-	message := strings.ToLower(r.message)
-	for _, phrase := range overflowPhrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
-}
+func (r *refusal) saysContextOverflow() bool { return vendorhttp.SaysContextOverflow(r.message) }
 
 // speaksOfModel tells a missing model from other things that are missing, such
 // as the path of a wrong base URL or an item of an earlier answer.

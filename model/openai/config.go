@@ -28,14 +28,14 @@ const (
 type Config struct {
 	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent as a bearer token. Leave it out for a local server that asks for none."`
 	BaseURL          string             `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"Where the API is: an http or https URL, for compatible servers with their path, such as http://localhost:11434/v1."`
-	Dialect          Dialect            `json:"dialect,omitempty" enum:"openai|compatible|mistral|deepseek|ollama|openrouter|groq|xai|vllm" doc:"The variant of chat_completions that the server takes. It decides which optional fields requests have, and is where base_url and api come from if they are not given. Defaults to that of the host of base_url, or to openai."`
+	Dialect          Dialect            `json:"dialect,omitempty" enum:"openai|compatible|mistral|deepseek|ollama|openrouter|groq|xai|vllm" doc:"The variant of chat_completions that the server implements. It determines the optional fields of requests and the defaults of base_url and api. Defaults to the variant of base_url's host, or to openai."`
 	API              API                `json:"api,omitempty" enum:"responses|chat_completions" default:"responses" doc:"The API to use; most compatible servers know only chat_completions."`
 	Organization     string             `json:"organization,omitempty" doc:"The organization that is charged, when the key belongs to several."`
 	Project          string             `json:"project,omitempty" doc:"The project that is charged, when the key belongs to several."`
 	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	HostConnection   string             `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
+	HostConnection   string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its parameter baseUrl replaces base_url."`
 	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
-	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
+	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
 // MarshalJSON writes the configuration without its secrets: the key and the
@@ -74,7 +74,15 @@ func CheckAPI(api API, reasoningSummary string) (list diag.List) {
 	return list
 }
 
+// BodyOf returns a value of the type of the requests to an API.
+func BodyOf(api API) any {
+	if api == ChatCompletions {
+		return chatBody{}
+	}
+	return responsesBody{}
+}
+
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, DefaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, Body: BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, DefaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
 }

@@ -29,8 +29,8 @@ func blobReference(b *model.Blob) string {
 	return url.String()
 }
 
-// fileName returns the name of a file; the vendor wants one that ends as the
-// content's type does.
+// fileName returns the name of a file; the vendor requires an extension that matches the content
+// type.
 func fileName(b *model.Blob) string {
 	if b.Name != "" {
 		return b.Name

@@ -11,7 +11,7 @@ import (
 
 // TestDialectsAreDocumented compares the table of the page with the dialects.
 func TestDialectsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/providers.md")
+	page, err := os.ReadFile("../../docs/guides/providers.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // Dialect is the variant of Chat Completions that a server takes.
 type Dialect string
 
-// server is what is known of the servers of a dialect.
+// server has the known properties of a dialect's servers.
 type server struct {
 	dialect Dialect
 	// baseURL is where the vendor's API is, or a local server by default; empty if it has
@@ -24,6 +24,8 @@ type server struct {
 	api API
 	// takes is what differs from the vendor's own requests.
 	takes vendorhttp.Dialect
+	// ids describes the call IDs that it accepts.
+	ids callIDs
 }
 
 var maxTokens = map[string]string{"max_completion_tokens": "max_tokens"}
@@ -34,7 +36,7 @@ var maxTokens = map[string]string{"max_completion_tokens": "max_tokens"}
 var servers = []server{
 	{dialect: "openai", baseURL: DefaultBaseURL},
 	{dialect: "compatible", takes: vendorhttp.Dialect{Omit: []string{"prompt_cache_key", "strict"}, Names: maxTokens}},
-	{dialect: "mistral", baseURL: "https://api.mistral.ai/v1", takes: vendorhttp.Dialect{
+	{dialect: "mistral", baseURL: "https://api.mistral.ai/v1", ids: mistralIDs, takes: vendorhttp.Dialect{
 		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "service_tier", "verbosity"},
 		Names: map[string]string{"max_completion_tokens": "max_tokens", "seed": "random_seed"},
 	}},
@@ -81,21 +83,27 @@ func (c *Config) server() *server {
 	return &servers[0]
 }
 
-// tools returns what the server accepts as tools. One at another host may imitate OpenAI and
-// accept more of them.
+// tools returns the tools that the server accepts. A server at another host may imitate OpenAI
+// and accept more.
 func (c *Config) tools() *toolschema.Dialect {
-	at := c.apiAccess().URL()
 	switch {
 	case c.server() != &servers[0]:
 		return toolschema.Compatible
-	case at == DefaultBaseURL, vendorAt(at) != "openai":
+	case c.isVendorsOwn():
 		return toolschema.OpenAILimited
 	default:
 		return toolschema.OpenAI
 	}
 }
 
-// requestDialect returns what the server takes; nil for all that the vendor does.
+// isVendorsOwn reports whether OpenAI or Azure is asked, instead of a server that imitates them.
+func (c *Config) isVendorsOwn() bool {
+	at := c.apiAccess().URL()
+	return c.server() == &servers[0] && (at == DefaultBaseURL || vendorAt(at) != "openai")
+}
+
+// requestDialect returns the server's restrictions; nil if it supports everything the vendor
+// does.
 func (c *Config) requestDialect() *vendorhttp.Dialect {
 	if s := c.server(); s != &servers[0] {
 		return &s.takes

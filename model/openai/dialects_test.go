@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -53,6 +54,9 @@ func TestRejectedFieldsAreLeftOut(t *testing.T) {
 		},
 		"Mistral's details": func(unknown []string) string {
 			return `{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","` + unknown[0] + `"],"msg":"Extra inputs are not permitted","input":{}}]},"type":"invalid_request_error"}`
+		},
+		"details that repeat the request": func(unknown []string) string {
+			return `{"detail":[{"type":"extra_forbidden","loc":["body","` + unknown[0] + `"],"msg":"Extra inputs are not permitted","input":{"messages":"` + strings.Repeat("x", 2<<20) + `"}}]}`
 		},
 		"FastAPI's details": func(unknown []string) string {
 			return `{"detail":[{"type":"extra_forbidden","loc":["body","` + unknown[0] + `"],"msg":"Extra inputs are not permitted"}]}`
@@ -161,6 +165,117 @@ func TestDialectsAreChecked(t *testing.T) {
 	} {
 		if !c.Validate().HasErrors() {
 			t.Errorf("%+v is accepted", c)
+		}
+	}
+}
+
+// TestTheNameOfTheOutputLimitIsLearned plays a gateway whose models know the limit by different names,
+// and words that servers use to reject one.
+func TestTheNameOfTheOutputLimitIsLearned(t *testing.T) {
+	names := []string{"max_tokens", "max_completion_tokens"}
+	for i, refuse := range []string{
+		`{"error":{"message":"Unsupported parameter: '%s' is not supported with this model. Use '%s' instead.","type":"invalid_request_error","param":null,"code":"unsupported_parameter"}}`,
+		`{"error":{"message":"Unsupported parameter.","param":"%s","code":"unsupported_parameter"}}`,
+		`{"detail":[{"type":"extra_forbidden","loc":["body","%s"],"msg":"Extra inputs are not permitted"}]}`,
+		`{"error":"%s must not be set, please use %s"}`,
+	} {
+		for _, dialect := range []Dialect{"openai", "compatible"} {
+			config := Config{API: ChatCompletions, Dialect: dialect, BaseURL: fmt.Sprintf("http://renames-%d-%s.example/v1", i, dialect)}
+			asked := 0
+			answer := func(r *http.Request) (*http.Response, error) {
+				asked++
+				var body map[string]any
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					return nil, err
+				}
+				wanted := slices.Index(names, body["model"].(string))
+				status, text := http.StatusOK, doneAnswer
+				if other := names[1-wanted]; body[other] != nil {
+					status, text = http.StatusBadRequest, strings.Replace(strings.Replace(refuse, "%s", other, 1), "%s", names[wanted], 1)
+				} else if body[names[wanted]] != 7.0 {
+					t.Errorf("the limit is lost: %v", body)
+				}
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+			}
+			for range 2 { // the second time after a reload
+				e := offline(t, config, answer)
+				for range 2 {
+					for _, name := range names {
+						req := hello()
+						req.Model, req.MaxOutputTokens = name, 7
+						if _, failure := vendortest.Ask(t, e, req); failure != nil {
+							t.Errorf("%s, %s: %v", dialect, refuse, failure)
+						}
+					}
+				}
+			}
+			if rejected := asked - 8; rejected < 1 || rejected > 2 {
+				t.Errorf("%s, %s: %d requests are rejected", dialect, refuse, rejected)
+			}
+		}
+	}
+}
+
+// TestAnOutputLimitThatIsSetReplacesOurs sets and omits the limit by each of its names.
+func TestAnOutputLimitThatIsSetReplacesOurs(t *testing.T) {
+	for _, dialect := range []Dialect{"openai", "compatible"} {
+		for _, name := range []string{"max_tokens", "max_completion_tokens"} {
+			for _, edits := range []*spec.RequestEdits{{Set: map[string]json.RawMessage{name: json.RawMessage("5")}}, {Omit: []string{name}}} {
+				var bodies []map[string]any
+				e := offline(t, Config{API: ChatCompletions, Dialect: dialect, BaseURL: "http://limit-set.example/v1", Request: edits}, strictServer(&bodies, nil, func([]string) string { return "{}" }))
+				req := hello()
+				req.MaxOutputTokens = 7
+				_, _ = vendortest.Ask(t, e, req)
+				got := map[string]any{}
+				for _, limit := range []string{"max_tokens", "max_completion_tokens"} {
+					if bodies[0][limit] != nil {
+						got[limit] = bodies[0][limit]
+					}
+				}
+				if len(got) != len(edits.Set) || len(got) == 1 && got[name] != 5.0 {
+					t.Errorf("%s, %+v: the limits are %v", dialect, edits, got)
+				}
+			}
+		}
+	}
+}
+
+// TestOmissionsAreMatched omits fields by several names: where they are, alone, and misspelled.
+func TestOmissionsAreMatched(t *testing.T) {
+	for path, matches := range map[string]bool{
+		"strict": true, "tools.function.strict": true, "stream_options": true, "max_tokens": true, "max_output_tokens": true, "reasoning_content": true,
+		"messages.content.cache_control": true, "response_format.json_schema.strict": true, "seed": true,
+		"strct": false, "tools.strict": false, "stream_option": false, "tools.function.strickt": false, "thinking": false, "cache_control.type": false,
+	} {
+		c := Config{API: ChatCompletions, Request: &spec.RequestEdits{Omit: []string{path}}}
+		if found := c.Validate(); (len(found) == 0) != matches || found.HasErrors() {
+			t.Errorf("omit %s: %v", path, found)
+		}
+	}
+	c := Config{API: ChatCompletions, Request: &spec.RequestEdits{Set: map[string]json.RawMessage{"thinking": json.RawMessage(`{}`)}}}
+	e := offline(t, c, nil)
+	if found := e.CheckEdits("m", &spec.RequestEdits{Omit: []string{"thinking", "thinkin"}}); len(found) != 1 || found[0].Path != "omit[1]" {
+		t.Errorf("after a field was set: %v", found)
+	}
+	if !strings.Contains((&Config{API: ChatCompletions, Request: &spec.RequestEdits{Omit: []string{"tools.strict"}}}).Validate()[0].Hint, "omit: [strict]") {
+		t.Error("the hint does not name strict")
+	}
+}
+
+// TestStrictIsOmittedEverywhere omits strict from tools and the form of the answer.
+func TestStrictIsOmittedEverywhere(t *testing.T) {
+	for _, api := range []API{ChatCompletions, Responses} {
+		var sent string
+		e := offline(t, Config{API: api, Request: &spec.RequestEdits{Omit: []string{"strict"}}}, func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			sent = string(body)
+			return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: http.NoBody, Request: r}, err
+		})
+		req := askWeather()
+		req.Output = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+		_, _ = vendortest.Ask(t, e, req)
+		if !strings.Contains(sent, `"tools"`) || !strings.Contains(sent, "json_schema") || strings.Contains(sent, "strict") {
+			t.Errorf("%s: sent %s", api, sent)
 		}
 	}
 }

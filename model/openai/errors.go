@@ -2,18 +2,18 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// refusal is what the vendor said when it refused a request or gave up an
-// answer, as the cause of a model.Error.
+// refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
+// model.Error.
 type refusal struct {
 	// status is the HTTP status, 0 for an error inside a stream.
 	status            int
@@ -27,8 +27,13 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("openai: code %q, type %q, param %q", r.code, r.kind, r.param)
 }
 
-// RejectedField returns the field that the vendor blames.
-func (r *refusal) RejectedField() string { return r.param }
+// RejectedField returns the field that the vendor blames. Cerebras has a kind of error there.
+func (r *refusal) RejectedField() string {
+	if strings.HasSuffix(r.param, "_error") {
+		return ""
+	}
+	return r.param
+}
 
 // readRefusal returns the error for the body of a refusal, and reports whether the
 // body says anything.
@@ -37,7 +42,12 @@ func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, k
 	if r == nil {
 		r = &refusal{}
 	}
-	r.status = status
+	if r.status = status; status >= http.StatusBadRequest && r.message == "" {
+		r.message = vendorhttp.ErrorText(body)
+		if plain := vendorhttp.PlainError(body); r.message == "" && plain != "" {
+			r.message = strings.TrimPrefix(http.StatusText(status)+": "+plain, ": ")
+		}
+	}
 	failure = r.modelError()
 	if failure.Class == model.InvalidRequest && r.param == "" && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		failure.Message += e.unknownPath
@@ -63,97 +73,55 @@ func parseRefusal(data []byte) *refusal {
 	}
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
-		Message messageText     `json:"message"`
-		Detail  detailText      `json:"detail"`
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
 		refusalFields
 	}
-	_ = json.Unmarshal(data, &outer) // what is no object leaves all empty
-	if !isNull(outer.Error) {
+	_ = json.Unmarshal(data, &outer) // what is not an object leaves all empty
+	if !vendorhttp.IsNothing(outer.Error) {
 		return parseErrorValue(outer.Error)
 	}
-	message := looseText(outer.Message)
-	if message == "" {
-		message = looseText(outer.Detail)
+	if bytes.Contains(outer.Message, []byte(`"role"`)) {
+		outer.Message = nil // an answer of another API
 	}
+	message := vendorhttp.Text(cmp.Or(vendorhttp.ErrorText(outer.Message), vendorhttp.ErrorText(outer.Detail)))
 	if message == "" && outer.Code == "" {
 		return nil
 	}
 	return outer.toRefusal(message)
 }
 
-// detailText is a text, or the list of mistakes that FastAPI finds in a request.
-type detailText string
-
-// UnmarshalJSON reads the text.
-func (d *detailText) UnmarshalJSON(data []byte) error {
-	*d = detailText(vendorhttp.Mistakes(data))
-	return nil
-}
-
-// messageText is a text, or an object with the detail that Mistral sends as its message.
-type messageText string
-
-// UnmarshalJSON reads the text.
-func (m *messageText) UnmarshalJSON(data []byte) error {
-	var outer struct {
-		Detail detailText `json:"detail"`
-	}
-	if data[0] == '{' && json.Unmarshal(data, &outer) == nil {
-		*m = messageText(outer.Detail)
-		return nil
-	}
-	return (*looseText)(m).UnmarshalJSON(data)
-}
-
 type refusalFields struct {
-	Code  looseText `json:"code"`
-	Kind  looseText `json:"type"`
-	Param looseText `json:"param"`
+	Code  vendorhttp.Text `json:"code"`
+	Kind  vendorhttp.Text `json:"type"`
+	Param vendorhttp.Text `json:"param"`
 }
 
-func (f *refusalFields) toRefusal(message looseText) *refusal {
+func (f *refusalFields) toRefusal(message vendorhttp.Text) *refusal {
 	return &refusal{code: string(f.Code), kind: string(f.Kind), param: string(f.Param), message: string(message)}
+}
+
+// errorMetadata is what OpenRouter adds to an error.
+type errorMetadata struct {
+	Raw vendorhttp.Text `json:"raw"`
 }
 
 // parseErrorValue reads the value of an error field: an object, or a text.
 func parseErrorValue(data json.RawMessage) *refusal {
 	var inner struct {
-		Message looseText `json:"message"`
+		Message vendorhttp.Text `json:"message"`
 		refusalFields
+
+		// OpenRouter has the error of the server that it asked.
+		Metadata vendorhttp.Detail[errorMetadata] `json:"metadata"`
 	}
-	if json.Unmarshal(data, &inner) != nil {
-		var text looseText
-		_ = json.Unmarshal(data, &text)
-		return &refusal{message: string(text)}
+	if json.Unmarshal(data, &inner) != nil || inner.Message == "" {
+		inner.Message = vendorhttp.Text(vendorhttp.ErrorText(data))
+	}
+	if raw := inner.Metadata.Value.Raw; raw != "" {
+		inner.Message += ": " + vendorhttp.Text(cmp.Or(vendorhttp.ErrorText([]byte(raw)), string(raw)))
 	}
 	return inner.toRefusal(inner.Message)
-}
-
-func isNull(data json.RawMessage) bool { return len(data) == 0 || string(data) == "null" }
-
-// looseText is a text, or a number, as servers differ in what a code is. Any
-// other value is taken for none: an error must not be lost over a detail.
-type looseText string
-
-// UnmarshalJSON reads the text.
-func (t *looseText) UnmarshalJSON(data []byte) error {
-	switch data[0] {
-	case '"':
-		if bytes.IndexByte(data, '\\') < 0 && utf8.Valid(data) {
-			*t = looseText(data[1 : len(data)-1]) // the usual case, without decoding twice
-			return nil
-		}
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return err
-		}
-		*t = looseText(text)
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		*t = looseText(data)
-	default:
-		*t = ""
-	}
-	return nil
 }
 
 func (r *refusal) isEmpty() bool { return r.message == "" && r.code == "" && r.kind == "" }

@@ -40,9 +40,23 @@ func TestClassify(t *testing.T) {
 		{404, `404 page not found`, model.InvalidRequest, "Not Found"},
 		{404, `{"detail":"Not Found"}`, model.InvalidRequest, "Not Found"},
 		{405, ``, model.InvalidRequest, "Method Not Allowed"},
+		{400, `unknown field foo`, model.InvalidRequest, "unknown field foo"},
+		{400, `prompt is too long: 9 tokens`, model.ContextOverflow, "too long"},
+		{400, `{"errors":[{"message":"bad model"}]}`, model.InvalidRequest, "bad model"},
+		{400, `{"error":{"message":{"detail":[{"loc":["body","seed"],"msg":"extra"}]},"code":3}}`, model.InvalidRequest, "body.seed: extra"},
+		{400, `{"msg":"bad request body"}`, model.InvalidRequest, "bad request body"},
+		{400, `{"detail":{"message":"bad thing"}}`, model.InvalidRequest, "bad thing"},
 		{408, ``, model.Timeout, "Timeout"},
 		{409, ``, model.InvalidRequest, "Conflict"},
 		{422, `{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]}`, model.InvalidRequest, "body.x: extra fields not permitted"},
+		{413, body("rate_limit_exceeded", "tokens", "", "Request too large: Limit 6000, Requested 9000"), model.ContextOverflow, "Requested"}, // Groq
+		{413, `Request Entity Too Large`, model.ContextOverflow, "Too Large"},
+		{422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096\"}", model.ContextOverflow, "4096"}, // TGI
+		{422, "{\"error\":{\"message\":\"`inputs` must have less than 4096 tokens\"}}", model.ContextOverflow, "4096"},                     // Together
+		{520, `error code: 520`, model.Provider, "error code"},
+		{400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"detail\":[{\"loc\":[\"body\",\"seed\"],\"msg\":\"extra\"}]}","provider_name":"x"}}}`, model.InvalidRequest, "returned error: body.seed: extra"},
+		{400, `{"error":{"message":"Provider returned error","metadata":{"raw":"plain words"}}}`, model.InvalidRequest, "returned error: plain words"},
+		{400, `{"error":{"message":"no more","metadata":["x"]}}`, model.InvalidRequest, "no more"},
 		{429, body("rate_limit_exceeded", "tokens", "", "Rate limit reached"), model.RateLimited, "Rate limit"},
 		{429, body("insufficient_quota", "insufficient_quota", "", "You exceeded your current quota"), model.RateLimited, "quota"},
 		{429, body("context_length_exceeded", "", "", "x"), model.RateLimited, "x"},

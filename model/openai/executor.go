@@ -1,8 +1,7 @@
-// Package openai asks models through the OpenAI API: the Responses API, and Chat
-// Completions, which most other vendors and local servers imitate. Bodies are
-// written and streams read here: the SDK's types for these cost a multiple, and
-// know only what the vendor itself sends. Its client adds nothing to an HTTP
-// request but 38 MB to the binary, so the SDK serves the tests alone.
+// Package openai calls models through the OpenAI API: the Responses API, and Chat Completions,
+// which most other vendors and local servers imitate. It encodes requests and decodes streams
+// itself, because the SDK's types cost several times as much and know only OpenAI's own output;
+// the SDK's client would add 38 MB to the binary. Only tests use the SDK.
 package openai
 
 import (
@@ -15,10 +14,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor asks the models of one provider. It is safe for use from many
@@ -30,11 +31,15 @@ type Executor struct {
 	tools   *vendorhttp.ToolCache[[]byte]
 	// shortTools has short descriptions.
 	shortTools *vendorhttp.ToolCache[[]byte]
+	// maybeLocal is set if LM Studio, Ollama or llama.cpp may serve the models.
+	maybeLocal bool
 	// unknownPath is what to say of a server that does not know the path of the API.
 	unknownPath string
 	// path returns the path of the requests for a model, below the base URL.
 	path  func(model string) (string, error)
 	known vendorhttp.Concessions[concessions]
+	// ids describes the call IDs that the server accepts.
+	ids callIDs
 	// unsupported are the parameters that requests cannot have.
 	unsupported []string
 }
@@ -45,6 +50,7 @@ var (
 	_ catalog.Listed     = (*Executor)(nil)
 	_ model.FieldLearner = (*Executor)(nil)
 	_ model.ToolAdapter  = (*Executor)(nil)
+	_ model.LimitSource  = (*Executor)(nil)
 )
 
 // Vendor returns openai, or azure-openai where the models are served by Azure.
@@ -56,7 +62,7 @@ func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 // CatalogVendor returns who serves the models; empty for a server that is not known.
 func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
-// azureHosts are what the names of Azure's hosts end with.
+// azureHosts are the suffixes of Azure's host names.
 var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
 
 // vendorAt returns who serves the models at an address.
@@ -76,7 +82,7 @@ type dialect struct {
 	path string
 	// encode returns the body of a request, without its tools and the form of
 	// the answer.
-	encode func(*model.Request, concessions) ([]byte, error)
+	encode func(*model.Request, concessions, peer) ([]byte, error)
 	// declare returns one tool as the API writes it, and named the choice of
 	// one.
 	declare func(declaration) any
@@ -85,10 +91,34 @@ type dialect struct {
 	// returns its value.
 	output   string
 	describe func(form outputForm, verbosity string) any
-	// translate returns a translator for the answer to a request.
-	translate func(*model.Request) translator
-	// schemas is what the server accepts as schemas of tools.
+	// translate returns a translator for the answer of a provider to a request.
+	translate func(req *model.Request, provider string) translator
+	// vendorIDs describes the call IDs that the vendor's own servers accept.
+	vendorIDs callIDs
+	// schemas describes the tool schemas that the server accepts.
 	schemas *toolschema.Dialect
+}
+
+// peer is whom a conversation is sent to.
+type peer struct {
+	// provider is the ID of the provider.
+	provider string
+	// ids describes the call IDs that the server accepts.
+	ids callIDs
+	// needsText is set if the content of an answer that only calls tools must be a text.
+	needsText bool
+}
+
+// peerOf returns whom a request is sent to, after concessions.
+func (e *Executor) peerOf(c concessions) peer {
+	to := peer{provider: e.api.Provider(), ids: e.ids, needsText: c.needsText}
+	switch {
+	case c.mistralIDs:
+		to.ids = mistralIDs
+	case c.shortIDs:
+		to.ids = e.dialect.vendorIDs
+	}
+	return to
 }
 
 // Kind returns the provider type openai.
@@ -106,8 +136,8 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
 }
 
-// NewAt is New for models at an endpoint of another vendor. What the endpoint leaves
-// empty is as at the vendor's own.
+// NewAt is New for models at an endpoint of another vendor. Empty fields of the endpoint default
+// to the vendor's own.
 func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
@@ -124,10 +154,14 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	}
 	e.unsupported = append(e.unsupported, c.server().takes.Omit...)
 	e.unknownPath = cmp.Or(at.UnknownPath, e.unknownPath)
+	e.maybeLocal = c.server().dialect == "ollama" || strings.HasPrefix(c.apiAccess().URL(), "http:")
 	if e.path == nil {
 		e.path = func(string) (string, error) { return e.dialect.path, nil }
 	}
-	e.dialect.schemas = c.tools()
+	e.dialect.schemas, e.ids = c.tools(), c.server().ids
+	if c.isVendorsOwn() {
+		e.ids = e.dialect.vendorIDs
+	}
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	e.shortTools = vendorhttp.NewToolCache(e.dialect.encodeShortTools)
 	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
@@ -168,7 +202,7 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 
 // encodeRequest returns the whole body of a request.
 func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, error) {
-	body, err := e.dialect.encode(req, c)
+	body, err := e.dialect.encode(req, c, e.peerOf(c))
 	if err != nil {
 		return nil, err
 	}
@@ -187,9 +221,8 @@ func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, err
 	return append(body, '}'), nil
 }
 
-// appendTools appends the tools of a request, as the bytes they were once
-// encoded to, because a conversation asks many times with the same; and what
-// the model may do with them.
+// appendTools appends the tools and the tool choice. It caches the encoded tools, because a
+// conversation sends the same ones many times.
 func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) ([]byte, error) {
 	choice := req.ToolChoice
 	if c.freeChoice && choice.Mode == model.ToolsNone {
@@ -224,4 +257,9 @@ func (e *Executor) ToolDialect(string) model.ToolDialect { return e.dialect.sche
 // CheckParams returns the parameters that the API does not have.
 func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	return p.MissingParams(e.unsupported...)
+}
+
+// CheckEdits returns warnings for edits that change nothing.
+func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
+	return e.api.CheckEdits(edits, earlier...)
 }

@@ -8,24 +8,27 @@ import (
 
 // outputForm is what both APIs say of the form of an answer.
 type outputForm struct {
-	Name   string `json:"name"`
-	Strict bool   `json:"strict"`
+	Name string `json:"name"`
+	// Strict is nil for servers that do not know the field.
+	Strict *bool `json:"strict,omitempty"`
 	// Schema is the schema as it was given, unless it was made strict.
 	Schema json.RawMessage `json:"schema"`
 }
 
-// formOf returns the form to ask for. The vendor keeps a model to a schema
-// without fail only in its strict mode, which takes a part of JSON Schema.
-// Where a schema lies outside of it and cannot be rewritten without changing
-// what it says, the mode is left off: the model is then told of the schema, and
-// that the answer satisfies it is left to the one who asked to check. A caller
-// that expects strict: true on every request finds this different.
+// formOf returns the form to request. Only the vendor's strict mode enforces a schema, and it
+// supports a subset of JSON Schema. For an unsupported schema that cannot be rewritten
+// equivalently, strict mode is disabled: the model then sees the schema, and the caller must
+// validate the answer. Callers that expect strict: true on every request will notice this.
 func formOf(output *spec.OutputSchema, c concessions) outputForm {
 	form := outputForm{Name: output.DisplayName(), Schema: output.Schema}
+	strict := false
 	if !c.looseSchema {
 		if schema, ok := strictSchema(output.Schema); ok {
-			form.Schema, form.Strict = schema, true
+			form.Schema, strict = schema, true
 		}
+	}
+	if !c.noStrict {
+		form.Strict = &strict
 	}
 	return form
 }

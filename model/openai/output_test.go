@@ -16,7 +16,7 @@ func fields(t *testing.T, api API, req *model.Request, c concessions, names ...s
 	t.Helper()
 	all, ok := parse(t, body(t, api, req, c)).(map[string]any)
 	if !ok {
-		t.Fatal("the body is no object")
+		t.Fatal("the body is not an object")
 	}
 	some := map[string]any{}
 	for _, name := range names {

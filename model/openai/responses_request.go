@@ -12,9 +12,10 @@ import (
 // ask for, if any.
 func responsesDialect(summary string) dialect {
 	return dialect{
-		path: "responses",
-		encode: func(req *model.Request, c concessions) ([]byte, error) {
-			return encodeResponses(req, c, summary)
+		path:      "responses",
+		vendorIDs: responsesIDs,
+		encode: func(req *model.Request, c concessions, to peer) ([]byte, error) {
+			return encodeResponses(req, c, to, summary)
 		},
 		declare: func(d declaration) any {
 			return struct {
@@ -39,12 +40,12 @@ func responsesDialect(summary string) dialect {
 				Verbosity string `json:"verbosity,omitempty"`
 			}{format{"json_schema", form}, verbosity}
 		},
-		translate: func(req *model.Request) translator { return newResponsesStream(req) },
+		translate: func(req *model.Request, _ string) translator { return newResponsesStream(req) },
 	}
 }
 
-// responsesRequest is the body of a request, without what is appended to it. Of
-// the SDK's own types the same holds as for chatRequest.
+// responsesRequest is the body of a request, without the appended parts. It replaces the SDK's
+// types for the same reason as chatRequest.
 type responsesRequest struct {
 	Model           string              `json:"model"`
 	Input           []inputItem         `json:"input"`
@@ -57,6 +58,19 @@ type responsesRequest struct {
 	PromptCacheKey  string              `json:"prompt_cache_key,omitempty"`
 	ServiceTier     string              `json:"service_tier,omitempty"`
 	Text            *responsesText      `json:"text,omitempty"`
+}
+
+// responsesBody has all fields that requests may have. Those of text are not checked.
+type responsesBody struct {
+	responsesRequest
+
+	Stream bool `json:"stream"`
+	Text   any  `json:"text"`
+	Tools  []struct {
+		Type string `json:"type"`
+		declaration
+	} `json:"tools"`
+	ToolChoice any `json:"tool_choice"`
 }
 
 // responsesText is the text of an answer that has no required form.
@@ -104,14 +118,15 @@ type inputContent struct {
 
 // encodeResponses returns the body of a request. Nothing is stored at the
 // vendor: the conversation travels with each request, reasoning included.
-func encodeResponses(req *model.Request, c concessions, summary string) ([]byte, error) {
-	w := inputWriter{items: make([]inputItem, 0, len(req.Messages)), forgetReasoning: c.forgetReasoning}
+func encodeResponses(req *model.Request, c concessions, to peer, summary string) ([]byte, error) {
+	w := inputWriter{items: make([]inputItem, 0, len(req.Messages)), forgetReasoning: c.forgetReasoning, ids: to.ids}
 	for i := range req.Messages {
 		w.writeMessage(&req.Messages[i])
 	}
+	temperature, topP := c.acceptedSampling(req)
 	body := &responsesRequest{
-		Model: req.Model, Input: w.items, Temperature: req.Temperature, TopP: req.TopP,
-		MaxOutputTokens: max(req.MaxOutputTokens, 0), PromptCacheKey: cacheKey(req.SessionID), ServiceTier: req.ServiceTier,
+		Model: req.Model, Input: w.items, Temperature: temperature, TopP: topP,
+		MaxOutputTokens: c.maxOutput(req), PromptCacheKey: cacheKey(req.SessionID), ServiceTier: req.ServiceTier,
 	}
 	if req.Verbosity != "" && (req.Output == nil || c.noOutputForm) {
 		body.Text = &responsesText{req.Verbosity}
@@ -143,11 +158,12 @@ func encodeBody(body any) ([]byte, error) {
 type inputWriter struct {
 	items           []inputItem
 	forgetReasoning bool
+	ids             callIDs
 
 	role    model.Role
 	content []inputContent
-	// reasoning waits for what it led to: the API refuses reasoning that nothing
-	// follows, which remains of an answer that was cut off.
+	// reasoning waits for the item it led to: the API rejects reasoning without a following item,
+	// as left by a truncated answer.
 	reasoning *model.Reasoning
 }
 
@@ -177,12 +193,12 @@ func (w *inputWriter) writePart(p *model.Part) {
 		if c := p.ToolCall; c != nil {
 			w.flush()
 			w.writeReasoning()
-			w.items = append(w.items, inputItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: callArguments(c)})
+			w.items = append(w.items, inputItem{Type: "function_call", CallID: w.ids.fitID(c.ID), Name: c.Name, Arguments: callArguments(c)})
 		}
 	case model.PartToolResult:
 		if p.ToolResult != nil {
 			w.flush()
-			w.items = append(w.items, resultItem(p.ToolResult))
+			w.items = append(w.items, w.resultItem(p.ToolResult))
 		}
 	}
 }
@@ -219,9 +235,8 @@ func contentText(content []inputContent) string {
 	return text.String()
 }
 
-// writeReasoning writes the reasoning that led to the item about to be written.
-// Without the encrypted form and the vendor's id it means nothing to the
-// vendor: it is then another vendor's, or was never asked for.
+// writeReasoning writes the reasoning before its item. Without the encrypted form and the
+// vendor's id, it is useless to the vendor: it is then another vendor's, or was never requested.
 func (w *inputWriter) writeReasoning() {
 	r := w.reasoning
 	w.reasoning = nil
@@ -249,8 +264,8 @@ func blobContent(p *model.Part) inputContent {
 
 // resultItem writes the result of a call: as text, or as a list of its parts if the API
 // reads an image or file among them.
-func resultItem(r *model.ToolResult) inputItem {
-	item := inputItem{Type: "function_call_output", CallID: r.CallID}
+func (w *inputWriter) resultItem(r *model.ToolResult) inputItem {
+	item := inputItem{Type: "function_call_output", CallID: w.ids.fitID(r.CallID)}
 	if !slices.ContainsFunc(r.Content, isReadableBlob) {
 		item.Output = chatResult(r)
 		return item

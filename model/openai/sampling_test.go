@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -58,6 +59,31 @@ func TestParametersThatADialectLacksAreNamed(t *testing.T) {
 	}{{Config{}, 2}, {Config{API: ChatCompletions}, 0}, {Config{Dialect: "mistral"}, 2}, {Config{Dialect: "deepseek"}, 3}, {Config{Dialect: "groq"}, 1}} {
 		if got := offline(t, tt.config, nil).CheckParams("", &set); len(got) != tt.want {
 			t.Errorf("%+v lacks %v", tt.config, got)
+		}
+	}
+}
+
+func TestRejectedSamplingIsLeftOutForTheModel(t *testing.T) {
+	req := hello()
+	req.Temperature, req.TopP = new(0.2), new(0.9)
+	for message, want := range map[string]concessions{
+		`{"error":{"message":"Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.","param":"temperature","code":"unsupported_value"}}`: {noTemperature: true},
+		`{"error":{"message":"Unsupported parameter: 'top_p' is not supported with this model.","param":"top_p","code":"unsupported_parameter"}}`:                                                  {noTopP: true},
+		`{"detail":[{"loc":["body","temperature"],"msg":"Extra inputs are not permitted"}]}`:                                                                                                       {noTemperature: true},
+		`{"error":{"message":"temperature must be at most 1","param":"temperature"}}`:                                                                                                              {},
+		`{"error":{"message":"Unsupported parameter: 'seed'","param":"seed"}}`:                                                                                                                     {},
+	} {
+		r := parseRefusal([]byte(message))
+		r.status = http.StatusBadRequest
+		got, more := (concessions{}).afterRefusal(r.modelError(), req)
+		if got != want || more != (want != concessions{}) {
+			t.Errorf("%s: conceded %+v", message, got)
+		}
+		for api, v := range vendors {
+			sent := body(t, api, req, got)
+			if strings.Contains(sent, `"temperature"`) == got.noTemperature || strings.Contains(sent, `"top_p"`) == got.noTopP {
+				t.Errorf("%s is sent %s with %+v (%s)", api, sent, got, v.Type)
+			}
 		}
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// translator is what the streams of the two APIs differ in. It belongs to one
+// translator handles the differences between the streams of the two APIs. It belongs to one
 // answer.
 type translator interface {
-	// translate handles one event and puts what it means into the batch. It reports
-	// whether the answer is complete; then the batch ends with an EventFinish.
+	// translate handles one event and adds its meaning to the batch. It returns true if the
+	// answer is complete; then the batch ends with an EventFinish.
 	translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error)
 	// end is called when the stream ends without that; marked reports whether it
 	// ended with the mark of its end. It reports whether the answer is complete all
@@ -25,7 +25,7 @@ type exchange struct {
 	answer   translator
 }
 
-// Encode returns the request with what was conceded so far.
+// Encode returns the request with the concessions so far.
 func (x *exchange) Encode() (path string, body []byte, err error) {
 	if path, err = x.executor.path(x.request.Model); err != nil {
 		return "", nil, err
@@ -34,7 +34,7 @@ func (x *exchange) Encode() (path string, body []byte, err error) {
 	return path, body, err
 }
 
-// Concede concedes what the request was refused for.
+// Concede avoids the feature for which the request was rejected.
 func (x *exchange) Concede(refusal *model.Error) (more bool) {
 	x.granted, more = x.granted.afterRefusal(refusal, x.request)
 	return more
@@ -43,7 +43,7 @@ func (x *exchange) Concede(refusal *model.Error) (more bool) {
 // Translator remembers what had to be conceded and returns the translator.
 func (x *exchange) Translator() vendorhttp.Translator {
 	x.executor.known.Remember(x.request.Model, x.granted.ofModel())
-	x.answer = x.executor.dialect.translate(x.request)
+	x.answer = x.executor.dialect.translate(x.request, x.executor.api.Provider())
 	return x
 }
 

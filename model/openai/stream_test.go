@@ -155,7 +155,7 @@ var chatRecordings = []vendortest.Recording{
 	{Name: "calls_encoded_twice", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairDecoded)}},
 	{Name: "calls_repeated", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairRepeated)}},
 	{Name: "calls_cumulative", Reason: model.FinishToolCalls, Parts: []model.Part{repaired(vendortest.ToolCall("a1", "weather", paris), model.RepairCumulative)}},
-	{Name: "calls_extra", Reason: model.FinishToolCalls, Parts: []model.Part{withExtra(vendortest.ToolCall("a1", "weather", paris), `{"google": {"thought_signature": "U0lH"}}`)}},
+	{Name: "calls_extra", Reason: model.FinishToolCalls, Parts: []model.Part{withExtra(vendortest.ToolCall("a1", "weather", paris), `{"provider":"vendor","extra_content":{"google":{"thought_signature":"U0lH"}}}`)}},
 	{Name: "document_no_reason", Reason: model.FinishStop, Parts: []model.Part{model.Text("Hi")}},
 	{Name: "document", Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 3, Output: 1}, Parts: []model.Part{model.Text("hi"), vendortest.ToolCall("a1", "weather", paris)}},
 	{Name: "document_error", Class: model.Unauthorized, Message: "bad key"},

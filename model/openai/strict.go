@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// The limits of the vendor's strict mode that a schema may reach: how deep it
-// nests, and how many values its enumerations have together. The others, on the
-// number and length of names, lie beyond what an output schema may be.
+// Limits of the vendor's strict mode that a schema may exceed: the nesting depth, and the total
+// number of enumeration values. Its other limits, on the number and length of names, exceed the
+// maximum output schema.
 const (
 	maxStrictDepth = 10
 	maxStrictEnum  = 1000
@@ -21,11 +21,9 @@ const (
 // takes, and whether there is one. The order of properties is kept, because
 // models write them in this order.
 //
-// Annotations are left out where the mode refuses them. An object that
-// does not set additionalProperties is closed: that narrows
-// what a model can answer and changes nothing else. Everything else must be so
-// already: every property required, and no keyword that the mode does not
-// know.
+// It removes annotations that the mode rejects, and closes objects that do not set
+// additionalProperties, which only narrows the possible answers. Everything else must already
+// fit: every property required, and no unknown keywords.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	root, ok := rawjson.Members(schema)
 	if !ok || string(rawjson.Find(root, "type")) != `"object"` || rawjson.Find(root, "anyOf") != nil {
@@ -38,8 +36,8 @@ func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	return w.out.Bytes(), true
 }
 
-// strictWriter writes a schema as it checks it. Its methods report whether what
-// they were given fits into the strict mode; what was written counts only then.
+// strictWriter writes a schema while checking it. Its methods report whether their input fits
+// into strict mode; otherwise the output is invalid.
 type strictWriter struct {
 	out bytes.Buffer
 	// enum counts the values of all enumerations.
@@ -181,9 +179,8 @@ func allowsType(value json.RawMessage, name string) bool {
 	return slices.Contains(several, name)
 }
 
-// isClosed reports whether the schema of an object names all properties that the
-// object has: none is optional, and there are no others. One that names none at
-// all may have any.
+// isClosed reports whether an object's schema lists all of its properties: none is optional, and
+// others are forbidden. A schema that lists none may allow any.
 func isClosed(fields []rawjson.Member) bool {
 	properties, ok := rawjson.Members(rawjson.Find(fields, "properties"))
 	more := string(rawjson.Find(fields, "additionalProperties"))
@@ -194,10 +191,9 @@ func isClosed(fields []rawjson.Member) bool {
 	if value := rawjson.Find(fields, "required"); value != nil && json.Unmarshal(value, &required) != nil {
 		return false
 	}
-	for _, p := range properties {
-		if !slices.Contains(required, p.Name) {
-			return false
-		}
+	named := rawjson.IndexMembers(properties)
+	for _, name := range required {
+		delete(named, name)
 	}
-	return len(required) == len(properties) && (len(properties) > 0 || more == "false")
+	return len(named) == 0 && len(required) == len(properties) && (len(properties) > 0 || more == "false")
 }

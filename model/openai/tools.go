@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
@@ -29,10 +30,7 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 		if err != nil {
 			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are not a JSON object", t.Name), err)
 		}
-		description := descriptionOf(t)
-		if told := mapped.Describe(description); len(told) <= longestDescription {
-			description = told
-		}
+		description := describeTool(t, mapped.Note)
 		list[i] = d.declare(declaration{Name: t.Name, Description: description, Parameters: mapped.Schema})
 	}
 	encoded, err := encodeJSON(list)
@@ -47,32 +45,52 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 func (d *dialect) encodeShortTools(tools []model.Tool) ([]byte, error) {
 	short := slices.Clone(tools)
 	for i := range short {
-		if text := short[i].Description; len(text) > longestDescription {
-			short[i].Description = clip.Head(text, longestDescription-len("…")) + "…"
-		}
+		short[i].Description = cutText(short[i].Description, longestDescription)
 	}
 	return d.encodeTools(short)
 }
 
-// longestDescription is the longest description of a function that the vendor
-// takes, in bytes.
-const longestDescription = 1024
+// longestDescription is the longest description of a function that all models take, and
+// longestOutput the longest schema of a result that it tells, in bytes.
+const (
+	longestDescription = 1024
+	longestOutput      = 700
+)
 
-// descriptionOf returns the description of a tool. The APIs have no place for the
-// schema of the result, so it follows the description, if there is room.
-func descriptionOf(t *model.Tool) string {
+// describeTool returns the description of a tool, with the schema of its result, for which the APIs
+// have no place, and a note on its arguments. A description that all models take is cut to make room.
+func describeTool(t *model.Tool, note string) string {
+	var further string
 	var schema bytes.Buffer
-	if len(t.Output) == 0 || json.Compact(&schema, t.Output) != nil {
-		return t.Description
+	if len(t.Output) > 0 && json.Compact(&schema, t.Output) == nil && schema.Len() <= longestOutput {
+		further = "Returns JSON of this schema: " + schema.String()
 	}
-	text := "Returns JSON of this schema: " + schema.String()
-	if t.Description != "" {
-		text = t.Description + paragraph + text
+	if note != "" && len(further)+len(paragraph)+len(note) > longestDescription {
+		further = "" // the arguments matter more
 	}
-	if len(text) > longestDescription {
-		return t.Description
+	if note != "" {
+		further = strings.TrimPrefix(further+paragraph+note, paragraph)
 	}
-	return text
+	if further == "" || t.Description == "" {
+		return t.Description + further
+	}
+	description := t.Description
+	if len(description) <= longestDescription {
+		description = cutText(description, longestDescription-len(paragraph)-len(further))
+	}
+	return strings.TrimPrefix(description+paragraph+further, paragraph)
+}
+
+// cutText returns a text of at most so many bytes.
+func cutText(text string, limit int) string {
+	switch {
+	case len(text) <= limit:
+		return text
+	case limit <= len("…"):
+		return ""
+	default:
+		return clip.Head(text, limit-len("…")) + "…"
+	}
 }
 
 // encodeJSON encodes a value so that a model reads texts as they were written.

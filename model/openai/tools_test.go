@@ -44,11 +44,25 @@ func TestResultSchemaIsDescribed(t *testing.T) {
 		"both":           {model.Tool{Description: "Looks.", Output: schema}, "Looks.\n\n" + said},
 		"no description": {model.Tool{Output: schema}, said},
 		"no schema":      {model.Tool{Description: "Looks."}, "Looks."},
-		"no room":        {model.Tool{Description: strings.Repeat("x", 1000), Output: schema}, strings.Repeat("x", 1000)},
+		"little room":    {model.Tool{Description: strings.Repeat("x", 1000), Output: schema}, strings.Repeat("x", 1024-len("…\n\n"+said)) + "…\n\n" + said},
+		"a long one":     {model.Tool{Description: strings.Repeat("x", 2000), Output: schema}, strings.Repeat("x", 2000) + "\n\n" + said},
+		"a long schema":  {model.Tool{Description: "Looks.", Output: json.RawMessage(`{"title":"` + strings.Repeat("x", 1000) + `"}`)}, "Looks."},
 		"broken":         {model.Tool{Description: "Looks.", Output: json.RawMessage(`{`)}, "Looks."},
 	} {
-		if got := descriptionOf(&tt.tool); got != tt.want {
+		if got := describeTool(&tt.tool, ""); got != tt.want {
 			t.Errorf("%s: the description is %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestConstraintsOfArgumentsAreToldBeforeADescriptionIsWhole checks that the note on arguments is
+// never left out.
+func TestConstraintsOfArgumentsAreToldBeforeADescriptionIsWhole(t *testing.T) {
+	note := "The arguments must also satisfy this JSON Schema: " + strings.Repeat("s", 600)
+	for _, length := range []int{0, 10, 900, 1024, 3000} {
+		got := describeTool(&model.Tool{Description: strings.Repeat("x", length), Output: json.RawMessage(`{"title":"` + strings.Repeat("o", 500) + `"}`)}, note)
+		if !strings.HasSuffix(got, note) || length <= longestDescription && len(got) > longestDescription {
+			t.Errorf("a description of %d bytes becomes one of %d: %s", length, len(got), got)
 		}
 	}
 }

@@ -1,0 +1,169 @@
+package openai
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// readWhole reads an answer that was not streamed.
+func (s *responsesStream) readWhole(data []byte, out *vendorhttp.Batch) (bool, error) {
+	var answer responsesAnswer
+	if err := vendorhttp.DecodeEvent(data, &answer); err != nil {
+		return false, err
+	}
+	return s.endAnswer(&answer, out)
+}
+
+// endAnswer ends a whole answer, which may have failed or been cut off.
+func (s *responsesStream) endAnswer(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
+	switch {
+	case !vendorhttp.IsNothing(answer.Error):
+		return false, parseErrorValue(answer.Error).modelError()
+	case answer.Status == "failed" || answer.Status == "cancelled":
+		return false, &model.Error{Class: model.Provider, Message: "the answer is " + string(answer.Status) + "; the server does not say why"}
+	case answer.IncompleteDetails.Value.Reason == "":
+		return s.finishWhole(answer, out)
+	}
+	if err := s.addMissing(answer, out); err != nil {
+		return false, err
+	}
+	return s.cutOff(answer, out)
+}
+
+// addMessage adds the text of a complete message, or its missing rest if the beginning was
+// streamed. isNew is set if nothing was streamed at its position.
+func (s *responsesStream) addMessage(at vendorhttp.Number, item *outputItem, isNew bool, out *vendorhttp.Batch) {
+	var whole strings.Builder
+	for _, part := range item.Content {
+		whole.WriteString(string(part.Text + part.Refusal))
+	}
+	text := whole.String()
+	switch {
+	case s.streamed.isBeginningOf(text):
+		if text = text[s.streamed.length:]; text != "" {
+			s.emitText(s.text.output, text, out)
+		}
+	case isNew && text != "":
+		s.emitText(at, text, out)
+	}
+}
+
+// addMissing adds the messages and calls of a whole answer that were not streamed.
+func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Batch) error {
+	hasText, hasCalls, last := s.text.seen, len(s.calls.list) > 0, s.text.output
+	for i := range answer.Output {
+		item, at := &answer.Output[i], vendorhttp.Number(i)
+		switch {
+		case item.Type == "message":
+			s.addMessage(at, item, !hasText || at > last && s.text.output < at, out)
+		case item.Type == "reasoning" && !hasText && !hasCalls:
+			for j, part := range item.Summary {
+				s.reasoning.moveTo(model.EventReasoning, at, vendorhttp.Number(j), out)
+				out.AddDelta(model.EventReasoning, string(part.Text))
+			}
+			addEncrypted(item, out)
+		case item.Type == "function_call" && !hasCalls:
+			if err := s.endFunctionCall(at, item, out); err != nil {
+				return err
+			}
+		case item.Type == "function_call" && item.CallID != "":
+			if err := s.endKnownCall(item, out); err != nil {
+				return err
+			}
+		}
+	}
+	if text := string(answer.OutputText); text != "" && !s.text.seen {
+		s.emitText(0, text, out) // of servers that give only the text
+	}
+	return nil
+}
+
+func (s *responsesStream) completeAnswer(data []byte, out *vendorhttp.Batch) (bool, error) {
+	var ev responsesResult
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
+		return false, err
+	}
+	return s.endAnswer(&ev.Response, out)
+}
+
+// finishWhole ends a complete answer.
+func (s *responsesStream) finishWhole(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
+	if err := s.addMissing(answer, out); err != nil {
+		return false, err
+	}
+	if err := s.calls.endAll(out); err != nil {
+		return false, err
+	}
+	reason := model.FinishStop
+	if s.calls.anyStarted() {
+		reason = model.FinishToolCalls
+	}
+	s.finishAnswer(reason, answer.Usage.Value, out)
+	return true, nil
+}
+
+// endIncomplete ends an answer that the vendor cut off. Calls that may be incomplete get no end.
+func (s *responsesStream) endIncomplete(data []byte, out *vendorhttp.Batch) (bool, error) {
+	var ev responsesResult
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
+		return false, err
+	}
+	return s.cutOff(&ev.Response, out)
+}
+
+// cutOff ends an answer for the reason that the vendor gives.
+func (s *responsesStream) cutOff(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
+	switch reason := answer.IncompleteDetails.Value.Reason; reason {
+	case "max_output_tokens":
+		s.finishAnswer(model.FinishMaxTokens, answer.Usage.Value, out)
+		return true, nil
+	case "content_filter":
+		s.finishAnswer(model.FinishContentFilter, answer.Usage.Value, out)
+		return true, nil
+	default:
+		return false, &model.Error{Class: model.Provider, Message: "the server ended the answer early: " + cmp.Or(string(reason), "it does not say why")}
+	}
+}
+
+func (s *responsesStream) finishAnswer(reason model.FinishReason, usage *responsesUsage, out *vendorhttp.Batch) {
+	ev := model.Event{Type: model.EventFinish, Reason: reason}
+	if usage != nil {
+		s.usage = model.Usage{
+			Input:      int(usage.InputTokens),
+			Output:     int(usage.OutputTokens),
+			CacheRead:  int(usage.InputTokensDetails.Value.CachedTokens),
+			CacheWrite: int(usage.InputTokensDetails.Value.CacheWriteTokens),
+			Reasoning:  int(usage.OutputTokensDetails.Value.ReasoningTokens),
+		}.Reconciled()
+		ev.Usage = &s.usage
+	}
+	out.Add(ev)
+}
+
+func failedResponse(data []byte) error {
+	var ev responsesResult
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
+		return err
+	}
+	r := &refusal{}
+	if !vendorhttp.IsNothing(ev.Response.Error) {
+		r = parseErrorValue(ev.Response.Error)
+	}
+	return r.modelError()
+}
+
+// errorEvent reads an error event. Its fields are at the top level, as documented, or in the field
+// error.
+func errorEvent(data []byte) error {
+	r := parseRefusal(data)
+	if r == nil {
+		r = &refusal{message: cmp.Or(vendorhttp.ErrorText(data), vendorhttp.PlainError(data))}
+	}
+	if r.kind == "error" {
+		r.kind = "" // that is the event's type, not the error's
+	}
+	return r.modelError()
+}
