@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// concessions are what a request omits or expresses in another way, because the
-// model was found to refuse it. What a model accepts changes with every generation,
-// and the names of models behind a gateway reveal nothing, so it is found out: at
-// most once per model, at the price of a refused request.
+// concessions are features that a request omits or expresses differently, because the model
+// rejected them. Models differ in every generation and names behind a gateway reveal nothing, so
+// each is tried at most once per model, at the price of a rejected request.
 type concessions struct {
 	// adaptive asks for thinking by a level of effort: newer models refuse a
 	// budget.
@@ -43,8 +43,8 @@ type concessions struct {
 	forgetReasoning, pauseThinking bool
 }
 
-// afterRefusal returns the concessions with which a refused plan is worth trying once
-// more. No concession is ever taken back, so that trying comes to an end.
+// afterRefusal returns the concessions with which to repeat a rejected plan. Concessions are
+// never revoked, so the repetitions end.
 func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, bool) {
 	refusal, ok := errors.AsType[*refusal](failure.Err)
 	if !ok || refusal.status != http.StatusBadRequest && refusal.status != http.StatusForbidden {
@@ -75,9 +75,9 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 		c.unforced = c.unforced || p.forced
 	case thinking.is(thinkingEnabled) && has("adaptive"):
 		c.adaptive = true
-	case p.params.OutputConfig.Effort != "" && has("effort"):
+	case p.params.OutputConfig.Effort != "" && (has("effort") || has("output_config") && vendorhttp.SaysUnsupported(said)):
 		c = c.lessEffort(p)
-	case p.isThinking() && has("thinking") && has("support"):
+	case p.isThinking() && has("thinking") && (has("support") || vendorhttp.SaysUnsupported(said)):
 		c.neverThinks = true
 	case has("max_tokens"):
 		if n := outputLimit(said); n > 0 && !p.limited && (c.outputLimit == 0 || n < c.outputLimit) {
@@ -118,7 +118,7 @@ func (c concessions) lessSampling(said string, p *plan) concessions {
 	switch {
 	case strings.Contains(said, "both") && p.params.Temperature != nil && p.params.TopP != nil:
 		c.oneSampling = true
-	case strings.Contains(said, "deprecated") || strings.Contains(said, "not supported"):
+	case vendorhttp.SaysFixed(said):
 		c.noSampling = true
 	}
 	return c

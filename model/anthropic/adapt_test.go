@@ -65,6 +65,18 @@ func TestConcessions(t *testing.T) {
 			}
 			return ""
 		}, 2, 1},
+		{"thinking that is unknown", effort("low"), func(r *apiRequest) string {
+			if r.Thinking != nil {
+				return "thinking: Extra inputs are not permitted"
+			}
+			return ""
+		}, 2, 1},
+		{"thinking off that is unknown", effort("off"), func(r *apiRequest) string {
+			if r.Thinking != nil {
+				return "thinking: Extra inputs are not permitted"
+			}
+			return ""
+		}, 2, 1},
 		{"no end of thinking", effort("off"), func(r *apiRequest) string {
 			if r.Thinking != nil && r.Thinking.Type == "disabled" {
 				return `"thinking.type.disabled" is not supported for this model.`

@@ -1,6 +1,11 @@
 package anthropic
 
 import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -9,7 +14,7 @@ import (
 // events it needs, and of those only the fields: the SDK's types cost a
 // multiple.
 type answer struct {
-	// out takes what the vendor's latest event amounts to.
+	// out receives the result of the vendor's latest event.
 	out *vendorhttp.Batch
 	// blocks are the content blocks that are open, by their place in the answer.
 	blocks map[vendorhttp.Number]*block
@@ -76,9 +81,13 @@ func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err erro
 	case "message":
 		return a.readMessage(ev.Data)
 	case "error":
-		return false, parseRefusal(ev.Data).modelError()
+		r := parseRefusal(ev.Data)
+		r.message = cmp.Or(r.message, vendorhttp.PlainError(ev.Data))
+		return false, r.modelError()
+	default:
+		a.out.Unknown = name != "ping"
 	}
-	return false, nil // a ping, or news
+	return false, nil
 }
 
 // eventName returns what kind of event it is; some gateways say so only in the
@@ -88,20 +97,27 @@ func eventName(ev *vendorhttp.ServerEvent) (string, error) {
 		return name, nil
 	}
 	var typed struct {
-		Type string `json:"type"`
+		Type    vendorhttp.Text `json:"type"`
+		Content json.RawMessage `json:"content"`
 	}
-	return typed.Type, vendorhttp.DecodeEvent(ev.Data, &typed)
+	err := vendorhttp.DecodeEvent(ev.Data, &typed)
+	if typed.Type == "" && !vendorhttp.IsNothing(typed.Content) {
+		typed.Type = "message"
+	}
+	return string(typed.Type), err
 }
 
 type messageStart struct {
-	Message struct {
-		Usage vendorhttp.Detail[*usage] `json:"usage"`
-	} `json:"message"`
+	Message vendorhttp.Detail[startedMessage] `json:"message"`
+}
+
+type startedMessage struct {
+	Usage vendorhttp.Detail[*usage] `json:"usage"`
 }
 
 type messageDelta struct {
 	Delta struct {
-		StopReason string `json:"stop_reason"`
+		StopReason vendorhttp.Text `json:"stop_reason"`
 	} `json:"delta"`
 	Usage vendorhttp.Detail[*usage] `json:"usage"`
 }
@@ -111,7 +127,7 @@ func (a *answer) beginMessage(data []byte) error {
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	a.countUsage(ev.Message.Usage.Value)
+	a.countUsage(ev.Message.Value.Usage.Value)
 	return nil
 }
 
@@ -121,7 +137,7 @@ func (a *answer) noteStopReason(data []byte) error {
 		return err
 	}
 	if ev.Delta.StopReason != "" {
-		a.reason = ev.Delta.StopReason
+		a.reason = string(ev.Delta.StopReason)
 	}
 	a.countUsage(ev.Usage.Value)
 	return nil
@@ -161,13 +177,11 @@ func (a *answer) countUsage(u *usage) {
 // been cut off stays without an end.
 func (a *answer) finishAnswer() (done bool, err error) {
 	reason := finishReason(a.reason)
-	switch {
-	case reason != model.FinishStop:
-	case a.hasOpenCall():
-		return false, vendorhttp.Malformed("a tool call does not end", nil)
-	default:
-		a.endCall()
-		if a.calls > 0 {
+	if reason == model.FinishStop {
+		if err := a.closeBlocks(); err != nil {
+			return false, err
+		}
+		if a.endCall(); a.calls > 0 {
 			reason = model.FinishToolCalls
 		}
 	}
@@ -178,18 +192,19 @@ func (a *answer) finishAnswer() (done bool, err error) {
 	return true, nil
 }
 
-// hasOpenCall reports whether a call has no end. Some gateways do not end texts.
-func (a *answer) hasOpenCall() bool {
-	for _, b := range a.blocks {
-		if b.kind == "tool_use" {
-			return true
+// closeBlocks ends the blocks that are open. Some gateways do not; the arguments of a call show
+// whether they are complete.
+func (a *answer) closeBlocks() error {
+	for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
+		if a.blocks[index].arguments.IsOpen() {
+			return vendorhttp.Malformed("a tool call does not end", nil)
 		}
+		a.closeBlock(index)
 	}
-	return false
+	return nil
 }
 
-// usageSoFar returns what the answer has cost so far, nil when the vendor did not
-// say.
+// usageSoFar returns the usage of the answer so far, nil if the vendor did not report it.
 func (a *answer) usageSoFar() *model.Usage {
 	if !a.counted {
 		return nil

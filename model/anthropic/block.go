@@ -18,6 +18,8 @@ type block struct {
 	// when no piece of arguments follows.
 	input    json.RawMessage
 	received bool
+	// arguments follows the pieces of arguments.
+	arguments vendorhttp.Nesting
 	// report is set if the block is the call of the report.
 	report bool
 }
@@ -29,24 +31,24 @@ type blockStart struct {
 
 // blockContent is the beginning of a block in a stream, or a whole block.
 type blockContent struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"signature"`
-	Data      string          `json:"data"`
+	Type      vendorhttp.Text    `json:"type"`
+	ID        vendorhttp.Text    `json:"id"`
+	Name      vendorhttp.Text    `json:"name"`
+	Input     json.RawMessage    `json:"input"`
+	Text      vendorhttp.Content `json:"text"`
+	Thinking  vendorhttp.Text    `json:"thinking"`
+	Signature vendorhttp.Text    `json:"signature"`
+	Data      vendorhttp.Text    `json:"data"`
 }
 
 type blockDelta struct {
 	Index vendorhttp.Number `json:"index"`
 	Delta struct {
-		Type        string `json:"type"`
-		Text        string `json:"text"`
-		PartialJSON string `json:"partial_json"`
-		Thinking    string `json:"thinking"`
-		Signature   string `json:"signature"`
+		Type        vendorhttp.Text      `json:"type"`
+		Text        vendorhttp.Content   `json:"text"`
+		PartialJSON vendorhttp.Arguments `json:"partial_json"`
+		Thinking    vendorhttp.Text      `json:"thinking"`
+		Signature   vendorhttp.Text      `json:"signature"`
 	} `json:"delta"`
 }
 
@@ -58,30 +60,35 @@ func (a *answer) startBlock(data []byte) error {
 	return a.openBlock(ev.Index, &ev.ContentBlock)
 }
 
+// openBlock opens a block. It ends a block that is still open at the same index.
 func (a *answer) openBlock(index vendorhttp.Number, start *blockContent) error {
-	if a.blocks[index] != nil {
-		return vendorhttp.Malformed("a content block starts twice", nil)
+	if open := a.blocks[index]; open != nil {
+		if open.arguments.IsOpen() {
+			return vendorhttp.Malformed("a content block starts twice", nil)
+		}
+		a.closeBlock(index)
 	}
 	a.endCall()
-	b := &block{kind: start.Type, signature: []byte(start.Signature)}
+	b := &block{kind: string(start.Type), signature: []byte(start.Signature)}
 	a.blocks[index] = b
 	switch b.kind {
 	case "text":
-		a.addText(start.Text)
+		a.addText(string(start.Text))
 	case "thinking":
-		a.out.AddDelta(model.EventReasoning, start.Thinking)
+		a.out.AddDelta(model.EventReasoning, string(start.Thinking))
 	case "redacted_thinking":
-		a.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + start.Data})
+		a.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + string(start.Data)})
 	case "tool_use":
 		b.input = start.Input
-		return a.startCall(b, start.ID, start.Name)
+		return a.startCall(b, string(start.ID), string(start.Name))
 	}
 	return nil
 }
 
+// startCall starts a call. A call without an ID gets a generated one.
 func (a *answer) startCall(b *block, id, name string) error {
-	if id == "" || name == "" {
-		return vendorhttp.Malformed("a tool call has no id or no name", nil)
+	if name == "" {
+		return vendorhttp.Malformed("a tool call has no name", nil)
 	}
 	if a.report != nil {
 		if name == a.report.name {
@@ -99,7 +106,7 @@ func (a *answer) startCall(b *block, id, name string) error {
 
 // impliedKinds are the kinds of blocks that some gateways do not begin, by what continues
 // them.
-var impliedKinds = map[string]string{"text_delta": "text", "thinking_delta": "thinking"}
+var impliedKinds = map[vendorhttp.Text]string{"text_delta": "text", "thinking_delta": "thinking"}
 
 func (a *answer) continueBlock(data []byte) error {
 	a.delta = blockDelta{}
@@ -107,29 +114,76 @@ func (a *answer) continueBlock(data []byte) error {
 		return err
 	}
 	delta := &a.delta.Delta
-	b := a.blocks[a.delta.Index]
-	if b == nil {
-		kind := impliedKinds[delta.Type]
-		if kind == "" {
-			return vendorhttp.Malformed("a content block goes on that is not open", nil)
-		}
-		if err := a.openBlock(a.delta.Index, &blockContent{Type: kind}); err != nil {
-			return err
-		}
-		b = a.blocks[a.delta.Index]
+	if delta.Type == "" {
+		delta.Type = impliedType(&a.delta)
 	}
-	switch {
-	case b.kind == "text" && delta.Type == "text_delta":
-		a.addText(delta.Text)
-	case b.kind == "thinking" && delta.Type == "thinking_delta":
-		a.out.AddDelta(model.EventReasoning, delta.Thinking)
-	case b.kind == "thinking" && delta.Type == "signature_delta":
+	b, err := a.continuedBlock(a.delta.Index, delta.Type)
+	if err != nil {
+		return err
+	}
+	switch delta.Type {
+	case "text_delta":
+		a.addText(string(delta.Text))
+	case "thinking_delta":
+		a.out.AddDelta(model.EventReasoning, string(delta.Thinking))
+	case "signature_delta":
 		b.signature = append(b.signature, delta.Signature...)
-	case b.kind == "tool_use" && delta.Type == "input_json_delta":
-		b.received = b.received || delta.PartialJSON != ""
-		a.addArguments(b, delta.PartialJSON)
+	case "input_json_delta":
+		if b.kind == "tool_use" {
+			b.received = b.received || delta.PartialJSON != ""
+			b.arguments.Read(string(delta.PartialJSON))
+			a.addArguments(b, string(delta.PartialJSON))
+		}
 	}
 	return nil
+}
+
+// impliedType returns the type of a delta that does not say it.
+func impliedType(d *blockDelta) vendorhttp.Text {
+	switch {
+	case d.Delta.PartialJSON != "":
+		return "input_json_delta"
+	case d.Delta.Thinking != "":
+		return "thinking_delta"
+	case d.Delta.Text != "":
+		return "text_delta"
+	default:
+		return "signature_delta"
+	}
+}
+
+// continuedBlock returns the block that a delta continues: the block at its index, or for arguments
+// the only open call. It opens a missing block if the delta's type implies the kind.
+func (a *answer) continuedBlock(index vendorhttp.Number, delta vendorhttp.Text) (*block, error) {
+	b := a.blocks[index]
+	if delta == "input_json_delta" && (b == nil || b.kind != "tool_use") {
+		if call := a.onlyOpenCall(); call != nil {
+			return call, nil
+		}
+	}
+	if b != nil {
+		return b, nil
+	}
+	kind := impliedKinds[delta]
+	if kind == "" {
+		return nil, vendorhttp.Malformed("a delta belongs to a content block that is not open", nil)
+	}
+	err := a.openBlock(index, &blockContent{Type: vendorhttp.Text(kind)})
+	return a.blocks[index], err
+}
+
+// onlyOpenCall returns the call that is open, or nil if there are others.
+func (a *answer) onlyOpenCall() (only *block) {
+	for _, b := range a.blocks {
+		switch {
+		case b.kind != "tool_use":
+		case only != nil:
+			return nil
+		default:
+			only = b
+		}
+	}
+	return only
 }
 
 func (a *answer) stopBlock(data []byte) error {
@@ -139,20 +193,22 @@ func (a *answer) stopBlock(data []byte) error {
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	return a.closeBlock(ev.Index)
+	a.closeBlock(ev.Index)
+	return nil
 }
 
-func (a *answer) closeBlock(index vendorhttp.Number) error {
+// closeBlock ends a block. Some gateways end blocks that are not open, or twice.
+func (a *answer) closeBlock(index vendorhttp.Number) {
 	b := a.blocks[index]
 	if b == nil {
-		return vendorhttp.Malformed("a content block ends that is not open", nil)
+		return
 	}
 	delete(a.blocks, index)
 	switch {
 	case b.kind == "thinking" && len(b.signature) > 0:
 		a.out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})
 	case b.kind == "tool_use":
-		if !b.received && len(b.input) > 0 {
+		if !b.received && vendorhttp.HasArguments(b.input) {
 			a.addArguments(b, string(b.input))
 		}
 		a.endCall()
@@ -160,11 +216,10 @@ func (a *answer) closeBlock(index vendorhttp.Number) error {
 			a.ending = b.call
 		}
 	}
-	return nil
 }
 
-// addText adds a piece of text. An answer that may end in a report keeps it
-// back until it shows what it is.
+// addText adds a piece of text. An answer that may become a report holds it back until it is
+// decided.
 func (a *answer) addText(piece string) {
 	if a.report != nil {
 		a.report.holdText(piece)
@@ -182,8 +237,7 @@ func (a *answer) addArguments(b *block, piece string) {
 	}
 }
 
-// endCall ends the call that stopped last: an answer that goes on did not cut
-// it off.
+// endCall ends the last stopped call: since the answer continued, the call was not cut off.
 func (a *answer) endCall() {
 	if a.ending >= 0 {
 		a.out.Add(model.Event{Type: model.EventToolCallEnd, Index: a.ending})

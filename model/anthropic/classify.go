@@ -23,8 +23,8 @@ var kinds = map[string]model.ErrorClass{
 	"invalid_request_error": model.InvalidRequest,
 }
 
-// errorClass returns the class of the refusal: by its status, where it has one that
-// leaves no doubt, else by its type.
+// errorClass returns the class of the rejection: by its status if that is unambiguous, else by
+// its type.
 func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := vendorhttp.CallerClass(r.status); ok {
 		return class
@@ -46,7 +46,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 			return class
 		}
 		return model.Provider
-	case r.mentions(overflowPhrases):
+	case vendorhttp.SaysContextOverflow(r.message):
 		return model.ContextOverflow
 	case r.mentions(filterPhrases):
 		return model.ContentFiltered
@@ -54,7 +54,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 		// A path of a wrong base URL is missing, too.
 		return model.ModelNotFound
 	case r.status >= http.StatusMultipleChoices:
-		// A status of the request's own fault is never taken for one that passes.
+		// A status that blames the request is never treated as temporary.
 		if known && !class.Retryable() {
 			return class
 		}
@@ -66,13 +66,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	}
 }
 
-// overflowPhrases are the vendor's messages for a request that does not fit into
-// the model's window; there is no error type for it.
-var overflowPhrases = []string{
-	"prompt is too long", "exceed context limit", "exceeds the context", "context window", "maximum context length",
-}
-
-// filterPhrases are its messages for a withheld answer.
+// filterPhrases are the vendor's messages for a withheld answer.
 var filterPhrases = []string{"content filtering policy"}
 
 func (r *refusal) mentions(phrases []string) bool {

@@ -12,19 +12,18 @@ import (
 // DefaultBaseURL is where the vendor's own API is.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// defaultMaxOutputTokens limits an answer when neither the request nor the
-// provider does; the API wants a limit with every request. What the model may
-// think for comes on top.
+// defaultMaxOutputTokens limits an answer when neither the request nor the provider does, because
+// the API requires a limit. The thinking budget is added.
 const defaultMaxOutputTokens = 16 << 10
 
 // Config is a provider of type anthropic, as it is written in a configuration.
 type Config struct {
 	APIKey          string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent as the header X-Api-Key. Leave it out for a gateway that wants another credential, in headers."`
 	BaseURL         string             `json:"base_url,omitempty" default:"https://api.anthropic.com" doc:"Where the API is: an http or https URL, without the /v1 that its paths begin with."`
-	MaxOutputTokens int                `json:"max_output_tokens,omitempty" default:"16384" doc:"The limit of an answer, in tokens, for requests that set none; the API wants one. What a model may think for comes on top of it."`
-	Headers         map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as anthropic-beta, or what a gateway wants."`
-	HostConnection  string             `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
-	Request         *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
+	MaxOutputTokens int                `json:"max_output_tokens,omitempty" default:"16384" doc:"The output limit, in tokens, for requests that set none, since the API requires one. Tokens for thinking are added to it."`
+	Headers         map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as anthropic-beta, or for a gateway."`
+	HostConnection  string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its parameter baseUrl replaces base_url."`
+	Request         *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
 // MarshalJSON writes the configuration without its secrets: the key and the
@@ -52,7 +51,7 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
 func (c *Config) maxOutputTokens() int {

@@ -9,8 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// userContent returns the blocks of a message from the user, or of one that
-// carries the results of calls.
+// userContent returns the blocks of a user message or a message with results of calls.
 func userContent(parts []model.Part) ([]contentBlock, error) {
 	blocks := make([]contentBlock, 0, len(parts))
 	for i := range parts {

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// refusal is what the vendor said when it refused a request or gave up an
-// answer, as the cause of a model.Error.
+// refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
+// model.Error.
 type refusal struct {
 	// status is the HTTP status, 0 for an error inside a stream.
 	status int
@@ -32,6 +33,9 @@ func (r *refusal) Error() string {
 func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	r.status = status
+	if status >= http.StatusBadRequest && r.message == "" {
+		r.message = cmp.Or(vendorhttp.ErrorText(body), vendorhttp.PlainError(body))
+	}
 	return r.modelError(), r.kind != "" || r.message != ""
 }
 
@@ -40,9 +44,8 @@ func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
 
-// parseRefusal reads the body of a refusal, or an error event: the vendor's
-// {"type": "error", "error": {…}}. What cannot be read is left empty: gateways
-// have forms of their own.
+// parseRefusal decodes the body of a rejection or an error event: the vendor's {"type": "error",
+// "error": {…}}. Unreadable parts stay empty, because gateways use other forms.
 func parseRefusal(data []byte) *refusal {
 	var outer struct {
 		Error     json.RawMessage `json:"error"`
@@ -57,14 +60,10 @@ func parseRefusal(data []byte) *refusal {
 	_ = json.Unmarshal(data, &outer)
 	_ = json.Unmarshal(outer.Error, &inner)
 	r := &refusal{kind: textOf(inner.Type), message: textOf(inner.Message), requestID: textOf(outer.RequestID)}
-	if r.message == "" {
-		r.message = textOf(outer.Error)
-	}
-	if r.message == "" {
-		r.message = textOf(outer.Message)
-	}
-	if r.message == "" {
-		r.message = vendorhttp.Mistakes(outer.Detail)
+	for _, field := range []json.RawMessage{outer.Error, outer.Message, outer.Detail} {
+		if r.message == "" {
+			r.message = vendorhttp.ErrorText(field)
+		}
 	}
 	return r
 }

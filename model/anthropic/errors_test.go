@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 		{403, body("permission_error", "not yours"), model.Unauthorized, "not yours"},
 		{404, body("not_found_error", "model: claude-0"), model.ModelNotFound, "claude-0"},
 		{404, body("not_found_error", "Not Found"), model.InvalidRequest, "Not Found"},
-		{404, `404 page not found`, model.InvalidRequest, "Not Found"},
+		{404, `404 page not found`, model.InvalidRequest, "page not found"},
 		{405, ``, model.InvalidRequest, "Method Not Allowed"},
 		{408, ``, model.Timeout, "Timeout"},
 		{409, body("conflict_error", "busy"), model.InvalidRequest, "busy"},

@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor asks the models of one provider. It is safe for use from many
@@ -78,8 +80,8 @@ type Endpoint struct {
 	Version string
 }
 
-// NewAt is New for models at an endpoint of a cloud. What the endpoint leaves empty is as
-// at the vendor's own.
+// NewAt is New for models at an endpoint of a cloud. Empty fields of the endpoint default to the
+// vendor's own.
 func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
@@ -136,4 +138,9 @@ func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 		faults = append(faults, p.MissingParams("service_tier")...)
 	}
 	return append(faults, claude.CheckSampling(p, true)...)
+}
+
+// CheckEdits returns warnings for edits that change nothing.
+func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
+	return e.api.CheckEdits(edits, earlier...)
 }

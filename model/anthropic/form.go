@@ -15,8 +15,8 @@ type formParam struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// generationPattern finds the generation in the name of a model, as in claude-sonnet-4-5,
-// claude-opus-5 and us.anthropic.claude-haiku-4-5@20251001; a date is none.
+// generationPattern finds the generation in a model's name, such as claude-sonnet-4-5,
+// claude-opus-5 and us.anthropic.claude-haiku-4-5@20251001, without matching a date.
 var generationPattern = regexp.MustCompile(`claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?:[-@:]|$)`)
 
 // hasForms reports whether a model keeps the text of its answer to a JSON Schema, which

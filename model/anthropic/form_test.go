@@ -45,7 +45,7 @@ func TestTheFormIsAskedForWhereTheModelHasIt(t *testing.T) {
 		{"a form", asking(testModel, `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`, keep), true, 2},
 		{"without tools", asking(testModel, form, func(r *model.Request) { r.Tools = nil }), true, 0},
 		{"an older model", asking(reportModel, form, keep), false, 3},
-		{"a schema that is no object", asking(testModel, `{"type":"array","items":{"type":"string"}}`, keep), false, 3},
+		{"a schema that is not an object", asking(testModel, `{"type":"array","items":{"type":"string"}}`, keep), false, 3},
 		{"an answer to continue", asking(testModel, form, func(r *model.Request) { r.Messages = append(r.Messages, model.Assistant("Well")) }), false, 3},
 		{"a call", asking(testModel, form, func(r *model.Request) { r.ToolChoice.Mode = model.ToolsRequired }), false, 2},
 	} {

@@ -31,7 +31,7 @@ func FuzzStream(f *testing.F) {
 		}
 		events, _ := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(stream)), req)
 		for _, ev := range events {
-			if ev.Type == model.EventToolCallStart && (ev.ID == "" || req.Output != nil && ev.Name == reportName) {
+			if ev.Type == model.EventToolCallStart && (ev.Name == "" || req.Output != nil && ev.Name == reportName) {
 				t.Errorf("call %d starts as %+v", ev.Index, ev)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 // wholeMessage is an answer that a server sent at once instead of as a stream.
 type wholeMessage struct {
 	Content    []blockContent            `json:"content"`
-	StopReason string                    `json:"stop_reason"`
+	StopReason vendorhttp.Text           `json:"stop_reason"`
 	Usage      vendorhttp.Detail[*usage] `json:"usage"`
 }
 
@@ -21,16 +21,14 @@ func (a *answer) readMessage(data []byte) (done bool, err error) {
 	if m.StopReason == "" && len(m.Content) == 0 {
 		return false, nil // it is no answer
 	}
-	a.reason = m.StopReason
+	a.reason = string(m.StopReason)
 	a.countUsage(m.Usage.Value)
 	for i := range m.Content {
 		index := vendorhttp.Number(i)
 		if err := a.openBlock(index, &m.Content[i]); err != nil {
 			return false, err
 		}
-		if err := a.closeBlock(index); err != nil {
-			return false, err
-		}
+		a.closeBlock(index)
 	}
 	if finishReason(a.reason) == model.FinishStop {
 		a.endCall()

@@ -46,9 +46,8 @@ func (w *writer) writeMessage(m *model.Message) error {
 	return nil
 }
 
-// writeInstructions writes a message of the system. The API has a place for those
-// before the conversation only; a later one is the user's, marked as what it
-// is, so that what came before it stays as it was.
+// writeInstructions writes a system message. The API accepts these only before the conversation;
+// a later one becomes a marked user message, so that the preceding conversation stays unchanged.
 func (w *writer) writeInstructions(text string) {
 	switch {
 	case isBlank(text):
@@ -122,18 +121,18 @@ func (w *writer) trimEnd() {
 	}
 }
 
-// isBlank reports whether a text is one that the API refuses as empty.
+// isBlank reports whether the API rejects a text as empty.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// The marks tell the vendor's two forms of encrypted reasoning apart, and both
-// from those of other vendors.
+// The marks distinguish the vendor's two forms of encrypted reasoning, and both from other
+// vendors' reasoning.
 const (
 	thinkingMark = "thinking:"
 	redactedMark = "redacted_thinking:"
 )
 
-// appendReasoning appends what the model thought, as it gave it. Reasoning that
-// was cut off, or is another vendor's, means nothing to this one.
+// appendReasoning appends the model's reasoning unchanged. It skips truncated reasoning and other
+// vendors' reasoning, which the API cannot use.
 func appendReasoning(blocks []contentBlock, r *model.Reasoning) []contentBlock {
 	if signature, ok := strings.CutPrefix(r.Encrypted, thinkingMark); ok {
 		return append(blocks, &thinkingBlock{Signature: signature, Thinking: r.Text, Type: typeThinking})

@@ -24,6 +24,17 @@ type messageParams struct {
 	ToolChoice   *toolChoiceParam `json:"tool_choice,omitempty"`
 }
 
+// bodyFields has all fields that requests may have.
+type bodyFields struct {
+	messageParams
+
+	Stream bool `json:"stream"`
+	Tools  []struct {
+		declaration
+		cacheable
+	} `json:"tools"`
+}
+
 type messageParam struct {
 	Content []contentBlock `json:"content"`
 	Role    role           `json:"role"`
@@ -59,7 +70,7 @@ const (
 	thinkingDisabled thinkingType = "disabled"
 )
 
-// is reports whether thinking is asked for in this way.
+// is reports whether thinking is requested in this way.
 func (p *thinkingParam) is(t thinkingType) bool { return p != nil && p.Type == t }
 
 // toolChoiceParam is which tool a model calls.

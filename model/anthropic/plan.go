@@ -14,7 +14,7 @@ type plan struct {
 	tools []byte
 	// report is offered beside the tools, when it is not nil.
 	report *report
-	// cached marks what the vendor should keep.
+	// cached marks the parts for the vendor to cache.
 	cached bool
 	// forced is set if the model is made to call a tool, and limited if the request
 	// limits the length of the answer.
@@ -75,7 +75,7 @@ func (p *plan) chooseTools(req *model.Request, c concessions) {
 	}
 }
 
-// setSampling sets what the model may be told of how it chooses its words.
+// setSampling sets the sampling parameters that the model accepts.
 func (p *plan) setSampling(req *model.Request, c concessions) {
 	if c.noSampling {
 		return

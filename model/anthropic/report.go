@@ -25,8 +25,8 @@ const (
 	reportProperty = "value"
 )
 
-// wantsAnswer reports whether a request wants an answer of a form. One that makes the
-// model call one of its tools is not answered yet.
+// wantsAnswer reports whether a request wants an answer in a form. A request that forces a call
+// of one of its tools does not.
 func wantsAnswer(req *model.Request) bool {
 	return req.Output != nil && req.ToolChoice.Mode != model.ToolsRequired && req.ToolChoice.Mode != model.ToolsNamed
 }
@@ -60,8 +60,8 @@ func (r *report) modelInstruction() string {
 	return fmt.Sprintf("When you are done, give your final answer by calling the tool %s, and in no other way.", r.name)
 }
 
-// reportSchema returns the schema of the report's arguments. The API takes only
-// that of an object, and none that is a choice of several; any other is wrapped.
+// reportSchema returns the schema of the report's arguments. The API accepts only object schemas
+// without alternatives; other schemas are wrapped.
 func reportSchema(schema json.RawMessage) (_ json.RawMessage, wrapped bool, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &fields); err != nil {
@@ -110,7 +110,7 @@ type reporting struct {
 	call *block
 	// held is text of which it is not known yet whether it is the answer.
 	held []byte
-	// arguments are those of a wrapped report.
+	// arguments are the arguments of a wrapped report.
 	arguments []byte
 }
 

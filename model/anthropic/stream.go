@@ -5,7 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// exchange is one request. What the model was found to need is conceded at once.
+// exchange is one request. It starts with the concessions already known for the model.
 type exchange struct {
 	executor *Executor
 	request  *model.Request
@@ -14,7 +14,7 @@ type exchange struct {
 	plan *plan
 }
 
-// Encode returns the request with what was conceded so far.
+// Encode returns the request with the concessions so far.
 func (x *exchange) Encode() (path string, body []byte, err error) {
 	if x.plan, err = x.executor.planRequest(x.request, x.granted); err != nil {
 		return "", nil, err
@@ -28,7 +28,7 @@ func (x *exchange) Encode() (path string, body []byte, err error) {
 	return path, body, err
 }
 
-// Concede concedes what the request was refused for, and remembers it.
+// Concede avoids the feature for which the request was rejected, and remembers it.
 func (x *exchange) Concede(refusal *model.Error) (more bool) {
 	if x.granted, more = x.granted.afterRefusal(refusal, x.plan); more {
 		x.executor.known.Remember(x.request.Model, x.granted.ofModel())

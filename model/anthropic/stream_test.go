@@ -56,10 +56,10 @@ var recordings = []vendortest.Recording{
 	{Name: "overloaded", Class: model.Overloaded, Message: "Overloaded", Parts: []model.Part{model.Text("Half")}},
 	{Name: "rate", Class: model.RateLimited, Message: "Number of requests"},
 	{Name: "api_error", Class: model.Provider, Message: "Internal server error", Parts: []model.Part{model.Text("Half")}},
-	{Name: "open_call", Class: model.Provider, Message: "a tool call does not end", Parts: []model.Part{vendortest.ToolCall("t1", "x", `{}`)}},
+	{Name: "open_call", Reason: model.FinishToolCalls, Usage: usual, Parts: []model.Part{vendortest.ToolCall("t1", "x", `{}`)}},
 	{Name: "stray", Class: model.Provider, Message: "not open"},
-	{Name: "twice", Class: model.Provider, Message: "twice"},
-	{Name: "unnamed_call", Class: model.Provider, Message: "no id"},
+	{Name: "twice", Class: model.StreamInterrupted, Message: "ended before"},
+	{Name: "unnamed_call", Class: model.StreamInterrupted, Message: "ended before", Parts: []model.Part{vendortest.ToolCall("call_0_0", "weather", `{}`)}},
 	{Name: "malformed", Class: model.Provider, Message: "malformed", Parts: []model.Part{model.Text("Half")}},
 
 	{Name: "report", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text(`{"city":"Oslo"}`)}},

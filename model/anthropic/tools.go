@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
 
-// declaration is what the API is told of a tool.
+// declaration is the API's declaration of a tool.
 type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
