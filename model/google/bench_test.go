@@ -51,7 +51,7 @@ func BenchmarkEncode(b *testing.B) {
 	e := offline(b, Config{}, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		body, err := e.encodeRequest(req, formOf(req))
+		body, err := e.encodeRequest(req, formOf(req), thinkingSupport{})
 		if err != nil {
 			b.Fatal(err)
 		}

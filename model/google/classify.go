@@ -2,6 +2,7 @@ package google
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -60,8 +61,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 // statusCanceled is the vendor's status for a request that it abandoned.
 const statusCanceled = 499
 
-// effectiveStatus returns the HTTP status, or the one that an error tells
-// which came with success.
+// effectiveStatus returns the HTTP status, or the status in an error that came with success.
 func (r *refusal) effectiveStatus() int {
 	switch {
 	case r.status >= http.StatusMultipleChoices:
@@ -79,18 +79,14 @@ func (r *refusal) blamesKey() bool {
 	return strings.HasPrefix(r.errorReason(), "API_KEY_") || strings.HasPrefix(strings.ToLower(r.api.Message), "api key")
 }
 
-// overflowPhrases are the vendor's messages for a request that does not fit into
-// the model's window; there is no code for it.
+// overflowPhrases are the vendor's messages for a request that exceeds the model's window, for
+// which there is no error code.
 var overflowPhrases = []string{
 	"input token count", "maximum number of tokens", "input context is too long", "context length",
 }
 
 func (r *refusal) saysContextOverflow() bool {
 	message := strings.ToLower(r.api.Message)
-	for _, phrase := range overflowPhrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
+	return vendorhttp.SaysContextOverflow(message) ||
+		slices.ContainsFunc(overflowPhrases, func(phrase string) bool { return strings.Contains(message, phrase) })
 }

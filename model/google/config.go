@@ -13,17 +13,17 @@ import (
 // DefaultBaseURL is where the vendor's own API is.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
-// defaultAPIVersion is the version of the API that knows all that is asked for.
+// defaultAPIVersion is the API version that supports all features used here.
 const defaultAPIVersion = "v1beta"
 
 // Config is a provider of type google, as it is written in a configuration.
 type Config struct {
 	APIKey         string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent in the header x-goog-api-key. Leave it out for a gateway that asks for none."`
 	BaseURL        string             `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"Where the API is: an http or https URL without the version."`
-	APIVersion     string             `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The version of the API, as it stands in its URLs."`
+	APIVersion     string             `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The version of the API, as in its URLs."`
 	Headers        map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	HostConnection string             `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers requests have, in place of api_key, and whose parameter baseUrl is where the API is, in place of base_url."`
-	Request        *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
+	HostConnection string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its parameter baseUrl replaces base_url."`
+	Request        *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
 // MarshalJSON writes the configuration without its secrets: the key and the
@@ -43,7 +43,7 @@ func (c *Config) Validate() diag.List {
 	list := c.apiAccess().Check()
 	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
 		list = append(list, diag.New(diag.InvalidValue, "api_version",
-			"api_version is %q; it is written as in v1 or v1beta", c.APIVersion))
+			"api_version is %q; it must look like v1 or v1beta", c.APIVersion))
 	}
 	if strings.HasSuffix(strings.TrimRight(c.BaseURL, "/"), "/"+c.apiVersion()) {
 		list = append(list, diag.New(diag.InvalidValue, "base_url",
@@ -55,7 +55,7 @@ func (c *Config) Validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	return &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
+	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
 }
 
 func (c *Config) apiVersion() string {

@@ -11,16 +11,16 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// contentWriter writes a conversation as the contents the API knows: those of
-// the user, which the results of calls are among, and those of the model.
+// contentWriter writes a conversation as API contents: user contents, which include results of
+// calls, and model contents.
 type contentWriter struct {
 	// modern is set for a model that checks signatures and reads images within
 	// the results of calls.
 	modern   bool
 	contents []*contentParam
 	system   []*partParam
-	// results is the last content when it holds results: those of one answer
-	// belong into one content.
+	// results is the last content when it holds results, because the results for one answer
+	// belong in one content.
 	results *contentParam
 	// names are the names of the calls by id, for results that do not tell it.
 	names map[string]string
@@ -86,8 +86,8 @@ func blobPart(b *model.Blob) *partParam {
 	return &partParam{FileData: &fileParam{MIMEType: vendorhttp.MediaType(b), FileURI: b.URI}}
 }
 
-// answerParts writes an answer of the model. Its readable thoughts are left
-// out: of what it thought the vendor reads only the signatures.
+// answerParts writes an answer of the model. It omits readable reasoning, because the vendor
+// reads only the signatures.
 func (w *contentWriter) answerParts(m *model.Message) []*partParam {
 	parts := make([]*partParam, 0, len(m.Parts))
 	var text *partParam // the text just written
@@ -167,8 +167,7 @@ func (w *contentWriter) addResults(m *model.Message) {
 	}
 }
 
-// resultValue returns what a call resulted in, under the names that tell the
-// model whether it failed.
+// resultValue returns the result of a call, under a name that tells the model whether it failed.
 func resultValue(r *model.ToolResult) map[string]any {
 	text := resultText(r)
 	if !r.IsError {
@@ -215,8 +214,8 @@ func jsonOrText(text string) any {
 	return text
 }
 
-// addBlobs adds the images and files of a result to it or, where the model
-// does not read them there, to what is shown.
+// addBlobs adds the images and files of a result to it or, if the model does not read them there,
+// to shown.
 func (w *contentWriter) addBlobs(r *responseParam, content []model.Part, shown []*partParam) []*partParam {
 	for i := range content {
 		if !isBlob(&content[i]) {

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// generation is what the name of a model says of it. Models are not described
-// in a form a program could read.
+// generation is derived from a model's name, because no machine-readable description exists.
 type generation struct {
 	// major is the number of the generation. A name that tells none counts as
 	// one of the newest: such names are aliases, or models of the future.
@@ -79,14 +79,37 @@ const (
 	smallestProBudget = 128
 )
 
+// thinkingSupport is the support for thinking, learned from rejected requests.
+type thinkingSupport struct {
+	// swapped is set if the generation's levels or budgets were rejected, and none if both or all
+	// thinking was.
+	swapped, none bool
+}
+
+// afterRefusal returns the support after a refusal with a message, and reports whether it changed.
+func (s thinkingSupport) afterRefusal(message string) (thinkingSupport, bool) {
+	said := strings.NewReplacer("_", " ", "thinkinglevel", "thinking level", "thinkingbudget", "thinking budget").Replace(strings.ToLower(message))
+	switch {
+	case s.none || !strings.Contains(said, "thinking") || strings.Contains(said, "unknown name") || strings.Contains(said, "between"):
+		return s, false
+	case !s.swapped && (strings.Contains(said, "thinking level") || strings.Contains(said, "budget")):
+		s.swapped = true
+	case vendorhttp.SaysFixed(said) || s.swapped || strings.Contains(said, "only enabled when"):
+		s.none = true
+	default:
+		return s, false
+	}
+	return s, true
+}
+
 // thinkingConfig returns how much the model is asked to think, nil to leave it to
 // the vendor.
-func (g generation) thinkingConfig(effort *spec.Effort) *thinkingParam {
-	if effort == nil || *effort == (spec.Effort{}) {
+func (g generation) thinkingConfig(effort *spec.Effort, support thinkingSupport) *thinkingParam {
+	if effort == nil || *effort == (spec.Effort{}) || support.none {
 		return nil
 	}
 	config := &thinkingParam{IncludeThoughts: effort.Standard() != "off"}
-	if g.hasLevels() {
+	if g.hasLevels() != support.swapped {
 		config.ThinkingLevel = g.thinkingLevel(*effort)
 	} else {
 		budget := g.thinkingBudget(*effort)

@@ -74,7 +74,6 @@ func TestStreamErrors(t *testing.T) {
 		`{"status":"DEADLINE_EXCEEDED"}`:  model.Timeout,
 		`{"status":"SOMETHING_NEW"}`:      model.Provider,
 		`"gave up"`:                       model.Provider,
-		`{}`:                              model.Provider,
 	} {
 		e := vendor.Replay(t, strings.NewReader(`data: {"error":`+value+"}\n\n"))
 		events, failure := vendortest.Ask(t, e, hello())

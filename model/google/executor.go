@@ -14,10 +14,12 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor asks the models of one provider. It is safe for use from many
@@ -29,7 +31,8 @@ type Executor struct {
 	vendor  string
 	tools   *vendorhttp.ToolCache[[]byte]
 	// path returns the path of the requests for a model, below the base URL.
-	path func(model string) (string, error)
+	path  func(model string) (string, error)
+	known vendorhttp.Concessions[thinkingSupport]
 }
 
 var (
@@ -67,8 +70,8 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
 }
 
-// NewAt is New for models at an endpoint of a cloud. What the endpoint leaves empty is as
-// at the vendor's own.
+// NewAt is New for models at an endpoint of a cloud. Empty fields of the endpoint default to the
+// vendor's own.
 func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
@@ -114,7 +117,7 @@ func headersOf(c *Config) http.Header {
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
-			return &exchange{executor: e, request: req, form: formOf(req)}
+			return &exchange{executor: e, request: req, form: formOf(req), thinking: e.known.Of(req.Model)}
 		}, yield)
 	}
 }
@@ -125,4 +128,9 @@ func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Gemin
 // CheckParams returns the parameters that the API does not have.
 func (*Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	return p.MissingParams("service_tier", "verbosity")
+}
+
+// CheckEdits returns warnings for edits that change nothing.
+func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
+	return e.api.CheckEdits(edits, earlier...)
 }

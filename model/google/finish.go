@@ -1,7 +1,11 @@
 package google
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // vendorReason is the vendor's name for why an answer ended.
@@ -28,9 +32,25 @@ const (
 	missingSignature vendorReason = "MISSING_THOUGHT_SIGNATURE"
 )
 
-// finishReason returns why an answer ended, or the error that the end stands
-// for. A reason that is not known is taken for one: all that the vendor added
-// so far were.
+// numberedReasons are the numbers of reasons: gateways that speak Protocol Buffers send them.
+var numberedReasons = []vendorReason{
+	finishUnspecified, finishStop, finishMaxTokens, finishSafety, finishRecitation, "OTHER",
+	finishBlocklist, finishProhibitedContent, finishSPII, finishMalformedFunctionCall,
+}
+
+// UnmarshalJSON reads the name or the number of a reason.
+func (r *vendorReason) UnmarshalJSON(data []byte) error {
+	var text vendorhttp.Text
+	err := text.UnmarshalJSON(data)
+	*r = vendorReason(strings.ToUpper(string(text)))
+	if i, numbered := strconv.Atoi(string(text)); numbered == nil && 0 <= i && i < len(numberedReasons) {
+		*r = numberedReasons[i]
+	}
+	return err
+}
+
+// finishReason returns why an answer ended, or the error that the reason represents. Unknown
+// reasons count as errors, as all additions by the vendor were.
 func finishReason(reason vendorReason, message string) (model.FinishReason, error) {
 	switch reason {
 	case finishStop:

@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// form is how the form of an answer is asked for. Up to its second generation
-// Gemini takes a form or tools, not both: there the model calls a function of
-// ours with its answer, which nobody else gets to see.
+// form is the way to request an answer's form. Gemini up to its second generation supports either
+// a form or tools: the model then calls an internal function with its answer, which nobody else
+// sees.
 type form struct {
 	// native asks for the form itself.
 	native bool
@@ -23,7 +23,7 @@ type form struct {
 	withoutTools bool
 }
 
-// outputFunction is what the function is called, unless a tool is called so.
+// outputFunction is the default name of the function, unless a tool has it.
 const outputFunction = "set_model_response"
 
 func formOf(req *model.Request) form {
@@ -37,7 +37,7 @@ func formOf(req *model.Request) form {
 	case model.ToolsNone:
 		return form{native: true, withoutTools: true}
 	case model.ToolsRequired, model.ToolsNamed:
-		return form{} // what is asked for is a call, not the answer
+		return form{} // the request forces a call, not the answer
 	default:
 		return form{function: freeName(req.Tools), wrapped: !isObjectSchema(req.Output.Schema)}
 	}
@@ -63,8 +63,8 @@ func (f *form) modelInstruction() string {
 		"Call other functions first if you need them."
 }
 
-// answerField holds an answer that is no object, as the arguments of a
-// function have to be.
+// answerField holds an answer that is not an object, because the arguments of a function must be
+// one.
 const answerField = "answer"
 
 // declareFunction returns the declaration of the function.
@@ -83,13 +83,13 @@ func (f *form) declareFunction(output *spec.OutputSchema) ([]byte, error) {
 	})
 }
 
-// isObjectSchema reports whether a schema is that of an object, which it is
-// taken for unless it says something else.
+// isObjectSchema reports whether a schema describes an object, which is assumed unless it states
+// another type.
 func isObjectSchema(schema json.RawMessage) bool {
 	var fields struct {
 		Type any `json:"type"`
 	}
-	_ = json.Unmarshal(schema, &fields) // what is no object says nothing
+	_ = json.Unmarshal(schema, &fields) // a schema without fields is ignored
 	return fields.Type == nil || fields.Type == "object"
 }
 

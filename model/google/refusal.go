@@ -1,9 +1,11 @@
 package google
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -11,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// refusal is what the vendor said when it refused a request or gave up an
-// answer, as the cause of a model.Error.
+// refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
+// model.Error.
 type refusal struct {
 	// status is the HTTP status, 0 for an error inside a stream.
 	status int
@@ -40,6 +42,9 @@ func (r *refusal) Error() string {
 func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	r.status = status
+	if status >= http.StatusBadRequest && r.api.Message == "" {
+		r.api.Message = cmp.Or(vendorhttp.ErrorText(body), vendorhttp.PlainError(body))
+	}
 	return r.modelError(), r.detailed
 }
 
@@ -59,7 +64,7 @@ func parseRefusal(data []byte) *refusal {
 		Detail json.RawMessage `json:"detail"`
 	}
 	if json.Unmarshal(data, &outer) != nil || len(outer.Error) == 0 {
-		text := vendorhttp.Mistakes(outer.Detail) // of a gateway
+		text := vendorhttp.ErrorText(outer.Detail) // of a gateway
 		return &refusal{api: apiError{Message: text}, detailed: text != ""}
 	}
 	return parseErrorValue(outer.Error)
@@ -73,7 +78,23 @@ func parseErrorValue(data json.RawMessage) *refusal {
 	}
 	// A field of another type than it should have leaves the others readable.
 	_ = json.Unmarshal(data, &r.api)
+	if r.api.Message == "" {
+		r.api.Message = vendorhttp.ErrorText(data)
+	}
 	return r
+}
+
+// unknownField matches "Unknown name "thinkingLevel" at 'generation_config.thinking_config': Cannot find
+// field.".
+var unknownField = regexp.MustCompile(`Unknown name "(\w+)"(?: at '(?:[\w.\[\]]*\.)?(\w+))?`)
+
+// RejectedField returns the names of unknown fields, each with the name of its object.
+func (r *refusal) RejectedField() string {
+	var names []string
+	for _, found := range unknownField.FindAllStringSubmatch(r.api.Message, -1) {
+		names = append(names, strings.TrimPrefix(found[2]+"."+found[1], "."))
+	}
+	return strings.Join(names, " ")
 }
 
 // detailField returns the text of a field of the details of a type, or "".
@@ -89,8 +110,8 @@ func (r *refusal) detailField(typeName, field string) string {
 
 func (r *refusal) errorReason() string { return r.detailField("google.rpc.ErrorInfo", "reason") }
 
-// longestDelay bounds what a server may ask for. Whether to wait that long is
-// the runtime's business.
+// longestDelay bounds the delay that a server may request. Whether to wait that long is the
+// runtime's decision.
 const longestDelay = 24 * time.Hour
 
 // retryDelay returns how long the error itself asks to wait, 0 when it does

@@ -16,9 +16,18 @@ type body struct {
 	GenerationConfig  *generationParam `json:"generationConfig,omitempty"`
 }
 
+// bodyFields has all fields that requests may have.
+type bodyFields struct {
+	body
+
+	Tools []struct {
+		Declarations []declarationParam `json:"functionDeclarations"`
+	} `json:"tools"`
+}
+
 // encodeRequest returns the whole body of a request. The tools are added as the bytes
 // they were once encoded to: a conversation asks many times with the same.
-func (e *Executor) encodeRequest(req *model.Request, f form) ([]byte, error) {
+func (e *Executor) encodeRequest(req *model.Request, f form, thinking thinkingSupport) ([]byte, error) {
 	g := generationOf(req.Model)
 	w := contentWriter{modern: g.hasLevels(), contents: make([]*contentParam, 0, len(req.Messages))}
 	for i := range req.Messages {
@@ -27,7 +36,7 @@ func (e *Executor) encodeRequest(req *model.Request, f form) ([]byte, error) {
 	if f.function != "" {
 		w.system = append(w.system, &partParam{Text: f.modelInstruction()})
 	}
-	b := body{Contents: w.contents, GenerationConfig: generationConfig(req, g, f)}
+	b := body{Contents: w.contents, GenerationConfig: generationConfig(req, g, f, thinking)}
 	if len(w.system) > 0 {
 		b.SystemInstruction = &contentParam{Parts: w.system}
 	}
@@ -66,12 +75,12 @@ func (e *Executor) appendTools(encoded []byte, tools []model.Tool, req *model.Re
 }
 
 // generationConfig returns the settings of a request, or nil if none.
-func generationConfig(req *model.Request, g generation, f form) *generationParam {
+func generationConfig(req *model.Request, g generation, f form, thinking thinkingSupport) *generationParam {
 	c := generationParam{
 		MaxOutputTokens: int32(min(max(req.MaxOutputTokens, 0), math.MaxInt32)),
 		Temperature:     toFloat32(req.Temperature),
 		TopP:            toFloat32(req.TopP),
-		ThinkingConfig:  g.thinkingConfig(req.ReasoningEffort),
+		ThinkingConfig:  g.thinkingConfig(req.ReasoningEffort, thinking),
 		Seed:            req.Seed,
 		StopSequences:   req.Stop,
 	}

@@ -60,7 +60,7 @@ func conversation(name string) *model.Request {
 func sent(t testing.TB, req *model.Request) string {
 	t.Helper()
 	before := vendortest.JSON(t, req)
-	data, err := offline(t, Config{}, nil).encodeRequest(req, formOf(req))
+	data, err := offline(t, Config{}, nil).encodeRequest(req, formOf(req), thinkingSupport{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// A signature proves to the vendor what the model thought, and must go back
-// with the very part it came with: a call or a text. In a conversation it is
-// the encrypted form of a piece of reasoning, directly before its call or
-// after its text. A mark tells the two apart, and both from what other
-// vendors leave there, which this one would refuse.
+// A signature proves the model's reasoning to the vendor, and must be returned with the same
+// part: a call or a text. In a conversation it is the encrypted form of a piece of reasoning,
+// directly before its call or after its text. A mark distinguishes the two, and signatures of
+// other vendors, which this one would reject.
 const (
 	ofCall = "gemini:call:"
 	ofText = "gemini:text:"
 )
 
-// unsigned stands for the signature of a call that has none, because another
-// vendor's model made it. The vendor defines it for that.
+// unsigned replaces the missing signature of a call made by another vendor's model. The vendor
+// defines it for this purpose.
 const unsigned = "skip_thought_signature_validator"
 
-// parseSignature returns a signature and the mark of what it belongs to, or "" if
-// it belongs to another vendor.
+// parseSignature returns a signature and the mark of its owner, or "" if it belongs to another
+// vendor.
 func parseSignature(encrypted string) (sig []byte, of string) {
 	for _, of := range []string{ofCall, ofText} {
 		if encoded, ok := strings.CutPrefix(encrypted, of); ok {

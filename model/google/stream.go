@@ -2,6 +2,7 @@ package google
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -14,6 +15,8 @@ type exchange struct {
 	executor *Executor
 	request  *model.Request
 	form     form
+	// thinking is how the model thinks.
+	thinking thinkingSupport
 }
 
 // Encode returns the request.
@@ -22,12 +25,12 @@ func (x *exchange) Encode() (path string, body []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	body, err = x.executor.encodeRequest(x.request, x.form)
+	body, err = x.executor.encodeRequest(x.request, x.form, x.thinking)
 	return x.executor.version + "/" + path, body, err
 }
 
-// streamPath returns the path at which a model is asked, below that of the version. A
-// name without a collection is that of a model of the vendor's own.
+// streamPath returns the streaming path of a model, relative to the version. A name without a
+// collection means one of the vendor's models.
 func streamPath(name string) (string, error) {
 	if !strings.Contains(name, "/") {
 		name = "models/" + name
@@ -42,8 +45,17 @@ func streamPath(name string) (string, error) {
 	return strings.Join(segments, "/") + ":streamGenerateContent?alt=sse", nil
 }
 
-// Concede concedes nothing: what a model accepts is known from its name.
-func (x *exchange) Concede(*model.Error) bool { return false }
+// Concede asks the model to think in the other way, or not at all, if it rejects the way that follows
+// from its name.
+func (x *exchange) Concede(failure *model.Error) (more bool) {
+	if x.request.ReasoningEffort == nil || failure.Status != http.StatusBadRequest {
+		return false
+	}
+	if x.thinking, more = x.thinking.afterRefusal(failure.Message); more {
+		x.executor.known.Remember(x.request.Model, x.thinking)
+	}
+	return more
+}
 
 // Translator returns the translator for the answer.
-func (x *exchange) Translator() vendorhttp.Translator { return &translator{form: x.form} }
+func (x *exchange) Translator() vendorhttp.Translator { return &translator{form: x.form, index: -1} }

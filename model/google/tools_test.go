@@ -37,7 +37,7 @@ func TestDeclarations(t *testing.T) {
 	} {
 		req := hello()
 		req.Tools = []model.Tool{tool}
-		_, err := offline(t, Config{}, nil).encodeRequest(req, form{})
+		_, err := offline(t, Config{}, nil).encodeRequest(req, form{}, thinkingSupport{})
 		if failure := model.AsError(err); failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "broken") {
 			t.Errorf("the tool %s gives %v", vendortest.JSON(t, string(tool.Parameters)), err)
 		}

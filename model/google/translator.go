@@ -3,6 +3,7 @@ package google
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -12,16 +13,20 @@ import (
 // chunk is a piece of an answer: the part of the API's GenerateContentResponse
 // that is needed, with the arguments of calls as they were written.
 type chunk struct {
-	Candidates     []candidate     `json:"candidates"`
-	PromptFeedback *promptFeedback `json:"promptFeedback"`
-	Error          json.RawMessage `json:"error"`
+	Candidates []candidate     `json:"candidates"`
+	Error      json.RawMessage `json:"error"`
 
-	UsageMetadata vendorhttp.Detail[*usageMetadata] `json:"usageMetadata"`
+	PromptFeedback vendorhttp.Detail[promptFeedback] `json:"promptFeedback"`
+	UsageMetadata  vendorhttp.Detail[*usageMetadata] `json:"usageMetadata"`
+
+	// The names of fields in the definition of the API, which some gateways use.
+	OtherFeedback vendorhttp.Detail[otherFeedback]  `json:"prompt_feedback"`
+	OtherUsage    vendorhttp.Detail[*otherMetadata] `json:"usage_metadata"`
 }
 
 // promptFeedback is why a prompt was refused.
 type promptFeedback struct {
-	BlockReason string `json:"blockReason"`
+	BlockReason vendorhttp.Text `json:"blockReason"`
 }
 
 // blockUnspecified is the reason of a prompt that was not refused.
@@ -36,31 +41,68 @@ type usageMetadata struct {
 	ToolUsePromptTokenCount vendorhttp.Number `json:"toolUsePromptTokenCount"`
 }
 
+// otherFeedback and otherMetadata are promptFeedback and usageMetadata under other names.
+type (
+	otherFeedback struct {
+		BlockReason vendorhttp.Text `json:"block_reason"`
+	}
+	otherMetadata struct {
+		CachedContentTokenCount vendorhttp.Number `json:"cached_content_token_count"`
+		CandidatesTokenCount    vendorhttp.Number `json:"candidates_token_count"`
+		PromptTokenCount        vendorhttp.Number `json:"prompt_token_count"`
+		ThoughtsTokenCount      vendorhttp.Number `json:"thoughts_token_count"`
+		ToolUsePromptTokenCount vendorhttp.Number `json:"tool_use_prompt_token_count"`
+	}
+)
+
+// mergeNames moves what came under other names.
+func (c *chunk) mergeNames() {
+	if c.OtherUsage.Value != nil && c.UsageMetadata.Value == nil {
+		usage := usageMetadata(*c.OtherUsage.Value)
+		c.UsageMetadata.Value = &usage
+	}
+	c.PromptFeedback.Value.BlockReason = cmp.Or(c.PromptFeedback.Value.BlockReason, c.OtherFeedback.Value.BlockReason)
+	for i := range c.Candidates {
+		a := &c.Candidates[i]
+		a.FinishReason, a.FinishMessage = cmp.Or(a.FinishReason, a.OtherReason), cmp.Or(a.FinishMessage, a.OtherMessage)
+		for j := range a.Content.Parts {
+			p := &a.Content.Parts[j]
+			p.FunctionCall, p.ThoughtSignature = cmp.Or(p.FunctionCall, p.OtherCall), cmp.Or(p.ThoughtSignature, p.OtherSignature)
+		}
+	}
+}
+
 type candidate struct {
 	Index         vendorhttp.Number `json:"index"`
 	FinishReason  vendorReason      `json:"finishReason"`
-	FinishMessage string            `json:"finishMessage"`
+	FinishMessage vendorhttp.Text   `json:"finishMessage"`
+	OtherReason   vendorReason      `json:"finish_reason"`
+	OtherMessage  vendorhttp.Text   `json:"finish_message"`
 	Content       struct {
 		Parts []part `json:"parts"`
 	} `json:"content"`
 }
 
 type part struct {
-	Text             string        `json:"text"`
-	Thought          bool          `json:"thought"`
-	ThoughtSignature string        `json:"thoughtSignature"`
-	FunctionCall     *functionCall `json:"functionCall"`
+	Text             vendorhttp.Content `json:"text"`
+	Thought          bool               `json:"thought"`
+	ThoughtSignature vendorhttp.Text    `json:"thoughtSignature"`
+	FunctionCall     *functionCall      `json:"functionCall"`
+	OtherSignature   vendorhttp.Text    `json:"thought_signature"`
+	OtherCall        *functionCall      `json:"function_call"`
 }
 
 type functionCall struct {
-	ID   string          `json:"id"`
-	Name string          `json:"name"`
+	ID   vendorhttp.Text `json:"id"`
+	Name vendorhttp.Text `json:"name"`
 	Args json.RawMessage `json:"args"`
 }
 
 // translator turns the chunks of one answer into events.
 type translator struct {
 	form form
+	// index is the index of the only candidate used, the first received; -1 before it.
+	index vendorhttp.Number
 	// out takes the events of the chunk that is being translated.
 	out *vendorhttp.Batch
 	// calls counts the calls that the consumer knows of.
@@ -77,7 +119,7 @@ type translator struct {
 	answered bool
 }
 
-// blocked stands for the reason of an answer to a prompt that was refused.
+// blocked is the finish reason of an answer to a rejected prompt.
 const blocked = finishSafety
 
 // Translate translates an event. A chunk with the reason for the end of the answer is
@@ -112,18 +154,23 @@ func (t *translator) translateChunk(data []byte) error {
 	if err := vendorhttp.DecodeEvent(data, &c); err != nil {
 		return err
 	}
-	if len(c.Error) > 0 && string(c.Error) != "null" {
+	if !vendorhttp.IsNothing(c.Error) {
 		return parseErrorValue(c.Error).modelError()
 	}
+	c.mergeNames()
 	if c.UsageMetadata.Value != nil {
 		t.usage = usageOf(c.UsageMetadata.Value)
 	}
-	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != blockUnspecified {
+	if f := c.PromptFeedback.Value; f.BlockReason != "" && f.BlockReason != blockUnspecified {
 		t.reason = blocked
 	}
+	t.out.Unknown = len(c.Candidates) == 0 && c.UsageMetadata.Value == nil && c.PromptFeedback.Value.BlockReason == ""
+	if t.index < 0 && len(c.Candidates) > 0 {
+		first := slices.MinFunc(c.Candidates, func(a, b candidate) int { return cmp.Compare(a.Index, b.Index) })
+		t.index = max(first.Index, 0)
+	}
 	for i := range c.Candidates {
-		// Only one answer is ever asked for.
-		if c.Candidates[i].Index != 0 {
+		if c.Candidates[i].Index != t.index { // only one was requested
 			continue
 		}
 		if err := t.translateCandidate(&c.Candidates[i]); err != nil {
@@ -141,7 +188,7 @@ func (t *translator) translateCandidate(c *candidate) error {
 		}
 	}
 	if c.FinishReason != "" && c.FinishReason != finishUnspecified {
-		t.reason, t.message = c.FinishReason, c.FinishMessage
+		t.reason, t.message = c.FinishReason, string(c.FinishMessage)
 	}
 	return nil
 }
@@ -151,7 +198,7 @@ func (t *translator) translatePart(p *part) error {
 	case p.FunctionCall != nil:
 		return t.translateCall(p)
 	case p.Thought:
-		t.out.AddDelta(model.EventReasoning, p.Text)
+		t.out.AddDelta(model.EventReasoning, string(p.Text))
 	default:
 		t.translateText(p)
 	}
@@ -168,11 +215,11 @@ func (t *translator) addSignature(of, sig string) {
 // waits: the text before that call is not part of the answer.
 func (t *translator) translateText(p *part) {
 	if t.form.function != "" {
-		t.held.WriteString(p.Text)
+		t.held.WriteString(string(p.Text))
 		return
 	}
-	t.out.AddDelta(model.EventText, p.Text)
-	t.addSignature(ofText, p.ThoughtSignature)
+	t.out.AddDelta(model.EventText, string(p.Text))
+	t.addSignature(ofText, string(p.ThoughtSignature))
 }
 
 // releaseText hands on the text that waited, unless the answer came otherwise.
@@ -185,17 +232,17 @@ func (t *translator) releaseText() {
 
 func (t *translator) translateCall(p *part) error {
 	c := p.FunctionCall
-	switch c.Name {
-	case "":
+	switch {
+	case c.Name == "":
 		return vendorhttp.Malformed("a tool call has no name", nil)
-	case t.form.function:
+	case string(c.Name) == t.form.function:
 		t.addAnswer(c)
 		return nil
 	}
 	t.releaseText()
-	t.addSignature(ofCall, p.ThoughtSignature)
-	t.out.Add(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: c.ID, Name: c.Name})
-	if len(c.Args) > 0 && string(c.Args) != "null" {
+	t.addSignature(ofCall, string(p.ThoughtSignature))
+	t.out.Add(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: string(c.ID), Name: string(c.Name)})
+	if vendorhttp.HasArguments(c.Args) {
 		t.out.Add(model.Event{Type: model.EventToolCallDelta, Index: t.calls, Delta: string(c.Args)})
 	}
 	t.out.Add(model.Event{Type: model.EventToolCallEnd, Index: t.calls})
