@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// concessions are what a request omits or expresses in another way, because the model
-// was found to reject it. The names of inference profiles say nothing of the model, so it
-// is found out: at most once per model, at the price of a rejected request.
+// concessions are features that a request omits or expresses differently, because the model
+// rejected them. Names of inference profiles reveal nothing about the model, so each is tried at
+// most once per model, at the price of a rejected request.
 type concessions uint16
 
 const (
@@ -85,7 +86,7 @@ func (c concessions) lessSampling(said string, p *plan) concessions {
 	switch i := p.body.InferenceConfig; {
 	case strings.Contains(said, "both") && i.Temperature != nil && i.TopP != nil:
 		c |= oneSampling
-	case strings.Contains(said, "deprecated") || strings.Contains(said, "support"):
+	case strings.Contains(said, "support") || vendorhttp.SaysFixed(said):
 		c |= noSampling
 	}
 	return c

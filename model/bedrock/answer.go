@@ -1,15 +1,18 @@
 package bedrock
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// answer turns the events of the vendor's stream into those of the runtime.
+// answer converts the vendor's stream events into events of the runtime.
 type answer struct {
 	out *vendorhttp.Batch
 	// blocks are the content blocks that are open, by their place in the answer.
@@ -30,8 +33,10 @@ type block struct {
 	call int
 	// input are arguments that came with the start of the call. They count if no piece
 	// follows.
-	input     json.RawMessage
-	received  bool
+	input    json.RawMessage
+	received bool
+	// arguments follows the pieces of arguments.
+	arguments vendorhttp.Nesting
 	signature strings.Builder
 	redacted  []byte
 }
@@ -43,24 +48,24 @@ type event struct {
 		ToolUse *toolUse `json:"toolUse"`
 	} `json:"start"`
 	Delta      blockDelta                `json:"delta"`
-	StopReason string                    `json:"stopReason"`
+	StopReason vendorhttp.Text           `json:"stopReason"`
 	Usage      vendorhttp.Detail[*usage] `json:"usage"`
 }
 
 type toolUse struct {
-	ToolUseID string          `json:"toolUseId"`
-	Name      string          `json:"name"`
+	ToolUseID vendorhttp.Text `json:"toolUseId"`
+	Name      vendorhttp.Text `json:"name"`
 	Input     json.RawMessage `json:"input"`
 }
 
 type blockDelta struct {
-	Text    string `json:"text"`
+	Text    vendorhttp.Content `json:"text"`
 	ToolUse struct {
-		Input string `json:"input"`
+		Input vendorhttp.Arguments `json:"input"`
 	} `json:"toolUse"`
 	Reasoning struct {
-		Text      string                    `json:"text"`
-		Signature string                    `json:"signature"`
+		Text      vendorhttp.Text           `json:"text"`
+		Signature vendorhttp.Text           `json:"signature"`
 		Redacted  vendorhttp.Detail[[]byte] `json:"redactedContent"`
 	} `json:"reasoningContent"`
 }
@@ -79,7 +84,8 @@ type usage struct {
 func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	a.out = out
 	name := string(ev.Name)
-	if exception, ok := strings.CutPrefix(name, exceptionMark); ok {
+	exception, ok := strings.CutPrefix(name, exceptionMark)
+	if ok || strings.HasSuffix(name, "Exception") { // gateways send exceptions as events
 		r := parseRefusal(ev.Data)
 		r.code = exception
 		return false, r.modelError()
@@ -93,19 +99,21 @@ func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (d
 	}
 	switch name {
 	case "contentBlockDelta":
-		a.continueBlock(a.blockAt(e.Index), &e.Delta)
+		a.continueBlock(a.continuedBlock(e.Index, &e.Delta), &e.Delta)
 	case "contentBlockStart":
 		return false, a.startBlock(e.Index, e.Start.ToolUse)
 	case "contentBlockStop":
 		a.stopBlock(e.Index)
 	case "messageStop":
-		a.reason = e.StopReason
+		a.reason = cmp.Or(string(e.StopReason), "end_turn")
 		out.Ending = true
 	case "metadata":
 		a.countUsage(e.Usage.Value)
-		if a.reason != "" {
+		if a.reason != "" && a.usage != nil {
 			return a.finishAnswer()
 		}
+	default:
+		out.Unknown = name != "messageStart"
 	}
 	return false, nil
 }
@@ -130,34 +138,61 @@ func (a *answer) blockAt(index vendorhttp.Number) *block {
 	return b
 }
 
+// continuedBlock returns the block that a delta continues: the one at its place, or for arguments
+// the only call that is open.
+func (a *answer) continuedBlock(index vendorhttp.Number, d *blockDelta) *block {
+	if b := a.blocks[index]; d.ToolUse.Input != "" && (b == nil || b.call < 0) {
+		if call := a.onlyOpenCall(); call != nil {
+			return call
+		}
+	}
+	return a.blockAt(index)
+}
+
+// onlyOpenCall returns the open call, or nil unless exactly one is open.
+func (a *answer) onlyOpenCall() (only *block) {
+	for _, b := range a.blocks {
+		switch {
+		case b.call < 0:
+		case only != nil:
+			return nil
+		default:
+			only = b
+		}
+	}
+	return only
+}
+
 func (a *answer) startBlock(index vendorhttp.Number, call *toolUse) error {
 	b := a.blockAt(index)
 	switch {
 	case call == nil:
 		return nil
-	case b.call >= 0:
+	case b.call >= 0 && b.arguments.IsOpen():
 		return vendorhttp.Malformed("a content block starts twice", nil)
-	case call.ToolUseID == "" || call.Name == "":
-		return vendorhttp.Malformed("a tool call has no ID or no name", nil)
+	case call.Name == "":
+		return vendorhttp.Malformed("a tool call has no name", nil)
+	case b.call >= 0: // it has ended without saying so
+		a.stopBlock(index)
+		b = a.blockAt(index)
 	}
 	b.call, b.input = a.calls, call.Input
 	a.calls++
-	a.out.Add(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: call.ToolUseID, Name: call.Name})
+	a.out.Add(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: string(call.ToolUseID), Name: string(call.Name)})
 	return nil
 }
 
 func (a *answer) continueBlock(b *block, d *blockDelta) {
+	a.out.AddDelta(model.EventText, string(d.Text))
+	a.out.AddDelta(model.EventReasoning, string(d.Reasoning.Text))
 	switch {
-	case b.call >= 0:
-		if d.ToolUse.Input != "" {
-			b.received = true
-			a.out.Add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: d.ToolUse.Input})
-		}
-	default:
-		a.out.AddDelta(model.EventText, d.Text)
-		a.out.AddDelta(model.EventReasoning, d.Reasoning.Text)
-		b.signature.WriteString(d.Reasoning.Signature)
+	case b.call < 0:
+		b.signature.WriteString(string(d.Reasoning.Signature))
 		b.redacted = append(b.redacted, d.Reasoning.Redacted.Value...)
+	case d.ToolUse.Input != "":
+		b.received = true
+		b.arguments.Read(string(d.ToolUse.Input))
+		a.out.Add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: string(d.ToolUse.Input)})
 	}
 }
 
@@ -169,7 +204,7 @@ func (a *answer) stopBlock(index vendorhttp.Number) {
 	delete(a.blocks, index)
 	switch {
 	case b.call >= 0:
-		if !b.received && len(b.input) > 0 && string(b.input) != "null" {
+		if !b.received && vendorhttp.HasArguments(b.input) {
 			a.out.Add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: string(b.input)})
 		}
 		a.endCall()
@@ -209,10 +244,11 @@ func (a *answer) finishAnswer() (done bool, err error) {
 		return false, err
 	}
 	if reason == model.FinishStop {
-		for _, b := range a.blocks {
-			if b.call >= 0 {
+		for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
+			if a.blocks[index].arguments.IsOpen() {
 				return false, vendorhttp.Malformed("a content block does not end", nil)
 			}
+			a.stopBlock(index)
 		}
 		a.endCall()
 		if a.calls > 0 {
@@ -245,17 +281,17 @@ type wholeAnswer struct {
 			Content []wholeBlock `json:"content"`
 		} `json:"message"`
 	} `json:"output"`
-	StopReason string                    `json:"stopReason"`
+	StopReason vendorhttp.Text           `json:"stopReason"`
 	Usage      vendorhttp.Detail[*usage] `json:"usage"`
 }
 
 type wholeBlock struct {
-	Text      string   `json:"text"`
-	ToolUse   *toolUse `json:"toolUse"`
+	Text      vendorhttp.Content `json:"text"`
+	ToolUse   *toolUse           `json:"toolUse"`
 	Reasoning struct {
 		Text struct {
-			Text      string `json:"text"`
-			Signature string `json:"signature"`
+			Text      vendorhttp.Text `json:"text"`
+			Signature vendorhttp.Text `json:"signature"`
 		} `json:"reasoningText"`
 		Redacted vendorhttp.Detail[[]byte] `json:"redactedContent"`
 	} `json:"reasoningContent"`
@@ -265,7 +301,8 @@ type wholeBlock struct {
 // not an answer.
 func (a *answer) readMessage(data []byte) (done bool, err error) {
 	var m wholeAnswer
-	if err := vendorhttp.DecodeEvent(data, &m); err != nil || m.StopReason == "" {
+	if err := vendorhttp.DecodeEvent(data, &m); err != nil || m.StopReason == "" && len(m.Output.Message.Content) == 0 {
+		a.out.Unknown = true
 		return false, err
 	}
 	for i := range m.Output.Message.Content {
@@ -278,7 +315,7 @@ func (a *answer) readMessage(data []byte) (done bool, err error) {
 		a.continueBlock(a.blockAt(index), &d)
 		a.stopBlock(index)
 	}
-	a.reason = m.StopReason
+	a.reason = string(m.StopReason)
 	a.countUsage(m.Usage.Value)
 	return a.finishAnswer()
 }

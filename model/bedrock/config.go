@@ -19,7 +19,7 @@ type Config struct {
 	Credentials *Credentials       `json:"credentials,omitempty" doc:"Signs requests with the keys of a user or role instead."`
 	BaseURL     string             `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the region by default, https://bedrock-runtime.REGION.amazonaws.com. A private endpoint has its own."`
 	Headers     map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request. They are signed."`
-	Request     *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
+	Request     *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
 // Source is where the keys come from.
@@ -74,12 +74,12 @@ var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := c.apiAccess().Check()
+	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.Credentials != nil, "api_key or credentials")...)
 	switch {
 	case c.Region == "":
 		list = append(list, diag.New(diag.InvalidValue, "region", "region is required").WithHint("give one, such as us-east-1"))
 	case !regionName.MatchString(c.Region):
-		list = append(list, diag.New(diag.InvalidValue, "region", "region is %q; it is written as in us-east-1", c.Region))
+		list = append(list, diag.New(diag.InvalidValue, "region", "region is %q; it must look like us-east-1", c.Region))
 	}
 	if c.Credentials != nil {
 		list = append(list, c.Credentials.validate()...)
@@ -129,7 +129,7 @@ func (c *Credentials) validate() diag.List {
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	a := &vendorhttp.Access{
-		Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: "https://bedrock-runtime." + c.Region + "." + c.domain(),
+		Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: "https://bedrock-runtime." + c.Region + "." + c.domain(),
 		KeyHeader: "Authorization", Headers: c.Headers,
 	}
 	if c.Credentials != nil {

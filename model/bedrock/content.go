@@ -61,8 +61,8 @@ func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") || media == "application/json" || media == "application/xml" || media == "application/yaml"
 }
 
-// resultBlocks returns what a call resulted in. A note takes the place of a file that
-// the API does not read there.
+// resultBlocks returns the result of a call. A note replaces a file that the API does not read
+// there.
 func (w *writer) resultBlocks(r *model.ToolResult) []blockParam {
 	blocks := make([]blockParam, 0, len(r.Content))
 	for i := range r.Content {
@@ -88,8 +88,8 @@ func (w *writer) resultBlocks(r *model.ToolResult) []blockParam {
 	return blocks
 }
 
-// documentName returns a name in the characters that the API allows, one that no other
-// document of the request has.
+// documentName converts a name to the characters that the API allows, unique among the request's
+// documents.
 func (w *writer) documentName(name string) string {
 	name = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {

@@ -22,7 +22,7 @@ type writer struct {
 
 	system   []blockParam
 	messages []*messageParam
-	// names are those of the documents.
+	// names are the names of the documents.
 	names map[string]bool
 }
 

@@ -282,3 +282,10 @@ func TestARequestForKeysCanBeLeft(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestProvidersWithoutCredentialAreWarnedAbout(t *testing.T) {
+	vendortest.CheckCredentials(t, &Config{Region: "eu-west-1"}, []string{"api_key", "credentials"},
+		&Config{Region: "eu-west-1", APIKey: "k"},
+		&Config{Region: "eu-west-1", Credentials: &Credentials{From: FromEnvironment}},
+		&Config{Region: "eu-west-1", Headers: map[string]string{"X-Gateway-Key": "k"}})
+}

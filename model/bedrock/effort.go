@@ -12,7 +12,7 @@ type family uint8
 
 const (
 	familyOther family = iota
-	// familyUnknown is that of an inference profile whose name says nothing.
+	// familyUnknown is the family of an inference profile whose name reveals nothing.
 	familyUnknown
 	familyClaude
 	familyNova

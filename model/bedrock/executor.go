@@ -12,12 +12,14 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
@@ -25,7 +27,7 @@ import (
 // goroutines.
 type Executor struct {
 	api *vendorhttp.API
-	// tools are the forms of tool sets, by what the models accept.
+	// tools caches the encoded tool sets by dialect.
 	tools map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]
 	known vendorhttp.Concessions[concessions]
 }
@@ -60,7 +62,7 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor, and what is near the machine.
+// transports reach the vendor, and the metadata service near the machine.
 type transports struct{ vendor, metadata http.RoundTripper }
 
 func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
@@ -122,11 +124,16 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// ToolDialect returns what a model takes as tools.
+// ToolDialect returns the tool dialect of a model.
 func (*Executor) ToolDialect(name string) model.ToolDialect { return schemasOf(familyOf(name)) }
 
 // CheckParams returns the parameters that the API does not have, and values that it rejects.
 func (*Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
 	faults := p.MissingParams("seed", "service_tier", "verbosity")
 	return append(faults, claude.CheckSampling(p, familyOf(name) == familyClaude)...)
+}
+
+// CheckEdits returns warnings for edits that change nothing.
+func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
+	return e.api.CheckEdits(edits, earlier...)
 }

@@ -15,6 +15,20 @@ type converseParam struct {
 	Additional map[string]any `json:"additionalModelRequestFields,omitempty"`
 }
 
+// bodyFields has all fields that requests may have.
+type bodyFields struct {
+	converseParam
+
+	ToolConfig struct {
+		Tools []struct {
+			toolParam
+
+			CachePoint any `json:"cachePoint"`
+		} `json:"tools"`
+		Choice choiceParam `json:"toolChoice"`
+	} `json:"toolConfig"`
+}
+
 type messageParam struct {
 	Role    role         `json:"role"`
 	Content []blockParam `json:"content"`

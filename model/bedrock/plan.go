@@ -18,12 +18,12 @@ type plan struct {
 	tools []byte
 	// choice is which tool it calls.
 	choice choiceParam
-	// cached marks what the vendor should keep; toolsCached marks the tools, too.
+	// cached marks the parts for the vendor to cache; toolsCached also marks the tools.
 	cached, toolsCached bool
 	features            features
 }
 
-// features are what a plan contains that a model may reject.
+// features are the parts of a plan that a model may reject.
 type features uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 
 func (p *plan) has(one features) bool { return p.features&one != 0 }
 
-// exchange is one request. What the model was found to need is conceded at once.
+// exchange is one request. It starts with the concessions already known for the model.
 type exchange struct {
 	executor *Executor
 	request  *model.Request
@@ -43,7 +43,7 @@ type exchange struct {
 	plan     *plan
 }
 
-// Encode returns the request with what was conceded so far.
+// Encode returns the request with the concessions so far.
 func (x *exchange) Encode() (path string, body []byte, err error) {
 	if x.request.Model == "" {
 		return "", nil, invalid("upstream_model must be the ID of a model or an inference profile")
@@ -59,7 +59,7 @@ func (x *exchange) Encode() (path string, body []byte, err error) {
 	return "model/" + httpbinding.EscapePath(x.request.Model, true) + operation, body, err
 }
 
-// Concede concedes what the request was rejected for, and remembers it.
+// Concede avoids the feature for which the request was rejected, and remembers it.
 func (x *exchange) Concede(refusal *model.Error) (more bool) {
 	if x.granted, more = x.granted.afterRefusal(refusal, x.plan); more {
 		x.executor.known.Remember(x.request.Model, x.granted.ofModel())
@@ -188,7 +188,7 @@ func (p *plan) encodeBody() ([]byte, error) {
 	return append(body, "}}"...), nil
 }
 
-// schemasOf returns what the models of a family accept as schemas of tools.
+// schemasOf returns the tool schemas that a family of models accepts.
 func schemasOf(f family) *toolschema.Dialect {
 	if f == familyNova {
 		return toolschema.Nova

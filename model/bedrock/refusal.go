@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// refusal is what the vendor said when it rejected a request or broke off an answer, as
-// the cause of a model.Error.
+// refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
+// model.Error.
 type refusal struct {
 	// status is the HTTP status, 0 for an exception inside a stream.
 	status int
@@ -29,6 +30,9 @@ func (r *refusal) Error() string { return fmt.Sprintf("bedrock: %q", r.code) }
 func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	r.status = status
+	if status >= http.StatusBadRequest && r.message == "" {
+		r.message = cmp.Or(vendorhttp.ErrorText(body), vendorhttp.PlainError(body))
+	}
 	return r.modelError(), r.message != "" || r.code != ""
 }
 
@@ -52,12 +56,14 @@ func parseRefusal(data []byte) *refusal {
 		Type    string          `json:"__type"`
 		Message json.RawMessage `json:"message"` // also Message
 		Output  json.RawMessage `json:"output"`
+		// OriginalMessage is the message of the model's server.
+		OriginalMessage json.RawMessage `json:"originalMessage"`
 	}
 	r := &refusal{}
 	if json.Unmarshal(data, &fields) != nil || fields.Output != nil {
 		return r
 	}
-	_ = json.Unmarshal(fields.Message, &r.message) // what is no text says nothing
+	r.message = cmp.Or(vendorhttp.ErrorText(fields.Message), vendorhttp.ErrorText(fields.OriginalMessage))
 	_, name, found := strings.Cut(fields.Type, "#")
 	if !found {
 		name = fields.Type
@@ -82,8 +88,8 @@ func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: text, Err: r}
 }
 
-// codes are the classes of the vendor's exceptions, in lower case and without Exception
-// at the end: those of streams begin with a small letter.
+// codes maps the vendor's exceptions to classes. The keys are in lower case without the suffix
+// Exception, because names in streams start with a lower-case letter.
 var codes = map[string]model.ErrorClass{
 	"accessdenied":               model.Unauthorized,
 	"unrecognizedclient":         model.Unauthorized,
@@ -103,6 +109,8 @@ var codes = map[string]model.ErrorClass{
 	"modeltimeout":               model.Timeout,
 	"internalserver":             model.Provider,
 	"internalfailure":            model.Provider,
+	"internalerror":              model.Provider,
+	"internalservererror":        model.Provider,
 	"modelerror":                 model.Provider,
 	"modelstreamerror":           model.StreamInterrupted,
 	"resourcenotfound":           model.ModelNotFound,
@@ -132,8 +140,8 @@ func (r *refusal) errorClass() model.ErrorClass {
 	switch {
 	case r.status >= http.StatusInternalServerError, r.status == http.StatusFailedDependency:
 		return model.Provider
-	case r.status == http.StatusRequestEntityTooLarge,
-		mentions("too long", "context window", "maximum context", "context length", "too many input tokens", "too many total text bytes"):
+	case r.status == http.StatusRequestEntityTooLarge, vendorhttp.SaysContextOverflow(r.message),
+		mentions("too long", "maximum context", "context length", "too many input tokens", "too many total text bytes"):
 		return model.ContextOverflow
 	case mentions("content filtering policy"):
 		return model.ContentFiltered
