@@ -55,7 +55,7 @@ func (e *MismatchError) Error() string {
 	return b.String()
 }
 
-// clipValues shortens two values to what is around their first difference.
+// clipValues shortens two values to the surroundings of their first difference.
 func clipValues(a, b string) (shortA, shortB string) {
 	x, y := []rune(a), []rune(b)
 	same := 0
@@ -84,8 +84,8 @@ func clipAround(text []rune, at int) string {
 	return out
 }
 
-// newMismatch compares a request with the recorded ones. Of those that differ in as many
-// places, one that was not used is nearer.
+// newMismatch compares a request with the recorded ones and picks the nearest. Among equally
+// different ones, it prefers an unused one.
 func (p *Player) newMismatch(key string) *MismatchError {
 	asked, err := decodeAny([]byte(key))
 	best := &MismatchError{Nearest: -1}

@@ -87,6 +87,12 @@ func (r *Recorder) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 // write writes a recording, unless its request cannot be written. It keeps the first
 // error for Close.
 func (r *Recorder) write(one *recording, unfit error) {
+	if f := r.options.redact; f != nil {
+		one.Events = redactAnswer(one.Events, f)
+		if one.Error != nil {
+			one.Error.Message = f(one.Error.Message)
+		}
+	}
 	line, err := encodeRecording(one)
 	r.mu.Lock()
 	defer r.mu.Unlock()

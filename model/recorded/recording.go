@@ -1,16 +1,15 @@
-// Package recorded records the answers of a model in a file and plays them back, for
-// tests that run what a real model said: fast, without a network, and without a key.
+// Package recorded records a model's answers in a file and replays them in tests: fast, without a
+// network or key.
 //
 // A Recorder wraps the executor of a vendor and writes each request with its streamed
 // answer. A Player answers from the file. It finds the answer by the content of the
 // request, so that turns may run at the same time and in any order, and fails with a
 // *MismatchError when the content differs from all that was recorded.
 //
-// The file has one JSON object a line, to be committed and reviewed with the test. Ids
-// that differ in each run are left out of it: those of the session, the turn and the
-// messages. It has no credentials, which belong to the executor and not to the request,
-// and URLs in it have neither user information nor a query. What else is secret or
-// differs in each run, such as the date in a prompt, is for Normalize to replace.
+// The file has one JSON object per line, to be committed and reviewed with the test. It omits ids
+// that differ in each run: of the session, the turn and messages. It has no credentials, which
+// belong to the executor, and its URLs have no user information or query. Use Redact to remove
+// other secrets, and Normalize to replace values that change, such as the date in a prompt.
 package recorded
 
 import (
@@ -30,6 +29,7 @@ type Option func(*options)
 
 type options struct {
 	normalize func(*model.Request)
+	redact    func(string) string
 }
 
 // Normalize calls f with a copy of each request before the request is written or
@@ -58,7 +58,7 @@ type FormatError struct {
 	Err  error
 }
 
-// Error returns the line and what is wrong with it.
+// Error returns the line and the problem.
 func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns the cause.
@@ -110,7 +110,7 @@ func decodeRecording(line []byte) (recording, error) {
 	return r, r.validate()
 }
 
-// validate checks that the events are those of one answer, which ended or failed.
+// validate checks that the events form one answer, which ended or failed.
 func (r *recording) validate() error {
 	var answer model.Answer
 	for i := range r.Events {

@@ -28,7 +28,7 @@ type toolChoice struct {
 	Name string         `json:"name,omitempty"`
 }
 
-// newRequest returns what is recorded of a request.
+// newRequest returns the recorded form of a request.
 func (o *options) newRequest(req *model.Request) (request, error) {
 	if o.normalize != nil {
 		own, err := cloneRequest(req)
@@ -47,6 +47,7 @@ func (o *options) newRequest(req *model.Request) (request, error) {
 		r.Messages[i].ID = ""
 		r.Messages[i].Parts = stripParts(r.Messages[i].Parts)
 	}
+	o.redactRequest(&r)
 	return r, nil
 }
 
@@ -102,6 +103,7 @@ var eventNames = map[model.EventType]string{
 	model.EventRetry:              "retry",
 	model.EventReset:              "reset",
 	model.EventToolCallCancel:     "tool_call_cancel",
+	model.EventToolCallExtra:      "tool_call_extra",
 }
 
 // event is one event of an answer.
@@ -126,10 +128,8 @@ type retry struct {
 
 // newEvent returns the event as it is recorded. How long a retry waited is left out.
 func newEvent(ev *model.Event) event {
-	e := event{Type: eventNames[ev.Type], Index: ev.Index, ID: ev.ID, Name: ev.Name, Delta: ev.Delta, Reason: ev.Reason}
-	if !utf8.ValidString(ev.Delta) {
-		e.Delta, e.Bytes = "", []byte(ev.Delta)
-	}
+	e := event{Type: eventNames[ev.Type], Index: ev.Index, ID: ev.ID, Name: ev.Name, Reason: ev.Reason}
+	e.setText(ev.Delta)
 	if ev.Usage != nil {
 		usage := *ev.Usage
 		e.Usage = &usage
@@ -140,9 +140,19 @@ func newEvent(ev *model.Event) event {
 	return e
 }
 
+// text returns the delta.
+func (e *event) text() string { return e.Delta + string(e.Bytes) }
+
+func (e *event) setText(delta string) {
+	e.Delta, e.Bytes = delta, nil
+	if !utf8.ValidString(delta) {
+		e.Delta, e.Bytes = "", []byte(delta)
+	}
+}
+
 // toModel returns the event as an executor streams it.
 func (e *event) toModel() (model.Event, error) {
-	ev := model.Event{Index: e.Index, ID: e.ID, Name: e.Name, Delta: e.Delta + string(e.Bytes), Reason: e.Reason}
+	ev := model.Event{Index: e.Index, ID: e.ID, Name: e.Name, Delta: e.text(), Reason: e.Reason}
 	for typ, name := range eventNames {
 		if name == e.Type {
 			ev.Type = typ

@@ -38,8 +38,8 @@ func (e *Executor) chooseReply(req *model.Request) *reply {
 	return e.nextForgetful(req, &s)
 }
 
-// nextForgetful chooses from a script with replies that leave no trace in a
-// conversation. What it returns depends on how often such replies were given.
+// nextForgetful chooses from a script with replies that leave no trace in a conversation. The
+// result depends on the number of such replies given so far.
 func (e *Executor) nextForgetful(req *model.Request, s *selection) *reply {
 	f := &e.failures
 	asked, place := f.requestKey(req, s.text), f.placeKey(req)
@@ -105,8 +105,8 @@ func (p *program) locateRun(req *model.Request) (start, lost int) {
 	return start, max(last-present, 0)
 }
 
-// stepOf returns the step that added the message with an id: the ids of answers
-// are <turn>/m<step>, those of results <turn>/t<step>.
+// stepOf returns the step that added the message with an id: answers have ids <turn>/m<step>,
+// results <turn>/t<step>.
 func stepOf(id, turn string) (step int, ok bool) {
 	turn, _, _ = strings.Cut(turn, "@") // ids of messages have no mark of the owner
 	rest, ok := strings.CutPrefix(id, turn)

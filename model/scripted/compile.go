@@ -84,7 +84,7 @@ func (m *matcher) matchesText(text string) bool {
 	return m.text == "" || strings.Contains(text, m.text)
 }
 
-// compiler turns a script into a program and collects what is wrong with it.
+// compiler turns a script into a program and collects its faults.
 type compiler struct {
 	faults diag.List
 	// calls counts the tool calls of the script, for those without an id.
@@ -109,7 +109,7 @@ func compileScript(script *Script) (*program, diag.List) {
 		p.fallback = &r
 		p.addOpen(&r)
 		if f.Match != "" {
-			c.addFault("fallback.match", "the fallback is for what nothing matches; it has no match of its own")
+			c.addFault("fallback.match", "the fallback must not have a match")
 		}
 		if f.Error != nil && f.Error.Times != 0 {
 			c.addFault("fallback.error.times", "a fallback fails always; times is for replies")

@@ -14,8 +14,8 @@ type ScriptError struct {
 	Faults diag.List
 }
 
-// Error returns the faults, a line each: the place, as file:line:column or as a
-// path, and what is wrong there.
+// Error returns the faults, one per line: the location, as file:line:column or as a path, and the
+// problem.
 func (e *ScriptError) Error() string {
 	lines := make([]string, len(e.Faults))
 	for i := range e.Faults {

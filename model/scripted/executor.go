@@ -1,11 +1,10 @@
 // Package scripted is a model that answers from a script: deterministic, fast,
 // and without a vendor, for first runs, demonstrations, tests and benchmarks.
 //
-// A run gets the replies of a script in order. Which of them were used is read
-// from the conversation of each request and kept nowhere: every answer of the
-// model in the run used up one reply. So runs at the same time do not disturb
-// each other, a new run begins the script anew, and a run that is taken up
-// again by another process goes on where it was.
+// A run gets the replies of a script in order. The used replies are derived from the conversation
+// of each request: every answer of the model in the run used one. So concurrent runs do not
+// affect each other, a new run restarts the script, and a run resumed by another process
+// continues where it was.
 //
 // A run is a turn. Its messages have ids that begin with the id of the turn and end
 // with the number of a step, which shows how many answers there were when older
@@ -29,6 +28,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -171,7 +171,7 @@ func finishReply(req *model.Request, r *reply, yield func(model.Event, error) bo
 	yield(model.Event{Type: model.EventFinish, Reason: r.finish, Usage: usage}, nil)
 }
 
-// streamEcho answers with what the user said.
+// streamEcho answers with the user's message.
 func streamEcho(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) {
 	if err := ctx.Err(); err != nil {
 		yield(model.Event{}, model.AsError(err))
@@ -196,17 +196,10 @@ func lastUserText(messages []model.Message) string {
 
 // pauseFor waits, unless the context ends.
 func pauseFor(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
+	if d > 0 {
+		_ = wait.For(ctx, d)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return ctx.Err()
 }
 
 func isDelta(ev *model.Event) bool {

@@ -106,7 +106,7 @@ f.yaml:2:1: a script has no key "reply" (it may have replies, fallback)`},
 		{"replies: [{error: {class: rate, status: 200}}]", `f.yaml:1:27: class is "rate"; allowed are provider, rate_limited, overloaded, timeout, stream_interrupted, empty_answer, context_overflow, invalid_request, unauthorized, model_not_found, content_filtered, all_models_unavailable, cancelled
 f.yaml:1:41: status is 200; an error has one from 400 to 599`},
 		{"replies: [{text: ab, error: {class: timeout, after_chunks: 3}}]", "f.yaml:1:60: after_chunks is 3, but the reply is streamed in 2 deltas"},
-		{"fallback: {match: x, error: {class: provider, times: 2}}", `f.yaml:1:19: the fallback is for what nothing matches; it has no match of its own
+		{"fallback: {match: x, error: {class: provider, times: 2}}", `f.yaml:1:19: the fallback must not have a match
 f.yaml:1:54: a fallback fails always; times is for replies`},
 		{"replies: " + strings.Repeat("[", 100), "f.yaml:1:74: exceeded max depth of 64 while increasing flow level"},
 	} {

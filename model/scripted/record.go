@@ -25,8 +25,7 @@ func (r *recorder) add(req *model.Request) {
 	r.requests = append(r.requests, c)
 }
 
-// Requests returns what the executor was asked, oldest first, as far as it
-// remembers; see Record. The requests are copies.
+// Requests returns copies of the remembered requests, oldest first; see Record.
 func (e *Executor) Requests() []model.Request {
 	if e.record == nil {
 		return nil

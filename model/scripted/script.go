@@ -6,11 +6,11 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Script is what a scripted model answers. The zero Script answers every
-// request with the echo of its last user message.
+// Script defines the answers of a scripted model. The zero Script echoes the last user message of
+// every request.
 type Script struct {
-	// Replies are used in order, each once in a run: a request gets the first
-	// unused one that fits.
+	// Replies are used in order, once per run: a request gets the first unused reply that
+	// matches.
 	Replies []Reply
 	// Fallback is the answer when no reply fits or all are used; nil means the
 	// echo. It may not have a Match.
@@ -39,13 +39,11 @@ type Reply struct {
 	// Delay is the wait before the first byte, ChunkDelay that between deltas.
 	Delay, ChunkDelay time.Duration
 
-	// FinishReason defaults to tool_calls when there are calls, else stop. An
-	// answer that the output limit cuts off has the reason max_tokens, with a
-	// part of a text, or a call whose arguments are no whole JSON: the next
-	// reply goes on with it.
+	// FinishReason defaults to tool_calls when there are calls, else stop. An answer cut off by
+	// the output limit has the reason max_tokens, with a partial text or a call with incomplete
+	// JSON arguments; the next reply continues it.
 	FinishReason model.FinishReason
-	// Usage is what the reply reports; nil means an estimate of a token for
-	// every four bytes.
+	// Usage is the reported usage; nil means an estimate of a token per four bytes.
 	Usage *model.Usage
 
 	// Error makes the reply a failure.
@@ -54,12 +52,11 @@ type Reply struct {
 
 // Failure is how a reply fails: with an error, or by falling silent.
 type Failure struct {
-	// Class is the class of the error. It is required, but for a stall.
+	// Class is the class of the error. It is required, except for a stall.
 	Class model.ErrorClass
-	// Stall makes the reply fall silent in place of an error, until the call's
-	// context ends.
+	// Stall makes the reply stay silent instead of failing, until the call's context ends.
 	Stall bool
-	// Message is what the error says; there is a default.
+	// Message is the error's message; there is a default.
 	Message string
 	// Status is the HTTP status that the error pretends to come from.
 	Status int
@@ -68,9 +65,8 @@ type Failure struct {
 	// Times is how often the reply fails before the next one is used; 0 means
 	// once. A fallback fails always.
 	Times int
-	// AfterChunks is how many deltas of the reply are streamed before the error:
-	// those of the reasoning, then of the text, then of the arguments of each call,
-	// so an error may leave a call incomplete. If the reply does not set Chunks,
-	// its parts are streamed in this many.
+	// AfterChunks is the number of deltas streamed before the error: reasoning first, then text,
+	// then the arguments of each call, so an error may leave a call incomplete. If the reply does
+	// not set Chunks, its parts are split into this many.
 	AfterChunks int
 }

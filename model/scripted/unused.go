@@ -27,8 +27,8 @@ func NewForTest(t T, script Script, options ...Option) *Executor {
 	return e
 }
 
-// Unused returns the indexes in the script of the replies that no request has got
-// so far. The fallback does not count: it is there for what is not expected.
+// Unused returns the script indexes of the replies that no request has received yet, without the
+// fallback, which is for unexpected requests.
 func (e *Executor) Unused() []int {
 	var unused []int
 	for i := range e.given {
