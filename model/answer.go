@@ -62,10 +62,10 @@ type partial struct {
 	typ PartType
 	// data is the text, the readable reasoning or the arguments.
 	data []byte
-	// id is that of the call, or of the reasoning item; name is the tool's.
+	// id is the id of the call or the reasoning item; name is the tool's name.
 	id, name  string
 	encrypted string
-	// extra is what the vendor adds to a call.
+	// extra is the vendor's addition to a call.
 	extra json.RawMessage
 	// done is set when the part is complete, and canceled when it was taken back.
 	done, canceled bool
@@ -112,7 +112,7 @@ func (a *Answer) Add(ev *Event) error {
 			return protocolError(fmt.Sprintf("tool call %d never started", ev.Index))
 		}
 		if p.done {
-			return protocolError(fmt.Sprintf("tool call %d goes on after its end", ev.Index))
+			return protocolError(fmt.Sprintf("tool call %d continues after its end", ev.Index))
 		}
 		p.appendData(ev.Delta)
 		p.done = ev.Type == EventToolCallEnd

@@ -20,13 +20,11 @@ const (
 	probePatience = time.Second
 )
 
-// Breaker keeps calls from a model that does not work. Five failed calls in a
-// row open it: calls are refused for 30 s. Then one call is let through to
-// probe; it closes the breaker when it succeeds, and opens it for another 30 s
-// when it fails. Only failures count that say something about the model's
-// health: those of class Provider, RateLimited, Overloaded, Timeout,
-// StreamInterrupted and EmptyAnswer. A call that was canceled, or refused for what it
-// asked, counts neither way.
+// Breaker stops calls to a failing model. Five failed calls in a row open it: calls are rejected
+// for 30 s. Then one probing call is let through; it closes the breaker on success, and reopens
+// it for 30 s on failure. Only the classes Provider, RateLimited, Overloaded, Timeout,
+// StreamInterrupted and EmptyAnswer count as failures; canceled calls and invalid requests count
+// neither way.
 //
 // A breaker belongs to one model and lives as long as the revision; all that
 // call the model share it. It is safe for use from many goroutines.
@@ -118,8 +116,8 @@ const (
 	failed
 )
 
-// noteEvent records one event of the attempt's stream, or its error. An attempt
-// that its consumer abandons counts by what was seen until then.
+// noteEvent records an event or error of the attempt's stream. An abandoned attempt is judged by
+// the events seen so far.
 func (a *attempt) noteEvent(ctx context.Context, typ EventType, err error) {
 	switch {
 	case a.breaker == nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -24,8 +25,16 @@ type ParamFault struct {
 	Omitted bool
 }
 
-// MissingParams returns the faults of those of the names that p sets, for a vendor that does
-// not have them.
+// EditChecker is implemented by executors that know the fields of their requests.
+type EditChecker interface {
+	// CheckEdits returns diagnostics for paths that edits omit although requests for a model, by its
+	// vendor's name, never have them. Earlier edits may set further fields. Paths are relative to the
+	// edits.
+	CheckEdits(model string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List
+}
+
+// MissingParams returns diagnostics for the named parameters that p sets, for a vendor without
+// them.
 func (p *Params) MissingParams(names ...string) []ParamFault {
 	var faults []ParamFault
 	for _, name := range p.SetAmong(names...) {
@@ -40,7 +49,7 @@ func (p *Params) Thinks() bool {
 	return e != nil && e.Variable == "" && e.Standard() != "off"
 }
 
-// Configured is an executor with the settings of a model, over which those of a request win.
+// Configured is an executor with a model's settings, which a request's settings override.
 type Configured struct {
 	Executor Executor
 	Params   Params
@@ -64,7 +73,7 @@ func OptionParams(s *spec.ModelOptions) Params {
 	}
 }
 
-// SetAmong returns those of the names, which are names of parameters, that p sets.
+// SetAmong returns the given parameter names that p sets.
 func (p *Params) SetAmong(names ...string) []string {
 	var set []string
 	for _, name := range names {

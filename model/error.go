@@ -39,7 +39,7 @@ const (
 	// Truncated is an answer cut off by the output limit that cannot be used as
 	// it is, or one larger than MaxAnswer.
 	Truncated ErrorClass = "truncation"
-	// InvalidOutput is an answer that does not have the form asked for.
+	// InvalidOutput is an answer without the requested form.
 	InvalidOutput ErrorClass = "invalid_output"
 	// Canceled is a call that its caller abandoned.
 	Canceled ErrorClass = "cancelled"

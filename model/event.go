@@ -27,8 +27,8 @@ const (
 	// EventServed names the model that answers from here on, when a pool chose
 	// it: ID is the model's id, Name the vendor's name.
 	EventServed
-	// EventRetry announces that the answer is requested again, with Retry. What was
-	// streamed remains valid unless an EventReset or EventToolCallCancel follows.
+	// EventRetry announces that the answer is requested again, with Retry. Earlier output stays
+	// valid unless an EventReset or EventToolCallCancel follows.
 	EventRetry
 	// EventReset discards everything streamed of the answer, including the numbers
 	// of its calls; Delta is the reason.
@@ -52,8 +52,7 @@ type Event struct {
 	Delta string
 
 	Reason FinishReason
-	// Usage is nil when the vendor reported none. It is valid until the next
-	// event is asked for.
+	// Usage is nil when the vendor reported none. It is valid until the next event is requested.
 	Usage *Usage
 	// Retry is set for EventRetry.
 	Retry *Retry

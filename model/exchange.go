@@ -7,7 +7,7 @@ type Exchange struct {
 	Method, URL string
 	// Body is the body of the request. Keys are in headers, which are not part of this.
 	Body []byte
-	// Status and ContentType are those of the answer; zero if none came.
+	// Status and ContentType describe the response; zero if there was none.
 	Status      int
 	ContentType string
 	// Failure is why the request was refused or could not be sent; nil if it was accepted.

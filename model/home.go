@@ -93,8 +93,8 @@ type seat struct {
 	moves int
 }
 
-// seats are those of the latest sessions, by session key. A call outside of any
-// session has the empty key and is not remembered.
+// seats are the seats of the latest sessions, by session key. Calls outside a session have the
+// empty key and are not remembered.
 type seats struct {
 	byKey map[string]seat
 	// ring holds the keys in the order in which they came; next is where the

@@ -5,14 +5,13 @@ import (
 	"iter"
 )
 
-// Interceptor answers a request to a model in place of the provider's executor, or passes
-// it on to next.
+// Interceptor answers a model request instead of the provider's executor, or passes it to next.
 type Interceptor func(ctx context.Context, next Executor, req *Request) iter.Seq2[Event, error]
 
 type interceptorKey struct{}
 
-// WithInterceptor returns a context whose turns, those of delegates included, send their
-// requests to models through an interceptor. Retries, pools and limits apply to its answers.
+// WithInterceptor returns a context whose turns, including delegates, send their model requests
+// through an interceptor. Retries, pools and limits apply to its answers.
 func WithInterceptor(ctx context.Context, i Interceptor) context.Context {
 	return context.WithValue(ctx, interceptorKey{}, i)
 }

@@ -1,6 +1,5 @@
-// Package model holds what a language model is asked and what it answers:
-// messages, requests, the stream of an answer, usage and errors. A vendor is
-// an Executor; each lives in a sub-package of its own.
+// Package model defines the interface to language models: messages, requests, streamed answers,
+// usage and errors. A vendor implements Executor, in a separate sub-package.
 package model
 
 import (
@@ -47,9 +46,9 @@ const (
 	PartImage PartType = "image"
 	// PartFile is any other file, such as a PDF or a recording, in Part.Blob.
 	PartFile PartType = "file"
-	// PartReasoning is what the model thought, in Part.Reasoning.
+	// PartReasoning is the model's reasoning, in Part.Reasoning.
 	PartReasoning PartType = "reasoning"
-	// PartToolCall is a call the model asked for, in Part.ToolCall.
+	// PartToolCall is a call requested by the model, in Part.ToolCall.
 	PartToolCall PartType = "tool_call"
 	// PartToolResult is the outcome of a call, in Part.ToolResult.
 	PartToolResult PartType = "tool_result"
@@ -77,7 +76,7 @@ type Blob struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Reasoning is what a model thought before it answered.
+// Reasoning is a model's reasoning before its answer.
 type Reasoning struct {
 	Text string `json:"text,omitempty"`
 	// Encrypted is the vendor's opaque form, to be sent back unchanged with
@@ -90,7 +89,7 @@ type Reasoning struct {
 	Field string `json:"field,omitempty"`
 }
 
-// ToolCall is a call that a model asked for.
+// ToolCall is a call requested by a model.
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -124,14 +123,22 @@ func (c *ToolCall) UnmarshalJSON(data []byte) (err error) {
 type ToolResult struct {
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
-	// Content is what the model reads.
+	// Content is the content for the model.
 	Content []Part `json:"content"`
-	// IsError tells the model that the call did not do what it asked.
+	// IsError tells the model that the call failed.
 	IsError bool `json:"is_error,omitempty"`
 }
 
 // Text returns a text part.
 func Text(text string) Part { return Part{Type: PartText, Text: text} }
+
+// File returns a part with a file, which is an image if its media type says so.
+func File(blob *Blob) Part {
+	if strings.HasPrefix(blob.MediaType, "image/") {
+		return Part{Type: PartImage, Blob: blob}
+	}
+	return Part{Type: PartFile, Blob: blob}
+}
 
 // User returns a message from the user with one text part.
 func User(text string) Message { return Message{Role: RoleUser, Parts: []Part{Text(text)}} }
@@ -176,7 +183,7 @@ func (m *Message) ToolCalls() []*ToolCall {
 	return calls
 }
 
-// Text returns the texts of the result, each on lines of its own.
+// Text returns the texts of the result, each on separate lines.
 func (r *ToolResult) Text() string {
 	var b strings.Builder
 	for i := range r.Content {

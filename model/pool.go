@@ -48,10 +48,10 @@ type PoolPolicy struct {
 	MaxMoves *int
 }
 
-// Pool is an executor that serves each session from one of several models, its
-// home, and moves it to another one when that cannot serve. It moves only before
-// an answer began, and the session stays where it moved to. A pool lives as long
-// as its revision.
+// Pool is an executor that serves each session from one of several models, its home, and moves it
+// to another one when the home fails. It moves only before an answer started, or after one that
+// was empty except for reasoning, and the session stays at the new home. A pool lives as long as
+// its revision.
 //
 // Each time it asks a member the pool says so by an EventServed.
 type Pool struct {
@@ -134,9 +134,12 @@ func (p *Pool) tryMember(ctx context.Context, i int, req *Request, r *route, yie
 	begun := false
 	for ev, err := range m.Executor.Stream(ctx, &own) {
 		attempt.noteEvent(ctx, ev.Type, err)
-		if err != nil && !begun && ctx.Err() == nil {
-			if e := AsError(err); p.movesOn(i, e) {
+		if err != nil && ctx.Err() == nil {
+			switch e := AsError(err); {
+			case !begun && p.movesOn(i, e):
 				return e, false
+			case begun && e.Class == EmptyAnswer && i != r.order[len(r.order)-1]: // it had at most reasoning
+				return e, !yield(Event{Type: EventReset, Delta: "the model gave no answer"}, nil)
 			}
 		}
 		if err == nil && !begun {
@@ -173,7 +176,7 @@ func (p *Pool) movesOn(i int, e *Error) bool {
 
 // route is the way of one call through a pool.
 type route struct {
-	// key is what the home is remembered by.
+	// key identifies the session whose home is remembered.
 	key string
 	// order are the members to ask. The home is the first of them, unless there
 	// is an objection to it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"testing"
 	"time"
@@ -221,5 +222,38 @@ func TestAProviderThatCouldNotBeMade(t *testing.T) {
 	}
 	if _, err := ask(t.Context(), model.Unavailable{}, in("")); err == nil {
 		t.Error("there is no error")
+	}
+}
+
+// thinker is an executor that reasons and says nothing.
+type thinker struct{}
+
+func (thinker) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if yield(model.Event{Type: model.EventReasoning, Delta: "Hm."}, nil) {
+			yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop}, nil)
+		}
+	}
+}
+
+func TestAPoolMovesOnAfterAnAnswerOfReasoningAlone(t *testing.T) {
+	silent := func(name string) model.Member {
+		return model.Member{ID: name, Upstream: name, Weight: 1, Executor: &model.Watched{Executor: thinker{}}}
+	}
+	pool := model.NewPool("pool", []model.Member{silent("a"), member("b", 1)}, moves)
+	var answer model.Answer
+	for ev, err := range pool.Stream(t.Context(), in("s")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Add(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(model.Assistant("b"), answer.Message()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	if _, err := ask(t.Context(), model.NewPool("pool", []model.Member{silent("a"), silent("b")}, moves), in("s")); model.AsError(err).Class != model.EmptyAnswer {
+		t.Errorf("two silent members fail with %v", err)
 	}
 }

@@ -2,12 +2,12 @@ package model
 
 import "bytes"
 
-// continueNote asks a model to go on. It is a message of the user's, because
-// some vendors refuse a request that ends with the model's own words.
+// continueNote tells a model to continue. It is a user message, because some vendors reject a
+// request that ends with the model's message.
 const continueNote = "Your last message was cut off by a technical fault. Continue exactly where it broke off: " +
 	"repeat nothing of it, and do not mention the interruption."
 
-// planRecovery returns how the answer resumes, depending on what was shown of it.
+// planRecovery decides how to resume the answer, based on the part already shown.
 func (c *call) planRecovery() RecoveryPlan {
 	complete, incomplete := c.answer.countCalls()
 	switch {
@@ -26,8 +26,8 @@ func (c *call) planRecovery() RecoveryPlan {
 	}
 }
 
-// carryOut discards what the next attempt does not build on, and reports whether
-// there is a next attempt.
+// carryOut discards the output that the next attempt does not build on, and reports whether to
+// make another attempt.
 func (c *call) carryOut(plan RecoveryPlan) bool {
 	const reason = "the answer broke off"
 	switch plan {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
 )
 
 // Repair names how the arguments of a tool call were repaired.
@@ -18,6 +20,11 @@ const (
 	RepairRepeated Repair = "repeated"
 	// RepairCumulative is an object of which each piece repeated the ones before it.
 	RepairCumulative Repair = "cumulative"
+	// RepairTrimmed is an object inside a code fence, or before surplus brackets or a mark of the
+	// model's template.
+	RepairTrimmed Repair = "trimmed"
+	// RepairEscaped is an object with unescaped line ends, tabs or control characters in its texts.
+	RepairEscaped Repair = "escaped"
 )
 
 // repairLimit is the size of the arguments, in bytes, above which only an object that was
@@ -42,9 +49,13 @@ func repairArguments(data []byte) (json.RawMessage, Repair) {
 		if json.Unmarshal(data, &text) == nil && isObject([]byte(text)) {
 			return json.RawMessage(text), RepairDecoded
 		}
+	case '`':
+		if object := codeFence.FindSubmatch(data); object != nil && isObject(object[1]) {
+			return bytes.Clone(bytes.TrimSpace(object[1])), RepairTrimmed
+		}
 	case '{':
 		if len(data) <= repairLimit && !json.Valid(data) && !isCutOff(data) {
-			if object, repair := lastObject(data); repair != "" {
+			if object, repair := repairObject(data); repair != "" {
 				return bytes.Clone(object), repair
 			}
 		}
@@ -52,8 +63,56 @@ func repairArguments(data []byte) (json.RawMessage, Repair) {
 	return bytes.Clone(data), ""
 }
 
-// isCutOff reports whether a text is the beginning of a JSON value, whose rest is lost: an
-// object inside of it is not what was meant.
+// codeFence matches a JSON value in a code fence of Markdown.
+var codeFence = regexp.MustCompile("(?s)^```(?:json)?\\s(.*)```$")
+
+// surplus matches what follows a complete object without any meaning.
+var surplus = regexp.MustCompile(`^(?:[}\]\s]|` + "```" + `|<\|[\w|-]*\|>|</?[\w|-]+>)*$`)
+
+// repairObject returns the object that a text means, without a repair if there is none.
+func repairObject(data []byte) (json.RawMessage, Repair) {
+	if object, repair := lastObject(data); repair != "" {
+		return object, repair
+	}
+	escaped := escapeControls(data)
+	if json.Valid(escaped) {
+		return escaped, RepairEscaped
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	var first json.RawMessage
+	if in.Decode(&first) == nil && surplus.Match(data[in.InputOffset():]) {
+		return first, RepairTrimmed
+	}
+	return nil, ""
+}
+
+// escapeControls escapes the control characters within the texts of a JSON value.
+func escapeControls(data []byte) []byte {
+	escaped := make([]byte, 0, len(data))
+	inText, afterSlash := false, false
+	for _, c := range data {
+		switch {
+		case inText && c < ' ':
+			if afterSlash { // the slash escapes nothing
+				escaped = append(escaped, '\\')
+			}
+			escaped = fmt.Appendf(escaped, `\u%04x`, c)
+			afterSlash = false
+			continue
+		case afterSlash:
+			afterSlash = false
+		case c == '\\':
+			afterSlash = inText
+		case c == '"':
+			inText = !inText
+		}
+		escaped = append(escaped, c)
+	}
+	return escaped
+}
+
+// isCutOff reports whether a text is a truncated JSON value, in which an inner object must not be
+// taken for the value.
 func isCutOff(data []byte) bool {
 	var value json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(&value), io.ErrUnexpectedEOF)

@@ -41,3 +41,33 @@ func TestArgumentsThatWereCutOffAreNotRepaired(t *testing.T) {
 		}
 	}
 }
+
+func TestArgumentsAreRepaired(t *testing.T) {
+	t.Parallel()
+	const object = `{"q":"one"}`
+	for text, want := range map[string]struct {
+		object string
+		repair Repair
+	}{
+		"```json\n" + object + "\n```":        {object, RepairTrimmed},
+		"``` " + object + "```":               {object, RepairTrimmed},
+		object + "}":                          {object, RepairTrimmed},
+		object + "]}\n":                       {object, RepairTrimmed},
+		object + "<|tool_call_end|>":          {object, RepairTrimmed},
+		object + "</tool_call>":               {object, RepairTrimmed},
+		object + "\n```":                      {object, RepairTrimmed},
+		"{\"q\":\"a\nb\"}":                    {`{"q":"a\u000ab"}`, RepairEscaped},
+		"{\n\t\"q\": \"a\tb\\\"\r\"\n}":       {"{\n\t\"q\": \"a\\u0009b\\\"\\u000d\"\n}", RepairEscaped},
+		"{\"q\":\"a\\\nb\"}":                  {`{"q":"a\\\u000ab"}`, RepairEscaped},
+		object + " and more":                  {object + " and more", ""},
+		object + `{"q":"two"}`:                {object + `{"q":"two"}`, ""},
+		object + `]{"q":"two"}`:               {object + `]{"q":"two"}`, ""},
+		"```json\n" + object + "\n```\nDone.": {"```json\n" + object + "\n```\nDone.", ""},
+		"```python\nlook(1)\n```":             {"```python\nlook(1)\n```", ""},
+		"{\"q\":\"a\nb":                       {"{\"q\":\"a\nb", ""},
+	} {
+		if got, repair := repairArguments([]byte(text)); repair != want.repair || string(got) != want.object {
+			t.Errorf("%q became %q (%s)", text, got, repair)
+		}
+	}
+}

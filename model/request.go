@@ -29,8 +29,8 @@ type Vendor interface {
 	Vendor() string
 }
 
-// NoModel is implemented by executors whose answers come from no model, such as that of a
-// turn that makes one call. They are not measured as calls of a model.
+// NoModel is implemented by executors that answer without a model, such as for a turn that makes
+// one call. They are not measured as model calls.
 type NoModel interface {
 	AsksNoModel()
 }
@@ -42,7 +42,7 @@ type FieldLearner interface {
 	RejectedFields() []string
 }
 
-// Settings is what the runtime gives a provider when it makes one.
+// Settings are the runtime's settings for creating a provider.
 type Settings struct {
 	// ID is the provider's id.
 	ID string
@@ -55,16 +55,15 @@ type Settings struct {
 // ProviderKind is one value of a provider's type field.
 type ProviderKind = spec.Kind[Settings, Executor]
 
-// Request is what a model is asked. It is read-only for the executor.
+// Request is a request to a model. It is read-only for the executor.
 type Request struct {
 	// Model is the vendor's own name of the model.
 	Model string
 	// Messages is the conversation; instructions come first, as messages of
 	// RoleSystem.
 	Messages []Message
-	// Tools are the tools the model may call, sorted by name. The slice is the
-	// same for all requests of a revision that offer the same tools, so an
-	// executor may keep what it derives from it.
+	// Tools are the tools that the model may call, sorted by name. All requests of a revision
+	// with the same tools share the slice, so an executor may cache data derived from it.
 	Tools []Tool
 	// SessionID groups requests whose start is the same, for vendors that
 	// route to a cache by it. It may be empty.
@@ -74,18 +73,15 @@ type Request struct {
 	// ToolChoice controls whether the model may call tools; zero leaves it to the
 	// model.
 	ToolChoice ToolChoice
-	// Output is the form that the answer's text must have; nil for any. An
-	// executor asks for it by what the vendor has for it, or by a tool of its
-	// own making, whose arguments it then streams as the answer's text: such a
-	// tool never appears in an event. Where there are other tools that may be
-	// called, it leaves the choice to the model; without, it insists. An
-	// executor whose vendor can do neither ignores it.
+	// Output is the required form of the answer's text; nil for any. An executor uses the
+	// vendor's feature, or an internal tool whose arguments it streams as the answer's text
+	// without showing the tool in events. With other callable tools it leaves the choice to the
+	// model, otherwise it enforces the form. An executor that supports neither ignores it.
 	Output *spec.OutputSchema
 	// Cache asks the vendor to keep the unchanging start of the request, for
 	// vendors that have to be asked.
 	Cache bool
-	// Edits changes the body of the request, after those of the provider; nil for no
-	// changes.
+	// Edits changes the body of the request after the provider's edits; nil for none.
 	Edits *spec.RequestEdits
 	Params
 }
@@ -182,7 +178,7 @@ const (
 	FinishMaxTokens FinishReason = "max_tokens"
 	// FinishContentFilter is an answer that the vendor withheld.
 	FinishContentFilter FinishReason = "content_filter"
-	// FinishNone is that of a turn that had nothing to answer.
+	// FinishNone is the reason of a turn without an answer.
 	FinishNone FinishReason = "none"
 )
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/agentruntime/agentruntime/internal/wait"
 )
 
 // The numbers of the default retry policy.
@@ -84,9 +86,9 @@ type call struct {
 	// over is set once the consumer had the end or wants no more.
 	over bool
 
-	// answer is what the consumer has been shown so far.
+	// answer is the part of the answer shown to the consumer so far.
 	answer Answer
-	// usage is what the attempts cost that failed.
+	// usage is the usage of failed attempts.
 	usage Usage
 	waits *waits
 	// repeated counts the repetitions, and resumed those that resumed an
@@ -244,15 +246,8 @@ func (w *waits) next(e *Error) time.Duration {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
+	if d <= 0 || wait.For(ctx, d) != nil {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }

@@ -1,9 +1,8 @@
 package model
 
-// Spoken returns what was said in a conversation: what was given, and the text of
-// the last answer to it. The thoughts, tool calls and results that led to an
-// answer are left out, and so is an answer without a text. An answer that has no
-// id was given, too.
+// Spoken reduces a conversation to its input and the text of the last answer to each input. It
+// drops reasoning, tool calls, results, and answers without text. An answer without an id counts
+// as input.
 func Spoken(messages []Message) []Message {
 	said := make([]Message, 0, len(messages))
 	var answer Message

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// streamContext is the context of a stream that is watched: it ends with that of the
-// caller, or when the stream is canceled. It does what context.WithCancel would do, and
-// costs nothing as long as nobody waits for its end. Its cause is that of the caller, if
-// that has ended, too.
+// streamContext is the context of a watched stream: it ends with the caller's context, or when
+// the stream is canceled. It behaves like context.WithCancel, but costs nothing while nobody
+// waits for its end. If the caller's context has ended, its cause applies.
 type streamContext struct {
 	context.Context //nolint:containedctx // that of the caller
 	canceled        atomic.Bool
@@ -36,9 +35,9 @@ func (c *streamContext) cancel() {
 // activityKey is the key of the function that ActivityReporter returns.
 type activityKey struct{}
 
-// ActivityReporter returns the function that an executor calls whenever it reads bytes of
-// an answer, also if they hold no event: the stream is then not taken for silent. It is
-// nil if nobody watches the stream. The context is the one that Stream is called with.
+// ActivityReporter returns a function that an executor calls for received bytes, even without an
+// event, so that the stream does not count as silent. It is nil if nobody watches the stream. ctx
+// is the context passed to Stream.
 func ActivityReporter(ctx context.Context) func() {
 	report, _ := ctx.Value(activityKey{}).(func())
 	return report

@@ -2,7 +2,7 @@ package model
 
 // ToolAdapter is implemented by executors that change tools for their vendor.
 type ToolAdapter interface {
-	// ToolDialect returns what a model takes, by its vendor's name.
+	// ToolDialect returns the tool dialect of a model, by its vendor's name.
 	ToolDialect(model string) ToolDialect
 }
 

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Unavailable is an executor that answers every request with an error. It
-// stands for a provider that could not be made.
+// Unavailable is an executor that answers every request with an error. It replaces a provider
+// that could not be created.
 type Unavailable struct{ Err error }
 
 // Stream returns the error.

@@ -20,12 +20,10 @@ const DefaultIdleTimeout = 60 * time.Second
 // errSilent is the cause of the error of a stream that was silent for too long.
 var errSilent = errors.New("the stream was silent for too long")
 
-// Watched wraps an executor so that each of its streams ends: one that is silent
-// for too long is canceled and fails with class Timeout, and one that stops
-// without an end fails with class StreamInterrupted. An answer that ends without
-// text, a tool call or a refusal fails with class EmptyAnswer. Events after the end
-// are dropped. Every vendor stream passes through here, and NULs and invalid UTF-8
-// are replaced.
+// Watched wraps an executor so that each stream ends: a silent stream is canceled and fails with
+// class Timeout, and a stream without an end fails with class StreamInterrupted. An answer
+// without text, tool call or refusal fails with class EmptyAnswer. It drops events after the end,
+// and replaces NULs and invalid UTF-8. Every vendor stream passes through here.
 type Watched struct {
 	Executor Executor
 	// Idle is how long a stream may be silent after its first event, and FirstToken how
@@ -102,8 +100,8 @@ type watch struct {
 	attempt attempt
 	// over is set once the consumer had the end or wants no more.
 	over bool
-	// answered is set once the answer has text or a tool call.
-	answered bool
+	// answered is set once the answer has text or a tool call, and begun with its first event.
+	answered, begun bool
 
 	// list watches the stream, with a tick every so often; nil if it may be silent for
 	// ever. ticks is how many ticks the stream may be silent now, and limit how long that
@@ -117,7 +115,7 @@ type watch struct {
 	next, previous *watch
 }
 
-// What watch.heard may be besides a tick.
+// The values of watch.heard that are not ticks.
 const (
 	// waiting is a stream whose consumer is busy with an event.
 	waiting = -1
@@ -246,7 +244,7 @@ func (s *watch) passEvent(ev Event, err error) bool {
 		err = cleanError(err)
 	}
 	s.attempt.noteEvent(s.ctx.Context, ev.Type, err)
-	s.over = err != nil || ev.Type == EventFinish
+	s.over, s.begun = err != nil || ev.Type == EventFinish, true
 	if !s.yield(ev, err) {
 		s.over = true
 	}
@@ -294,7 +292,11 @@ func (s *watch) failUnfinished() {
 }
 
 func (s *watch) silenceError() error {
-	return &Error{Class: Timeout, Message: fmt.Sprintf("the stream was silent for %gs", s.limit.Seconds()), Err: errSilent}
+	text := "the stream was silent for %gs"
+	if !s.begun {
+		text = "no token came within %gs; first_token_timeout of the section retry sets this limit"
+	}
+	return &Error{Class: Timeout, Message: fmt.Sprintf(text, s.limit.Seconds()), Err: errSilent}
 }
 
 // unfinishedError returns why a stream stopped without an end.

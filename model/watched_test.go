@@ -44,15 +44,15 @@ func TestASilentStreamIsCanceled(t *testing.T) {
 		after time.Duration
 		text  string
 	}{
-		"from the beginning":    {model.Request{}, paced{time.Hour}, limit, "the stream was silent for 60s"},
+		"from the beginning":    {model.Request{}, paced{time.Hour}, limit, noToken("60s")},
 		"after some events":     {model.Request{}, paced{50 * time.Second, 59 * time.Second, time.Hour}, 169 * time.Second, "the stream was silent for 60s"},
-		"thinks, by its name":   {model.Request{Model: "Kimi-Thinking"}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
-		"reasons, by its name":  {model.Request{Model: "grok-4-reasoning"}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
-		"a family that thinks":  {model.Request{Model: "openai/o3-mini"}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
-		"no family that thinks": {model.Request{Model: "foo1"}, paced{time.Hour}, limit, "the stream was silent for 60s"},
-		"told to think":         {model.Request{Params: level("low")}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
-		"told to think so long": {model.Request{Params: model.Params{ReasoningEffort: &spec.Effort{Budget: 9}}}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
-		"told not to think":     {model.Request{Params: level("none")}, paced{time.Hour}, limit, "the stream was silent for 60s"},
+		"thinks, by its name":   {model.Request{Model: "Kimi-Thinking"}, paced{time.Hour}, 2 * limit, noToken("120s")},
+		"reasons, by its name":  {model.Request{Model: "grok-4-reasoning"}, paced{time.Hour}, 2 * limit, noToken("120s")},
+		"a family that thinks":  {model.Request{Model: "openai/o3-mini"}, paced{time.Hour}, 2 * limit, noToken("120s")},
+		"no family that thinks": {model.Request{Model: "foo1"}, paced{time.Hour}, limit, noToken("60s")},
+		"told to think":         {model.Request{Params: level("low")}, paced{time.Hour}, 2 * limit, noToken("120s")},
+		"told to think so long": {model.Request{Params: model.Params{ReasoningEffort: &spec.Effort{Budget: 9}}}, paced{time.Hour}, 2 * limit, noToken("120s")},
+		"told not to think":     {model.Request{Params: level("none")}, paced{time.Hour}, limit, noToken("60s")},
 		"never silent for long": {model.Request{}, paced{59 * time.Second, 59 * time.Second, 59 * time.Second}, 177 * time.Second, ""},
 		"an answer at once":     {model.Request{}, paced{0, 0}, 0, ""},
 		"silent as it may be":   {model.Request{Model: "o1"}, paced{119 * time.Second, 119 * time.Second}, 238 * time.Second, ""},
@@ -77,6 +77,11 @@ func TestASilentStreamIsCanceled(t *testing.T) {
 			})
 		})
 	}
+}
+
+// noToken returns the message for a stream that was silent from the beginning.
+func noToken(limit string) string {
+	return "no token came within " + limit + "; first_token_timeout of the section retry sets this limit"
 }
 
 func watched(e model.Executor, idle time.Duration) *model.Watched {
@@ -171,7 +176,7 @@ func (mute) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event,
 func TestAStreamThatEndsWithoutAWordWhenItIsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := ask(t.Context(), watched(mute{}, time.Minute), &model.Request{})
-		if e := model.AsError(err); e.Class != model.Timeout || e.Message != "the stream was silent for 60s" {
+		if e := model.AsError(err); e.Class != model.Timeout || e.Message != noToken("60s") {
 			t.Errorf("the error is %v", err)
 		}
 	})

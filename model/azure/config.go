@@ -22,7 +22,7 @@ type Config struct {
 	APIVersion       string             `json:"api_version,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$" doc:"A dated version, such as 2024-10-21, selects the paths of deployments, /openai/deployments/NAME. Without it, and with v1, preview or latest, requests go to /openai/v1."`
 	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
 	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
-	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
+	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
 // EntraID is how tokens of Microsoft Entra ID are obtained: with a client secret, with the
@@ -31,12 +31,12 @@ type EntraID struct {
 	TenantID           string `json:"tenant_id,omitempty" doc:"The tenant of the application. Required without managed_identity."`
 	ClientID           string `json:"client_id,omitempty" doc:"The application, or a user-assigned managed identity. Required without managed_identity."`
 	ClientSecret       string `json:"client_secret,omitempty" secret:"true" doc:"A secret of the application."`
-	FederatedTokenFile string `json:"federated_token_file,omitempty" path:"true" doc:"The file with the token of a workload identity; in Kubernetes the one that AZURE_FEDERATED_TOKEN_FILE names. It is read for each new token."`
+	FederatedTokenFile string `json:"federated_token_file,omitempty" path:"true" doc:"The file with the token of a workload identity; in Kubernetes AZURE_FEDERATED_TOKEN_FILE names it. It is read for each new token."`
 	ManagedIdentity    bool   `json:"managed_identity,omitempty" doc:"Uses the managed identity of the virtual machine, or of the app whose identity_endpoint is given."`
 	IdentityEndpoint   string `json:"identity_endpoint,omitempty" doc:"In App Service, Functions and Container Apps: ${IDENTITY_ENDPOINT}."`
 	IdentityHeader     string `json:"identity_header,omitempty" secret:"true" doc:"In App Service, Functions and Container Apps: ${IDENTITY_HEADER}."`
-	Authority          string `json:"authority,omitempty" default:"https://login.microsoftonline.com" doc:"Where tokens are issued; other clouds, such as that of the US government, have their own."`
-	Scope              string `json:"scope,omitempty" default:"https://cognitiveservices.azure.com/.default" doc:"What tokens are for."`
+	Authority          string `json:"authority,omitempty" default:"https://login.microsoftonline.com" doc:"The authority that issues tokens; other clouds, such as the US government's, have a different one."`
+	Scope              string `json:"scope,omitempty" default:"https://cognitiveservices.azure.com/.default" doc:"The scope of tokens."`
 }
 
 // MarshalJSON writes the configuration without its secrets.
@@ -60,7 +60,7 @@ var apiVersion = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := c.apiAccess().Check()
+	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.EntraID != nil, "api_key or entra_id")...)
 	switch u, err := url.Parse(c.BaseURL); {
 	case c.BaseURL == "":
 		list = append(list, diag.New(diag.InvalidValue, "base_url", "base_url is required").
@@ -71,7 +71,7 @@ func (c *Config) Validate() diag.List {
 	}
 	list = append(list, openai.CheckAPI(c.API, c.ReasoningSummary)...)
 	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
-		list = append(list, diag.New(diag.InvalidValue, "api_version", "api_version is %q; it is a date as in 2024-10-21, v1, preview or latest", c.APIVersion))
+		list = append(list, diag.New(diag.InvalidValue, "api_version", "api_version is %q; it must be a date such as 2024-10-21, v1, preview or latest", c.APIVersion))
 	}
 	if c.EntraID != nil {
 		list = append(list, c.EntraID.validate()...)
@@ -124,7 +124,7 @@ func (e *EntraID) validate() diag.List {
 
 // apiAccess returns how the API is reached.
 func (c *Config) apiAccess() *vendorhttp.Access {
-	a := &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, KeyHeader: keyHeader, Headers: c.Headers}
+	a := &vendorhttp.Access{Request: c.Request, Body: openai.BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, KeyHeader: keyHeader, Headers: c.Headers}
 	if c.EntraID != nil {
 		a.KeyHeader, a.KeySetting = "Authorization", "entra_id"
 	}

@@ -43,3 +43,10 @@ func TestValidate(t *testing.T) {
 		t.Errorf("the configuration is shown as %s", shown)
 	}
 }
+
+func TestProvidersWithoutCredentialAreWarnedAbout(t *testing.T) {
+	vendortest.CheckCredentials(t, &Config{BaseURL: testURL}, []string{"api_key", "entra_id"},
+		&Config{BaseURL: testURL, APIKey: "k"},
+		&Config{BaseURL: testURL, EntraID: &EntraID{ManagedIdentity: true}},
+		&Config{BaseURL: testURL, Headers: map[string]string{"X-Gateway-Key": "k"}})
+}

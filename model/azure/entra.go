@@ -83,6 +83,6 @@ func entraCode(body []byte) string {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}
-	_ = json.Unmarshal(body, &failure) // what is no object has no code
+	_ = json.Unmarshal(body, &failure) // what is not an object has no code
 	return strings.TrimSpace(failure.Error + " " + entraNumber.FindString(failure.Description))
 }

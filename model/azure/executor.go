@@ -1,5 +1,5 @@
-// Package azure asks models of OpenAI that Azure serves, through the v1 API or the paths
-// of deployments. Requests and streams are those of package openai.
+// Package azure calls OpenAI's models on Azure, through the v1 API or the deployment paths.
+// Requests and streams are handled by package openai.
 package azure
 
 import (
@@ -31,7 +31,7 @@ func New(settings model.Settings, c *Config) (*openai.Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor, and what is near the machine.
+// transports reach the vendor, and the metadata service near the machine.
 type transports struct{ vendor, metadata http.RoundTripper }
 
 func newExecutor(settings model.Settings, c *Config, t transports) (*openai.Executor, error) {

@@ -1,5 +1,5 @@
-// Package catalog lists what is publicly known of vendors' models: context windows,
-// limits, prices. The table is part of the program and has a date.
+// Package catalog lists public data about vendors' models: context windows, limits, prices. The
+// table is part of the program and has a date.
 package catalog
 
 import (
@@ -18,7 +18,7 @@ import (
 //go:embed models.tsv
 var table string
 
-// Model is what is known of a model. Fields that are not known are zero.
+// Model is the catalog data of a model. Unknown fields are zero.
 type Model struct {
 	// Vendor is who serves the model, such as openai, and Name the vendor's name of it.
 	Vendor string `json:"vendor"`
@@ -35,8 +35,8 @@ type Model struct {
 	KnowledgeCutoff string `json:"knowledge_cutoff,omitempty"`
 	// Retires is the day on which the vendor stops serving the model, as YYYY-MM-DD.
 	Retires string `json:"retires,omitempty"`
-	// Traits are what the model's API supports: tools, parallel_tools, reasoning,
-	// structured_output, prompt_cache. no_sampling rejects temperature and the like.
+	// Traits are the features of the model's API: tools, parallel_tools, reasoning,
+	// structured_output, prompt_cache. no_sampling rejects temperature and similar parameters.
 	Traits []string `json:"traits,omitempty"`
 }
 
@@ -89,7 +89,7 @@ func modalities(list string) []spec.Modality {
 	return all
 }
 
-// Find returns what is known of a model. The result is shared: do not change it.
+// Find returns the data of a model. The result is shared: do not change it.
 func Find(vendor, name string) (*Model, bool) {
 	m, ok := models()[[2]string{vendor, name}]
 	return m, ok
@@ -117,7 +117,7 @@ func Date() string {
 	return date
 }
 
-// hosts are the hosts of vendors' APIs; one that begins with a dot is the end of a name.
+// hosts are the hosts of vendors' APIs; an entry that starts with a dot is a suffix.
 var hosts = []struct{ host, vendor string }{
 	{"api.openai.com", "openai"},
 	{"api.anthropic.com", "anthropic"},
@@ -131,8 +131,8 @@ var hosts = []struct{ host, vendor string }{
 	{"api.x.ai", "xai"},
 }
 
-// VendorOf returns the vendor whose API a host serves, or nothing for a host that is not
-// known: a gateway has prices of its own.
+// VendorOf returns the vendor whose API a host serves, or "" for an unknown host: a gateway may
+// have other prices.
 func VendorOf(host string) string {
 	host = strings.ToLower(host)
 	for _, h := range hosts {

@@ -2,6 +2,7 @@ package vertex
 
 import (
 	"encoding/json"
+	"os"
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -19,7 +20,7 @@ type Config struct {
 	MaxOutputTokens    int                `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The limit of an answer of Claude, in tokens, for requests that set none."`
 	BaseURL            string             `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the location by default."`
 	Headers            map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as x-goog-user-project."`
-	Request            *spec.RequestEdits `json:"request,omitempty" doc:"Fields of the JSON body of every request to set or to leave out, before those of the model and of the agent."`
+	Request            *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
 // MarshalJSON writes the configuration without its secrets.
@@ -38,18 +39,25 @@ var (
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := c.apiAccess().Check()
+	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.ServiceAccountFile != "" || c.Token != "",
+		"service_account_file, api_key, token: metadata for the account of the machine, or token: none for a gateway that adds tokens")...)
 	switch {
 	case c.Project == "":
 		list = append(list, diag.New(diag.InvalidValue, "project", "project is required"))
 	case !projectID.MatchString(c.Project):
-		list = append(list, diag.New(diag.InvalidValue, "project", "project is %q; it is an ID as in my-project-123", c.Project))
+		list = append(list, diag.New(diag.InvalidValue, "project", "project is %q; it must be an ID such as my-project-123", c.Project))
 	}
 	if c.Location != "" && !locationName.MatchString(c.Location) {
-		list = append(list, diag.New(diag.InvalidValue, "location", "location is %q; it is written as in global or europe-west1", c.Location))
+		list = append(list, diag.New(diag.InvalidValue, "location", "location is %q; it must look like global or europe-west1", c.Location))
 	}
 	if c.MaxOutputTokens < 0 {
 		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens", "max_output_tokens is %d; it must be 0 or more", c.MaxOutputTokens))
+	}
+	if c.ServiceAccountFile != "" {
+		if info, err := os.Stat(c.ServiceAccountFile); err != nil || !info.Mode().IsRegular() {
+			list = append(list, diag.New(diag.InvalidValue, "service_account_file", "service_account_file is not a file that can be read").
+				WithSeverity(diag.Warning).WithHint("requests fail until it is the JSON key of a service account"))
+		}
 	}
 	switch {
 	case c.Token != "" && c.Token != "metadata" && c.Token != "none":

@@ -11,11 +11,13 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
 	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 const (
@@ -64,7 +66,7 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor, and what is near the machine.
+// transports reach the vendor, and the metadata service near the machine.
 type transports struct{ vendor, metadata http.RoundTripper }
 
 // vendorKey matches the vendor's keys and tokens.
@@ -136,7 +138,15 @@ func (e *Executor) CheckParams(name string, p *model.Params) []model.ParamFault 
 	return e.gemini.CheckParams(name, p)
 }
 
-// ToolDialect returns what a model takes as tools.
+// CheckEdits returns warnings for edits that change nothing.
+func (e *Executor) CheckEdits(name string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
+	if isClaude(name) {
+		return e.claude.CheckEdits(name, edits, earlier...)
+	}
+	return e.gemini.CheckEdits(name, edits, earlier...)
+}
+
+// ToolDialect returns the tool dialect of a model.
 func (e *Executor) ToolDialect(name string) model.ToolDialect {
 	if isClaude(name) {
 		return e.claude.ToolDialect(name)

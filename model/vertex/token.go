@@ -62,8 +62,8 @@ type account struct {
 // assertionTime is how long an assertion is valid, which is the most that is accepted.
 const assertionTime = time.Hour
 
-// fromAccount exchanges an assertion that the account's key signs for a token. What is
-// wrong with the file is said without its content.
+// fromAccount exchanges an assertion signed with the account's key for a token. Errors about the
+// file do not quote it.
 func (s *tokenSource) fromAccount(ctx context.Context) (string, time.Time, error) {
 	data, err := os.ReadFile(s.file)
 	if err != nil {
@@ -123,6 +123,6 @@ func errorCode(body []byte) string {
 	var failure struct {
 		Error string `json:"error"`
 	}
-	_ = json.Unmarshal(body, &failure) // what is no object has no code
+	_ = json.Unmarshal(body, &failure) // what is not an object has no code
 	return failure.Error
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
@@ -312,4 +313,33 @@ func TestRequestsAreEdited(t *testing.T) {
 			t.Errorf("%s is sent %s, %v", name, body, failure)
 		}
 	}
+}
+
+func TestFilesOfAccountsThatAreMissingAreWarnedAbout(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]int{emptyFile(t, dir): 0, dir: 1, filepath.Join(dir, "none.json"): 1} {
+		list := (&Config{Project: "acme", ServiceAccountFile: name}).Validate()
+		if len(list) != want || want > 0 && (list[0].Severity != diag.Warning || list[0].Path != "service_account_file") {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+}
+
+func emptyFile(t *testing.T, dir string) string {
+	t.Helper()
+	name := filepath.Join(dir, "key.json")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestProvidersWithoutCredentialAreWarnedAbout(t *testing.T) {
+	key := emptyFile(t, t.TempDir())
+	vendortest.CheckCredentials(t, &Config{Project: "acme"}, []string{"service_account_file", "api_key", "token: metadata", "token: none"},
+		&Config{Project: "acme", APIKey: "k"},
+		&Config{Project: "acme", ServiceAccountFile: key},
+		&Config{Project: "acme", Token: "metadata"},
+		&Config{Project: "acme", Token: "none"},
+		&Config{Project: "acme", Headers: map[string]string{"X-Gateway-Key": "k"}})
 }
