@@ -1,0 +1,341 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+)
+
+// mender reads a stream of messages line by line and replaces the parts of results that the library
+// cannot read. One such part would make the library reject the whole result.
+type mender struct {
+	in *bufio.Reader
+	// whole is set if the stream is a single message, possibly of several lines.
+	whole bool
+	// tag identifies the flight to whose stream the messages belong; empty if unknown.
+	tag string
+	// out has the mended bytes that Read has not returned yet.
+	out []byte
+	err error
+}
+
+// mendStream returns a stream with its messages mended.
+func mendStream(in io.ReadCloser, whole bool, tag string) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{&mender{in: bufio.NewReaderSize(in, 16<<10), whole: whole, tag: tag}, in}
+}
+
+// Read reads the mended stream.
+func (m *mender) Read(p []byte) (int, error) {
+	for len(m.out) == 0 {
+		if m.err != nil {
+			return 0, m.err
+		}
+		m.readLine()
+	}
+	n := copy(p, m.out)
+	m.out = m.out[n:]
+	return n, nil
+}
+
+// readLine reads a line. A line longer than the maximum message is passed on unchanged.
+func (m *mender) readLine() {
+	if m.whole {
+		message, err := io.ReadAll(io.LimitReader(m.in, maxMessage+1))
+		if err == nil && len(message) <= maxMessage {
+			err = io.EOF
+		}
+		m.out, m.err = mendLine(message, m.tag), err
+		return
+	}
+	var line []byte
+	for {
+		piece, err := m.in.ReadSlice('\n')
+		line = append(line, piece...)
+		if err == bufio.ErrBufferFull && len(line) <= maxMessage { //nolint:errorlint // returned as it is
+			continue
+		}
+		if err != bufio.ErrBufferFull { //nolint:errorlint // returned as it is
+			m.err = err
+		}
+		m.out = mendLine(line, m.tag)
+		return
+	}
+}
+
+// mendable are the texts of which a message has one if it may need mending.
+var mendable = [][]byte{[]byte(`"content"`), []byte(`"task`), []byte(`"id":"`), []byte(`"id": "`)}
+
+// tagged are the methods whose messages are marked with the flight that they belong to.
+var tagged = []string{"elicitation/create", "sampling/createMessage", "notifications/message"}
+
+// mendLine mends the message in a line or in the data of an event.
+func mendLine(line []byte, tag string) []byte {
+	mayNeed := func(text []byte) bool { return bytes.Contains(line, text) }
+	if !slices.ContainsFunc(mendable, mayNeed) && (tag == "" || !bytes.Contains(line, []byte(`"method"`))) {
+		return line
+	}
+	start := bytes.IndexByte(line, '{')
+	end := bytes.LastIndexByte(line, '}') + 1
+	if start < 0 || end <= start {
+		return line
+	}
+	mended, changed := mendMessage(line[start:end], tag)
+	if !changed {
+		return line
+	}
+	return slices.Concat(line[:start], mended, line[end:])
+}
+
+// mendMessage mends the result and the ID of a response. Requests stay unchanged, except for the
+// tag of a flight.
+func mendMessage(message []byte, tag string) (_ []byte, changed bool) {
+	if !json.Valid(message) {
+		return message, false
+	}
+	members, _ := rawjson.Members(message)
+	var method string
+	isRequest := json.Unmarshal(rawjson.Find(members, "method"), &method) == nil && method != ""
+	for i := range members {
+		m := &members[i]
+		mended := false
+		switch {
+		case isRequest && m.Name == "params" && tag != "" && slices.Contains(tagged, method):
+			m.Value, mended = addTag(m.Value, tag)
+		case isRequest:
+		case m.Name == "id":
+			m.Value, mended = mendID(m.Value)
+		case m.Name == "result":
+			m.Value, mended = mendResult(m.Value)
+		}
+		changed = changed || mended
+	}
+	if !changed {
+		return message, false
+	}
+	return rawjson.EncodeMembers(members), true
+}
+
+// addTag adds the tag of a flight to the metadata of parameters.
+func addTag(params json.RawMessage, tag string) (json.RawMessage, bool) {
+	members, ok := rawjson.Members(params)
+	if !ok {
+		return params, false
+	}
+	return rawjson.EncodeMembers(addEntry(members, "_meta", rawjson.Member{Name: tagKey, Value: strconv.AppendQuote(nil, tag)})), true
+}
+
+// addEntry adds an entry to the member that is an object. It replaces a member of another type.
+func addEntry(members []rawjson.Member, name string, entry rawjson.Member) []rawjson.Member {
+	object, _ := rawjson.Members(rawjson.Find(members, name))
+	members = slices.DeleteFunc(members, func(m rawjson.Member) bool { return m.Name == name })
+	return append(members, rawjson.Member{Name: name, Value: rawjson.EncodeMembers(append(object, entry))})
+}
+
+// mendID returns an ID that the server has turned into a string as the number that it was.
+func mendID(id json.RawMessage) (json.RawMessage, bool) {
+	var text string
+	if json.Unmarshal(id, &text) != nil {
+		return id, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return id, false
+	}
+	return strconv.AppendInt(nil, n, 10), true
+}
+
+// mendResult mends the content of the result of a call, and marks tools that must run as tasks.
+// A task instead of a result is passed on in the metadata of a result.
+func mendResult(result json.RawMessage) (json.RawMessage, bool) {
+	members, ok := rawjson.Members(result)
+	if !ok {
+		return result, false
+	}
+	if isTask(members) {
+		return mendTask(members), true
+	}
+	changed := false
+	for i := range members {
+		m := &members[i]
+		mended := false
+		switch m.Name {
+		case "content":
+			m.Value, mended = mendContent(m.Value)
+		case "tools":
+			m.Value, mended = markTasks(m.Value)
+		case "capabilities":
+			m.Value, mended = noteTasks(m.Value)
+		case "result":
+			m.Value, mended = mendTaskResult(m.Value)
+		}
+		changed = changed || mended
+	}
+	if !changed {
+		return result, false
+	}
+	return rawjson.EncodeMembers(members), true
+}
+
+// isTask reports whether a result describes a task.
+func isTask(result []rawjson.Member) bool {
+	if rawjson.Find(result, "content") != nil {
+		return false
+	}
+	task := rawjson.Find(result, "task")
+	return len(task) > 0 && task[0] == '{' || string(rawjson.Find(result, "resultType")) == `"task"`
+}
+
+// taskSupportKey is the key in the metadata of a tool under which the mender passes on the
+// field execution.taskSupport, which the library drops.
+const taskSupportKey = "agentruntime/taskSupport"
+
+// markTasks notes in the metadata of tools that they run as tasks only.
+func markTasks(list json.RawMessage) (json.RawMessage, bool) {
+	var all []json.RawMessage
+	if !bytes.Contains(list, []byte(`"taskSupport"`)) || json.Unmarshal(list, &all) != nil {
+		return list, false
+	}
+	changed := false
+	for i, raw := range all {
+		var t struct {
+			Execution struct {
+				TaskSupport string `json:"taskSupport"`
+			} `json:"execution"`
+		}
+		if json.Unmarshal(raw, &t) != nil || t.Execution.TaskSupport != "required" {
+			continue
+		}
+		members, _ := rawjson.Members(raw)
+		members = slices.DeleteFunc(members, func(m rawjson.Member) bool { return m.Name == "_meta" || m.Name == "execution" })
+		all[i] = rawjson.EncodeMembers(append(members, rawjson.Member{Name: "_meta", Value: json.RawMessage(`{"` + taskSupportKey + `":"required"}`)}))
+		changed = true
+	}
+	if !changed {
+		return list, false
+	}
+	mended, err := json.Marshal(all)
+	return mended, err == nil
+}
+
+// contentPart is a part of a result's content with the fields that the library decodes strictly.
+type contentPart struct {
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Data        []byte          `json:"data"`
+	MIMEType    string          `json:"mimeType"`
+	URI         string          `json:"uri"`
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Size        *int64          `json:"size"`
+	Resource    *resourcePart   `json:"resource"`
+	Annotations *annotationPart `json:"annotations"`
+	Meta        map[string]any  `json:"_meta"`
+	Icons       []struct{}      `json:"icons"`
+}
+
+type resourcePart struct {
+	URI      string         `json:"uri"`
+	MIMEType string         `json:"mimeType"`
+	Text     string         `json:"text"`
+	Blob     []byte         `json:"blob"`
+	Meta     map[string]any `json:"_meta"`
+}
+
+type annotationPart struct {
+	Audience     []string `json:"audience"`
+	LastModified string   `json:"lastModified"`
+	Priority     float64  `json:"priority"`
+}
+
+// mendContent mends a list of parts. Null becomes an empty list, and a single text or part a list
+// of one.
+func mendContent(content json.RawMessage) (json.RawMessage, bool) {
+	var parts []json.RawMessage
+	changed := false
+	switch {
+	case json.Unmarshal(content, &parts) != nil:
+		parts, changed = []json.RawMessage{content}, true
+	case parts == nil: // null
+		return json.RawMessage(`[]`), true
+	}
+	for i, raw := range parts {
+		if problem := partProblem(raw); problem != "" {
+			parts[i], changed = replacePart(raw, problem), true
+		}
+	}
+	if !changed {
+		return content, false
+	}
+	mended, err := json.Marshal(parts)
+	return mended, err == nil
+}
+
+// partProblem returns why the library cannot read a part; empty if it can.
+func partProblem(raw json.RawMessage) string {
+	var part *contentPart
+	if err := json.Unmarshal(raw, &part); err != nil {
+		return err.Error()
+	}
+	switch {
+	case part == nil:
+		return "it is null"
+	case part.Type == "resource" && part.Resource == nil:
+		return "the resource is missing"
+	case !slices.Contains([]string{"text", "image", "audio", "resource_link", "resource"}, part.Type):
+		return fmt.Sprintf("the type %q is unknown", part.Type)
+	}
+	return ""
+}
+
+// replacePart returns the readable text or data of a part, or else a note.
+func replacePart(raw json.RawMessage, problem string) json.RawMessage {
+	var text string
+	var fields map[string]json.RawMessage
+	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return textPart(text)
+	}
+	_ = json.Unmarshal(raw, &fields) // nil unless it is an object
+	var kind, media, data string
+	_ = json.Unmarshal(fields["type"], &kind) // empty unless it is text
+	_ = json.Unmarshal(fields["mimeType"], &media)
+	if json.Unmarshal(fields["text"], &text) == nil && text != "" {
+		return textPart(text)
+	}
+	if _ = json.Unmarshal(fields["data"], &data); data != "" && (kind == "image" || kind == "audio") {
+		if decoded, err := decodeData(data); err == nil {
+			encoded, _ := json.Marshal(map[string]any{"type": kind, "data": decoded, "mimeType": media}) // texts and bytes
+			return encoded
+		}
+	}
+	what := "content"
+	if kind != "" {
+		what += " of type " + cleanText(kind, maxName)
+	}
+	return textPart(fmt.Sprintf("[%s that cannot be read: %s]", what, cleanText(problem, maxName)))
+}
+
+func textPart(text string) json.RawMessage {
+	encoded, _ := json.Marshal(map[string]string{"type": "text", "text": text}) // texts
+	return encoded
+}
+
+// decodeData reads base64 in any of its alphabets, also from a data URL.
+func decodeData(data string) ([]byte, error) {
+	if _, after, ok := strings.Cut(data, ";base64,"); ok && strings.HasPrefix(data, "data:") {
+		data = after
+	}
+	data = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", " ", "").Replace(strings.TrimRight(data, "= \r\n"))
+	return base64.RawStdEncoding.DecodeString(data)
+}
