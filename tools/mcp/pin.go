@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The values of changed_tools.
+const (
+	changesAccepted = "accept"
+	changesWarned   = "warn"
+	changesRejected = "error"
+)
+
+// ChangedError reports that the tools of a server differ from the catalogue that pins them.
+type ChangedError struct {
+	// Catalog is the file of the catalogue.
+	Catalog string
+	// Changes describes the change of each tool, by the server's name of it.
+	Changes map[string]string
+}
+
+// maxShownChanges bounds how many changed tools an error names.
+const maxShownChanges = 10
+
+// Error lists the changed tools.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("its tools differ from the catalogue %s: %s; review them, and delete the file to accept them", e.Catalog, listChanges(e.Changes))
+}
+
+// listChanges lists the first few changes.
+func listChanges(changes map[string]string) string {
+	texts := make([]string, 0, maxShownChanges+1)
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		if len(texts) == maxShownChanges {
+			texts = append(texts, fmt.Sprintf("and %d more", len(changes)-maxShownChanges))
+			break
+		}
+		texts = append(texts, fmt.Sprintf("%q %s", cleanText(name, maxName), changes[name]))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// compareTools describes the changes of tools from one catalogue to another.
+func compareTools(old, now *catalog) map[string]string {
+	byName := make(map[string]*toolInfo, len(old.Tools))
+	for i := range old.Tools {
+		byName[old.Tools[i].Name] = &old.Tools[i]
+	}
+	changes := make(map[string]string)
+	for i := range now.Tools {
+		t := &now.Tools[i]
+		before := byName[t.Name]
+		delete(byName, t.Name)
+		if before == nil {
+			changes[t.Name] = "is new"
+		} else if what := changedParts(before, t); what != "" {
+			changes[t.Name] = "has another " + what
+		}
+	}
+	for name := range byName {
+		changes[name] = "is gone"
+	}
+	return changes
+}
+
+// changedParts names the parts of a tool that differ.
+func changedParts(a, b *toolInfo) string {
+	var parts []string
+	note := func(differs bool, part string) {
+		if differs {
+			parts = append(parts, part)
+		}
+	}
+	note(a.Description != b.Description, "description")
+	note(string(a.InputSchema) != string(b.InputSchema), "input schema")
+	note(string(a.OutputSchema) != string(b.OutputSchema), "output schema")
+	note(a.Annotations != b.Annotations, "set of annotations")
+	note(a.Unusable != b.Unusable || a.RequiresTask != b.RequiresTask, "form")
+	return strings.Join(parts, " and ")
+}
+
+// changePolicy returns what happens when the server's tools differ from the catalogue.
+func (c *Config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
+
+// pinnedCatalog returns the catalogue that the server's tools must match; nil if they may
+// change, or if it does not exist yet.
+func (s *server) pinnedCatalog() *catalog {
+	if s.config.changePolicy() != changesRejected {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.catalog
+}
+
+// checkPins compares the tools of a session with the catalogue that pins them. Changed tools
+// cannot be called in the session.
+func (s *server) checkPins(session *session, now *catalog) error {
+	pinned := s.pinnedCatalog()
+	if pinned == nil {
+		return nil
+	}
+	changes := compareTools(pinned, now)
+	session.mu.Lock()
+	session.changed = changes
+	session.mu.Unlock()
+	if len(changes) == 0 {
+		return nil
+	}
+	return &ChangedError{Catalog: s.file, Changes: changes}
+}
+
+// verifyTools lists the tools of a session that does not provide the catalogue, if they are
+// pinned or if calls have headers that depend on the list. Its error is one of listing them.
+func (s *server) verifyTools(ctx context.Context, session *session) error {
+	if mirrored := session.isStateless() && s.mirrorsArguments(); !mirrored && s.pinnedCatalog() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.connectTimeout())
+	defer cancel()
+	now, err := session.listCatalog(ctx, s.fingerprint)
+	if err != nil {
+		return &Error{Server: s.id, Err: session.target.hideSecrets(err)}
+	}
+	if err := s.checkPins(session, now); err != nil {
+		s.logger.Warn("the server has changed its tools", "error", session.target.hideSecrets(err))
+	}
+	return nil
+}
+
+// mirrorsArguments reports whether calls of a tool repeat arguments in headers.
+func (s *server) mirrorsArguments() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.catalog != nil && slices.ContainsFunc(s.catalog.Tools, func(t toolInfo) bool { return bytes.Contains(t.InputSchema, []byte(`"x-mcp-header"`)) })
+}
+
+// followPins verifies the tools whenever the server announces a change. A session whose tools
+// cannot be listed any more ends.
+func (c *session) followPins(s *server) {
+	for {
+		select {
+		case <-c.changes:
+			if err := s.verifyTools(c.ctx, c); err != nil {
+				c.cancel()
+			}
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// changedTool returns how a tool differs from the catalogue; empty if it does not.
+func (c *session) changedTool(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed[name]
+}
