@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -25,57 +23,72 @@ const (
 	maxCatalog = 5 << 20
 	// maxTools bounds how many tools a server may have.
 	maxTools = 512
-	// maxDescription bounds what a server says of one tool, in bytes.
+	// maxDescription bounds a server's description of a tool, in bytes.
 	maxDescription = 4096
 	// maxName bounds the names that a server gives, in bytes.
 	maxName = 256
+	// maxSchema bounds each schema of a tool, in bytes.
+	maxSchema = 256 << 10
 )
 
-// catalog is what a server says of its tools. It is immutable.
+// catalog is a server's description of its tools. It is immutable.
 type catalog struct {
 	// Version is the version of the format.
 	Version int `json:"version"`
 	// Fingerprint names the settings under which the server was asked.
 	Fingerprint string     `json:"fingerprint"`
 	Server      serverInfo `json:"server"`
+	// Features lists prompts and resources if the server has them.
+	Features []string `json:"features,omitempty"`
 	// Tools are sorted by name.
 	Tools []toolInfo `json:"tools"`
 }
 
-// serverInfo is what a server calls itself.
+// serverInfo is a server's name and version.
 type serverInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// toolInfo is what a server says of a tool.
+// toolInfo is a server's description of a tool.
 type toolInfo struct {
 	Name         string          `json:"name"`
 	Description  string          `json:"description,omitempty"`
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  annotations     `json:"annotations,omitzero"`
+	// RequiresTask is set if the tool runs as a task only.
+	RequiresTask bool `json:"requiresTask,omitempty"`
+	// Unusable is why agents do not get the tool; empty if they do.
+	Unusable string `json:"unusable,omitempty"`
 }
 
-// annotations are the hints that the runtime makes use of.
+// annotations are the hints that decide the effect of a tool.
 type annotations struct {
-	ReadOnly   bool `json:"readOnlyHint,omitempty"`
-	Idempotent bool `json:"idempotentHint,omitempty"`
+	ReadOnly bool `json:"readOnlyHint,omitempty"`
+	// Destructive is set only if the server says so, although it is the protocol's default.
+	Destructive bool `json:"destructiveHint,omitempty"`
+	Idempotent  bool `json:"idempotentHint,omitempty"`
 }
 
-// toolEffect returns the class of a tool's effect.
-func (a annotations) toolEffect() tools.Effect {
-	switch {
-	case a.ReadOnly:
-		return tools.Read
-	case a.Idempotent:
-		return tools.Idempotent
-	default:
-		return tools.Once
+// toolEffect returns the effect of a tool. The configured effect takes precedence over the
+// hints, except that a tool that calls itself destructive is never read-only.
+func (a annotations) toolEffect(configured tools.Effect) tools.Effect {
+	repeatable := tools.Once
+	if a.Idempotent {
+		repeatable = tools.Idempotent
 	}
+	effect := configured
+	if effect == "" && a.ReadOnly {
+		effect = tools.Read
+	}
+	if effect == "" || effect == tools.Read && a.Destructive {
+		return repeatable
+	}
+	return effect
 }
 
-// newCatalog returns the catalogue of what a server said, cleaned and sorted.
+// newCatalog returns the catalogue of a server's tools, cleaned and sorted.
 func newCatalog(fingerprint string, server serverInfo, list []toolInfo) *catalog {
 	c := &catalog{Version: catalogVersion, Fingerprint: fingerprint, Server: server, Tools: slices.Clone(list)}
 	c.cleanTools()
@@ -89,28 +102,13 @@ func (c *catalog) cleanTools() {
 		t := &c.Tools[i]
 		t.Description = cleanText(t.Description, maxDescription)
 		t.InputSchema, t.OutputSchema = compactSchema(t.InputSchema), compactSchema(t.OutputSchema)
+		t.Unusable = cleanText(t.Unusable, maxName)
 	}
 	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// compactSchema returns a schema without insignificant space, so that one from a file
-// compares with one from a server; nil for null. Members of its root that are null, such as
-// required, are left out: servers write them for empty lists.
-func compactSchema(raw json.RawMessage) json.RawMessage {
-	var out bytes.Buffer
-	if json.Compact(&out, raw) != nil || out.String() == "null" {
-		return nil // what came out of a decoder is JSON
-	}
-	members, ok := rawjson.Members(out.Bytes())
-	isNull := func(m rawjson.Member) bool { return string(m.Value) == "null" }
-	if !ok || !slices.ContainsFunc(members, isNull) {
-		return out.Bytes()
-	}
-	return rawjson.EncodeMembers(slices.DeleteFunc(members, isNull))
-}
-
-// cleanText takes control characters out of a text, and characters that change
-// the direction of what stands around them, and bounds it to limit bytes.
+// cleanText removes control characters and characters that change the text direction, and
+// shortens the text to limit bytes.
 func cleanText(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -141,8 +139,8 @@ func (c *catalog) encodeFile() ([]byte, error) {
 	return data, nil
 }
 
-// decodeCatalog reads what encode wrote. The file may have been changed since:
-// it is checked like what a server says.
+// decodeCatalog decodes the output of encode. The file may have been changed since, so it is
+// checked like a server's response.
 func decodeCatalog(data []byte) (*catalog, error) {
 	if len(data) > maxCatalog {
 		return nil, fmt.Errorf("it has more than %d bytes", maxCatalog)
@@ -151,7 +149,7 @@ func decodeCatalog(data []byte) (*catalog, error) {
 		Version *int `json:"version"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, errors.New("it is not a JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	if head.Version == nil || *head.Version != catalogVersion {
 		return nil, errors.New("it is of another version of the format")

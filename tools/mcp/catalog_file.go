@@ -10,12 +10,11 @@ import (
 	"path/filepath"
 )
 
-// errNoCatalog reports that there is no catalogue yet.
+// errNoCatalog reports that no catalogue exists yet.
 var errNoCatalog = errors.New("no catalogue yet")
 
-// readCatalog reads a catalogue that was made under the settings of a
-// fingerprint. The error is errNoCatalog when there is no file, else it says
-// why the file cannot be used.
+// readCatalog reads a catalogue created for the settings with a fingerprint. The error is
+// errNoCatalog if the file does not exist; otherwise it explains why the file cannot be used.
 func readCatalog(name, fingerprint string) (*catalog, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -72,7 +72,7 @@ func TestTheToolsOfACatalogue(t *testing.T) {
 			{Name: "b", InputSchema: json.RawMessage(`{"type":"object","properties":null}`)},
 		}, "mcp__fake__a mcp__fake__b", ""},
 		"arguments as a list":     {Config{}, []toolInfo{{Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)}}, "", "warning[invalid-schema]"},
-		"a schema from elsewhere": {Config{}, []toolInfo{info("a"), loop}, "mcp__fake__a", "warning[invalid-schema]"},
+		"a schema from elsewhere": {Config{}, []toolInfo{info("a"), loop}, "mcp__fake__a mcp__fake__b", ""},
 		"no schema of results":    {Config{}, []toolInfo{{Name: "b", OutputSchema: json.RawMessage(`"x"`)}}, "", "warning[invalid-schema]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,12 +86,27 @@ func TestTheToolsOfACatalogue(t *testing.T) {
 	}
 }
 
-func TestASettingGoesBeforeWhatTheServerSays(t *testing.T) {
+func TestHintsDecideTheEffectAndOnlyNarrowTheSetting(t *testing.T) {
 	t.Parallel()
-	s := known(t, Config{Effect: tools.Once, Timeout: duration(3 * time.Second), Serial: true}, toolInfo{Name: "a", Annotations: annotations{ReadOnly: true}})
-	d := entries(t, s)["mcp__fake__a"].Descriptor
-	if d.Effect != tools.Once || d.Timeout != 3*time.Second || !d.Serial {
-		t.Errorf("the tool is %+v", d)
+	readOnly, destructive, idempotent := annotations{ReadOnly: true}, annotations{Destructive: true}, annotations{Idempotent: true}
+	for _, tt := range []struct {
+		setting tools.Effect
+		hints   annotations
+		want    tools.Effect
+	}{
+		{"", annotations{}, tools.Once}, {"", readOnly, tools.Read}, {"", destructive, tools.Once}, {"", idempotent, tools.Idempotent},
+		{"", annotations{ReadOnly: true, Destructive: true}, tools.Once},
+		{"", annotations{ReadOnly: true, Destructive: true, Idempotent: true}, tools.Idempotent},
+		{tools.Read, annotations{}, tools.Read}, {tools.Read, readOnly, tools.Read}, {tools.Read, idempotent, tools.Read},
+		{tools.Read, destructive, tools.Once}, {tools.Read, annotations{Destructive: true, Idempotent: true}, tools.Idempotent},
+		{tools.Idempotent, readOnly, tools.Idempotent}, {tools.Idempotent, destructive, tools.Idempotent},
+		{tools.Once, readOnly, tools.Once}, {tools.Once, idempotent, tools.Once}, {tools.Once, destructive, tools.Once},
+	} {
+		s := known(t, Config{Effect: tt.setting, Timeout: duration(3 * time.Second), Serial: true}, toolInfo{Name: "a", Annotations: tt.hints})
+		d := entries(t, s)["mcp__fake__a"].Descriptor
+		if d.Effect != tt.want || d.Timeout != 3*time.Second || !d.Serial {
+			t.Errorf("effect %q with %+v: the tool is %+v, want %s", tt.setting, tt.hints, d, tt.want)
+		}
 	}
 }
 
@@ -104,13 +119,13 @@ func TestWhyThereIsNoCatalogue(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"\x00absent":                           "there is no catalogue",
-		"":                                     "it is not a JSON object",
-		"[]":                                   "it is not a JSON object",
+		"":                                     "not a JSON object",
+		"[]":                                   "not a JSON object",
 		"{}":                                   "it is of another version of the format",
 		`{"version":2}`:                        "it is of another version of the format",
 		`{"version":1,"tools":{}}`:             "a field has a value of another type",
 		`{"version":1}`:                        "it was made for other settings of the entry",
-		string(sound[:len(sound)/2]):           "it is not a JSON object",
+		string(sound[:len(sound)/2]):           "not a JSON object",
 		strings.Repeat(" ", maxCatalog) + "{}": "it has more than 5242880 bytes",
 		`{"version":1,"tools":[` + strings.Repeat(`{"name":"x"},`, maxTools) + `{"name":"x"}]}`: "it lists 513 tools",
 	} {

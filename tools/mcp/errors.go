@@ -58,6 +58,7 @@ func (c *Config) secretValues() []string {
 	if c.Auth != nil {
 		add(c.Auth.Token)
 		add(c.Auth.ClientSecret)
+		add(c.Auth.PrivateKey)
 	}
 	if u, err := url.Parse(plainText(c.URL)); err == nil {
 		for _, values := range u.Query() {
@@ -69,7 +70,7 @@ func (c *Config) secretValues() []string {
 	return longestFirst(texts)
 }
 
-// appendSecret adds a value, and what stands in it after a scheme such as Bearer.
+// appendSecret adds a value, and the part after a scheme such as Bearer.
 func appendSecret(texts []string, value string) []string {
 	for _, text := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
 		if len(text) >= shortestSecret {

@@ -11,9 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/netguard"
 )
 
-// guardAddresses has the server, and the one that gives tokens for it, reached at public
-// addresses alone, but for those that are allowed. What names resolve to is checked
-// whenever a connection is made; an address that is named itself is refused now.
+// guardAddresses limits the server and its token server to public addresses and the allowed ones.
+// Resolved addresses are checked on each connection; a literal address is rejected now.
 func (s *server) guardAddresses(allow []string) error {
 	guard, err := netguard.New(allow...)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,7 +99,7 @@ func newFake() *mcp.Server {
 	plainTool(s, "media", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "see"},
-			&mcp.ImageContent{Data: []byte("png"), MIMEType: "image/png"},
+			&mcp.ImageContent{Data: []byte("\x89PNG\r\n\x1a\n"), MIMEType: "image/png"},
 			&mcp.AudioContent{Data: []byte("wav"), MIMEType: "audio/wav"},
 			&mcp.ResourceLink{URI: "file:///x/report.pdf", Name: "report", MIMEType: "application/pdf", Description: "All of it."},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///x/a.txt", Text: "inline"}},
@@ -170,6 +171,14 @@ func serve(behaviour string) error {
 	switch behaviour {
 	case "fake":
 		return newFake().Run(context.Background(), &mcp.StdioTransport{})
+	case "asking":
+		return newAsking("2026-07-28").Run(context.Background(), &mcp.StdioTransport{})
+	case "asking in sessions":
+		return newAsking("2025-11-25").Run(context.Background(), &mcp.StdioTransport{})
+	case "talkative":
+		fmt.Println("Welcome to the server, key " + os.Getenv("KEY"))
+		fmt.Println(`{"level":"info","msg":"ready"}`)
+		return newFake().Run(context.Background(), &mcp.StdioTransport{})
 	case "garbage":
 		fmt.Println("Welcome to the server!")
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -189,6 +198,13 @@ func serve(behaviour string) error {
 		_ = newFake().Run(context.Background(), &mcp.StdioTransport{})
 		select {}
 	default:
+		if name, ok := strings.CutPrefix(behaviour, "@"); ok { // too long for an environment variable
+			script, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			behaviour = string(script)
+		}
 		return scripted(behaviour)
 	}
 	return nil
@@ -196,7 +212,7 @@ func serve(behaviour string) error {
 
 // scripted is a server that shakes hands and answers other requests with a
 // fixed result: METHOD RESULT, one a line. A result of "-" sends nothing; after
-// "stop" it stops reading; "die" ends it.
+// "stop" it stops reading; "die" ends it. With "ids text" it echoes IDs as strings.
 func scripted(script string) error {
 	answers := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"scripted","version":"1"}}`,
@@ -218,6 +234,9 @@ func scripted(script string) error {
 		if json.Unmarshal(line, &request) != nil || request.ID == nil {
 			note(string(bytes.TrimSpace(line)))
 			continue
+		}
+		if answers["ids"] == "text" {
+			request.ID = fmt.Appendf(nil, "%q", request.ID)
 		}
 		switch result, ok := answers[request.Method]; {
 		case result == "stop":
@@ -301,8 +320,15 @@ type host struct {
 	tools.Host
 	mu    sync.Mutex
 	lines []string
-	// seen is called when three lines were kept.
-	seen func()
+	// seen is called when three lines were kept, firstSeen at each.
+	seen, firstSeen func()
+}
+
+// kept returns the texts so far. A server may still send others.
+func (h *host) kept() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.lines)
 }
 
 // Progress keeps a text.
@@ -310,6 +336,9 @@ func (h *host) Progress(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines = append(h.lines, text)
+	if h.firstSeen != nil {
+		h.firstSeen()
+	}
 	if h.seen != nil && len(h.lines) == 3 {
 		h.seen()
 	}

@@ -40,8 +40,8 @@ func newLink(open func(context.Context, *sync.WaitGroup) (*session, error)) *lin
 	return l
 }
 
-// openSession returns the session; fresh reports whether it was opened for this
-// call. The attempt goes on when ctx ends, for the next caller.
+// openSession returns the session; fresh reports whether it was opened for this call. The attempt
+// continues for the next caller when ctx ends.
 func (l *link) openSession(ctx context.Context) (s *session, fresh bool, err error) {
 	attempt, s, err := l.currentAttempt()
 	if s != nil || err != nil {
@@ -87,10 +87,23 @@ func (l *link) runAttempt(o *opening) {
 	defer l.mu.Unlock()
 	l.opening, l.current = nil, s
 	o.session, o.err = s, err
-	if err != nil {
+	if err != nil && !isLoginError(err) { // a login must count at once
 		l.backoff.noteFailure(time.Now(), 0)
 	}
 	close(o.done)
+}
+
+// state returns whether a session is open, and how many failures there were in a row.
+func (l *link) state() (open bool, failures int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open = l.current != nil && !l.current.hasEnded()
+	if l.current != nil && !open { // the next attempt counts it
+		after := l.backoff
+		after.noteFailure(time.Now(), l.current.lived)
+		return false, after.failures
+	}
+	return open, l.backoff.failures
 }
 
 // close ends the session and waits for all goroutines. It may be called more

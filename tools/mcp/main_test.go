@@ -19,5 +19,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if scenario := os.Getenv(scenarioVariable); scenario != "" {
+		if err := actAsClient(scenario, os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -19,9 +19,8 @@ const (
 	maxTenants = 256
 )
 
-// places are the connections that serve not all calls, by what they serve: programs that run
-// in the workspaces of sessions, by the directory, and servers that tenants reach with
-// variables of their own, by the tenant. The zero value has none.
+// places are connections that serve only some calls, by key: programs in session workspaces by
+// directory, and servers reached with tenant variables by tenant. The zero value is empty.
 type places struct {
 	// idle is how long a connection is kept after its latest call; 0 is placeIdle. most is
 	// how many there may be; 0 is any number.
@@ -40,7 +39,7 @@ type places struct {
 // placed is one such connection.
 type placed struct {
 	link *link
-	// state is what it was made with: another one needs another connection.
+	// state identifies the settings of the connection: other settings need another connection.
 	state string
 	// calls is how many calls use it, and last when the latest one ended.
 	calls int
@@ -52,16 +51,16 @@ type placed struct {
 // errTooManyTenants reports that as many tenants call a server as may at the same time.
 var errTooManyTenants = errors.New("too many tenants use it at the same time; try again later")
 
-// enterPlace returns the connection for a call: that of its tenant where the settings refer
-// to variables of tenants; that of the workspace of its session where the server is a program
-// without a directory of its own. leave is called after the call.
+// enterPlace returns the connection for a call: the tenant's if the settings use tenant
+// variables, or the workspace's for a program without a configured directory. Call leave after
+// the call.
 func (s *server) enterPlace(ctx context.Context, call *tools.Call) (l *link, leave func(), err error) {
-	if s.refersToTenant {
+	if s.refersToTenant || s.NeedsLogin() {
 		to, err := s.bindTarget(ctx, call.Tenant)
 		if err != nil {
 			return nil, nil, err
 		}
-		l, leave, err = s.tenants.enter(call.Tenant.TenantName(), to.state(), s.openTo(to))
+		l, leave, err = s.tenants.enter(s.ownerOf(call.Tenant), to.state(), s.openTo(to))
 		if err != nil {
 			err = &Error{Server: s.id, Err: err}
 		}
@@ -74,11 +73,15 @@ func (s *server) enterPlace(ctx context.Context, call *tools.Call) (l *link, lea
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.places.enter(dir, "", s.openTo(&target{dir: dir, secrets: s.secrets}))
+	to := &target{dir: dir, secrets: s.secrets}
+	if s.config.allowsFeature(featureRoots) {
+		to.workspace = dir
+	}
+	return s.places.enter(dir, "", s.openTo(to))
 }
 
-// openTo returns what connects to a target. The session has the tools of the catalogue; what
-// it lists itself does not count.
+// openTo returns a function that connects to a target. The session uses the tools of the
+// catalogue, not its own list.
 func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*session, error) {
 	return func(ctx context.Context, running *sync.WaitGroup) (*session, error) {
 		began := time.Now()
@@ -87,6 +90,11 @@ func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*ses
 			return nil, err
 		}
 		running.Go(func() { c.waitForEnd(s, began) })
+		if err := s.verifyTools(c.ctx, c); err != nil {
+			c.cancel()
+			return nil, err
+		}
+		running.Go(func() { c.followPins(s) })
 		return c, nil
 	}
 }
@@ -132,8 +140,8 @@ func (p *places) replace(at string, one *placed) {
 	p.replaced[one] = true
 }
 
-// makeRoom reports whether there may be one more connection, and ends the one that was not
-// used for longest if it must. The lock is held.
+// makeRoom reports whether there is room for one more connection, after closing the least
+// recently used one if necessary. The caller holds the lock.
 func (p *places) makeRoom() bool {
 	if p.most == 0 || len(p.open)+len(p.replaced) < p.most {
 		return true
@@ -150,6 +158,19 @@ func (p *places) makeRoom() bool {
 	}
 	p.replace(at, oldest)
 	return true
+}
+
+// countOpen returns how many connections are open.
+func (p *places) countOpen() (n int) {
+	p.mu.Lock()
+	all := slices.AppendSeq(slices.Collect(maps.Values(p.open)), maps.Keys(p.replaced))
+	p.mu.Unlock()
+	for _, one := range all {
+		if open, _ := one.link.state(); open {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *places) leave(one *placed) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/jsonlines"
 	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -47,6 +49,9 @@ type program struct {
 	// stderr logs the error output. Calls of all tenants share the program, so no caller
 	// may see it.
 	stderr *process.LineWriter
+	// warn logs that the program writes text to its standard output; warned is done then.
+	warn   func(line string)
+	warned sync.Once
 	// unread is set if the program has left its input unread for too long.
 	unread bool
 	// exited is closed when the program and all that it started are gone; err
@@ -60,8 +65,19 @@ func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err := p.startProcess(); err != nil {
 		return nil, err
 	}
-	transport := mcp.IOTransport{Reader: p.output, Writer: &input{p.input, p}, MaxLineLength: maxMessage}
+	messages := struct {
+		io.Reader
+		io.Closer
+	}{jsonlines.NewReader(p.output, maxMessage, p.noteText), p.output}
+	transport := mcp.IOTransport{Reader: mendStream(messages, false, ""), Writer: &input{p.input, p}, MaxLineLength: maxMessage}
 	return transport.Connect(ctx)
+}
+
+// noteText logs a line of the standard output that is not a message: once as a warning,
+// and then like the error output.
+func (p *program) noteText(line string) {
+	p.warned.Do(func() { p.warn(line) })
+	_, _ = p.stderr.Write([]byte(line + "\n")) // it never fails
 }
 
 // startProcess starts the program.

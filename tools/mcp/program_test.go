@@ -58,7 +58,7 @@ func TestWhatAServerReturnsBecomesPartsOfAMessage(t *testing.T) {
 	got := call(t.Context(), t, s, "media", `{}`).Content
 	want := []model.Part{
 		model.Text("see"),
-		{Type: model.PartImage, Blob: &model.Blob{MediaType: "image/png", Data: []byte("png")}},
+		{Type: model.PartImage, Blob: &model.Blob{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}},
 		{Type: model.PartFile, Blob: &model.Blob{MediaType: "audio/wav", Data: []byte("wav")}},
 		model.Text("[resource file:///x/report.pdf, report, application/pdf] All of it."),
 		model.Text("[resource file:///x/a.txt]\ninline"), model.Text("[resource file:///x/a.bin]"),
@@ -77,10 +77,8 @@ func TestProgressIsShown(t *testing.T) {
 	if text := model.PartsText(r.Content); text != "done" {
 		t.Errorf("progress says %q", text)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !slices.Equal(h.lines, []string{"1/3 working\n", "2/3 working\n", "3/3 working\n"}) {
-		t.Errorf("the progress is %q", h.lines)
+	if !slices.Equal(h.kept(), []string{"1/3 working\n", "2/3 working\n", "3/3 working\n"}) {
+		t.Errorf("the progress is %q", h.kept())
 	}
 }
 
@@ -173,10 +171,34 @@ func TestErrorOutputReachesOnlyTheLog(t *testing.T) {
 			if len(written) == 0 {
 				t.Fatal("nothing is logged")
 			}
-			if e := written[0]; e.LoggerName != "tool.fake" || e.ContextMap()["line"] != "canary of tenant one, key ***" {
-				t.Errorf("the log has %q of %q", e.ContextMap()["line"], e.LoggerName)
+			isCanary := func(e observer.LoggedEntry) bool {
+				return e.LoggerName == "tool.fake" && e.ContextMap()["line"] == "canary of tenant one, key ***"
+			}
+			if !slices.ContainsFunc(written, isCanary) {
+				t.Errorf("the log has %v", written)
 			}
 		})
+	}
+}
+
+func TestTextOnTheStandardOutputKeepsTheSession(t *testing.T) {
+	t.Parallel()
+	c := local(t, "talkative")
+	c.Env["KEY"] = "s3cr3t-value"
+	core, logs := observer.New(zap.InfoLevel)
+	s := startWith(t, c, zaplog.New(zap.New(core)))
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := succeed(t, s, "echo", `{"text":"hello"}`); got != "hello" {
+		t.Errorf("echo says %q", got)
+	}
+	warned := logs.FilterMessageSnippet("writes text to its standard output").All()
+	if len(warned) != 1 || warned[0].ContextMap()["line"] != "Welcome to the server, key ***" {
+		t.Errorf("the warnings are %v", warned)
+	}
+	if got := notes(&s.config); len(got) != 1 {
+		t.Errorf("the program was started %d times", len(got))
 	}
 }
 
@@ -198,19 +220,19 @@ func TestACallThatTakesTooLongIsCanceled(t *testing.T) {
 func TestServersThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	for behaviour, want := range map[string]string{
-		"garbage":                               "invalid character 'W'",
+		"garbage":                               "connecting took longer than 300ms",
 		"exit":                                  "the program ended: exit status 1",
 		"mute":                                  "connecting took longer than 300ms",
 		"deaf":                                  "connecting took longer than 300ms",
 		"tools/list {\"tools\":[{\"name\":7}]}": "list the tools",
-		"tools/list {\"tools\":[],\"nextCursor\":\"on\"}":                                                                        "more than 100 pages",
+		"tools/list {\"tools\":[],\"nextCursor\":\"on\"}":                                                                        "a cursor is repeated",
 		"tools/list {\"tools\":[" + strings.Repeat(`{"name":"x","inputSchema":{"type":"object"}},`, maxTools) + `{"name":"x"}]}`: "it lists more than 512 tools",
-		"tools/list {\"tools\":[{\"name\":\"x\",\"description\":\"" + strings.Repeat("x", 100) + "\"}],\"nextCursor\":\"on\"}":   "more than 100 pages",
+		"tools/list {\"tools\":[{\"name\":\"x\",\"description\":\"" + strings.Repeat("x", 100) + "\"}],\"nextCursor\":\"on\"}":   "a cursor is repeated",
 	} {
 		t.Run(behaviour[:min(len(behaviour), 60)], func(t *testing.T) {
 			t.Parallel()
 			c := local(t, behaviour)
-			if behaviour == "mute" || behaviour == "deaf" {
+			if behaviour == "garbage" || behaviour == "mute" || behaviour == "deaf" {
 				c.ConnectTimeout = duration(300 * time.Millisecond)
 			}
 			s := start(t, c)
@@ -229,14 +251,10 @@ func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	const list = `tools/list {"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
 	for answer, want := range map[string]string{
-		`{"content":[{"type":"hologram"}]}`:           "mcp server fake: ",
-		`{"content":"text"}`:                          "mcp server fake: ",
-		`"text"`:                                      "mcp server fake: ",
-		`7}{`:                                         "the call of x got no answer: mcp server fake: ",
-		`{"isError":true,"content":[]}`:               "[no output]",
-		`{"content":[{"type":"resource"}]}`:           "",
-		`{"inputRequests":{"a":{"method":"x"}}}`:      "",
-		`{"content":[{"type":"image","data":"%%%"}]}`: "mcp server fake: ",
+		`"text"`:                                 "mcp server fake: ",
+		`7}{`:                                    "the call of x got no answer: mcp server fake: ",
+		`{"isError":true,"content":[]}`:          "[no output]",
+		`{"inputRequests":{"a":{"method":"x"}}}`: "",
 	} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()

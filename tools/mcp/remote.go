@@ -6,7 +6,10 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,10 +20,16 @@ type remote struct {
 	endpoint string
 	headers  map[string]string
 	auth     credential.Credential
+	oauth    tokenSource
 	base     *http.Transport
 	// ctx ends all requests.
 	ctx    context.Context
 	cancel context.CancelFunc
+
+	// events is set for the transport HTTP+SSE of 2024-11-05, and refused when the server
+	// rejects a message as servers of that transport do.
+	events  bool
+	refused atomic.Bool
 
 	mu         sync.Mutex
 	connection mcp.Connection
@@ -35,19 +44,28 @@ func plainTransport() *http.Transport {
 func newRemote(ctx context.Context, auth *ServerAuth, to *target) *remote {
 	r := &remote{endpoint: to.url, headers: to.headers, base: to.transport()}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.auth = newCredential(auth, r.base)
+	r.auth, r.oauth = credential.None(), to.oauth
+	if auth != nil && auth.Type == authBearer {
+		r.auth = credential.Bearer(auth.Token)
+	}
 	return r
 }
 
-// Connect returns a connection; the first request is made later.
+// Connect returns a connection; the first request is made later, except with events.
 func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
-	transport := mcp.StreamableClientTransport{
-		Endpoint: r.endpoint, MaxEventSize: maxMessage, MaxRetries: 3,
-		HTTPClient: &http.Client{
-			Transport: r,
-			// A redirect would take the credentials somewhere else.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+	client := &http.Client{
+		Transport: r,
+		// A redirect would take the credentials somewhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	streamable := &mcp.StreamableClientTransport{Endpoint: r.endpoint, MaxEventSize: maxMessage, MaxRetries: 3, HTTPClient: client}
+	if r.oauth != nil {
+		streamable.OAuthHandler = r.oauth
+	}
+	var transport mcp.Transport = streamable
+	if r.events {
+		transport = &mcp.SSEClientTransport{Endpoint: r.endpoint, MaxEventSize: maxMessage, HTTPClient: client}
+		ctx = r.ctx // the stream of events outlives the handshake
 	}
 	connection, err := transport.Connect(ctx)
 	r.mu.Lock()
@@ -68,12 +86,15 @@ func (r *remote) stop() {
 	r.base.CloseIdleConnections()
 }
 
-// explainError adds nothing: what is wrong stands in the error.
+// explainError adds nothing, because the error already explains the problem.
 func (r *remote) explainError(err error) error { return err }
 
 // RoundTrip makes a request with the configured headers and credentials. A
 // token that is refused is replaced once.
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	if r.events && !r.isSameOrigin(req.URL) {
+		return nil, errOtherOrigin
+	}
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(r.ctx, cancel)
 	release := func() {
@@ -85,11 +106,32 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		release()
 		return nil, err
 	}
-	if fate, ok := ctx.Value(deliveryKey{}).(*delivery); ok && resp.StatusCode == http.StatusNotFound {
-		fate.refused.Store(true)
+	tag := ""
+	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
+		tag = d.tag
+		if resp.StatusCode == http.StatusNotFound {
+			d.refused.Store(true)
+		}
 	}
-	resp.Body = &body{ReadCloser: resp.Body, left: bodyLimit(resp), release: release}
+	if req.Method == http.MethodPost && slices.Contains(oldTransportStatus, resp.StatusCode) {
+		r.refused.Store(true)
+	}
+	limit := bodyLimit(resp)
+	resp.Body = mendStream(&body{ReadCloser: resp.Body, left: limit, release: release}, limit >= 0, tag)
 	return resp, nil
+}
+
+// oldTransportStatus are the statuses with which a server of the transport HTTP+SSE rejects
+// messages that are sent to its stream.
+var oldTransportStatus = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
+
+// errOtherOrigin reports that a server wants messages to be sent to another server.
+var errOtherOrigin = errors.New("the server wants messages to be sent to another origin, which would receive its credentials")
+
+// isSameOrigin reports whether a URL has the origin of the endpoint.
+func (r *remote) isSameOrigin(u *url.URL) bool {
+	own, err := url.Parse(r.endpoint)
+	return err == nil && u.Scheme == own.Scheme && u.Host == own.Host
 }
 
 // dressRequest returns a copy of a request with the trace of its call and the
@@ -97,6 +139,9 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 func (r *remote) dressRequest(req *http.Request) *http.Request {
 	dressed := req.Clone(req.Context())
 	r.setTrace(dressed)
+	if id, ok := req.Context().Value(taskNameKey{}).(string); ok && req.Method == http.MethodPost {
+		dressed.Header.Set("Mcp-Name", id)
+	}
 	for name, value := range r.headers {
 		dressed.Header.Set(name, value)
 	}
@@ -118,7 +163,7 @@ func bodyLimit(resp *http.Response) int64 {
 // body is the body of a response: bounded, and released when it is closed.
 type body struct {
 	io.ReadCloser
-	// left is how much may still be read; less than 0 is no bound.
+	// left is the number of bytes that may still be read; negative means unlimited.
 	left    int64
 	release func()
 }

@@ -1,9 +1,12 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -12,17 +15,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// convertResult returns what a server answered as a result. An answer that is not
-// what the tool's declaration promises is an error for the model.
+// convertResult converts a server's result. A result that violates the tool's declaration is an
+// error for the model.
 func (t *tool) convertResult(ctx context.Context, r *mcp.CallToolResult) tools.Result {
-	if len(r.InputRequests) > 0 {
-		return tools.ErrorResult(fmt.Sprintf("tool %s asks for input in the middle of a call, which is not supported", t.name))
-	}
 	result := tools.Result{IsError: r.IsError, Content: contentParts(r.Content)}
 	if r.StructuredContent != nil {
 		data, err := structuredContent(r)
 		if err != nil {
-			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is no JSON", t.name))
+			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is not JSON", t.name))
 		}
 		result.Data = data
 	}
@@ -89,17 +89,28 @@ func contentParts(content []mcp.Content) []model.Part {
 	return out
 }
 
-// blobPart returns bytes as an image, or as a file if they are no image.
+// blobPart returns bytes as an image, or as a file if they are no image. An image that is labeled
+// as another kind gets its own label, since vendors reject the request otherwise.
 func blobPart(mediaType string, data []byte, name string) model.Part {
-	if mediaType == "" {
+	found, _, _ := strings.Cut(http.DetectContentType(data), ";")
+	switch isImage := strings.HasPrefix(found, "image/"); {
+	case len(data) == 0:
+		return model.Text("[" + cmp.Or(cleanText(mediaType, maxName), "content") + " that is empty]")
+	case isImage && (mediaType == "" || strings.HasPrefix(mediaType, "image/")):
+		mediaType = found
+	case mediaType == "":
 		mediaType = "application/octet-stream"
+	case isImage || !slices.Contains(detectedImages, mediaType):
+	case strings.HasPrefix(found, "text/"):
+		mediaType = found
+	default:
+		return model.Text("[content labeled " + mediaType + ", but not such an image]")
 	}
-	part := model.Part{Type: model.PartFile, Blob: &model.Blob{MediaType: mediaType, Data: data, Name: name}}
-	if strings.HasPrefix(mediaType, "image/") {
-		part.Type = model.PartImage
-	}
-	return part
+	return model.File(&model.Blob{MediaType: mediaType, Data: data, Name: name})
 }
+
+// detectedImages are the media types of images that their bytes show.
+var detectedImages = []string{"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/bmp"}
 
 // resourceParts returns a resource that was sent, after its URI, by which the model can
 // refer to it.

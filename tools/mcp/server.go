@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -45,10 +46,14 @@ type server struct {
 	// they decide the host, which guard has to allow then.
 	refersToTenant, isForeign bool
 	guard                     *netguard.Guard
+	// authHTTP reaches authorization servers; nil if there are none.
+	authHTTP *http.Client
 
-	// places are the connections of programs that run in workspaces of sessions, and
-	// tenants those of tenants.
+	// places are the connections of programs in session workspaces, and tenants the connections
+	// of tenants.
 	places, tenants places
+	// parked are the calls that wait for answers.
+	parked parkedFlights
 
 	mu sync.Mutex
 	// catalog is nil while the tools are not known, and unknown says why.
@@ -62,6 +67,7 @@ type server struct {
 var (
 	_ tools.TenantBundle         = (*server)(nil)
 	_ tools.TenantReferrer       = (*server)(nil)
+	_ tools.ConnectedBundle      = (*server)(nil)
 	_ interface{ Close() error } = (*server)(nil)
 )
 
@@ -82,6 +88,9 @@ func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 		err = v.guardAddresses(c.AllowPrivate)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := v.openAuthHTTP(); err != nil {
 		return nil, err
 	}
 	v.file, v.fingerprint = c.catalogFile(&s), c.serverFingerprint(&s)
@@ -132,7 +141,7 @@ func (s *server) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.Result{}, fmt.Errorf("%s is a server, not a tool", s.id)
 }
 
-// Prefix returns what the ids of the tools begin with.
+// Prefix returns the prefix of the tool ids.
 func (s *server) Prefix() string { return s.config.ToolPrefix(s.id) }
 
 // Known reports whether there is a catalogue.
@@ -142,7 +151,20 @@ func (s *server) Known() bool {
 	return s.catalog != nil
 }
 
-// OnChange sets what is called when the server has said that its tools changed.
+// Connections returns the state of the connections.
+func (s *server) Connections() tools.Connections {
+	open, failures := s.link.state()
+	c := tools.Connections{Open: s.places.countOpen() + s.tenants.countOpen(), Failures: failures}
+	if open {
+		c.Open++
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.Tools = len(s.members)
+	return c
+}
+
+// OnChange sets the function to call when the server has announced changed tools.
 func (s *server) OnChange(changed func(ctx context.Context)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,20 +193,23 @@ func (s *server) Members() ([]tools.Member, diag.List) {
 // setCatalog makes a catalogue the current one and reports whether the tools differ
 // from those before.
 func (s *server) setCatalog(c *catalog) (differs bool) {
+	s.mu.Lock()
+	known := s.catalog
+	s.mu.Unlock()
+	if known != nil && sameTools(known, c) {
+		return false
+	}
 	members, found := s.expandCatalog(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	differs = s.catalog == nil || !sameTools(s.catalog, c)
-	if differs {
-		s.catalog, s.members, s.found, s.unknown = c, members, found, nil
-	}
-	return differs
+	s.catalog, s.members, s.found, s.unknown = c, members, found, nil
+	return true
 }
 
 // sameTools reports whether two catalogues list the same tools.
 func sameTools(a, b *catalog) bool {
-	return slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
-		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations &&
+	return slices.Equal(a.Features, b.Features) && slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
+		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations && a.Unusable == b.Unusable && a.RequiresTask == b.RequiresTask &&
 			string(a.InputSchema) == string(b.InputSchema) && string(a.OutputSchema) == string(b.OutputSchema)
 	})
 }
@@ -208,6 +233,10 @@ func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 			warn(diag.InvalidID, "a tool of %q is left out: its name has %d bytes", s.id, len(info.Name))
 			continue
 		}
+		if info.Unusable != "" {
+			warn(diag.NoEffect, "the tool %q of %q is left out: %s", cleanText(info.Name, maxName), s.id, info.Unusable)
+			continue
+		}
 		id := toolID(s.Prefix(), info.Name)
 		if other, taken := names[id]; taken {
 			if other == info.Name {
@@ -226,23 +255,31 @@ func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 		names[id] = info.Name
 		members = append(members, tools.Member{ID: id, Tool: made})
 	}
+	for _, feature := range c.Features {
+		id := toolID(s.Prefix(), feature)
+		switch {
+		case !s.config.allowsFeature(feature):
+		case names[id] != "":
+			found = append(found, diag.New(diag.ToolIDConflict, "", "the tool %q of %q gets the id of its %s, %s",
+				cleanText(names[id], maxName), s.id, feature, id).WithHint("leave the tool out with filter, or the feature out of features").AtKey())
+		default:
+			members = append(members, tools.Member{ID: id, Tool: s.newFeatureTool(feature)})
+		}
+	}
 	slices.SortFunc(members, func(a, b tools.Member) int { return strings.Compare(a.ID, b.ID) })
 	return members, found
 }
 
 // newMember makes a tool. The error names an invalid schema.
 func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
-	t := &tool{server: s, name: info.Name, descriptor: tools.Descriptor{
+	t := &tool{server: s, name: info.Name, requiresTask: info.RequiresTask, descriptor: tools.Descriptor{
 		Description: info.Description,
 		Parameters:  info.InputSchema,
 		Output:      info.OutputSchema,
-		Effect:      s.config.Effect,
+		Effect:      info.Annotations.toolEffect(s.config.Effect),
 		Timeout:     s.config.callTimeout(),
 		Serial:      s.config.Serial,
 	}}
-	if t.descriptor.Effect == "" {
-		t.descriptor.Effect = info.Annotations.toolEffect()
-	}
 	if info.OutputSchema != nil {
 		compiled, err := schema.Compile(info.OutputSchema)
 		if err != nil {
@@ -259,7 +296,7 @@ func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 // Refresh asks the server for its tools and keeps the answer, also in the file
 // of the catalogue.
 func (s *server) Refresh(ctx context.Context) error {
-	if s.refersToTenant {
+	if s.refersToTenant || s.NeedsLogin() {
 		return s.RefreshFor(ctx, nil)
 	}
 	session, fresh, err := s.link.openSession(ctx)
@@ -279,16 +316,46 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 	ctx, cancel := context.WithTimeout(ctx, s.config.connectTimeout())
 	defer cancel()
 	c, err := session.listCatalog(ctx, s.fingerprint)
+	if err != nil && errors.Is(err, context.Canceled) && session.isEnding() {
+		return false, session.cause
+	}
 	if err != nil {
 		return false, &Error{Server: s.id, Err: session.target.hideSecrets(err)}
 	}
-	if s.file == "" { // nothing is kept of it
+	if err := s.checkPins(session, c); err != nil {
+		return false, &Error{Server: s.id, Err: session.target.hideSecrets(err)}
+	}
+	s.warnOfChanges(c)
+	if s.file == "" || s.isCurrent(c) { // nothing needs to be kept of it
 		return s.setCatalog(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
 		s.logger.Warn("writing the catalogue failed", "file", s.file, "error", err)
 	}
 	return s.setCatalog(c), nil
+}
+
+// isCurrent reports whether the file holds a catalogue already.
+func (s *server) isCurrent(now *catalog) bool {
+	s.mu.Lock()
+	known := s.catalog
+	s.mu.Unlock()
+	if known == nil || known.Server != now.Server || !sameTools(known, now) {
+		return false
+	}
+	_, err := os.Stat(s.file)
+	return err == nil
+}
+
+// warnOfChanges logs the tools that differ from those known so far.
+func (s *server) warnOfChanges(now *catalog) {
+	s.mu.Lock()
+	known := s.catalog
+	s.mu.Unlock()
+	if known == nil || s.config.changePolicy() == changesAccepted || sameTools(known, now) {
+		return
+	}
+	s.logger.Warn("the server has changed its tools", "changes", listChanges(compareTools(known, now)))
 }
 
 // relistTools lists the tools again, because the server announced a change, and
@@ -319,8 +386,12 @@ func (s *server) notifyChange(ctx context.Context) {
 // Close ends the connection and the program, and waits until nothing of them is
 // left. Calls that are under way fail.
 func (s *server) Close() error {
+	s.parked.close()
 	s.link.close()
 	s.places.close()
 	s.tenants.close()
+	if s.authHTTP != nil {
+		s.authHTTP.CloseIdleConnections()
+	}
 	return nil
 }

@@ -1,16 +1,17 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"strconv"
+	"log/slog"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -31,7 +32,7 @@ const (
 type session struct {
 	client  *mcp.ClientSession
 	carrier carrier
-	// target is what it is connected to.
+	// target is the server it is connected to.
 	target *target
 	// listed is what went wrong when the tools were listed at the beginning.
 	listed error
@@ -47,18 +48,32 @@ type session struct {
 	// changes has an element when the tools may have changed.
 	changes chan struct{}
 
-	mu sync.Mutex
-	// progress are the calls under way, by their progress tokens.
-	progress map[string]func(text string)
-	calls    uint64
+	// server is the ID of the entry, and features are offered to the server.
+	server   string
+	features clientFeatures
+	logger   *slog.Logger
+
+	// running are the flights and what else runs in the session. over is set when no more may
+	// start.
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	over bool
+	// changed are the tools that differ from the catalogue that pins them, with how they differ.
+	changed map[string]string
+	// flights are the requests of calls under way, by their progress tokens, and strays counts
+	// canceled ones of which the server may not know yet.
+	flights map[string]*flight
+	strays  int
+	calls   uint64
 }
 
 // carrier is what carries the messages of a session.
 type carrier interface {
 	mcp.Transport
-	// stop ends whatever still goes on, and returns when that is done.
+	// stop ends all activity and waits for that.
 	stop()
-	// explain adds to an error what the carrier knows about its cause.
+	// explainError adds the carrier's knowledge about the cause to an error.
 	explainError(err error) error
 }
 
@@ -80,14 +95,21 @@ func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*ses
 
 // connectSession connects to the server.
 func (s *server) connectSession(ctx context.Context, to *target) (*session, error) {
-	c := &session{target: to, done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
+	c := &session{
+		target: to, done: make(chan struct{}), changes: make(chan struct{}, 1), flights: make(map[string]*flight),
+		server: s.id, features: s.config.clientFeatures(), logger: s.logger,
+	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	if s.config.URL != "" {
 		c.carrier = newRemote(c.ctx, s.config.Auth, to)
 	} else {
-		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime, stderr: process.NewLineWriter(s.logOutput)}
+		c.carrier = &program{config: &s.config, dir: to.dir, writeTime: s.writeTime, stderr: process.NewLineWriter(s.logOutput), warn: s.warnText}
 	}
-	if err := c.initialize(s.config.connectTimeout()); err != nil {
+	err := c.initialize(s.config.connectTimeout())
+	if first, ok := c.carrier.(*remote); ok && err != nil && first.refused.Load() {
+		err = s.connectWithEvents(c, first, err)
+	}
+	if err != nil {
 		c.cancel()
 		c.carrier.stop()
 		err = to.hideSecrets(c.carrier.explainError(err))
@@ -96,7 +118,21 @@ func (s *server) connectSession(ctx context.Context, to *target) (*session, erro
 		}
 		return nil, &Error{Server: s.id, Err: err}
 	}
+	c.running.Go(c.requestLogs)
 	return c, nil
+}
+
+// connectWithEvents connects over HTTP+SSE, the transport before streamable HTTP, to a server
+// that has rejected the latter with cause.
+func (s *server) connectWithEvents(c *session, first *remote, cause error) error {
+	first.stop()
+	old := newRemote(c.ctx, s.config.Auth, c.target)
+	old.events = true
+	c.carrier = old
+	if err := c.initialize(s.config.connectTimeout()); err != nil {
+		return fmt.Errorf("%w; HTTP+SSE, the transport of older servers, fails too: %w", cause, err)
+	}
+	return nil
 }
 
 // logOutput logs a line that the program wrote to its standard error.
@@ -104,14 +140,76 @@ func (s *server) logOutput(line string) {
 	s.logger.Info("MCP server output", "line", redactTexts(line, s.secrets))
 }
 
-// initialize shakes hands. A server that does not answer in time is given up.
-func (c *session) initialize(limit time.Duration) error {
-	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: programVersion()}, &mcp.ClientOptions{
+// warnText warns of a line that the program wrote to its standard output.
+func (s *server) warnText(line string) {
+	s.logger.Warn("the MCP server writes text to its standard output, which is for messages only; the text is skipped", "line", cleanText(redactTexts(line, s.secrets), maxError))
+}
+
+// newClient returns the client of a session. It declares the features that are allowed.
+func (c *session) newClient() (*mcp.Client, error) {
+	o := &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.noteChange() },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.routeProgress(r.Params) },
-	})
+		LoggingMessageHandler:       func(_ context.Context, r *mcp.LoggingMessageRequest) { c.routeLog(r.Params) },
+	}
+	o.Capabilities.AddExtension(tasksExtension, nil)
+	if c.features.elicitation {
+		o.ElicitationHandler = c.handleElicitation
+		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
+	}
+	if c.features.sampling {
+		o.CreateMessageHandler = c.handleSampling
+	}
+	root := c.target.root()
+	if root != nil {
+		o.Capabilities.RootsV2 = &mcp.RootCapabilities{}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: programVersion()}, o)
+	if root != nil {
+		client.AddRoots(root)
+	}
+	return client, addTaskMethods(client)
+}
+
+// requestLogs asks the server for log messages, which belong to calls.
+func (c *session) requestLogs() {
+	r := c.client.InitializeResult()
+	if c.isStateless() || r == nil || r.Capabilities == nil || r.Capabilities.Logging == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, settlePing)
+	defer cancel()
+	if err := c.client.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
+		c.logger.Debug("the MCP server does not send log messages", "error", c.target.hideSecrets(err))
+	}
+}
+
+// routeLog shows a log message at the call that it belongs to.
+func (c *session) routeLog(p *mcp.LoggingMessageParams) {
+	data, ok := p.Data.(string)
+	if !ok {
+		raw, err := json.Marshal(p.Data)
+		if err != nil {
+			return
+		}
+		data = string(raw)
+	}
+	text := strings.TrimSpace(fmt.Sprintf("[%s] %s", p.Level, strings.TrimSpace(p.Logger+" "+data)))
+	if f := c.findFlight(p.Meta); f != nil {
+		f.showNote(text)
+		return
+	}
+	c.logger.Debug("MCP server log", "line", cleanText(redactTexts(redactTexts(text, c.target.tokens()), c.target.secrets), maxError))
+}
+
+// initialize shakes hands. A server that does not answer in time is given up.
+func (c *session) initialize(limit time.Duration) error {
+	client, err := c.newClient()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(c.ctx, limit)
 	defer cancel()
 	// Some of what connecting waits for does not end with its context.
@@ -128,14 +226,6 @@ func (c *session) initialize(limit time.Duration) error {
 	}
 	c.client = connected
 	return err
-}
-
-// programVersion returns the version of the program, which servers are told.
-func programVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // waitForEnd waits for the end of the session, which the server, the carrier or the
@@ -159,6 +249,10 @@ func (c *session) waitForEnd(s *server, began time.Time) {
 	if !errors.Is(err, ErrClosed) {
 		s.logger.Warn("MCP session lost", "error", err)
 	}
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	c.running.Wait()
 	c.cause = &Error{Server: s.id, Err: err}
 	c.lived = time.Since(began)
 	close(c.done)
@@ -171,7 +265,7 @@ func (c *session) sayGoodbye() {
 	late.Stop()
 }
 
-// hasEnded reports whether the session is over.
+// hasEnded reports whether the session has ended.
 func (c *session) hasEnded() bool {
 	select {
 	case <-c.done:
@@ -224,16 +318,18 @@ func (c *session) listCatalog(ctx context.Context, fingerprint string) (*catalog
 	var list []toolInfo
 	size := 0
 	params := new(mcp.ListToolsParams)
+	cursors := make(map[string]bool)
 	for range maxPages {
 		page, err := c.client.ListTools(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("list the tools: %w", err)
 		}
 		for _, t := range page.Tools {
-			info, err := newToolInfo(t)
+			info, err := newToolInfo(t, c.offersTasks())
 			if err != nil {
 				return nil, fmt.Errorf("list the tools: %w", err)
 			}
+			info.hideTexts(c.target.tokens())
 			size += len(info.Description) + len(info.InputSchema) + len(info.OutputSchema)
 			list = append(list, info)
 		}
@@ -244,8 +340,14 @@ func (c *session) listCatalog(ctx context.Context, fingerprint string) (*catalog
 			return nil, fmt.Errorf("its list of tools has more than %d bytes", maxCatalog)
 		}
 		if page.NextCursor == "" {
-			return newCatalog(fingerprint, c.serverInfo(), list), nil
+			list := newCatalog(fingerprint, c.serverInfo(), list)
+			list.Features = offeredFeatures(c.client.InitializeResult())
+			return list, nil
 		}
+		if cursors[page.NextCursor] {
+			return nil, errors.New("its list of tools has no end: a cursor is repeated")
+		}
+		cursors[page.NextCursor] = true
 		params.Cursor = page.NextCursor
 	}
 	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
@@ -259,10 +361,12 @@ func (c *session) serverInfo() serverInfo {
 	return serverInfo{}
 }
 
-func newToolInfo(t *mcp.Tool) (toolInfo, error) {
-	info := toolInfo{Name: t.Name, Description: t.Description}
-	if info.Description == "" {
-		info.Description = t.Title
+// newToolInfo returns the description of a tool, within bounds. A tool that no agent could
+// use is kept with the reason.
+func newToolInfo(t *mcp.Tool, offersTasks bool) (toolInfo, error) {
+	info := toolInfo{Name: t.Name, Description: cleanText(cmp.Or(t.Description, t.Title), maxDescription)}
+	if len(t.Name) > maxName { // it stays too long
+		info.Name = clip.Head(t.Name, maxName) + "…"
 	}
 	var err error
 	if info.InputSchema, err = json.Marshal(t.InputSchema); err != nil {
@@ -272,80 +376,16 @@ func newToolInfo(t *mcp.Tool) (toolInfo, error) {
 		return info, err
 	}
 	if a := t.Annotations; a != nil {
-		info.Annotations = annotations{ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint}
+		info.Annotations = annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint != nil && *a.DestructiveHint, Idempotent: a.IdempotentHint}
+	}
+	switch size := max(len(info.InputSchema), len(info.OutputSchema)); {
+	case size > maxSchema:
+		info.InputSchema, info.OutputSchema = nil, nil
+		info.Unusable = fmt.Sprintf("a schema has %d bytes; at most %d are allowed", size, maxSchema)
+	case t.Meta[taskSupportKey] == "required" && offersTasks:
+		info.RequiresTask = true
+	case t.Meta[taskSupportKey] == "required":
+		info.Unusable = "it runs as a task only, and the server does not offer tasks"
 	}
 	return info, nil
-}
-
-// callTool calls a tool. It ends when the session does. The error wraps
-// [mcp.ErrSessionMissing] when the server refused the call because it does not
-// know the session.
-func (c *session) callTool(ctx context.Context, name string, arguments json.RawMessage, progress func(string)) (*mcp.CallToolResult, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var fate delivery
-	ctx = context.WithValue(ctx, deliveryKey{}, &fate)
-	stop := context.AfterFunc(c.ctx, cancel)
-	defer stop()
-	params := &mcp.CallToolParams{Meta: traceMeta(ctx), Name: name, Arguments: arguments}
-	token, forget := c.watchProgress(progress)
-	defer forget()
-	params.SetProgressToken(token)
-	result, err := c.client.CallTool(ctx, params)
-	if err != nil && fate.refused.Load() && !errors.Is(err, mcp.ErrSessionMissing) {
-		// The session ended over it, and was faster than the answer.
-		err = fmt.Errorf("%w: %w", mcp.ErrSessionMissing, err)
-	}
-	return result, err
-}
-
-// delivery tracks the request that carried a call. The carrier
-// finds it in the context of the request.
-type delivery struct {
-	// refused is set when the server did not know the session.
-	refused atomic.Bool
-}
-
-type deliveryKey struct{}
-
-// watchProgress hands what is reported under a token to progress, until forget is
-// called.
-func (c *session) watchProgress(progress func(string)) (token string, forget func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls++
-	token = strconv.FormatUint(c.calls, 10)
-	c.progress[token] = progress
-	return token, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.progress, token)
-	}
-}
-
-// routeProgress hands progress to the call that it belongs to.
-func (c *session) routeProgress(p *mcp.ProgressNotificationParams) {
-	token, ok := p.ProgressToken.(string)
-	if !ok {
-		return
-	}
-	c.mu.Lock()
-	progress := c.progress[token]
-	c.mu.Unlock()
-	if progress != nil {
-		progress(redactTexts(progressText(p), c.target.own))
-	}
-}
-
-// progressText returns progress as a line of text.
-func progressText(p *mcp.ProgressNotificationParams) string {
-	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
-	text := number(p.Progress)
-	if p.Total > 0 {
-		text += "/" + number(p.Total)
-	}
-	if p.Message != "" {
-		text += " " + p.Message
-	}
-	return cleanText(text, maxDescription) + "\n"
 }

@@ -18,26 +18,30 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 )
 
 // target is a server as it is reached: by the settings alone, or, where variables of tenants
 // stand in them, for one tenant. It is immutable.
 type target struct {
-	// dir is where a program runs.
-	dir string
-	// url and headers are those of a server that is reached over HTTP.
+	// dir is where a program runs. workspace is the same if it is a session's and the program is
+	// told so.
+	dir, workspace string
+	// url and headers configure a server reached over HTTP.
 	url     string
 	headers map[string]string
 	// transport makes what requests go through.
 	transport func() *http.Transport
-	// secrets are the texts that errors do not show, longest first, and own those of them
-	// that are secrets of a tenant, which results do not show either.
+	// secrets are the texts hidden in errors, longest first. own are the tenant's secrets among
+	// them, which are also hidden in results.
 	secrets, own []string
 	// isForeign is set if a tenant decides the host.
 	isForeign bool
+	// oauth gets tokens; nil if the server needs none.
+	oauth tokenSource
 }
 
-// errBlocked is what a tenant learns of an address that is refused.
+// errBlocked is the error that a tenant sees for a rejected address.
 var errBlocked = errors.New("it is not a public address, or not one that allow_private lists")
 
 // hideSecrets returns an error whose text has no secrets and is of moderate length.
@@ -46,7 +50,10 @@ func (t *target) hideSecrets(err error) error {
 	if _, blocked := errors.AsType[*netguard.BlockedError](err); blocked && t.isForeign {
 		text = errBlocked.Error()
 	}
-	return &hiddenError{cleanText(redactTexts(text, t.secrets), maxError), err}
+	if missing, ok := errors.AsType[*oauth.LoginError](err); ok {
+		text = missing.Error()
+	}
+	return &hiddenError{cleanText(redactTexts(redactTexts(text, t.tokens()), t.secrets), maxError), err}
 }
 
 func redactTexts(text string, secrets []string) string {
@@ -56,30 +63,31 @@ func redactTexts(text string, secrets []string) string {
 	return text
 }
 
-// hideResult takes the secrets of the tenant out of what the server answered: servers repeat
-// requests, which must carry no secret to the model.
+// hideResult removes the tenant's secrets from a result, because servers repeat requests, and the
+// model must see no secrets.
 func (t *target) hideResult(r tools.Result) tools.Result {
-	if len(t.own) == 0 {
+	own := t.hidden()
+	if len(own) == 0 {
 		return r
 	}
 	r.Content = slices.Clone(r.Content)
 	for i := range r.Content {
 		p := &r.Content[i]
-		p.Text = redactTexts(p.Text, t.own)
+		p.Text = redactTexts(p.Text, own)
 		if p.Blob != nil {
 			blob := *p.Blob
-			blob.Name = redactTexts(blob.Name, t.own)
-			for _, secret := range t.own {
+			blob.Name = redactTexts(blob.Name, own)
+			for _, secret := range own {
 				blob.Data = bytes.ReplaceAll(blob.Data, []byte(secret), []byte(redact.Placeholder))
 			}
 			p.Blob = &blob
 		}
 	}
-	r.Data = json.RawMessage(redactTexts(string(r.Data), t.own))
+	r.Data = json.RawMessage(redactTexts(string(r.Data), own))
 	return r
 }
 
-// urlPlace is where in a URL a variable stands.
+// urlPlace is the position of a variable in a URL.
 type urlPlace int
 
 const (
@@ -89,7 +97,7 @@ const (
 	inQuery
 )
 
-// nextPlace returns where in a URL what follows its beginning stands.
+// nextPlace returns the position in a URL after the given beginning.
 func nextPlace(begun string) urlPlace {
 	_, rest, hasScheme := strings.Cut(begun, "://")
 	switch {
@@ -179,6 +187,7 @@ func (s *server) plainTarget() *target {
 	for name, value := range s.config.Headers {
 		t.headers[name] = plainText(value)
 	}
+	t.oauth = s.clientTokens(t.url)
 	return t
 }
 
@@ -216,11 +225,18 @@ func (s *server) bindTarget(ctx context.Context, tenant *tools.TenantVariables) 
 	}
 	t.own = longestFirst(b.reader.Secrets())
 	t.secrets = longestFirst(append(shown, t.own...))
+	if t.oauth = s.clientTokens(t.url); s.NeedsLogin() {
+		session, err := s.openLogin(t.url, tenant)
+		if err != nil {
+			return nil, err
+		}
+		t.oauth = session
+	}
 	return t, nil
 }
 
-// checkForeign refuses an address that a tenant must not have the runtime reach, and returns
-// the texts that are not shown with those of the address.
+// checkForeign rejects an address that a tenant must not reach through the runtime. It returns
+// the hidden texts, including those from the address.
 func (s *server) checkForeign(address string, hidden []string) ([]string, error) {
 	if checkReach(s.guard, "url", address).HasErrors() {
 		return nil, &Error{Server: s.id, Err: errBlocked}
@@ -277,7 +293,7 @@ func (b *binding) bindURL(c *Config) (string, error) {
 			return value, nil
 		case inPath:
 			if value == "" {
-				return "", variableProblem(name, "stands in a path: it must not be empty")
+				return "", variableProblem(name, "is part of a path, so it must not be empty")
 			}
 			return url.PathEscape(value), nil
 		default:
@@ -289,10 +305,10 @@ func (b *binding) bindURL(c *Config) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || checkURL("url", address).HasErrors() {
-		return "", variableProblem(inURL, "does not make the url one")
+		return "", variableProblem(inURL, "does not make a valid url")
 	}
 	if slices.ContainsFunc(strings.Split(u.EscapedPath(), "/"), tools.LeavesPath) {
-		return "", variableProblem(inURL, `stands in a path: it must not make a segment "." or ".."`)
+		return "", variableProblem(inURL, `is part of a path, so it must not make a segment "." or ".."`)
 	}
 	return address, nil
 }
@@ -318,14 +334,17 @@ func (b *binding) bindHeader(text string) (string, error) {
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// errNoTenant reports that a server was asked for its tools without a tenant.
+// errNoTenant reports that a server's tools were requested without a tenant.
 var errNoTenant = errors.New("its settings contain variables of tenants, so its tools can be listed only for a tenant")
 
 // RefreshFor asks the server for its tools with the variables of a tenant, and keeps the
 // answer for all tenants. The connection is closed again.
 func (s *server) RefreshFor(ctx context.Context, tenant *tools.TenantVariables) error {
-	if !s.refersToTenant {
+	if !s.refersToTenant && !s.NeedsLogin() {
 		return s.Refresh(ctx)
+	}
+	if s.NeedsLogin() && !keepsLogins(tenant) {
+		return s.rereadCatalog()
 	}
 	if tenant == nil {
 		return &Error{Server: s.id, Err: errNoTenant}
@@ -334,6 +353,11 @@ func (s *server) RefreshFor(ctx context.Context, tenant *tools.TenantVariables) 
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoTenant, err)
 	}
+	return s.listToolsAt(ctx, to)
+}
+
+// listToolsAt asks a target for its tools on a connection that is closed again.
+func (s *server) listToolsAt(ctx context.Context, to *target) error {
 	once := newLink(s.openTo(to))
 	defer once.close()
 	session, _, err := once.openSession(ctx)

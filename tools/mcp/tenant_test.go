@@ -132,9 +132,7 @@ func askFor(t *testing.T, s *server, name string, n *tenant) (text string, faile
 	}
 	h := new(host)
 	r := entry.Execute(t.Context(), &tools.Call{ID: "c", Tool: entry.ID, Arguments: json.RawMessage(`{}`), Host: h, Tenant: n.variables()})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return model.PartsText(r.Content) + string(r.Data) + strings.Join(h.lines, ""), r.IsError
+	return model.PartsText(r.Content) + string(r.Data) + strings.Join(h.kept(), ""), r.IsError
 }
 
 // Two tenants have connections of their own, each with its values alone; the next call has

@@ -3,24 +3,24 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // tool is a tool of a server. It never changes: another catalogue has others.
 type tool struct {
 	server *server
-	// name is what the server calls it.
+	// name is the server's name for the tool.
 	name       string
 	descriptor tools.Descriptor
 	// output is what structured results must fit; nil where the server does not
 	// say.
 	output *schema.Schema
+	// requiresTask is set if the tool runs as a task only, at servers with sessions.
+	requiresTask bool
 }
 
 var _ tools.Tool = (*tool)(nil)
@@ -29,35 +29,34 @@ var _ tools.Tool = (*tool)(nil)
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 // Call calls the tool. A session that turns out to have ended before the call
-// was sent is opened anew; a call that may have arrived is not repeated.
+// was sent is opened anew; a call that may have arrived is repeated only if its effect allows it.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	link, leave, err := t.server.enterPlace(ctx, call)
-	if err != nil && !t.server.refersToTenant {
-		return tools.ErrorResult(err.Error()), nil
-	}
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer leave()
-	for attempt := 0; ; attempt++ {
-		session, _, err := link.openSession(ctx)
+	return t.server.runExchange(ctx, call, &request{name: t.name, effect: t.descriptor.EffectClass(), send: func(ctx context.Context, session *session, next *round) (*reply, error) {
+		if change := session.changedTool(t.name); change != "" {
+			return &reply{result: tools.ErrorResult(fmt.Sprintf("mcp server %s: tool %s %s since the catalogue was written, and may not be called until a person has accepted that", t.server.id, t.name, change))}, nil
+		}
+		if id := next.task.load(); id != "" {
+			return t.followTask(ctx, session, id, next)
+		}
+		if t.requiresTask && !session.isStateless() {
+			ctx = context.WithValue(ctx, asTaskKey{}, true)
+		}
+		params := &mcp.CallToolParams{Meta: next.meta, Name: t.name, Arguments: callArguments(call), InputResponses: next.responses, RequestState: next.state}
+		r, err := session.client.CallTool(ctx, params)
 		if err != nil {
-			return tools.Result{}, err
+			return nil, err
 		}
-		result, err := session.callTool(ctx, t.name, callArguments(call), call.Host.Progress)
-		if err == nil {
-			return session.target.hideResult(t.convertResult(ctx, result)).Within(t.server.config.maxOutput()), nil
+		if len(r.InputRequests) > 0 || r.RequestState != "" {
+			return &reply{inputs: r.InputRequests, state: r.RequestState}, nil
 		}
-		if ctx.Err() != nil {
-			return tools.Result{}, ctx.Err()
+		if created, err := createdTask(r); created != nil {
+			next.task.store(created.TaskID)
+			return t.followTask(ctx, session, created.TaskID, &round{})
+		} else if err != nil {
+			return nil, err
 		}
-		if wasUnsent(err) && attempt < reopened {
-			session.cancel()
-			<-session.done
-			continue
-		}
-		return tools.Result{}, t.failureError(session, err)
-	}
+		return &reply{result: t.convertResult(ctx, r)}, nil
+	}})
 }
 
 func callArguments(call *tools.Call) json.RawMessage {
@@ -65,29 +64,4 @@ func callArguments(call *tools.Call) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return call.Arguments
-}
-
-// reopened is how often a call is made again because its session had ended
-// before: a server that is started anew may forget the next one, too.
-const reopened = 2
-
-// wasUnsent reports whether a call failed because the session had ended before.
-func wasUnsent(err error) bool {
-	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
-}
-
-// notDelivered is the carrier's code for a request that was not delivered; the rest
-// of the error is the reason.
-const notDelivered = -32005
-
-// failureError returns what the model is told of a call without a result.
-func (t *tool) failureError(session *session, err error) error {
-	refused, ok := errors.AsType[*jsonrpc.Error](err)
-	switch {
-	case ok && refused.Code != notDelivered:
-		err = fmt.Errorf("it refuses the call of %s: %s (code %d)", t.name, refused.Message, refused.Code)
-	case !ok && session.isEnding():
-		return fmt.Errorf("the call of %s got no answer: %w", t.name, session.cause)
-	}
-	return &Error{Server: t.server.id, Err: session.target.hideSecrets(err)}
 }

@@ -26,7 +26,7 @@ func (c *Config) Validate() diag.List {
 	case remote:
 		list = append(list, c.checkAddress()...)
 	default:
-		list = append(list, diag.New(diag.MissingField, "command", "command is missing, and so is url").
+		list = append(list, diag.New(diag.MissingField, "command", "command or url is required").
 			WithHint("name the server's program, as in [npx, -y, some-server], or its address as url"))
 	}
 	list = append(list, c.checkFilter()...)
@@ -35,6 +35,14 @@ func (c *Config) Validate() diag.List {
 	}
 	if c.Prefix != nil && !prefixGrammar.MatchString(*c.Prefix) {
 		list = append(list, diag.New(diag.InvalidValue, "prefix", "prefix must be at most 40 letters, digits, '_' or '-'"))
+	}
+	for i, name := range c.Features {
+		if !slices.Contains(knownFeatures, name) {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("features", i), "%q is not a feature; allowed are %s", name, strings.Join(knownFeatures, ", ")))
+		}
+	}
+	if policies := []string{"", changesAccepted, changesWarned, changesRejected}; !slices.Contains(policies, c.ChangedTools) {
+		list = append(list, diag.New(diag.InvalidValue, "changed_tools", "changed_tools is %q; allowed are accept, warn and error", c.ChangedTools))
 	}
 	if c.ConnectTimeout != nil && *c.ConnectTimeout <= 0 {
 		list = append(list, diag.New(diag.InvalidValue, "connect_timeout", "connect_timeout is %s; it must be more than 0", c.ConnectTimeout))
@@ -48,8 +56,8 @@ func (c *Config) Validate() diag.List {
 
 var prefixGrammar = regexp.MustCompile(`^[A-Za-z0-9_-]{0,40}$`)
 
-// checkProgram checks what is said of a program that is started. The messages
-// do not repeat arguments and values: they may hold a secret.
+// checkProgram checks the settings of a program. The messages do not repeat arguments and values,
+// which may contain secrets.
 func (c *Config) checkProgram() diag.List {
 	var list diag.List
 	if strings.TrimSpace(c.Command[0]) == "" {
@@ -87,7 +95,7 @@ func misplacedField(field string, set bool, with string) diag.List {
 // ownHeaders are the headers that the protocol sets.
 var ownHeaders = []string{"accept", "content-type", "content-length", "host", "last-event-id", "mcp-session-id", "mcp-protocol-version"}
 
-// checkAddress checks what is said of a server that is reached over HTTP.
+// checkAddress checks the settings of a server reached over HTTP.
 func (c *Config) checkAddress() diag.List {
 	list := c.checkReferences()
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
@@ -134,8 +142,8 @@ func (c *Config) checkReferences() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "auth", "a tenant decides the host of url, and must not be shown the credentials of auth").
 			WithHint("set a header with a secret of the tenant, as in Authorization: Bearer ${tenant.NAME}"))
 	}
-	if !isForeign && len(c.AllowPrivate) > 0 {
-		list = append(list, diag.New(diag.InvalidValue, "allow_private", "allow_private goes with ${tenant.NAME} in the host of url only: any other url may be private"))
+	if !isForeign && !c.Auth.discovers() && len(c.AllowPrivate) > 0 {
+		list = append(list, diag.New(diag.InvalidValue, "allow_private", "allow_private goes with ${tenant.NAME} in the host of url, or with an auth that finds its authorization server: any other url may be private"))
 	}
 	for i, entry := range c.AllowPrivate {
 		if _, err := hostlist.Parse(entry); err != nil {
@@ -155,9 +163,9 @@ func checkURL(path, address string) diag.List {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return refuse("it is no URL")
+		return refuse("must be a URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return refuse("it must start with http:// or https://")
+		return refuse("must start with http:// or https://")
 	case u.Host == "" || u.Hostname() == "":
 		return refuse("it names no host")
 	case u.User != nil:
@@ -166,33 +174,6 @@ func checkURL(path, address string) diag.List {
 		return refuse("a fragment, which begins with #, is never sent")
 	}
 	return nil
-}
-
-// checkFields checks that what the type needs is there. Paths are below auth.
-func (a *ServerAuth) checkFields() diag.List {
-	var list diag.List
-	need := func(field, value string) {
-		if value == "" {
-			list = append(list, diag.New(diag.MissingField, field, "%s is missing; auth of type %s needs it", field, a.Type))
-		}
-	}
-	switch a.Type {
-	case authBearer:
-		need("token", a.Token)
-		if strings.ContainsFunc(a.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			list = append(list, diag.New(diag.InvalidValue, "token", "the token has a character that tokens cannot have"))
-		}
-	case authClientCredentials:
-		need("token_url", a.TokenURL)
-		need("client_id", a.ClientID)
-		need("client_secret", a.ClientSecret)
-		if a.TokenURL != "" {
-			list = append(list, checkURL("token_url", a.TokenURL)...)
-		}
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "type", "type is %q; allowed are bearer and oauth_client_credentials", a.Type))
-	}
-	return list
 }
 
 func (c *Config) checkFilter() diag.List {

@@ -47,7 +47,7 @@ func TestWhatIsWrongWithAnEntry(t *testing.T) {
 		}), "headers.authorization invalid-value"},
 		"no token":             {at(func(c *Config) { c.Auth = &ServerAuth{Type: authBearer} }), "auth.token missing-field"},
 		"a token with a space": {at(func(c *Config) { c.Auth = &ServerAuth{Type: authBearer, Token: "a b"} }), "auth.token invalid-value"},
-		"no client":            {at(func(c *Config) { c.Auth = &ServerAuth{Type: authClientCredentials} }), "auth.token_url missing-field, auth.client_id missing-field, auth.client_secret missing-field"},
+		"no client":            {at(func(c *Config) { c.Auth = &ServerAuth{Type: authClientCredentials} }), "auth.client_id missing-field, auth.client_secret missing-field"},
 		"no token URL": {at(func(c *Config) {
 			c.Auth = &ServerAuth{Type: authClientCredentials, ClientID: "a", ClientSecret: "b", TokenURL: "x"}
 		}), "auth.token_url invalid-value"},

@@ -13,7 +13,7 @@ import (
 // Visit describes a server that somebody outside names for a turn, which nobody
 // vouches for. Nothing is kept of it.
 type Visit struct {
-	// Name is what the ids of the tools begin with, before an underscore.
+	// Name is the prefix of the tool ids, before an underscore.
 	Name string
 	// URL is where the server is, over streamable HTTP.
 	URL string
@@ -27,9 +27,8 @@ type Visit struct {
 	AllowPrivate []string
 }
 
-// Members connects to the server and returns its tools, which work until release
-// is called. ctx is that of connecting. With an error there is nothing to
-// release.
+// Members connects to the server, within ctx, and returns its tools, which work until release is
+// called. On error, release need not be called.
 func (v *Visit) Members(ctx context.Context) (members []tools.Member, release func(), err error) {
 	s, err := v.buildServer()
 	if err != nil {
@@ -47,7 +46,7 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 func (v *Visit) buildServer() (*server, error) {
 	prefix := v.Name + "_"
 	// Nothing that it says refers to variables.
-	c := &Config{URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
+	c := &Config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
 	for name, value := range v.Headers {
 		c.Headers[name] = string(spec.QuoteTemplate(value))
 	}

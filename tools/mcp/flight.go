@@ -1,0 +1,268 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxNotes bounds how many reports of progress and log lines of a call are shown.
+	maxNotes = 1000
+	// settlePing is how long a server may take to confirm that it has noticed a cancellation.
+	settlePing = 2 * time.Second
+)
+
+// request is a request to a server, which it may interrupt with questions.
+type request struct {
+	// name describes the request in errors, as in "tool echo".
+	name   string
+	effect tools.Effect
+	// send sends the request with the answers of the previous round.
+	send func(ctx context.Context, session *session, round *round) (*reply, error)
+}
+
+// round is one of the rounds of a request; a server without sessions starts another one to ask
+// something.
+type round struct {
+	meta      mcp.Meta
+	responses mcp.InputResponseMap
+	state     string
+	// task is the task that the request has become.
+	task *taskID
+}
+
+// reply is the result of a round: a result for the call, or requests for input.
+type reply struct {
+	result tools.Result
+	inputs mcp.InputRequestMap
+	state  string
+}
+
+// flight is a round under way in a session. It may outlive its call, which waits for the answer
+// to a question.
+type flight struct {
+	session *session
+	// tag identifies the flight in messages; the server does not know it.
+	tag string
+	// ctx ends with the flight, and with the session.
+	ctx    context.Context
+	cancel context.CancelFunc
+	// asked passes the server's questions to the call.
+	asked chan *question
+	// done is closed when reply and err are set.
+	done  chan struct{}
+	reply *reply
+	err   error
+
+	mu sync.Mutex
+	// host serves the call that waits for the flight; nil while none does.
+	host  tools.Host
+	notes int
+	// samples counts the requests of the server to the model.
+	samples atomic.Int32
+}
+
+// question is a question of the server to the user.
+type question struct {
+	request interaction.Request
+	answer  chan *mcp.ElicitResult
+}
+
+// delivery tracks the HTTP request that carried a flight's message. The carrier finds it in the
+// context of the request.
+type delivery struct {
+	tag string
+	// refused is set when the server did not know the session.
+	refused atomic.Bool
+}
+
+type deliveryKey struct{}
+
+// startFlight sends a round. It calls leave when the flight has ended.
+func (c *session) startFlight(ctx context.Context, r *request, next *round, host tools.Host, leave func()) (*flight, error) {
+	f := &flight{session: c, tag: rand.Text(), asked: make(chan *question), done: make(chan struct{}), host: host}
+	d := &delivery{tag: f.tag}
+	f.ctx, f.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), deliveryKey{}, d))
+	next.meta = traceMeta(ctx)
+	if c.isStateless() {
+		next.meta[mcp.MetaKeyLogLevel] = "info"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		f.cancel()
+		leave()
+		return nil, mcp.ErrConnectionClosed
+	}
+	c.calls++
+	token := strconv.FormatUint(c.calls, 10)
+	next.meta["progressToken"] = token
+	c.flights[token] = f
+	c.running.Go(func() { f.run(r, next, d, token, leave) })
+	return f, nil
+}
+
+// run sends the round and waits for its reply. The error wraps [mcp.ErrSessionMissing] when the
+// server refused the message because it does not know the session.
+func (f *flight) run(r *request, next *round, d *delivery, token string, leave func()) {
+	c := f.session
+	stop := context.AfterFunc(c.ctx, f.cancel)
+	defer stop()
+	f.reply, f.err = r.send(f.ctx, c, next)
+	if f.err != nil && d.refused.Load() && !errors.Is(f.err, mcp.ErrSessionMissing) {
+		// The session ended over it, and was faster than the answer.
+		f.err = errors.Join(mcp.ErrSessionMissing, f.err)
+	}
+	strays := f.ctx.Err() != nil && c.ctx.Err() == nil && !c.isStateless()
+	c.mu.Lock()
+	delete(c.flights, token)
+	if strays {
+		c.strays++
+	}
+	c.mu.Unlock()
+	leave()
+	close(f.done)
+	f.cancel()
+	if strays {
+		c.awaitStrays()
+	}
+}
+
+// awaitStrays waits until the server has noticed a cancellation, so that its questions for the
+// canceled call cannot be assigned to another.
+func (c *session) awaitStrays() {
+	ctx, cancel := context.WithTimeout(c.ctx, settlePing)
+	defer cancel()
+	if c.client.Ping(ctx, nil) != nil {
+		return // whose its questions are stays unknown until the session ends
+	}
+	c.mu.Lock()
+	c.strays--
+	c.mu.Unlock()
+}
+
+// isStateless reports whether the server has no sessions, so that it sends no requests.
+func (c *session) isStateless() bool {
+	r := c.client.InitializeResult()
+	return r != nil && r.ProtocolVersion >= firstStateless
+}
+
+// firstStateless is the first protocol version without sessions.
+const firstStateless = "2026-07-28"
+
+// wait waits for the reply, or for a question. The flight is canceled when ctx ends.
+func (f *flight) wait(ctx context.Context) *question {
+	select {
+	case <-f.done:
+	case q := <-f.asked:
+		return q
+	case <-ctx.Done():
+		f.cancel()
+		<-f.done
+	}
+	return nil
+}
+
+// isLost reports whether the flight has ended without a reply.
+func (f *flight) isLost() bool {
+	select {
+	case <-f.done:
+		return f.err != nil
+	default:
+		return f.ctx.Err() != nil
+	}
+}
+
+// attach makes host serve the flight; nil while no call waits for it.
+func (f *flight) attach(host tools.Host) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.host = host
+}
+
+// waitingHost returns the host of the call that waits for the flight, or nil.
+func (f *flight) waitingHost() tools.Host {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.host
+}
+
+// showNote shows a line to those who watch the call.
+func (f *flight) showNote(text string) {
+	f.mu.Lock()
+	host := f.host
+	f.notes++
+	if f.notes > maxNotes {
+		host = nil
+	}
+	f.mu.Unlock()
+	if host != nil {
+		host.Progress(redactTexts(cleanText(text, maxDescription), f.session.target.hidden()) + "\n")
+	}
+}
+
+// tagKey is the metadata key under which the carrier passes on the tag of the flight to whose
+// stream a message belongs.
+const tagKey = "agentruntime/flight"
+
+// findFlight returns the flight that a server's message belongs to: the one in whose stream it
+// came, or else the only candidate. It returns nil if there are several.
+func (c *session) findFlight(meta mcp.Meta) *flight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if tag, ok := meta[tagKey].(string); ok {
+		for _, f := range c.flights {
+			if f.tag == tag {
+				return f
+			}
+		}
+	}
+	var found *flight
+	for _, f := range c.flights {
+		switch {
+		case f.waitingHost() == nil: // the server waits for an answer itself
+		case found != nil:
+			return nil
+		default:
+			found = f
+		}
+	}
+	if c.strays > 0 {
+		return nil
+	}
+	return found
+}
+
+// routeProgress shows progress at the call that it belongs to.
+func (c *session) routeProgress(p *mcp.ProgressNotificationParams) {
+	token, ok := p.ProgressToken.(string)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	f := c.flights[token]
+	c.mu.Unlock()
+	if f != nil {
+		f.showNote(progressText(p))
+	}
+}
+
+// progressText returns progress as a line of text.
+func progressText(p *mcp.ProgressNotificationParams) string {
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+	text := number(p.Progress)
+	if p.Total > 0 {
+		text += "/" + number(p.Total)
+	}
+	return strings.TrimSpace(text + " " + p.Message)
+}
