@@ -19,9 +19,18 @@ const maxNumber = 4096
 // maxExponent is the largest exponent of a number that is written out.
 const maxExponent = 64
 
-// elementText returns an argument as a program expects it: a string as it is, a number
-// in decimal digits, a list or object as compact JSON.
+// elementText returns an argument as an element of a command line.
 func elementText(args tools.Arguments, name string) (string, error) {
+	text, err := argumentText(args, name)
+	if err == nil && strings.Contains(text, "\x00") {
+		return "", errors.New("argument " + name + " must not have NUL characters")
+	}
+	return text, err
+}
+
+// argumentText returns an argument as a program expects it: a string as it is, a number
+// in decimal digits, a list or object as compact JSON.
+func argumentText(args tools.Arguments, name string) (string, error) {
 	raw := args[name]
 	switch raw[0] {
 	case '"', '{', '[', 't', 'f':
@@ -31,9 +40,6 @@ func elementText(args tools.Arguments, name string) (string, error) {
 	text, err := args.Text(name)
 	if err != nil {
 		return "", errors.New("argument " + name + " cannot be read")
-	}
-	if raw[0] == '"' && strings.Contains(text, "\x00") {
-		return "", errors.New("argument " + name + " must not have NUL characters")
 	}
 	return text, nil
 }

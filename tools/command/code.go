@@ -19,8 +19,8 @@ var awk = regexp.MustCompile(`^[gmn]?awk$`)
 // codeOption matches the options whose value is code.
 var codeOption = regexp.MustCompile(`^(?i)(-[a-z]*[cepr]|--(command|eval|print|run|execute)|-command|/c|/k|eval)(=|$)`)
 
-// checkCode reports a placeholder within the code of an interpreter, where
-// whatever it stands for would be run. An argument after the code does as well.
+// checkCode reports a placeholder in an interpreter's code, where its value would be executed.
+// Arguments after the code are safe.
 func (c *Config) checkCode(where string, i int, parts []part) diag.List {
 	if isFixed(parts) {
 		return nil
@@ -36,8 +36,8 @@ func (c *Config) checkCode(where string, i int, parts []part) diag.List {
 	return nil
 }
 
-// endsInCodeOption reports whether what follows an interpreter makes the next
-// element its code. A file among it is a script, with options of its own.
+// endsInCodeOption reports whether the elements after an interpreter make the next element code.
+// If there is a file among them it is a script with its own options.
 func endsInCodeOption(between []string, literal string) bool {
 	if slices.ContainsFunc(between, func(word string) bool {
 		return !strings.HasPrefix(word, "-") && len(word) > 2 && strings.ContainsAny(word, "./ ")

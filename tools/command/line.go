@@ -14,6 +14,8 @@ import (
 // commandLine is what follows the program on its command line.
 type commandLine struct {
 	elements []element
+	// stdin is the template of the standard input; nil for the arguments as JSON.
+	stdin *element
 	// allowDash holds the arguments that may begin with '-' anywhere.
 	allowDash map[string]bool
 	// filled reports that there are placeholders.
@@ -65,10 +67,9 @@ func unusedDash(path, name string, used map[string]bool) diag.Diagnostic {
 	return wrong
 }
 
-// isGuarded reports whether an element begins with an argument, and the program
-// could take it for an option. It cannot right after "--", nor after further
-// placeholders that follow it. A word in between may be another program, with
-// options of its own.
+// isGuarded reports whether an element begins with an argument that the program could take for an
+// option. Directly after "--", and after placeholders that follow it, it cannot. A word in
+// between may be another program with its own options.
 func (c *Config) isGuarded(i int, parts []part) bool {
 	if len(parts) == 0 || parts[0].Name == "" {
 		return false
@@ -88,28 +89,29 @@ func (c *Config) checkOptional(path string, i int, parts []part, declared *tools
 	if isFixed(parts) || isOption(parts) {
 		return nil
 	}
-	needs := func(name, format string, args ...any) diag.List {
-		if declared.Open || declared.Requires(name) || declared.Properties[name] == nil {
-			return nil
-		}
-		return diag.List{diag.New(diag.InvalidValue, path, "{{"+name+"}} "+format, args...).
-			WithHint("add %s to parameters.required", name)}
-	}
 	name := onlyName(parts)
 	if name == "" {
-		var list diag.List
-		for _, name := range slices.Sorted(maps.Keys(argumentNames(parts))) {
-			list = append(list, needs(name, "is a part of an element, so that calls must have it")...)
-		}
-		return list
+		return checkRequired(path, parts, declared, "is a part of an element, so that calls must have it")
 	}
 	before := c.Command[i-1]
 	if i == 1 || !strings.HasPrefix(before, "-") || before == "--" || before == "-" || strings.Contains(before, "=") {
 		return nil
 	}
-	list := needs(name, "is optional: without it the option before it would take what comes next for its value")
+	list := checkRequired(path, parts, declared, "is optional: without it the option before it would take what comes next for its value")
 	for j := range list {
 		list[j] = list[j].WithHint("add %s to parameters.required, write the option and {{%s}} as one element, or put -- between them", name, name)
+	}
+	return list
+}
+
+// checkRequired reports the arguments of a template that a call may leave out.
+func checkRequired(path string, parts []part, declared *tools.Declaration, why string) diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(argumentNames(parts))) {
+		if declared.Open || declared.Requires(name) || declared.Properties[name] == nil {
+			continue
+		}
+		list = append(list, diag.New(diag.InvalidValue, path, "{{%s}} %s", name, why).WithHint("add %s to parameters.required", name))
 	}
 	return list
 }
@@ -151,7 +153,7 @@ func (l *commandLine) fillElement(e *element, args tools.Arguments) (string, boo
 			if e.optional {
 				return "", false, nil
 			}
-			return "", false, errors.New("argument " + p.Name + " is missing")
+			return "", false, errors.New("argument " + p.Name + " is required")
 		}
 		value, err := elementText(args, p.Name)
 		if err != nil {

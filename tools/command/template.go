@@ -12,8 +12,8 @@ type element struct {
 	parts []part
 	// optional reports that the element is left out when the argument is missing.
 	optional bool
-	// guarded reports that what stands at its beginning comes from the model, and
-	// nothing before it ends the options: it must not begin with '-'.
+	// guarded means that its beginning comes from the model, and nothing before it ends the
+	// options: it must not begin with '-'.
 	guarded bool
 }
 

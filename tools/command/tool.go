@@ -46,9 +46,11 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 		return nil, err
 	}
 	line, list := c.compileCommand()
-	if err := list.Err(); err != nil {
+	stdin, more := c.compileStdin()
+	if err := append(list, more...).Err(); err != nil {
 		return nil, err
 	}
+	line.stdin = stdin
 	t := &tool{config: *c, line: line}
 	t.config.Command = slices.Clone(c.Command)
 	t.config.Env = maps.Clone(c.Env)
@@ -68,9 +70,9 @@ func (t *tool) Descriptor() tools.Descriptor {
 
 // Call runs the program to its end.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	input, err := inputLine(call.Arguments)
+	input, err := t.line.renderInput(call.Arguments)
 	if err != nil {
-		return tools.ErrorResult("tool_input_invalid: " + tools.ErrArguments.Error()), nil
+		return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
 	}
 	words, err := t.line.renderElements(call.Arguments)
 	if err != nil {
@@ -96,8 +98,8 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	return r.successResult(), nil
 }
 
-// directory returns where the program runs: in the directory of the configuration, else in
-// the workspace of the session, else in that of the runtime.
+// directory returns where the program runs: the configured directory, else the session's
+// workspace, else the runtime's directory.
 func (t *tool) directory(w *tools.Workspace) (string, error) {
 	if t.config.Dir != "" || w == nil {
 		return t.config.Dir, nil
@@ -105,24 +107,10 @@ func (t *tool) directory(w *tools.Workspace) (string, error) {
 	return w.Directory()
 }
 
-// inputLine returns the arguments as one line, which programs that read line by
-// line can take as one message.
-func inputLine(arguments json.RawMessage) ([]byte, error) {
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
-	}
-	var line bytes.Buffer
-	if err := json.Compact(&line, arguments); err != nil {
-		return nil, err
-	}
-	line.WriteByte('\n')
-	return line.Bytes(), nil
-}
-
 // run is one run of the program.
 type run struct {
 	config *Config
-	// words are what the program is given on its command line.
+	// words are the program's command line arguments.
 	words []string
 	input []byte
 	// key is the call's idempotency key, and dir where the program runs.
@@ -176,8 +164,8 @@ func (r *run) startProgram(ctx context.Context) error {
 	return process.Refused(r.config.Command[0], r.dir, err)
 }
 
-// waitForEnd waits until the program exits, and kills what it has left running. A
-// context that ended it is the error.
+// waitForEnd waits until the program exits, and kills processes that it leaves running. If the
+// context ended the program, it returns the context's error.
 func (r *run) waitForEnd(ctx context.Context) error {
 	err := process.Wait(r.cmd)
 	switch {
@@ -198,7 +186,7 @@ func (r *run) successResult() tools.Result {
 	return result
 }
 
-// failureResult describes how the program ended, with what it wrote to both outputs.
+// failureResult describes how the program ended, with both of its outputs.
 func (r *run) failureResult(exit *exec.ExitError) tools.Result {
 	text := fmt.Sprintf("command %s failed with exit code %d", r.config.Command[0], exit.ExitCode())
 	if exit.ExitCode() < 0 {

@@ -83,14 +83,6 @@ func TestArgumentsArriveAsOneLineOfJSON(t *testing.T) {
 	}
 }
 
-func TestTheExampleOfTheDocumentation(t *testing.T) {
-	t.Parallel()
-	got := text(t, Config{Description: "d", Command: []string{"wc", "-w"}}, `{"text":"three little words"}`)
-	if strings.TrimSpace(got) != "3" {
-		t.Errorf("wc -w says %q", got)
-	}
-}
-
 func TestCommandIsNoShell(t *testing.T) {
 	t.Parallel()
 	got := text(t, Config{Description: "d", Command: []string{"echo", "$HOME", "*", ";", "a  b", ""}}, `{}`)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -10,13 +11,13 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Validate checks the record by itself, without looking for the program: the
-// machine that checks a configuration may not be the one that runs it. Paths
-// are relative to the tool. That parameters is a JSON Schema is checked where
-// the tool is registered.
+// Validate checks the settings without looking for the program, since another machine may run it.
+// Paths are relative to the tool. The registry checks that parameters is a JSON Schema.
 func (c *Config) Validate() diag.List {
 	var list diag.List
 	list = append(list, c.checkCommand()...)
+	_, more := c.compileStdin()
+	list = append(list, more...)
 	if strings.Contains(c.Dir, "\x00") {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
@@ -29,17 +30,24 @@ func (c *Config) Validate() diag.List {
 // them: they may hold a secret.
 func (c *Config) checkCommand() diag.List {
 	if len(c.Command) == 0 {
-		return diag.List{diag.New(diag.MissingField, "command", "command is missing").
+		return diag.List{diag.New(diag.MissingField, "command", "command is required").
 			WithHint("list the program and its arguments, as in [wc, -w]")}
 	}
 	var list diag.List
 	if strings.TrimSpace(c.Command[0]) == "" {
 		list = append(list, diag.New(diag.InvalidValue, "command[0]", "the name of the program is empty"))
+	} else if strings.ContainsAny(strings.TrimSpace(c.Command[0]), " \t\n") && !strings.ContainsAny(c.Command[0], `/\`) {
+		list = append(list, diag.New(diag.InvalidValue, "command[0]", "the name of the program contains spaces").
+			WithHint("write the program and its arguments as separate elements, as in [wc, -w]"))
 	}
 	for i, word := range c.Command {
-		path := diag.Index("command", i)
+		at := diag.Index("command", i)
 		if strings.Contains(word, "\x00") {
-			list = append(list, diag.New(diag.InvalidValue, path, "a command must not have NUL characters"))
+			list = append(list, diag.New(diag.InvalidValue, at, "a command must not have NUL characters"))
+		}
+		if i > 0 && (word == "|" || word == "&&") && path.Base(c.Command[0]) != "expr" {
+			list = append(list, diag.New(diag.InvalidValue, at, "the command is started without a shell, which %s needs", word).
+				WithHint("write [sh, -c, …]"))
 		}
 	}
 	_, more := c.compileCommand()
