@@ -30,7 +30,7 @@ func withoutNames(args tools.Arguments, names map[string]bool) tools.Arguments {
 // inputError is a mistake in the arguments that the model can correct.
 type inputError struct{ text string }
 
-// Error describes what is wrong with the arguments.
+// Error describes the error in the arguments.
 func (e *inputError) Error() string { return "tool_input_invalid: " + e.text }
 
 func inputErrorf(format string, args ...any) error {

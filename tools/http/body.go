@@ -30,9 +30,8 @@ type piece struct {
 // inserter appends an argument in the form that its place needs.
 type inserter func(dst []byte, args tools.Arguments, name string) ([]byte, error)
 
-// parseBody compiles a configured body: a JSON string is a text template, any
-// other JSON value is sent as it is, with placeholders in its strings. The
-// empty text is no body.
+// parseBody compiles a configured body: a JSON string is a text template, any other JSON value is
+// sent as it is, with placeholders in its strings. Empty text means no body.
 func parseBody(raw json.RawMessage, typ string) (*body, error) {
 	media := mediaType(typ)
 	var text string
@@ -52,8 +51,7 @@ func parseBody(raw json.RawMessage, typ string) (*body, error) {
 	}
 }
 
-// mediaType returns a content type without its parameters, JSON when there is
-// none and "" when it is malformed.
+// mediaType returns a content type without parameters; JSON by default, and "" if malformed.
 func mediaType(typ string) string {
 	if typ == "" {
 		return jsonType
@@ -73,7 +71,7 @@ func isXML(media string) bool {
 	return media == "application/xml" || media == "text/xml" || strings.HasSuffix(media, "+xml")
 }
 
-// parseText compiles a body that is no JSON.
+// parseText compiles a body that is not JSON.
 func parseText(text, media string) (*body, error) {
 	t, err := parseTemplate(text)
 	if err != nil {
@@ -119,8 +117,8 @@ func escapeXML(dst []byte, _, value string) ([]byte, error) {
 	return w.Bytes(), err
 }
 
-// renderBody returns the body, nil for none. The names in used are those of the
-// arguments that stand somewhere.
+// renderBody returns the body, or nil for none. used contains the names of the arguments that
+// occur anywhere.
 func (b *body) renderBody(args tools.Arguments, used map[string]bool) ([]byte, error) {
 	if b == nil {
 		return nil, nil

@@ -18,10 +18,9 @@ func parseStructure(raw json.RawMessage) (*body, error) {
 	return parseJSON(compact.String(), true)
 }
 
-// parseJSON compiles a JSON text. Inside a string a placeholder stands for the
-// argument as text, outside for the argument as JSON. In a structure a string
-// that is nothing but a placeholder counts as outside, because a structure has
-// no other way to say so; its text must be compact JSON.
+// parseJSON compiles a JSON text. Inside a string a placeholder becomes the argument as text,
+// outside as JSON. In a structure a string with only a placeholder counts as outside, since there
+// is no other way to write it; its text must be compact JSON.
 func parseJSON(text string, structure bool) (*body, error) {
 	s := jsonScanner{text: text, structure: structure}
 	for s.pos < len(s.text) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decodeText sets media, isText and text from what was read.
+// decodeText sets media, isText and text from the raw content.
 func (c *content) decodeText(raw []byte, typ string) {
 	media, params, err := mime.ParseMediaType(typ)
 	if err == nil {
@@ -21,7 +21,7 @@ func (c *content) decodeText(raw []byte, typ string) {
 	}
 	switch {
 	case err != nil || media == "application/octet-stream":
-		// The server does not know what it is, so the content decides.
+		// The server does not declare a type, so the content decides.
 		if c.isText = utf8.Valid(raw); c.isText {
 			c.text = string(raw)
 		}
@@ -31,7 +31,7 @@ func (c *content) decodeText(raw []byte, typ string) {
 	}
 }
 
-// isTextual reports whether a media type is one that people can read.
+// isTextual reports whether a media type is readable text.
 func isTextual(media string) bool {
 	if strings.HasPrefix(media, "text/") || isJSON(media) || isXML(media) {
 		return true

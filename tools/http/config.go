@@ -1,11 +1,10 @@
 // Package http is the tool kind http: a call becomes one HTTP request that
 // a configuration file describes.
 //
-// The configuration is trusted, the arguments are not: a model wrote them, and
-// may repeat what a web page told it to. So an argument can only ever fill the
-// place it was given (it is escaped for where it stands), the host is fixed,
-// redirects are not followed, and addresses of the runtime's own network are
-// refused unless the configuration allows them.
+// The configuration is trusted, the arguments are not: they come from a model, which may repeat
+// instructions from a web page. So an argument can only fill its place, where it is escaped. The
+// host is fixed, redirects are not followed, and private addresses are rejected unless the
+// configuration allows them.
 //
 // A request carries its trace (traceparent, tracestate), but never
 // carries baggage. One with side effects names its call
@@ -23,23 +22,22 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Config is what a configuration file says of a tool of this kind. In url,
-// headers, query and body {{name}} stands for the argument of that name; an
-// argument that is missing or null leaves nothing in its place.
+// Config is the configuration of a tool of this kind. In url, headers, query and body {{name}} is
+// replaced by the argument with that name, or by nothing if the argument is missing or null.
 type Config struct {
-	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
+	Description string          `json:"description,omitempty" doc:"Describes the purpose of the tool; models choose tools by it."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
 	Method         string            `json:"method,omitempty" enum:"GET|POST|PUT|PATCH|DELETE|HEAD" default:"GET" doc:"The request's method."`
-	URL            string            `json:"url" required:"true" variables:"tenant" doc:"Where the request goes: an http or https URL. {{name}} may stand in its path and in the values of its query, ${tenant.NAME} there, in its host, and in place of its beginning."`
+	URL            string            `json:"url" required:"true" variables:"tenant" doc:"The http or https URL of the request. {{name}} may be used in its path and the values of its query, ${tenant.NAME} also in its host or as its beginning."`
 	Headers        map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of the request. {{name}} and ${tenant.NAME} may stand in the values."`
-	HostConnection string            `json:"host_connection,omitempty" doc:"The connection of the host of provider serve whose headers the request has, in place of those in headers with the same names."`
-	Query          map[string]string `json:"query,omitempty" variables:"tenant" doc:"Query parameters added to those of the url. {{name}} and ${tenant.NAME} may stand in the values; a value that is nothing but a missing argument is left out."`
-	Body           json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may stand in both. For POST, PUT and PATCH it defaults to the arguments that {{name}} stands for nowhere, as a JSON object."`
+	HostConnection string            `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers are sent and override headers with the same names."`
+	Query          map[string]string `json:"query,omitempty" variables:"tenant" doc:"Query parameters added to the url's. {{name}} and ${tenant.NAME} may be used in the values; a value that consists of a missing argument is left out."`
+	Body           json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may be used in both. For POST, PUT and PATCH it defaults to a JSON object of the arguments that are not used elsewhere."`
 
 	Timeout      *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take."`
-	Effect       tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"What repeating a call does, which decides whether it may happen again after a crash. Defaults to read for GET and HEAD, else to once."`
-	MaxOutput    int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of a response that the model is given; what is longer is cut."`
+	Effect       tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"The effect of repeating a call, which decides whether a call is repeated after a crash. Defaults to read for GET and HEAD, else to once."`
+	MaxOutput    int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"How many bytes of a response the model receives; longer responses are cut."`
 	AllowPrivate []string       `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks that may be reached although they are not public, each optionally with a port."`
 	Serial       bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
 }

@@ -25,8 +25,8 @@ const (
 	userAgent      = "User-Agent"
 )
 
-// ownHeaders are what the HTTP client itself sends, so that a request cannot be
-// taken for two, and an answer is always one it can read.
+// ownHeaders are set only by the HTTP client, so that a request cannot be read as two and the
+// response is always readable.
 var ownHeaders = map[string]bool{
 	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Expect": true,
 	"Host": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true,
@@ -78,7 +78,7 @@ func checkContentType(value template) error {
 		return errors.New("the content type decides how the body is escaped, so no argument may stand in it")
 	}
 	if len(value) == 0 || mediaType(value[0].literal) == "" {
-		return errors.New("the value is no content type")
+		return errors.New("invalid content type")
 	}
 	return nil
 }

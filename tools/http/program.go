@@ -19,8 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// program is what a configuration compiles to: everything that does not depend
-// on the arguments is done.
+// program is a compiled configuration: everything that does not depend on the arguments is done.
 type program struct {
 	method  string
 	effect  tools.Effect
@@ -40,8 +39,8 @@ type program struct {
 	hasTenant bool
 }
 
-// compileProgram compiles what the request is made of. With errors in the list the
-// program must not be used.
+// compileProgram compiles the parts of the request. If the list has errors, the program must not
+// be used.
 func (c *Config) compileProgram() (*program, diag.List) {
 	p := &program{method: c.httpMethod(), effect: c.toolEffect(), used: make(map[string]bool)}
 	var list, more diag.List
@@ -70,7 +69,7 @@ func (c *Config) compileProgram() (*program, diag.List) {
 
 func (c *Config) compileURL() (*address, diag.List) {
 	if c.URL == "" {
-		return &address{}, diag.List{diag.New(diag.MissingField, "url", "url is missing")}
+		return &address{}, diag.List{diag.New(diag.MissingField, "url", "url is required")}
 	}
 	a, err := parseAddress(c.URL)
 	if err != nil {
@@ -198,9 +197,8 @@ func (p *program) setOwnHeaders(req *http.Request, call *tools.Call) {
 	}
 }
 
-// setTrace makes the request part of the trace that ctx belongs to, unless the
-// configuration names another one. Baggage stays here: it holds what the
-// callers put there, and the server may be anybody's.
+// setTrace adds the request to the trace of ctx, unless the configuration sets a trace header.
+// Baggage is not sent: it holds data of the callers, and the server may belong to anyone.
 func setTrace(ctx context.Context, h http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() || h["Traceparent"] != nil || h["Tracestate"] != nil {
 		return

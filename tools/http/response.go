@@ -17,8 +17,7 @@ import (
 // shown, in bytes.
 const errorLimit = 2 << 10
 
-// toResult turns a response into what the call came to. It does not close the
-// body.
+// toResult converts a response into the call's result. It does not close the body.
 func (t *tool) toResult(resp *http.Response) (tools.Result, error) {
 	status := statusText(resp.StatusCode)
 	switch {
@@ -78,7 +77,7 @@ func describeHead(resp *http.Response, status string) string {
 	return b.String()
 }
 
-// content is what was read of a response's body.
+// content is the part of a response's body that was read.
 type content struct {
 	media  string
 	isText bool
@@ -91,8 +90,8 @@ type content struct {
 
 // readContent reads a body as far as it can be shown.
 func (t *tool) readContent(resp *http.Response, limit int) (*content, error) {
-	// A secret at the end of what is shown must be seen whole to be hidden, so
-	// more is read than is shown.
+	// To hide a secret at the end of the shown text, all of it must be read, so more is read than
+	// shown.
 	margin := t.program.longestSecret()
 	most := limit + margin + utf8.UTFMax
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)))

@@ -37,7 +37,7 @@ func secretTexts(p *program) []string {
 		}
 		for i := range value {
 			literal := value[i].literal
-			// The scheme before the credential is no secret: "Bearer …".
+			// The scheme before the credential is not secret: "Bearer …".
 			texts = append(texts, literal, literal[strings.LastIndexByte(literal, ' ')+1:])
 			if plain, err := unescape(literal); err == nil {
 				texts = append(texts, plain)

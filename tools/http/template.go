@@ -10,8 +10,8 @@ import (
 // template is a text with places for arguments, and for variables of the tenant.
 type template []part
 
-// part is a literal, the place of an argument when name is set, or that of a variable of
-// the tenant when tenant is.
+// part is a literal, or the place of an argument if name is set, or of a tenant variable if
+// tenant is set.
 type part struct{ literal, name, tenant string }
 
 // Braces that are no placeholder are refused rather than sent as they are: most

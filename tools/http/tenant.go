@@ -42,7 +42,7 @@ type origin struct {
 	// base is the variable that has a URL, up to some part of its path; empty if the
 	// authority has the variables.
 	base string
-	// scheme is that of the authority, whose texts and variables are in parts.
+	// scheme is the scheme of the authority, whose texts and variables are in parts.
 	scheme string
 	parts  template
 	// label is the beginning as the configuration has it.
@@ -236,13 +236,13 @@ func (a *address) bindAddress(read readVariable) (*address, error) {
 			if escaped := url.PathEscape(value); value != "" && !tools.LeavesPath(escaped) {
 				return escaped, nil
 			}
-			return "", tenantProblem(name, `stands in a path: it must not be empty, nor have a "." or ".." as a segment`)
+			return "", tenantProblem(name, `is used in a path: it must not be empty, nor have a "." or ".." as a segment`)
 		})
 		if err != nil {
 			return nil, err
 		}
 		if own.isLiteral() && tools.LeavesPath(own.joinLiterals()) {
-			return nil, tenantProblem(segment.firstTenant(), `stands in a path: it must not make a segment "." or ".."`)
+			return nil, tenantProblem(segment.firstTenant(), `is used in a path: it must not make a segment "." or ".."`)
 		}
 		bound.segments = append(bound.segments, own)
 	}

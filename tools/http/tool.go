@@ -18,9 +18,8 @@ func Kind() tools.Kind {
 	return spec.NewKind("http", "A request to an HTTP service.", createTool).AsPure()
 }
 
-// tool is a tool that makes a request. It has a client of its own, so that its
-// connections are reused, and allow_private of one tool opens nothing to
-// another.
+// tool makes requests. Each tool has a separate client, so that its connections are reused and
+// allow_private does not apply to other tools.
 type tool struct {
 	descriptor tools.Descriptor
 	program    *program
@@ -95,7 +94,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	return own.send(ctx, call)
 }
 
-// send makes the request of a tool whose program is that of one tenant.
+// send makes the request with a tenant's program.
 func (t *tool) send(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	req, err := t.program.buildRequest(ctx, call)
 	if input, ok := errors.AsType[*inputError](err); ok {

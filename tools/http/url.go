@@ -209,8 +209,8 @@ func (a *address) addNames(set map[string]bool) {
 	}
 }
 
-// renderURL returns the path and the query, both escaped, with the arguments in
-// their places. Further parameters follow those of the URL itself.
+// renderURL returns the escaped path and query with the arguments filled in. Additional
+// parameters follow the URL's own.
 func (a *address) renderURL(args tools.Arguments, more []param) (path, query string, err error) {
 	dst := make([]byte, 0, 128)
 	for _, segment := range a.segments {
@@ -260,12 +260,12 @@ func checkSegment(t template, rendered string, args tools.Arguments) error {
 		return nil
 	}
 	if tools.LeavesPath(rendered) {
-		return inputErrorf("argument %s stands in a path, it must not contain %q or %q as a segment", t.firstName(), ".", "..")
+		return inputErrorf("argument %s is used in a path and must not contain %q or %q as a segment", t.firstName(), ".", "..")
 	}
 	// A missing argument was left out knowingly; an empty one would turn
 	// "delete item x" into "delete items".
 	if rendered == "" && slices.ContainsFunc(t, func(p part) bool { return args.Has(p.name) }) {
-		return inputErrorf("argument %s stands in a path, it must not be empty", t.firstName())
+		return inputErrorf("argument %s is used in a path and must not be empty", t.firstName())
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		{"chosen content type", func(c *Config) { c.Headers = map[string]string{"Content-Type": "{{city}}"} }, []string{"invalid-value headers.Content-Type: decides"}},
 		{"broken content type", func(c *Config) {
 			c.Method, c.Headers = "POST", map[string]string{"content-type": "a/b/c"}
-		}, []string{"invalid-value headers.content-type: no content type"}},
+		}, []string{"invalid-value headers.content-type: invalid content type"}},
 		{"body of GET", func(c *Config) { c.Body = json.RawMessage(`"x"`) }, []string{"invalid-value body: GET"}},
 		{"text that is no JSON", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`"a={{city}}"`) }, []string{"invalid-value body: Content-Type"}},
 		{"placeholder as key", func(c *Config) { c.Method, c.Body = "POST", json.RawMessage(`{"{{city}}":1}`) }, []string{"invalid-value body: key"}},
