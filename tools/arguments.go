@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Arguments are those of a call, as the model wrote them, by their names.
+// Arguments are a call's arguments by name, as written by the model.
 type Arguments map[string]json.RawMessage
 
 // ErrArguments reports that the arguments of a call are not a JSON object. Its text is for
 // the model.
 var ErrArguments = errors.New("the arguments are not a JSON object")
 
-// DecodeArguments reads the arguments of a call; those of a call without any are
-// empty. The error is ErrArguments.
+// DecodeArguments reads the arguments of a call. A call without arguments has an empty map. The
+// error is ErrArguments.
 func DecodeArguments(raw json.RawMessage) (Arguments, error) {
 	if len(raw) == 0 {
 		return nil, nil

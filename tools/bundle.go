@@ -2,20 +2,18 @@ package tools
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// Bundle is an entry of a configuration that stands for many tools, such as
-// those of a server. Where a bundle is registered, agents get its members and
-// not the bundle: as a tool by itself it is neither described nor called.
+// Bundle is a configuration entry that provides many tools, such as a server's. Agents get its
+// members instead of the bundle, which is never described or called itself.
 type Bundle interface {
 	Tool
-	// Members returns the tools that there are now, in a stable order, and what
-	// is to be said of them, with paths below the entry. A tool that cannot be
-	// used is left out. A member never changes: when the tools of the bundle
-	// do, Members returns others. It does not reach out, and may be called from
-	// many goroutines at once.
+	// Members returns the current tools in a stable order, and diagnostics with paths below the
+	// entry. It leaves out unusable tools. A member never changes: when the bundle's tools do,
+	// Members returns new ones. It makes no requests and is safe for concurrent use.
 	Members() ([]Member, diag.List)
 	// Prefix is how the ids of members begin, empty if unknown. It identifies a
 	// reference to a tool while there are no members.
@@ -37,8 +35,7 @@ type Member struct {
 	Tool Tool
 }
 
-// LiveBundle is a bundle whose tools belong to somebody else, who must be
-// asked for them and may change them.
+// LiveBundle is a bundle whose tools are listed by another party and may change.
 type LiveBundle interface {
 	Bundle
 	// Known reports whether the tools are known, from an answer of now or of
@@ -47,8 +44,36 @@ type LiveBundle interface {
 	// Refresh asks for the tools. Members returns them from then on. An error
 	// changes nothing.
 	Refresh(ctx context.Context) error
-	// OnChange sets what is called, from a goroutine of the bundle, when the
-	// tools have changed other than by Refresh. Its context ends when the
-	// bundle is closed. A later function takes the place of an earlier one.
+	// OnChange sets the function that is called, on a goroutine of the bundle, when the tools
+	// have changed other than by Refresh. Its context ends when the bundle is closed. A later
+	// function replaces an earlier one.
 	OnChange(changed func(ctx context.Context))
+}
+
+// ConnectedBundle is a bundle with connections to a server.
+type ConnectedBundle interface {
+	Bundle
+	// Connections returns the state of the connections. It makes no requests.
+	Connections() Connections
+}
+
+// Connections describes the connections of a bundle to its server.
+type Connections struct {
+	// Open counts the open connections, and Failures the failures in a row of the connection
+	// that most calls share: attempts that failed, and connections that were lost early.
+	Open, Failures int
+	// Tools counts the known tools.
+	Tools int
+}
+
+// String describes the connections in a few words.
+func (c Connections) String() string {
+	state := "not connected"
+	switch {
+	case c.Open > 0:
+		state = fmt.Sprintf("%d open", c.Open)
+	case c.Failures > 0:
+		state = fmt.Sprintf("failing, %d times in a row", c.Failures)
+	}
+	return fmt.Sprintf("%s; %d tools", state, c.Tools)
 }

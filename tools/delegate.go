@@ -18,24 +18,23 @@ type DelegateRequest struct {
 	Number int
 	// Events receives the events of the turn, if they are recorded. The runtime sets it.
 	Events event.Sink
-	// Resumed continues a turn that waited, or was under way when the process
-	// died; its State is the one that DelegateResult carried, or Keep was given.
+	// Resumed continues a turn that waited, or was running when the process died. Its State comes
+	// from DelegateResult or Keep.
 	Resumed *Resumed
-	// Keep keeps what the turn needs to go on when the process dies before it has
-	// ended. The runtime sets it, and calls it for turns that run elsewhere; nil
-	// when nothing is kept.
+	// Keep stores the state from which the turn continues if the process dies before the turn
+	// ends. The runtime sets it, and calls it for turns that run elsewhere; nil if nothing is
+	// stored.
 	Keep func(ctx context.Context, state json.RawMessage) error
 }
 
-// DelegateResult is what a delegate's turn came to.
+// DelegateResult is the result of a delegate's turn.
 type DelegateResult struct {
-	// Outcome is what the turn came to. Of one that went on, the usage and the cost
-	// are those since then.
+	// Outcome is the outcome of the turn. For a continued turn, usage and cost count from when it
+	// was resumed.
 	event.Outcome
 	TurnID string
 	Status event.Status
-	// Questions are what a turn waits for that did not end, and State is what it
-	// goes on from.
+	// Questions are the open interactions of a turn that waits, and State is where it continues.
 	Questions []interaction.Request
 	State     json.RawMessage
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -20,7 +23,7 @@ import (
 // The zero values of the other fields are good defaults. A Func must not be
 // copied after it was registered.
 type Func[In, Out any] struct {
-	// Description tells the model what the tool is for.
+	// Description describes the tool's purpose for the model.
 	Description string
 	// Run is the function. It may be called from many goroutines at once.
 	Run func(ctx context.Context, in In) (Out, error)
@@ -73,11 +76,12 @@ func (f *Func[In, Out]) inferSchema() {
 	})
 }
 
-// Call decodes the arguments, runs the function and encodes what it returns.
+// Call decodes the arguments, runs the function and encodes its result.
 func (f *Func[In, Out]) Call(ctx context.Context, call *Call) (Result, error) {
 	var in In
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
-		return ErrorResult(fmt.Sprintf("tool_input_invalid: %v", err)), nil
+		path, problem := rawjson.DescribeError(err, reflect.TypeFor[In]())
+		return ErrorResult(strings.TrimSpace("tool_input_invalid: " + strings.TrimPrefix(path+": "+problem, ": "))), nil
 	}
 	out, err := f.Run(ctx, in)
 	if err != nil {

@@ -100,13 +100,13 @@ func TestTheArgumentsOfAFunctionAreChecked(t *testing.T) {
 		`{"query":"go"}`: "go0 [] false",
 		`{"query":"go","limit":3,"tags":["a"],"deep":true}`: "go3 [a] true",
 		`{"query":"go","tags":null,"deep":null}`:            "go0 [] false",
-		`{}`:                                                `!tool_input_invalid: "query" is missing`,
+		`{}`:                                                `!tool_input_invalid: "query" is required`,
 		`{"query":7}`:                                       "!tool_input_invalid: query: it is a number, but must be a string",
 		`{"query":"go","limit":1.5}`:                        "!tool_input_invalid: limit: it is a number, but must be an integer",
 		`{"query":"go","limit":"3"}`:                        "!tool_input_invalid: limit: it is a string, but must be an integer",
 		`{"query":"go","page":1}`:                           `!tool_input_invalid: page: "page" is not a known key`,
 		`{"query":"go"`:                                     "!tool_input_invalid: the arguments are not a JSON object: unexpected EOF",
-		`{"query":"go","limit":1e99}`:                       "!tool_input_invalid: json: cannot unmarshal number 1e99 into Go struct field search.limit of type int",
+		`{"query":"go","limit":1e99}`:                       "!tool_input_invalid: limit: must not be a JSON number 1e99",
 		`{"query":"go","Query":"other"}`:                    `!tool_input_invalid: Query: "Query" is not a known key`,
 	} {
 		if got := execute(t, e, args); !strings.HasPrefix(got, want) {

@@ -8,13 +8,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// MaxOutput is how much text of a result the model is given, in bytes. What is
-// longer is cut, with a note.
+// MaxOutput limits the text of a result that the model receives, in bytes. Longer text is cut,
+// with a note.
 const MaxOutput = 256 << 10
 
-// Readable returns the result as a model reads it: with Data for its text when
-// it has no content, cut to MaxOutput, and with the replacement character for what
-// is not text.
+// Readable returns the result as a model reads it: Data replaces empty content, text is cut to
+// MaxOutput, and invalid UTF-8 becomes the replacement character.
 func (r Result) Readable() Result { return r.Within(MaxOutput) }
 
 // Within returns the result as Readable does, with text of at most limit bytes.
@@ -36,8 +35,8 @@ func (r Result) Within(limit int) Result {
 	return r
 }
 
-// cleanParts returns parts without NULs and without what is not UTF-8, which not every
-// store and protocol takes.
+// cleanParts returns parts without NULs and invalid UTF-8, which not every store and protocol
+// accepts.
 func cleanParts(parts []model.Part) []model.Part {
 	isClean := func(p *model.Part) bool {
 		b := p.Blob

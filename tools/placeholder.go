@@ -83,14 +83,14 @@ func ParsePlaceholders(text string) ([]PlaceholderPart, error) {
 	return parts, nil
 }
 
-// Declaration is what the parameters of a tool say of the names of arguments.
+// Declaration is the set of argument names that a tool's parameters declare.
 type Declaration struct {
 	// Properties are the arguments that the schema lists.
 	Properties map[string]json.RawMessage `json:"properties"`
 	// Required are the names of those that no call leaves out.
 	Required []string `json:"required"`
-	// Open reports that names cannot be checked: the schema is not what was meant, or
-	// takes its properties from elsewhere.
+	// Open means that names cannot be checked, because the schema is invalid or defines
+	// properties elsewhere.
 	Open bool `json:"-"`
 }
 
@@ -114,7 +114,7 @@ func DeclaredParameters(parameters json.RawMessage) Declaration {
 	return declared
 }
 
-// Check reports the placeholders of a setting for which there is no parameter.
+// Check reports placeholders of a setting that are not parameters.
 func (d *Declaration) Check(path string, names map[string]bool) diag.List {
 	if d.Open {
 		return nil

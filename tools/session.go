@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// Session is what a tool or a hook sees of the session that its turn belongs
-// to, and how it changes it. What it changes is kept when the turn succeeds. It
-// is safe for concurrent use.
+// Session is the view that a tool or hook has of its turn's session, and changes it. Changes are
+// kept if the turn succeeds. It is safe for concurrent use.
 type Session interface {
 	// SnapshotID is the id under which the turn's snapshot will be kept if the
 	// turn succeeds; it is reserved when the turn begins, so that things outside
@@ -19,16 +18,15 @@ type Session interface {
 	// Custom returns a copy of the application's own state of the session, a JSON
 	// value, or nil if none.
 	Custom() json.RawMessage
-	// UpdateCustom changes the application's state. change is handed a copy and
-	// returns what is to take its place; it is called again when somebody else
-	// changed the state meanwhile, and no lock is held while it runs. Its error
-	// leaves the state as it is.
+	// UpdateCustom changes the application's state. change receives a copy and returns the new
+	// state; it is called again if the state changed in the meantime, and runs without a lock. If
+	// it fails, the state does not change.
 	UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error
-	// KeepArtifact keeps something with the session and returns its id. One that
-	// has the name of another takes its place; those without a name are added. An
-	// error reports that it is not kept.
+	// KeepArtifact stores an artifact with the session and returns its id. It replaces an
+	// artifact with the same name; artifacts without a name are added. An error means that it was
+	// not stored.
 	KeepArtifact(a Artifact) (id string, err error)
-	// Artifacts returns what the session holds, in order, without the data.
+	// Artifacts returns the session's artifacts in order, without data.
 	Artifacts() []Artifact
 }
 

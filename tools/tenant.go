@@ -13,11 +13,11 @@ import (
 // TenantSource has the values of the variables of one tenant. It is safe for concurrent
 // use.
 type TenantSource interface {
-	// TenantName names the tenant: what is kept for one tenant, such as a connection, serves
-	// no other. Sources of different tenants have different names.
+	// TenantName names the tenant: resources kept for one tenant, such as a connection, serve no
+	// other. Sources of different tenants have different names.
 	TenantName() string
-	// ReadTenantVariable returns what the tenant has set, and whether it has set it. The
-	// error never contains a value.
+	// ReadTenantVariable returns the tenant's value, and whether it is set. The error never
+	// contains a value.
 	ReadTenantVariable(ctx context.Context, name string) (TenantValue, bool, error)
 }
 
@@ -31,7 +31,7 @@ type TenantValue struct {
 // TenantValues is a source that has plain values by name.
 type TenantValues map[string]string
 
-// TenantName returns "": such values are those of the only tenant of a program.
+// TenantName returns "": such values belong to the only tenant of a program.
 func (v TenantValues) TenantName() string { return "" }
 
 // ReadTenantVariable returns a value.
@@ -43,9 +43,9 @@ func (v TenantValues) ReadTenantVariable(_ context.Context, name string) (Tenant
 // TenantVariables are the variables of the tenant for whom something is done. Values are
 // read at each use. They must not be kept, logged or shown.
 type TenantVariables struct {
-	// Declared is what the configuration says of variables; nil declares none.
+	// Declared are the variables that the configuration declares; nil declares none.
 	Declared *spec.Tenants
-	// Source has what the tenant has set; nil if there is no tenant.
+	// Source has the tenant's values; nil if there is no tenant.
 	Source TenantSource
 }
 

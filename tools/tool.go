@@ -1,7 +1,6 @@
-// Package tools holds what the author of a tool needs: the Tool interface, tools
-// made from Go functions, what a call is given and what it may answer. Package
-// toolset holds the tools of an agent, and agenttool those that lead to other
-// agents; the other sub-packages are the kinds of tools that ship with the
+// Package tools is for authors of tools: the Tool interface, tools made from Go functions, and
+// the input and result of a call. Package toolset holds an agent's tools, and agenttool the tools
+// that call other agents; the other sub-packages are the kinds of tools that ship with the
 // runtime.
 package tools
 
@@ -58,7 +57,7 @@ const (
 // Descriptor describes a tool, apart from its id, which it gets where it is
 // registered.
 type Descriptor struct {
-	// Description tells the model what the tool is for.
+	// Description describes the tool's purpose for the model.
 	Description string
 	// Parameters is the JSON Schema of the arguments, an object. Empty means
 	// an object without properties.
@@ -104,14 +103,13 @@ type Call struct {
 	TurnID    string
 	SessionID string
 	AgentID   string
-	// Step is the number of the step that asked for the call, from 1.
+	// Step is the number of the step that requested the call, from 1.
 	Step int
-	// IdempotencyKey is the same whenever the same call is repeated, and
-	// differs from that of every other call.
+	// IdempotencyKey is the same for every repetition of a call, and differs between calls.
 	IdempotencyKey string
-	// Resumed is set when the call goes on after it waited for something.
+	// Resumed is set when the call continues after waiting.
 	Resumed *Resumed
-	// Host is what the tool can ask of the runtime. It is never nil.
+	// Host provides the services of the runtime. It is never nil.
 	Host Host
 	// Tenant has the variables of the tenant that the call is made for; nil for none.
 	Tenant *TenantVariables
@@ -122,30 +120,42 @@ type Call struct {
 	Workspace *Workspace
 }
 
-// Host is what a running tool can ask of the runtime. It is valid until Call
-// returns; what is asked of it later is dropped.
+// Host provides the services of the runtime to a running tool. It is valid until Call returns;
+// later requests are dropped.
 type Host interface {
 	// Progress shows text that the tool produced so far to anyone who watches the
 	// turn. The model does not see it. It never blocks for long.
 	Progress(text string)
-	// Delegate runs another agent and returns what it came to. The agent's turn
-	// ends with the call at the latest, whatever the context. An error means
-	// that the agent could not be started.
+	// Delegate runs another agent and returns its result. The agent's turn ends with the call at
+	// the latest, whatever the context. An error means that the agent could not be started.
 	Delegate(ctx context.Context, req DelegateRequest) (*DelegateResult, error)
-	// Handoff lets another agent take over the conversation when the step is
-	// over; of several requests in a step the first counts. An error means that
-	// the conversation cannot go there.
+	// Sample asks the agent's model within the budgets of the turn. The answer is not shown. An
+	// error means that the model has not answered, such as a *backend.BudgetError.
+	Sample(ctx context.Context, req *model.Request) (*Sampled, error)
+	// Handoff hands the conversation to another agent at the end of the step; the first of
+	// several requests in a step counts. An error means that the handoff is not possible.
 	Handoff(ctx context.Context, agentID string) error
 }
 
-// Result is what a call came to.
+// Sampled is the answer of a model to a tool.
+type Sampled struct {
+	Text string
+	// Model is the vendor's name of the model.
+	Model  string
+	Reason model.FinishReason
+}
+
+// Result is the result of a call.
 type Result struct {
-	// Content is what the model reads. When it is empty the model reads Data.
+	// Content is read by the model. If it is empty the model reads Data.
 	Content []model.Part
 	// Data is the result as JSON, for programs; it may be empty.
 	Data json.RawMessage
-	// IsError tells the model that the call did not do what it asked.
+	// IsError tells the model that the call failed.
 	IsError bool
+	// Indeterminate is set for an error after which nobody knows whether the call has taken
+	// effect. The call is then treated like one that a crash interrupted.
+	Indeterminate bool
 	// Wait, if set, suspends the call until something arrives from
 	// outside. The rest of the result does not count then.
 	Wait *Wait
@@ -162,8 +172,7 @@ func ErrorResult(text string) Result {
 	return Result{Content: []model.Part{model.Text(text)}, IsError: true}
 }
 
-// Settings is what the runtime gives a tool of a configuration file when it
-// makes one.
+// Settings is passed by the runtime to a new tool of a configuration file.
 type Settings struct {
 	// ID is the tool's id.
 	ID string

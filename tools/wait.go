@@ -7,20 +7,18 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// Wait is what a call waits for: a person's answer, the result of something
-// that runs elsewhere. The turn is suspended until there is an answer; a step's
-// other calls are not held up.
+// Wait suspends a call until there is an answer, from a person or from something that runs
+// elsewhere. The turn is suspended; the step's other calls are not delayed.
 type Wait struct {
-	// Questions are what is asked; at least one. The call goes on with the first
-	// answers that come, and asks again for those that it still needs. The id of a
-	// question may be empty, which makes it that of the call; its mode is not the
-	// tool's to set.
+	// Questions are the interactions; at least one. The call continues with the first answers
+	// that arrive, and asks again for missing ones. A question without an id gets the call's; the
+	// tool must not set its mode.
 	Questions []interaction.Request
 	// AnswerIsResult makes the answer to the one question the result of the
 	// call. Otherwise the tool is called again, with Call.Resumed set.
 	AnswerIsResult bool
-	// State is what the tool needs to go on, as JSON. It may be stored for
-	// days, and come back in another process.
+	// State is the tool's JSON state to continue from. It may be stored for days and returned in
+	// another process.
 	State json.RawMessage
 }
 
@@ -33,12 +31,12 @@ const (
 	ActionAuthorize = "auth:required"
 )
 
-// Resumed is how a call goes on that waited.
+// Resumed continues a call that waited.
 type Resumed struct {
 	// Answers are those that came since the call waited. The target of each is the id
 	// that the call gave its question.
 	Answers []interaction.Answer `json:"answers"`
-	// State is what the call left in Wait.State.
+	// State is the call's Wait.State.
 	State json.RawMessage `json:"state,omitempty"`
 }
 

@@ -47,7 +47,7 @@ func (w *Workspace) Resolve(name string) (string, error) {
 }
 
 // errOutside reports a path that leads out of the root.
-var errOutside = errors.New("it leads out")
+var errOutside = errors.New("leads out")
 
 // resolveBelow returns the path of a directory below another one without symbolic links.
 func resolveBelow(root, local string) (string, error) {

@@ -33,7 +33,7 @@ func DelegateID(agentID string) string {
 type Delegate struct {
 	// AgentID is the agent that is called.
 	AgentID string
-	// Description tells the calling model what the agent is for.
+	// Description describes the agent's purpose for the calling model.
 	Description string
 }
 

@@ -21,7 +21,7 @@ func HandoffID(agentID string) string {
 type Handoff struct {
 	// AgentID is the agent that takes over.
 	AgentID string
-	// Description tells the calling model what the agent is for.
+	// Description describes the agent's purpose for the calling model.
 	Description string
 }
 
@@ -39,7 +39,7 @@ func (h *Handoff) Descriptor() tools.Descriptor {
 	}
 }
 
-// Call asks for the handoff, which happens when the step is over.
+// Call requests the handoff, which happens at the end of the step.
 func (h *Handoff) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	if err := call.Host.Handoff(ctx, h.AgentID); err != nil {
 		return tools.Result{}, err

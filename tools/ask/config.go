@@ -1,10 +1,9 @@
 // Package ask is the tool kind ask: a call asks the user of the turn, and
 // the answer is its result.
 //
-// A call is an interaction like those of approvals: it can be answered on every
-// surface, survives restarts, and is given up as the settings of turns say. The
-// answer is checked when it is given; one that does not fit is refused, and the
-// question stays open.
+// A call is an interaction like an approval: every surface can answer it, it survives restarts,
+// and it times out as configured for turns. The answer is checked immediately; an invalid one is
+// rejected, and the question stays open.
 package ask
 
 import (
@@ -20,10 +19,10 @@ const (
 	KindAuth     = "auth"
 )
 
-// Config is what a configuration file says of a tool of this kind.
+// Config is the configuration of a tool of this kind.
 type Config struct {
-	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
-	Question    string          `json:"question,omitempty" doc:"What the person is asked; {{name}} stands for an argument. By default the model writes the question."`
+	Description string          `json:"description,omitempty" doc:"Describes the purpose of the tool; models choose tools by it."`
+	Question    string          `json:"question,omitempty" doc:"The question; {{name}} is replaced by an argument. By default the model writes the question."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments that stand in question, an object."`
 
 	Choices []string        `json:"choices,omitempty" doc:"The answers that there are. Without choices and schema any text is one, and the model may offer choices where it writes the question."`

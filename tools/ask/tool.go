@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// maxQuestion bounds what a person is asked, in bytes.
+// maxQuestion limits the size of a question, in bytes.
 const maxQuestion = 16 << 10
 
 // tool asks a person.
@@ -34,8 +34,8 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	t.descriptor = tools.Descriptor{
 		Description: cmp.Or(c.Description, t.defaultDescription()),
 		Parameters:  t.parameterSchema(),
-		// A repeated call asks the same question under the same id.
-		Effect: tools.Idempotent,
+		// A question changes nothing, and a repeated call asks it under the same ID.
+		Effect: tools.Read,
 	}
 	return t, nil
 }
@@ -50,8 +50,8 @@ func (t *tool) defaultDescription() string {
 	return "Asks the person a question and returns the answer."
 }
 
-// parameterSchema returns the schema of the arguments: those of a configured
-// question, or the question itself.
+// parameterSchema returns the schema of the arguments, which for a tool without a configured
+// question include the question itself.
 func (t *tool) parameterSchema() json.RawMessage {
 	if t.config.Question != "" {
 		return t.config.Parameters
@@ -118,7 +118,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{q}, AnswerIsResult: true}}, nil
 }
 
-// questionDetails returns what a program needs to know to show the question.
+// questionDetails returns the data with which a program shows the question.
 func (t *tool) questionDetails(choices []string) json.RawMessage {
 	about := map[string]any{"kind": t.config.questionKind()}
 	if len(choices) > 0 {
@@ -131,8 +131,8 @@ func (t *tool) questionDetails(choices []string) json.RawMessage {
 	return data
 }
 
-// renderQuestion returns the configured question with the arguments in their places. One
-// that is missing leaves nothing in its place.
+// renderQuestion returns the configured question with the arguments filled in. A missing argument
+// becomes empty.
 func (t *tool) renderQuestion(raw json.RawMessage) (string, error) {
 	args, err := tools.DecodeArguments(raw)
 	if err != nil {

@@ -30,7 +30,7 @@ func (c *Config) Validate() diag.List {
 func (c *Config) compileQuestion() ([]tools.PlaceholderPart, diag.List) {
 	if c.Question == "" {
 		if len(c.Parameters) > 0 {
-			return nil, diag.List{diag.New(diag.InvalidValue, "parameters", "parameters are the arguments of a question, but there is no question").
+			return nil, diag.List{diag.New(diag.InvalidValue, "parameters", "parameters are the arguments of a question, and question is not set").
 				WithHint("write a question with {{name}} in it, or leave out parameters: then the model writes the question")}
 		}
 		return nil, nil
@@ -49,7 +49,7 @@ func (c *Config) compileQuestion() ([]tools.PlaceholderPart, diag.List) {
 	return parts, declared.Check("question", names)
 }
 
-// checkAnswer checks what an answer looks like.
+// checkAnswer checks the settings for the answer.
 func (c *Config) checkAnswer() diag.List {
 	var list diag.List
 	if len(c.Choices) > 0 && len(c.Schema) > 0 {

@@ -1,6 +1,5 @@
-// Package client is the tool whose calls somebody outside answers: the
-// client that asked for the turn, which has the code. A call waits, as an
-// interaction that is kept with the turn, until the client reports its result.
+// Package client is the tool whose calls are executed by the client of the turn. A call waits, as
+// an interaction stored with the turn, until the client reports its result.
 package client
 
 import (
@@ -14,30 +13,28 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Action is what the interactions of such calls ask for.
+// Action is the action of the calls' interactions.
 const Action = "client:call"
 
-// LongRunning is what the description of a tool that takes its time ends with.
+// LongRunning is the end of a slow tool's description.
 const LongRunning = "NOTE: This is a long-running operation. Do not call this tool again if it has already returned an intermediate or pending status."
 
 // Config describes a tool of a client.
 type Config struct {
-	// Name is what the client calls the tool; empty is the id under which the
-	// model knows it.
+	// Name is the client's name for the tool; empty means the id that the model sees.
 	Name string
-	// Description tells the model what the tool is for; empty is nothing.
+	// Description describes the tool's purpose for the model; may be empty.
 	Description string
-	// Parameters is the JSON Schema of the arguments. Where that is no object
-	// schema the tool has no parameters.
+	// Parameters is the JSON Schema of the arguments. If it is not an object schema the tool has
+	// no parameters.
 	Parameters json.RawMessage
-	// Output is the JSON Schema of the result; where that is no object schema it
-	// is left out. What the client answers is not checked against it.
+	// Output is the JSON Schema of the result, ignored unless it is an object schema. Results are
+	// not checked against it.
 	Output json.RawMessage
 	// LongRunning adds the advice of that name to the description.
 	LongRunning bool
-	// Echo is a JSON object with what the client needs to know to answer a call,
-	// besides its tool and arguments. It is shown as the parameters of the
-	// interaction.
+	// Echo is a JSON object with data that the client needs for answering, in addition to the
+	// tool and arguments. It is shown as the interaction's parameters.
 	Echo json.RawMessage
 }
 
@@ -85,11 +82,11 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 // Descriptor describes the tool as its client does.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
-// answerSchema is what an answer looks like.
+// answerSchema is the schema of an answer.
 var answerSchema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"string"},"error":{"type":"string"}},` +
 	`"additionalProperties":false,"minProperties":1,"maxProperties":1}`)
 
-// Answer is what a client says a call came to: exactly one of the two.
+// Answer is a client's result of a call: exactly one field is set.
 type Answer struct {
 	Result *string `json:"result,omitempty"`
 	Error  *string `json:"error,omitempty"`
@@ -100,8 +97,8 @@ type Answer struct {
 // at most 1 MiB.
 const MaxArguments = 440 << 10
 
-// Call waits for the client, or returns what it answered. A call that goes on
-// without an answer, because its worker died, waits again.
+// Call waits for the client, or returns its answer. A call resumed without an answer, because its
+// worker died, waits again.
 func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil || len(call.Resumed.Answers) == 0 {
 		if n := encodedSize(call.Arguments); n > MaxArguments {

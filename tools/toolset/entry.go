@@ -63,7 +63,7 @@ func (s Source) String() string {
 	return string(s.Kind) + " " + s.Name
 }
 
-// Entry is a tool under its id, with what is computed of it once per revision.
+// Entry is a tool with its id and the data computed from it once per revision.
 type Entry struct {
 	ID         string
 	Source     Source
@@ -109,7 +109,7 @@ func Compile(id string, tool tools.Tool, source Source) (entry *Entry, list diag
 	}, list
 }
 
-// parametersPath returns the path to what is wrong with the parameters of a tool.
+// parametersPath returns the path of the error in a tool's parameters.
 func parametersPath(err error) string {
 	path := "parameters"
 	violation, ok := errors.AsType[schema.Violation](err)
@@ -177,12 +177,12 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 	return result.Readable()
 }
 
-// CheckArguments returns how arguments violate the tool's schema, or "". No
-// object in them may have two keys that are equal or differ only in case: what
-// was checked, by the schema or by a gate, need not be what the tool would read.
+// CheckArguments returns how arguments violate the tool's schema, or "". It rejects objects with
+// keys that are equal or differ only in case, because a schema or gate might check another one
+// than the tool reads.
 func (e *Entry) CheckArguments(ctx context.Context, arguments json.RawMessage) string {
 	if !utf8.Valid(arguments) {
-		return "the arguments are not a JSON object: they are no UTF-8"
+		return "the arguments are not a JSON object: invalid UTF-8"
 	}
 	found, err := e.schema.ValidateJSON(ctx, arguments)
 	if err != nil {
@@ -215,7 +215,7 @@ func (e *Entry) explainError(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// EndedText is what the model reads of a call whose context ended with err.
+// EndedText is the model's text for a call whose context ended with err.
 func (e *Entry) EndedText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())

@@ -6,14 +6,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Interceptor answers a call of a tool in place of the tool, or passes it on with
-// entry.Tool.Call. The arguments fit the tool's schema.
+// Interceptor answers a tool call itself, or passes it on with entry.Tool.Call. The arguments fit
+// the tool's schema.
 type Interceptor func(ctx context.Context, entry *Entry, call *tools.Call) (tools.Result, error)
 
 type interceptorKey struct{}
 
-// WithInterceptor returns a context whose turns, those of delegates included, make their
-// tool calls through an interceptor. Gates decide about the calls before.
+// WithInterceptor returns a context whose turns, including their delegates, call tools through an
+// interceptor. Gates decide about the calls first.
 func WithInterceptor(ctx context.Context, i Interceptor) context.Context {
 	return context.WithValue(ctx, interceptorKey{}, i)
 }

@@ -1,13 +1,12 @@
-// Package workspace is the tool kind workspace: one entry stands for the tools to work on
-// the files below a directory, its root: read_file, list_files, grep, write_file,
-// edit_file and run_command.
+// Package workspace is the tool kind workspace: one entry provides the tools for working on the
+// files below a root directory: read_file, list_files, grep, write_file, edit_file and
+// run_command.
 //
-// The root is a directory of the configuration, or the workspace of the session, in which
-// paths begin where the session's work does. No path leads out of the root, neither with ".." nor through a symbolic link: files are
-// opened relative to it by the operating system (os.Root). Programs are those that the
-// configuration lists; they are started directly, never through a shell, and by default
-// without a network. What a program that was allowed does with files outside of the root
-// is up to the program and to the rights of the runtime's user.
+// The root is a configured directory or the session's workspace. No path leaves the root, neither
+// with ".." nor through a symbolic link, because the operating system opens files relative to it
+// (os.Root). Only configured programs run; they are started directly, never through a shell, and
+// by default without a network. A running program can access files outside the root with the
+// rights of the runtime's user.
 package workspace
 
 import (
@@ -30,17 +29,17 @@ const (
 	NetworkHost = "host"
 )
 
-// Config is what a configuration file says of an entry of this kind.
+// Config is the configuration of an entry of this kind.
 type Config struct {
 	Root     string            `json:"root,omitempty" path:"true" doc:"The directory that the tools work in. No path leads out of it. The workspace of the session when absent."`
 	Prefix   *string           `json:"prefix,omitempty" doc:"How the ids of the tools begin; by default the id of the entry and '_'. May be empty."`
 	ReadOnly bool              `json:"read_only,omitempty" doc:"Leaves out the tools that change files."`
-	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any there is no run_command."`
-	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"Which network programs have. With none they also have process ids of their own, so that all that they start ends with them; they are not started where the system cannot do that."`
+	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any, run_command does not exist."`
+	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"The network of programs. With none they also run in a separate process namespace, so that everything they start ends with them; where the system cannot do that, they are not started."`
 	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of programs. Of the runtime's own they get PATH, HOME, TMPDIR and LANG alone."`
 
 	Timeout   *spec.Duration `json:"timeout,omitempty" default:"60s" doc:"How long a call may take; then a program is killed, with all that it started."`
-	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of a result that the model is given; what is longer is cut."`
+	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"How many bytes of a result the model receives; longer results are cut."`
 	MaxFile   int            `json:"max_file,omitempty" min:"1" max:"67108864" default:"4194304" doc:"How many bytes a file may have that is edited, written or searched."`
 }
 

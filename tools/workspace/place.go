@@ -88,8 +88,8 @@ func (s *scope) showPath(local string) string {
 // system may take for it.
 const gitDirectory = ".git"
 
-// leadsIntoGit reports whether a path, or where its symbolic links lead, is in the directory
-// of git. Nobody can change links meanwhile but a program that could write there itself.
+// leadsIntoGit reports whether a path, or the target of its symbolic links, is in git's
+// directory. Only a program with write access there could change the links at the same time.
 func (s *scope) leadsIntoGit(local string) bool {
 	if namesGit(local) {
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// sniffed is how much of a file is looked at for what is not text, in bytes.
+// sniffed is how much of a file is checked for binary data, in bytes.
 const sniffed = 8000
 
 // readInput are the arguments of read_file.
@@ -69,8 +69,8 @@ func openFile(root *scope, name string) (*os.File, error) {
 // errNotRegular reports a directory, a pipe, a device or a socket.
 var errNotRegular = errors.New("is not a regular file")
 
-// heedingReader fails once a context has ended: reading a file that is huge does not go on
-// when nobody waits any more.
+// heedingReader fails once a context has ended, so that reading a huge file stops when nobody
+// waits for it.
 type heedingReader struct {
 	ctx context.Context //nolint:containedctx // that of the call that reads
 	r   io.Reader
@@ -110,7 +110,7 @@ func readLines(r io.Reader, first, count, room int) (string, error) {
 		switch {
 		case number < first:
 		case count > 0 && number >= first+count, b.Len()+len(line) > room && b.Len() > 0:
-			return b.String() + fmt.Sprintf("[more lines follow: go on with offset %d]", number), nil
+			return b.String() + fmt.Sprintf("[more lines follow: continue with offset %d]", number), nil
 		case len(line) > room:
 			return clip.Head(line, room) + fmt.Sprintf("\n[line %d is cut]", number), nil
 		default:

@@ -64,7 +64,7 @@ func (t *programTool) Descriptor() tools.Descriptor {
 	}
 }
 
-// Call runs the program to its end, and kills what it started and left.
+// Call runs the program to its end, and kills processes that it left running.
 func (t *programTool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	var in runInput
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
@@ -111,7 +111,7 @@ func (t *programTool) directory(ctx context.Context, name string) (string, error
 		return "", fileError(name, err)
 	}
 	if !info.IsDir() {
-		return "", &pathError{name, "is no directory"}
+		return "", &pathError{name, "is not a directory"}
 	}
 	w := tools.Workspace{Root: root.Name(), Cwd: local}
 	return w.Directory()

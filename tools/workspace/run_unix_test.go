@@ -35,7 +35,7 @@ func TestProgramsRunInTheWorkspace(t *testing.T) {
 		{`{"program":"rm","args":["-r","."]}`, `program "rm" is not allowed; allowed are cat, sh, pwd, no-such-program`, true},
 		{`{"program":"/bin/cat"}`, `program "/bin/cat" is not allowed; allowed are cat, sh, pwd, no-such-program`, true},
 		{`{"program":"pwd","path":"up"}`, "up: path escapes from parent", true},
-		{`{"program":"pwd","path":"dir/a.txt"}`, `path "dir/a.txt" is no directory`, true},
+		{`{"program":"pwd","path":"dir/a.txt"}`, `path "dir/a.txt" is not a directory`, true},
 		{`{"program":"cat","args":["a\u0000b"]}`, "tool_input_invalid: an argument has a NUL character", true},
 	} {
 		got, failed := call(t.Context(), t, c, "run_command", tt.arguments)

@@ -99,8 +99,8 @@ func compileGlob(source string) (func(string) bool, error) {
 // levels between them.
 type visitFile func(root *scope, name string, entry fs.DirEntry, depth int) error
 
-// walk visits what is below a directory, in the order of the names, without following
-// symbolic links. What cannot be read is left out, and so is the inside of .git.
+// walk visits the contents of a directory in name order without following symbolic links. It
+// skips unreadable entries and the contents of .git.
 func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error {
 	root, err := openScope(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error
 	if info, err := root.Stat(local); err != nil {
 		return fileError(dir, err)
 	} else if !info.IsDir() {
-		return &pathError{dir, "is no directory"}
+		return &pathError{dir, "is not a directory"}
 	}
 	above := strings.Count(local, "/")
 	if local == "." {
@@ -190,7 +190,7 @@ type matches struct {
 	b    strings.Builder
 }
 
-// skip counts a file that cannot be searched; one that is not text is not worth saying.
+// skip counts a file that cannot be searched; binary files are not counted.
 func (m *matches) skip(err error) {
 	if !errors.Is(err, errBinary) {
 		m.skipped++

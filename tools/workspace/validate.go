@@ -13,9 +13,8 @@ import (
 // maxConfiguredFile is the largest max_file, in bytes.
 const maxConfiguredFile = 64 << 20
 
-// Validate checks the record by itself, without looking for the root or the programs: the
-// machine that checks a configuration may not be the one that runs it. Paths are
-// relative to the entry.
+// Validate checks the settings without looking for the root or the programs, since another
+// machine may run them. Paths are relative to the entry.
 func (c *Config) Validate() diag.List {
 	list := c.checkRoot()
 	list = append(list, c.checkPrograms()...)
@@ -47,6 +46,9 @@ func (c *Config) checkPrograms() diag.List {
 		switch {
 		case strings.TrimSpace(name) == "" || strings.Contains(name, "\x00"):
 			list = append(list, diag.New(diag.InvalidValue, path, "invalid name of a program"))
+		case strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, `/\`):
+			list = append(list, diag.New(diag.InvalidValue, path, "a program must not have arguments; the model chooses them").
+				WithHint("write %s", strings.Fields(name)[0]))
 		case slices.Contains(c.Programs[:i], name):
 			list = append(list, diag.New(diag.InvalidValue, path, "the program is listed twice"))
 		}

@@ -47,7 +47,7 @@ func newWorkspace(s tools.Settings, c *Config) (tools.Tool, error) {
 	})
 	if !c.ReadOnly {
 		w.addMember("write_file", &tools.Func[writeInput, string]{
-			Description: "Writes a text file of the workspace, in place of one that is there. Directories are made as needed.",
+			Description: "Writes a text file of the workspace and replaces an existing one. Missing directories are created.",
 			Effect:      tools.Idempotent, Timeout: limit, Serial: true, Run: w.writeFile,
 		})
 		w.addMember("edit_file", &tools.Func[editInput, string]{
@@ -72,7 +72,7 @@ func (w *workspace) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.Result{}, fmt.Errorf("%s is a workspace, not a tool", w.id)
 }
 
-// Prefix returns what the ids of the tools begin with.
+// Prefix returns the prefix of the tools' ids.
 func (w *workspace) Prefix() string { return w.config.toolPrefix(w.id) }
 
 // Members returns the tools. An id that models do not accept is reported.

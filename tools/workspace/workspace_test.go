@@ -132,7 +132,7 @@ func TestFilesAreReadListedAndSearched(t *testing.T) {
 	}{
 		{"read_file", `{"path":"a.txt"}`, "one\ntwo\nthree\n", false},
 		{"read_file", `{"path":"./dir/../in"}`, "one\ntwo\nthree\n", false},
-		{"read_file", `{"path":"a.txt","offset":2,"limit":1}`, "two\n[more lines follow: go on with offset 3]", false},
+		{"read_file", `{"path":"a.txt","offset":2,"limit":1}`, "two\n[more lines follow: continue with offset 3]", false},
 		{"read_file", `{"path":"a.txt","offset":4}`, "a.txt: the file has 3 lines; offset is 4", true},
 		{"read_file", `{"path":"empty"}`, "[the file is empty]", false},
 		{"read_file", `{"path":"long"}`, strings.Repeat("x", 300) + "\n[line 1 is cut]", false},
@@ -147,7 +147,7 @@ func TestFilesAreReadListedAndSearched(t *testing.T) {
 		{"list_files", `{"pattern":"**.go"}`, "dir/b.go\ndir/deep/c.go\n", false},
 		{"list_files", `{"pattern":"*.rs"}`, "[no files]", false},
 		{"list_files", `{"path":"up"}`, "up: path escapes from parent", true},
-		{"list_files", `{"path":"a.txt"}`, `path "a.txt" is no directory`, true},
+		{"list_files", `{"path":"a.txt"}`, `path "a.txt" is not a directory`, true},
 		{"grep", `{"expression":"two"}`, "a.txt:2:two\ndir/deep/c.go:1:two\n", false},
 		{"grep", `{"expression":"two","ignore_case":true,"pattern":"dir/*.go"}`, "dir/b.go:1:package b // Two\n", false},
 		{"grep", `{"expression":"nowhere"}`, "[no line matches]\n", false},
@@ -210,6 +210,7 @@ func TestValidate(t *testing.T) {
 		{Config{Root: " "}, []string{"invalid-value root: root is blank"}},
 		{Config{Root: "x", ReadOnly: true, Programs: []string{"go"}}, []string{"invalid-value read_only: programs may change files, and read_only is set"}},
 		{Config{Root: "x", Network: "some", Programs: []string{"go"}}, []string{`invalid-value network: network is "some"; allowed are none and host`}},
+		{Config{Root: "x", Programs: []string{"git status"}}, []string{"invalid-value programs[0]: a program must not have arguments; the model chooses them"}},
 		{Config{Root: "x", Network: "host"}, []string{"invalid-value network: network is about programs, and programs lists none"}},
 		{Config{Root: "x", Programs: []string{"go", "go", " "}}, []string{
 			"invalid-value programs[1]: the program is listed twice", "invalid-value programs[2]: invalid name of a program",

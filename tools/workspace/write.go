@@ -45,7 +45,7 @@ func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 		return err
 	}
 	if root.leadsIntoGit(local) {
-		return &pathError{name, "is of git itself: what stands there decides which programs git runs"}
+		return &pathError{name, "belongs to git: its contents decide which programs git runs"}
 	}
 	mode, link := newFile, false
 	switch info, err := root.Lstat(local); {

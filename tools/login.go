@@ -1,0 +1,59 @@
+package tools
+
+import (
+	"context"
+	"time"
+)
+
+// LoginSource is a TenantSource that also keeps logins at servers, encrypted.
+type LoginSource interface {
+	TenantSource
+	// SubjectName names the subject for whom something is done; empty for none.
+	SubjectName() string
+	// LoginRecord returns the record of the tenant's login at a server, or of a subject's.
+	LoginRecord(server, subject string) LoginRecord
+}
+
+// LoginRecord keeps one login. It is safe for concurrent use, also by several processes. Its text
+// must not be logged or shown.
+type LoginRecord interface {
+	// Read returns the stored text, and "" by default.
+	Read(ctx context.Context) (string, error)
+	// Replace stores a text in place of the one that Read returned, "" for none. It reports false
+	// if another text was stored in the meantime.
+	Replace(ctx context.Context, old, text string) (bool, error)
+}
+
+// LoginBundle is a Bundle of a server that may require the login of a person.
+type LoginBundle interface {
+	Bundle
+	// NeedsLogin reports whether it does.
+	NeedsLogin() bool
+	// LogIn waits for the person until ctx ends, stores the login, and lists the tools with it.
+	LogIn(ctx context.Context, asked *LoginRequest) (*LoginResult, error)
+}
+
+// LoginRequest is one login of a person at a server.
+type LoginRequest struct {
+	// Tenant is whose login it is. Its Source is a LoginSource.
+	Tenant *TenantVariables
+	// Scopes are requested besides those that the server asks for.
+	Scopes []string
+	// Show shows the person the URL to open.
+	Show func(url string)
+}
+
+// LoginResult describes a login that was stored.
+type LoginResult struct {
+	// Issuer is the authorization server.
+	Issuer string
+	Scopes []string
+	// Expiry is when the token expires; zero if unknown. IsRenewable is set if it can be renewed.
+	Expiry      time.Time
+	IsRenewable bool
+	// Tools is how many tools the server has, in the file Catalog. ListError is why they could
+	// not be listed.
+	Tools     int
+	Catalog   string
+	ListError error
+}
