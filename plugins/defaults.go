@@ -8,11 +8,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// DecodeInto returns a decoder for sections that need no more than their JSON
-// decoded over the defaults: fields and keys of maps that the section does not
-// have keep their default, a list of the section replaces the default's as a
-// whole. Each agent gets a copy of the defaults of its own, of everything that
-// JSON can reach; the copies share unexported fields, functions and channels.
+// DecodeInto returns a decoder that decodes a section's JSON over the defaults: missing fields
+// and map keys keep their default, but a list replaces the default list as a whole. Each agent
+// gets a deep copy of everything in the defaults that JSON can reach; the copies share unexported
+// fields, functions and channels.
 func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
 	return func(raw json.RawMessage) (T, diag.List) {
 		v := copyOf(defaults, copier{known: map[reference]reflect.Value{}})
@@ -30,10 +29,10 @@ func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
 	}
 }
 
-// replacer gives a value the lists of a bare one, into which the same JSON was
-// decoded over defaults without lists. encoding/json decodes the elements of a
-// list over those that were there, so an entry would inherit what an unrelated
-// default entry says. It knows the pointers that it has followed.
+// replacer fills a value with the lists of a bare one, into which the same JSON was decoded
+// without default lists. encoding/json decodes list elements over existing ones, so an entry
+// would otherwise inherit fields of an unrelated default entry. It records the pointers it has
+// followed.
 type replacer map[uintptr]bool
 
 func (r replacer) replaceLists(v, bare reflect.Value) {
@@ -133,7 +132,7 @@ func (k copier) copyField(dst, src reflect.Value, field reflect.StructField) {
 	}
 }
 
-// copyReferred returns the copy of what a pointer or map refers to.
+// copyReferred returns a copy of the value that a pointer or map refers to.
 func (k copier) copyReferred(src reflect.Value) reflect.Value {
 	at := reference{src.Pointer(), src.Type()}
 	if known, ok := k.known[at]; ok {
@@ -155,9 +154,9 @@ func (k copier) copyReferred(src reflect.Value) reflect.Value {
 	return c
 }
 
-// copyEncoded copies a struct that reads and writes its own form, as big.Int does:
-// reading may write to what its unexported fields refer to. It reports whether
-// the copy is equal; one that is not, such as a time in a location, is no copy.
+// copyEncoded copies a struct with custom JSON methods, such as big.Int, because decoding may
+// write through its unexported fields. It returns false if the copy is not equal, for example for
+// a time with a location.
 func (k copier) copyEncoded(dst, src reflect.Value) bool {
 	if src.Kind() != reflect.Struct || !src.CanAddr() {
 		return false

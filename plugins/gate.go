@@ -25,15 +25,15 @@ type GateFunc func(ctx context.Context, p *PhaseContext) (Decision, error)
 // Check calls f.
 func (f GateFunc) Check(ctx context.Context, p *PhaseContext) (Decision, error) { return f(ctx, p) }
 
-// DecisionKind is what a gate decides. Of the decisions of several gates the
-// greatest counts, and among equals the first.
+// DecisionKind is the kind of a gate's decision. Of several gates' decisions, the greatest
+// applies; among equals, the first.
 type DecisionKind uint8
 
 // The kinds of decisions, weakest first.
 const (
 	// Allow lets the call through.
 	Allow DecisionKind = iota
-	// SetResult takes the decision's Result in place of executing the call.
+	// SetResult uses the decision's Result instead of executing the call.
 	SetResult
 	// Suspend makes the call wait for something outside.
 	Suspend
@@ -41,14 +41,14 @@ const (
 	Block
 )
 
-// Decision is what a gate says about a call.
+// Decision is a gate's decision on a call.
 type Decision struct {
 	Kind DecisionKind
 	// Reason says why, for the model and the log.
 	Reason string
 	// Result is the result of the call, for SetResult.
 	Result tools.Result
-	// Interaction describes what the call waits for, for Suspend.
+	// Interaction is the interaction to wait for, with Suspend.
 	Interaction *interaction.Request
 	// Terminate ends the turn along with the call, for Block.
 	Terminate bool
@@ -97,15 +97,15 @@ func (a *Access) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("access %q: it is allow, depends, ask or deny", text)
+	return fmt.Errorf("access %q must be allow, depends, ask or deny", text)
 }
 
-// Verdict is what a gate can tell about a tool before a call is made.
+// Verdict is a gate's judgment of a tool before any call.
 type Verdict struct {
 	Access Access `json:"access"`
 	// Rule is the rule or default that decides, as a person would name it.
 	Rule string `json:"rule,omitempty"`
-	// Path is where the rule stands, below the agent.
+	// Path locates the rule, relative to the agent.
 	Path string `json:"path,omitempty"`
 	// Conditions say of a rule that looks at arguments why it fits the call.
 	Conditions []string `json:"conditions,omitempty"`
@@ -115,9 +115,8 @@ type Verdict struct {
 	Plugin string `json:"plugin,omitempty"`
 }
 
-// StaticGate is implemented by gates that can tell before a call is made what
-// they will decide; explain and diff show it, and a tool that is denied
-// whatever its arguments is not offered to the model.
+// StaticGate is implemented by gates that can predict their decisions before a call. explain and
+// diff show them, and a tool that is always denied is not offered to the model.
 type StaticGate interface {
 	Gate
 	Verdict(toolID string) Verdict
@@ -131,10 +130,9 @@ type CallGate interface {
 	Explain(toolID string, arguments json.RawMessage) Verdict
 }
 
-// CeilingGate is implemented by gates that hold an agent's delegates to what
-// the agent itself may not do. Ceiling is asked about every call of a delegate,
-// besides the delegate's own gates; it sees the delegate's turn. It must be
-// safe for use by several turns at once.
+// CeilingGate is implemented by gates that also apply an agent's restrictions to its delegates.
+// Ceiling is asked about every call of a delegate, in addition to the delegate's own gates, and
+// sees the delegate's turn. It must be safe for concurrent use by several turns.
 type CeilingGate interface {
 	Ceiling(ctx context.Context, p *PhaseContext) (Decision, error)
 }
@@ -148,12 +146,11 @@ type CeilingDiffGate interface {
 	CeilingGate
 	// CeilingVerdict returns what Ceiling decides about a tool.
 	CeilingVerdict(toolID string) Verdict
-	// CeilingWidening compares what Ceiling decides about a tool with what that of
-	// the earlier gate did.
+	// CeilingWidening compares the Ceiling decisions of this gate and an earlier one on a tool.
 	CeilingWidening(before Gate, toolID string) Widening
 }
 
-// ToolSchema is a tool of an agent and what it takes.
+// ToolSchema is a tool of an agent with its parameters.
 type ToolSchema struct {
 	ID string
 	// Parameters is the JSON Schema of the tool's arguments.
@@ -170,14 +167,14 @@ type SchemaGate interface {
 	CheckSchemas(tools []ToolSchema) diag.List
 }
 
-// Widening is what a gate says about a tool, compared with an earlier revision.
+// Widening is a gate's comparison of a tool with an earlier revision.
 type Widening struct {
 	// Widened is set if a call may now be allowed, with or without a person's approval,
 	// that was not before; Narrowed if a call may now be denied that was not. Both are
 	// set if the settings cannot be compared.
 	Widened, Narrowed bool
-	// Reason names what decided before and what does now, for what is widened or
-	// else for what is narrowed.
+	// Reason names the rules that decided before and decide now, for the widened access, or else
+	// the narrowed access.
 	Reason string
 }
 
@@ -193,8 +190,8 @@ type DiffGate interface {
 // Finalize, not with Stop. An error, or a panic, fails the turn.
 type BatchGate func(ctx context.Context, p *PhaseContext, calls []*model.ToolCall) (BatchDecision, error)
 
-// BatchDecision is what a batch gate makes of the calls. The zero value leaves
-// them all to the gates.
+// BatchDecision is a batch gate's decision on several calls. The zero value leaves all calls to
+// the gates.
 type BatchDecision struct {
 	// Results are the results of the calls that are not executed, by call id.
 	Results map[string]tools.Result

@@ -25,8 +25,8 @@ type StateKey interface {
 
 	// Decode reads a value's JSON form.
 	Decode(raw json.RawMessage) (any, error)
-	// Merge returns what becomes of a value that others committed meanwhile, and
-	// whether the key merges at all.
+	// Merge returns the merged value after others have committed theirs, and whether the key
+	// supports merging.
 	Merge(committed, own any) (any, bool)
 }
 
@@ -46,11 +46,9 @@ var _ StateKey = (*Key[int])(nil)
 // KeyOption is an option of NewKey.
 type KeyOption[T any] func(*Key[T])
 
-// Merge lets two turns of a session that overlap both write a key: the later one
-// to end merges its own value into what the other committed. The function must
-// not care for the order or for doing it twice, as the union of two sets or the
-// greater of two numbers. Without it the key is exclusive: the later turn's value
-// takes the place of the other's.
+// Merge lets two overlapping turns of a session both write a key: the later turn merges its value
+// into the committed one. The function must be commutative and idempotent, like a union or
+// maximum. Without Merge, the later turn's value replaces the committed one.
 func Merge[T any](merge func(committed, own T) T) KeyOption[T] {
 	return func(k *Key[T]) { k.merges = merge }
 }
@@ -71,8 +69,8 @@ func (k *Key[T]) ID() string { return k.id }
 // Scope returns how long the key's value lives.
 func (k *Key[T]) Scope() Scope { return k.scope }
 
-// Get returns the key's value: what this phase wrote, else what was committed,
-// else the zero value. Do not modify what it refers to; Set a new value.
+// Get returns the key's value: the one written in this phase, else the committed one, else the
+// zero value. Do not modify what it refers to; Set a new value.
 func (k *Key[T]) Get(p *PhaseContext) T {
 	set, _ := p.Value(k).(T) // not p.Value(k).(T) alone: an interface may be set to nil
 	return set

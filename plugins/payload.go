@@ -13,8 +13,8 @@ func HandleAction[T any](r *Registrar, key string, phase Phase, handler func(ctx
 	r.ActionHandler(key, phase, HandlerOf(handler))
 }
 
-// HandlerOf returns a handler as HandleAction adds it, for a plugin that makes
-// its handlers once instead of at every Register. That of nil is nil.
+// HandlerOf converts a handler as HandleAction does, for a plugin that creates its handlers once
+// instead of at every Register. It returns nil for nil.
 func HandlerOf[T any](handler func(ctx context.Context, p *PhaseContext, payload T) error) ActionHandler {
 	if handler == nil {
 		return nil

@@ -16,11 +16,9 @@ type Phase uint8
 
 // The phases, in the order in which a turn goes through them.
 const (
-	// Activate runs before any other phase of the plugins that a Register call
-	// made: at the beginning of a turn, when the agent takes over the
-	// conversation, and when a turn goes on that was suspended or stopped. It is
-	// the place for what Register may not do, such as reaching out. No filter
-	// leaves it out.
+	// Activate runs before any other phase of a plugin instance: when a turn starts, resumes
+	// after a stop or suspension, or is handed over to the agent. Do here what Register must not
+	// do, such as network access. Filters do not apply to it.
 	Activate Phase = iota
 	// RunStart runs once a turn for each plugin: before the first step, or before
 	// the first one of an agent that took over, if the agent before it did not
@@ -42,10 +40,9 @@ const (
 	AfterToolExecute
 	// StepEnd runs at the end of each step that no error ended.
 	StepEnd
-	// RunEnd runs once for each plugin that RunStart ran for, also if that failed:
-	// when the turn has ended, whatever it ended by, and when an agent takes over
-	// that does not have the plugin. A turn that is suspended has not ended; one
-	// that is ended while it is suspended does not run it.
+	// RunEnd runs once for each plugin for which RunStart ran, even if that failed: when the turn
+	// ends for any reason, or is handed over to an agent without the plugin. It does not run when
+	// a turn is suspended, nor when a suspended turn is ended.
 	RunEnd
 	// Deactivate runs after all other phases, once for what Activate ran for: at
 	// the end of a turn, when another agent takes over, and when the turn is
@@ -81,19 +78,20 @@ func Phases() []Phase {
 	return all
 }
 
-// Stats is what a turn has used so far, over all its activations.
+// Stats are the resources used by a turn so far, over all its activations.
 type Stats struct {
 	// Steps counts the steps begun, the current one included.
 	Steps int `json:"steps"`
-	// ModelCalls and ToolCalls count those of the turn itself, retries not
-	// counted.
+	// ModelCalls and ToolCalls count the turn's own calls, without retries.
 	ModelCalls int `json:"model_calls,omitempty"`
 	ToolCalls  int `json:"tool_calls,omitempty"`
-	// Usage sums the tokens of all model calls, those of delegates included.
+	// Usage sums the tokens of all model calls, including calls of delegates.
 	Usage model.Usage `json:"usage"`
-	// Cost is what they cost, in Currency; empty when no model has a price.
+	// Cost is the price of the usage, in Currency; empty when no model has a price.
 	Cost     float64 `json:"cost,omitempty"`
 	Currency string  `json:"currency,omitempty"`
+	// ModelID is the model that was called first; empty before that.
+	ModelID string `json:"model_id,omitempty"`
 	// Elapsed is the time worked in earlier activations of the turn, and Started
 	// when this one began. Worked adds them up.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
@@ -109,9 +107,8 @@ type Stats struct {
 // suspended.
 func (s *Stats) Worked(now time.Time) time.Duration { return s.Elapsed + now.Sub(s.Started) }
 
-// PhaseContext is what a hook sees of the turn. It is valid only during the
-// call it is given to; everything reachable from its exported fields is
-// read-only.
+// PhaseContext is a hook's view of the turn. It is valid only during the call; everything
+// reachable from its exported fields is read-only.
 type PhaseContext struct {
 	Phase     Phase
 	TurnID    string
@@ -132,32 +129,30 @@ type PhaseContext struct {
 	Answer *model.Message
 	// Call is the tool call concerned, from ToolGate to AfterToolExecute.
 	Call *model.ToolCall
-	// InteractionAnswer is the latest answer that the call goes on with, and Interaction
-	// what it answers, from ToolGate to AfterToolExecute; nil for a call that did
-	// not wait. Answered tells of earlier ones.
+	// InteractionAnswer is the latest answer to the call, and Interaction the answered request,
+	// from ToolGate to AfterToolExecute; nil for a call that did not wait. Answered reports
+	// earlier ones.
 	InteractionAnswer *interaction.Answer
 	Interaction       *interaction.Request
-	// Result is what the call came to, in AfterToolExecute.
+	// Result is the result of the call, in AfterToolExecute.
 	Result *tools.Result
-	// Termination says why the turn ended, in RunEnd; with the code hand_off the
-	// turn goes on with an agent that does not have the plugin. Nil in Deactivate
-	// when the turn goes on.
+	// Termination is why the turn ended, in RunEnd; with the code hand_off, the turn continues
+	// with an agent that lacks the plugin. It is nil in Deactivate when the turn continues.
 	Termination *event.Termination
 	// Session is the session that the turn belongs to; never nil. Unlike the
 	// state of plugins, a change is made at once: a hook that fails later does
 	// not take it back.
 	Session tools.Session
 
-	// Turn takes what the hook asks for. The engine sets it.
+	// Turn receives the hook's requests. The engine sets it.
 	Turn
 }
 
 // Turn takes what hooks ask for.
 type Turn interface {
-	// Schedule asks for an action, which runs in the phase of its handler: in this
-	// phase once its hooks have run, or when the turn comes to that phase. An action
-	// that waits outlives the suspension of the turn, so its payload must have a JSON
-	// form.
+	// Schedule schedules an action, which runs in the phase of its handler: after the hooks of
+	// this phase, or when the turn reaches the later phase. A waiting action survives the
+	// suspension of the turn, so its payload must be encodable as JSON.
 	Schedule(action string, payload any)
 	// Effect asks for an effect, which is handled after the phase is committed.
 	Effect(key string, payload any)
@@ -173,12 +168,11 @@ type Turn interface {
 	// not take it back. The events that begin and end a turn are the runtime's own
 	// and refused.
 	Emit(data event.Data)
-	// AddUsage counts what a model call used that a plugin made for the turn. It
-	// counts for the turn's budgets, and cost by the pricing of the model with the
-	// given id, even when the hook fails later.
+	// AddUsage counts the usage of a model call that a plugin made for the turn, towards the
+	// turn's budgets. The cost uses the price of the model with the given id. It counts even if
+	// the hook fails later.
 	AddUsage(usage model.Usage, modelID string)
-	// Request returns what the plugins have made of the next request, for handlers
-	// that shape it.
+	// Request returns the plugins' plan for the next request, for handlers that change it.
 	Request() *RequestPlan
 	// Answered returns the latest answer that the call concerned was given to a
 	// interaction with an action, and the interaction. A call may have had to wait several

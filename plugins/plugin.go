@@ -1,7 +1,6 @@
-// Package plugins holds what the author of a plugin needs: the Plugin interface,
-// the Registrar that a plugin declares itself with, the phases of a turn and what
-// hooks see of it, gates, and typed state. Package execution runs the plugins of an
-// agent; the other sub-packages are the plugins that ship with the runtime.
+// Package plugins is the API for plugin authors: the Plugin interface, the Registrar for
+// declarations, the phases of a turn and their context, gates, and typed state. Package execution
+// runs an agent's plugins; the other sub-packages are the plugins that come with the runtime.
 package plugins
 
 import (
@@ -27,7 +26,7 @@ type Plugin interface {
 
 // Descriptor describes a plugin.
 type Descriptor struct {
-	// Summary is one sentence on what the plugin does.
+	// Summary describes the plugin in one sentence.
 	Summary string
 	// Sections are the agent sections that the plugin claims.
 	Sections []Section
@@ -37,18 +36,18 @@ type Descriptor struct {
 type Section struct {
 	// Key is the name of the section.
 	Key string
-	// Summary is one sentence on what the section says.
+	// Summary describes the section in one sentence.
 	Summary string
 	// Schema is the JSON Schema that the section must satisfy.
 	Schema json.RawMessage
-	// Guards is set if the section limits what an agent may do. An agent that has
-	// the section and whose plugins do not read it is then an error, not a warning.
-	// A plugin that registers a gate guards without saying so.
+	// Guards is set if the section limits what an agent may do. It is then an error, not a
+	// warning, if an agent has the section but no plugin that reads it. A plugin that registers a
+	// gate guards implicitly.
 	Guards bool
-	// Decode turns a section that satisfies the schema into what Register
-	// reads with Config; raw is nil when the agent does not have the section.
-	// It runs once per agent and revision, so what is costly belongs here.
-	// What it reports has paths inside the section. Nil keeps the bare JSON.
+	// Decode converts a section that satisfies the schema into the value that Register reads with
+	// Config; raw is nil when the agent lacks the section. It runs once per agent and revision,
+	// so expensive work belongs here. Its diagnostics have paths relative to the section. Nil
+	// keeps the raw JSON.
 	Decode func(raw json.RawMessage) (any, diag.List)
 }
 
@@ -62,7 +61,7 @@ func NewSection[T any](key, summary string, schema json.RawMessage, decode func(
 	}
 }
 
-// AsGuard returns the section as one that guards.
+// AsGuard returns the section with Guards set.
 func (s Section) AsGuard() Section {
 	s.Guards = true
 	return s
@@ -74,8 +73,7 @@ type Claim struct {
 	Plugin, Key string
 }
 
-// Settings is what the runtime gives a plugin of a configuration file when it
-// makes one.
+// Settings are passed to the factory of a plugin in a configuration file.
 type Settings struct {
 	// ID is the plugin's id.
 	ID string

@@ -9,28 +9,25 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Hook runs in a phase of a turn. It reads the turn from p, writes state with
-// the keys it registered and schedules actions; what it does takes effect when
-// all hooks of the phase have run. An error, or a panic, fails the turn.
+// Hook runs in a phase of a turn. It reads the turn from p, writes state through registered keys
+// and schedules actions. Its effects apply after all hooks of the phase have run. An error or
+// panic fails the turn.
 type Hook func(ctx context.Context, p *PhaseContext) error
 
-// RequestTransform changes the messages of an outgoing request, and nothing
-// else: what the turn remembers stays as it is. It must not modify the
-// messages it is given.
+// RequestTransform changes only the messages of an outgoing request; the turn's history stays
+// unchanged. It must not modify the given messages.
 type RequestTransform func(messages []model.Message, offered []model.Tool) []model.Message
 
-// ActionHandler carries out an action that a hook scheduled. An error, or a
-// panic, makes the action a DeadLetter, of which nothing takes effect; the turn
-// goes on.
+// ActionHandler executes an action that a hook scheduled. After an error or panic, the action
+// becomes a DeadLetter without any effect, and the turn continues.
 type ActionHandler func(ctx context.Context, p *PhaseContext, payload any) error
 
-// EffectHandler does something outside of the turn after the phase that asked
-// for it was committed. An error, or a panic, makes the effect a DeadLetter; the
-// turn goes on.
+// EffectHandler performs an external effect after the requesting phase was committed. After an
+// error or panic, the effect becomes a DeadLetter, and the turn continues.
 type EffectHandler func(ctx context.Context, payload any) error
 
-// Registrar takes what a plugin declares. It serves one Register call of one
-// plugin and is worthless afterwards.
+// Registrar collects the declarations of a plugin during one Register call. Do not use it
+// afterwards.
 type Registrar struct{ Registry }
 
 // Registry is where the declarations of a plugin go to.
@@ -40,9 +37,9 @@ type Registry interface {
 	// Section returns the settings of a section that the plugin claims, and whether
 	// it does. Config does so by type.
 	Section(key string) (any, bool)
-	// Hook adds a hook to a phase. Hooks of a phase run in the order in which they
-	// were added. The phase ToolGate takes gates, not hooks. Like handlers, those of
-	// Activate and Deactivate count even when a filter keeps the plugin's hooks out.
+	// Hook adds a hook to a phase. The hooks of a phase run in the order added. The phase
+	// ToolGate takes gates, not hooks. Handlers, and the hooks of Activate and Deactivate, run
+	// even if a filter excludes the plugin's hooks.
 	Hook(phase Phase, hook Hook)
 	// ToolGate adds a gate, which is asked about every tool call.
 	ToolGate(gate Gate)
@@ -52,12 +49,12 @@ type Registry interface {
 	// RequestTransform adds a transform of outgoing requests. Transforms run in
 	// the order in which they were added.
 	RequestTransform(transform RequestTransform)
-	// Tool adds a tool. Its id must differ from that of every other tool.
+	// Tool adds a tool. Its id must be unique.
 	Tool(id string, tool tools.Tool)
-	// ActionHandler adds the handler of an action, which runs in the given phase.
-	// The payload is what was scheduled, or its JSON form, a json.RawMessage, when
-	// the turn was suspended while the action waited; HandleAction decodes it. The
-	// handler counts even when a filter keeps the plugin's hooks out.
+	// ActionHandler adds the handler of an action, which runs in the given phase. The payload is
+	// the scheduled value or, if the turn was suspended in between, its JSON as a
+	// json.RawMessage; HandleAction decodes it. The handler runs even if a filter excludes the
+	// plugin's hooks.
 	ActionHandler(key string, phase Phase, handler ActionHandler)
 	// EffectHandler adds the handler of an effect. It counts even when a filter
 	// keeps the plugin's hooks out.
@@ -69,11 +66,9 @@ type Registry interface {
 	Fail(err error)
 }
 
-// Config returns the settings of a section that the plugin claims, as the
-// plugin's own Decode made them. The value is shared by all resolves of a
-// revision: treat it as read-only. ok is false when the plugin does not claim
-// the section. When T is not what was decoded, ok is false and the plugin does
-// not register.
+// Config returns the settings of a section that the plugin claims, as decoded by its Decode. All
+// resolves of a revision share the value: treat it as read-only. ok is false if the plugin does
+// not claim the section, or if T is not the decoded type; then the plugin does not register.
 func Config[T any](r *Registrar, key string) (settings T, ok bool) {
 	decoded, claimed := r.Section(key)
 	if !claimed {

@@ -36,8 +36,8 @@ type ContextMessage struct {
 	// Priority orders the messages of a target, lowest first; equal ones are
 	// ordered by key.
 	Priority int `json:"priority,omitempty"`
-	// CooldownTurns keeps a message out of that many steps after one that had it,
-	// as long as its text is the same; 0 keeps it out of none.
+	// CooldownTurns omits a message in that many steps after a step that had it, as long as its
+	// text is the same; 0 always includes it.
 	CooldownTurns int `json:"cooldown_turns,omitempty"`
 	// Persistent keeps the message for all later requests of the turn, until it
 	// is replaced or removed.
@@ -47,9 +47,9 @@ type ContextMessage struct {
 	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
 }
 
-// RequestPlan is what plugins make of the next request. One that is nil changes nothing.
+// RequestPlan is the plugins' plan for the next request. A nil plan changes nothing.
 type RequestPlan struct {
-	// Context is what is added to the conversation.
+	// Context is added to the conversation.
 	Context []ContextMessage `json:"context,omitempty"`
 	// Include, when Restrict is set, names the only tools that are offered.
 	Include  []string `json:"include,omitempty"`
@@ -60,7 +60,7 @@ type RequestPlan struct {
 	// WithoutTools keeps the model from calling tools: the turn ends with its
 	// answer.
 	WithoutTools bool `json:"without_tools,omitempty"`
-	// Params override those of the agent, field by field.
+	// Params override the agent's parameters, field by field.
 	Params model.Params `json:"params,omitzero"`
 	// Model overrides the vendor's name of the model; empty keeps it.
 	Model string `json:"model,omitempty"`
@@ -72,8 +72,8 @@ func (p *RequestPlan) AddContext(m ContextMessage) {
 	p.Context = append(p.Context, m)
 }
 
-// RemoveContext takes out the context message with a key; the empty key is that
-// of none.
+// RemoveContext removes the context message with the key; the empty key matches messages without
+// a key.
 func (p *RequestPlan) RemoveContext(key string) {
 	if key == "" {
 		return

@@ -22,13 +22,11 @@ const (
 	// ExcludeTool keeps a tool out of the next request. Its payload is the
 	// tool's id, a string.
 	ExcludeTool = "exclude_tool"
-	// IncludeOnlyTools offers only the named tools in the next request; those
-	// of several actions add up, and an excluded one stays excluded. Its
-	// payload is a []string.
+	// IncludeOnlyTools offers only the named tools in the next request. Several actions add up,
+	// and an excluded tool stays excluded. Its payload is a []string.
 	IncludeOnlyTools = "include_only_tools"
-	// Handoff lets another agent take over the conversation when the step is
-	// over, unless the turn is, too; of several the first counts. Its payload is
-	// the agent's id, a string.
+	// Handoff hands the conversation to another agent after the step, unless the turn ends with
+	// it; of several, the first applies. Its payload is the agent's id, a string.
 	Handoff = "hand_off"
 )
 
@@ -36,7 +34,7 @@ const (
 type Override struct {
 	// Model is the vendor's name of the model; empty keeps the agent's.
 	Model string `json:"model,omitempty"`
-	// Params override those of the agent; zero fields keep them.
+	// Params override the agent's parameters; zero fields keep them.
 	Params model.Params `json:"params,omitzero"`
 }
 

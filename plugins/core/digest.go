@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// digestOf returns what stands for a text in the state, where the text itself would
-// be long and show up in snapshots.
+// digestOf returns a short digest of a text, because the text itself would be long and appear in
+// snapshots.
 func digestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

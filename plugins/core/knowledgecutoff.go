@@ -23,7 +23,7 @@ func (*KnowledgeCutoff) Descriptor() plugins.Descriptor {
 	return noSections("Tells the model its knowledge cutoff and today's date.")
 }
 
-// cutoffText is what the model is told: its cutoff and the date.
+// cutoffText tells the model its cutoff and the date.
 const cutoffText = "Your knowledge ends at %s. Today is %s (UTC). Do not assume that nothing happened in between: " +
 	"for anything later than your knowledge, rely on this conversation and on tools."
 

@@ -86,8 +86,8 @@ func (l *LoopDetection) checkBatch(_ context.Context, p *plugins.PhaseContext, c
 	return d, nil
 }
 
-// signatureOf returns what stands for the calls of a batch, whatever their order
-// and that of their arguments.
+// signatureOf returns a digest of the calls in a batch, independent of the order of calls and
+// arguments.
 func signatureOf(calls []*model.ToolCall) string {
 	parts := make([]string, len(calls))
 	for i, c := range calls {
@@ -100,8 +100,8 @@ func signatureOf(calls []*model.ToolCall) string {
 	return digestOf(strings.Join(parts, ""))
 }
 
-// canonicalJSON returns arguments with sorted keys and without blanks, and what is no
-// JSON as it is. No arguments are an empty object.
+// canonicalJSON returns arguments with sorted keys and without whitespace; invalid JSON is
+// returned unchanged. Missing arguments become an empty object.
 func canonicalJSON(raw json.RawMessage) string {
 	var v any
 	decoder := json.NewDecoder(bytes.NewReader(raw))

@@ -44,7 +44,7 @@ func (MaxRounds) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// lastRoundText is what the model is told when it has to answer.
+// lastRoundText tells the model that it has to answer.
 const lastRoundText = "No further tool calls are possible in this turn: give your final answer from what you know."
 
 // finalizeAt lets the model answer without tools in the last round, and in any later

@@ -17,8 +17,8 @@ const ApprovalAction = "tool:PermissionConfirm"
 // CodeToolFailed is the code of a turn whose only call failed.
 const CodeToolFailed = "tool_failed"
 
-// SingleCall is the plugin of a turn that makes one call: it lets a person approve the
-// call first, where that is asked for, and fails the turn with the call.
+// SingleCall is the plugin of a turn that makes one call: it asks a person for approval first, if
+// required, and fails the turn if the call fails.
 type SingleCall struct {
 	// Approval makes the call wait for a person.
 	Approval bool
@@ -30,7 +30,7 @@ var _ plugins.Plugin = SingleCall{}
 
 // Descriptor describes the plugin.
 func (SingleCall) Descriptor() plugins.Descriptor {
-	return noSections("Makes one call, once a person has approved it where that is asked for.")
+	return noSections("Makes one call, after a person approved it if required.")
 }
 
 // Register adds the gate and the hook.
@@ -88,7 +88,7 @@ func (s SingleCall) askApproval(call *model.ToolCall) plugins.Decision {
 	}}
 }
 
-// failWithCall fails a turn whose call did not do what it asked.
+// failWithCall fails a turn whose call failed.
 func failWithCall(_ context.Context, p *plugins.PhaseContext) error {
 	if result := findResult(p.Messages); result != nil && result.IsError {
 		p.Stop(event.Termination{Type: event.Failed, Code: CodeToolFailed, Detail: TextOf(result)})

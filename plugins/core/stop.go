@@ -16,7 +16,7 @@ import (
 // their order. It is made once per agent and revision.
 type StopConditions struct {
 	conditions []condition
-	// atEnd are those that look at what the calls of a step came to.
+	// atEnd are the conditions that look at the results of a step's calls.
 	atEnd []condition
 	// window is how many answers the conditions look back at, at most.
 	window int
@@ -31,8 +31,8 @@ type condition func(p *plugins.PhaseContext) (event.Termination, bool)
 // detection.
 var recentKey = plugins.NewKey[[]string]("runtime.recent_answers", plugins.ScopeRun)
 
-// NewStopConditions compiles conditions that are valid by themselves; one that
-// is switched off by a zero or empty setting is left out.
+// NewStopConditions compiles valid conditions; it ignores conditions disabled by a zero or empty
+// setting.
 func NewStopConditions(list []spec.StopCondition) *StopConditions {
 	s := &StopConditions{}
 	for i := range list {
@@ -56,8 +56,8 @@ func (*StopConditions) Descriptor() plugins.Descriptor {
 	return noSections("Ends a turn when one of the agent's stop conditions holds.")
 }
 
-// Register adds the checks. That of failed calls is made when a step is over, and
-// again after the next answer: a step that was suspended is over later.
+// Register adds the checks. Failed calls are checked at the end of a step and again after the
+// next answer, because a suspended step ends later.
 func (s *StopConditions) Register(r *plugins.Registrar) error {
 	if s.window > 0 {
 		r.StateKey(recentKey)
@@ -88,8 +88,7 @@ func stopIf(p *plugins.PhaseContext, conditions []condition) {
 	}
 }
 
-// rememberAnswer keeps what stands for the text of the answer, if any condition looks
-// back at it.
+// rememberAnswer stores a digest of the answer's text, if any condition compares answers.
 func (s *StopConditions) rememberAnswer(p *plugins.PhaseContext) {
 	text := p.Answer.Text()
 	if s.window == 0 || text == "" {

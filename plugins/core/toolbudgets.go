@@ -37,7 +37,7 @@ func (b *ToolBudgets) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// attemptsKey is how often each tool that has a budget was asked for.
+// attemptsKey counts the requested calls of each tool that has a budget.
 var attemptsKey = plugins.NewKey[map[string]int]("runtime.tool_attempts", plugins.ScopeRun)
 
 const exceededText = "This call was not made: tool %s may be called %d times in a turn, and that is used up. Go on with what you know."

@@ -13,9 +13,8 @@ type Answered struct {
 	Answer      interaction.Answer  `json:"resolution"`
 }
 
-// noteAnswer keeps the answer that the call in the context goes on with. It
-// counts as long as the step lasts: when another gate has the call wait again,
-// the one that was answered must not ask twice.
+// noteAnswer records the answer to the call in the context for the rest of the step, so that a
+// gate that was answered does not ask again when another gate makes the call wait.
 func (e *Engine) noteAnswer() {
 	p := &e.Context
 	if p.InteractionAnswer == nil || p.Interaction == nil || p.Call == nil {

@@ -13,9 +13,8 @@ import (
 // JudgesBatches reports whether there is any batch gate.
 func (e *Engine) JudgesBatches() bool { return len(e.env.batchGates) > 0 }
 
-// Batch asks the batch gates in order, each about the calls that those before it
-// left, and commits what they did. On an error, a *HookError, nothing is
-// committed.
+// Batch calls the batch gates in order, each with the calls that earlier ones left, and commits
+// their effects. On an error, a *HookError, it commits nothing.
 func (e *Engine) Batch(ctx context.Context, calls []*model.ToolCall) (plugins.BatchDecision, error) {
 	var all plugins.BatchDecision
 	e.Context.Phase, e.Context.Now = plugins.ToolGate, time.Now()

@@ -40,8 +40,8 @@ func (e *Env) CeilingVerdict(toolID string) (strictest plugins.Verdict) {
 	return strictest
 }
 
-// CeilingWidening compares the gates' limits for delegates with those of an earlier
-// environment, as Widening does for the agent's own calls.
+// CeilingWidening compares the gates' limits for delegates with an earlier environment, as
+// Widening does for the agent's own calls.
 func (e *Env) CeilingWidening(before *Env, toolID string, settingsChanged bool) plugins.Widening {
 	return compareOwned(before.ownedCeilings(), e.ownedCeilings(), comparer{
 		verdict: func(g plugins.Gate) plugins.Verdict { return ceilingVerdict(g, toolID) },
@@ -78,7 +78,7 @@ func compareCeilings(was, is plugins.Gate, toolID string, settingsChanged bool) 
 
 // comparer compares gates of one tool.
 type comparer struct {
-	// verdict returns what a gate decides without a call.
+	// verdict returns a gate's decision without a call.
 	verdict func(plugins.Gate) plugins.Verdict
 	// compare compares two gates of one plugin.
 	compare func(was, is plugins.Gate) plugins.Widening

@@ -1,6 +1,5 @@
-// Package execution runs the plugins of an agent: the environment that their
-// declarations come to, and the engine that runs the phases of a turn over it and
-// keeps the turn's state.
+// Package execution runs an agent's plugins: the environment built from their declarations, and
+// the engine that runs the phases of a turn and keeps its state.
 package execution
 
 import (
@@ -26,8 +25,8 @@ const maxActionRounds = 16
 // actions that each schedule several.
 const maxActions = 4096
 
-// Action is something a hook asked for. The payload of an action that a turn was
-// suspended with is a json.RawMessage; HandleAction decodes it.
+// Action is an action requested by a hook. After a suspension, its payload is a json.RawMessage;
+// HandleAction decodes it.
 type Action struct {
 	Key     string
 	Payload any
@@ -56,20 +55,18 @@ type Engine struct {
 	Context plugins.PhaseContext
 	// Emit is called with the events of plugins; nil drops them.
 	Emit func(event.Data)
-	// Spend is called with what a plugin's model calls used, and of which model; it
-	// may be nil.
+	// Spend is called with the usage and model of a plugin's model calls; may be nil.
 	Spend func(usage model.Usage, modelID string)
 
 	env     *Env
 	ceiling []plugins.CeilingGate
-	// request collects what the plugins make of the next request; nil until one asks
-	// for it.
+	// request collects the plugins' plan for the next request; nil until a plugin uses it.
 	request *plugins.RequestPlan
 	state   map[plugins.StateKey]entry
 	// changed is set if state was committed since the last snapshot.
 	changed bool
 	pending []pendingAction
-	// stop and handOff are what plugins asked for and the loop did not take out yet.
+	// stop and handOff are plugin requests that the loop has not taken yet.
 	stop    *event.Termination
 	handOff string
 	answers []Answered
@@ -77,11 +74,11 @@ type Engine struct {
 	lifecycle
 	deadLetters []DeadLetter
 
-	// unknown is what was restored of plugins that the agent does not have.
+	// unknown is restored state of plugins that the agent does not have.
 	unknown unknown
 }
 
-// staged is what the hooks of one phase did and what is not committed yet.
+// staged are the uncommitted changes of the current phase's hooks.
 type staged struct {
 	state   map[plugins.StateKey]entry
 	actions []pendingAction
@@ -102,8 +99,8 @@ func (s *staged) setError(err error) {
 	}
 }
 
-// NewEngine returns an engine for one turn. The ceiling limits its tool calls to what
-// the agents that delegated the turn may do.
+// NewEngine returns an engine for one turn. The ceiling limits its tool calls to the permissions
+// of the agents that delegated the turn.
 func NewEngine(env *Env, ceiling []plugins.CeilingGate) *Engine {
 	e := &Engine{env: env, ceiling: ceiling}
 	e.Context.Turn, e.Context.Session = turn{engine: e}, tools.NoSession
@@ -134,8 +131,7 @@ func (e *Engine) Idle(phase plugins.Phase) bool {
 	return e.env.phases&(1<<phase) == 0 && len(e.pending) == 0
 }
 
-// TakeRequest returns and clears what the plugins made of the next request; nil for
-// nothing.
+// TakeRequest returns and clears the plugins' plan for the next request; nil for none.
 func (e *Engine) TakeRequest() *plugins.RequestPlan {
 	plan := e.request
 	e.request = nil
@@ -154,7 +150,7 @@ func clonePlan(p *plugins.RequestPlan) *plugins.RequestPlan {
 	return &plan
 }
 
-// StopRequest returns and clears the end of the turn that plugins asked for, or nil.
+// StopRequest returns and clears the plugins' request to end the turn, or nil.
 func (e *Engine) StopRequest() *event.Termination {
 	stop := e.stop
 	e.stop = nil
@@ -169,10 +165,9 @@ func (e *Engine) HandoffRequest() string {
 	return agent
 }
 
-// Run runs the hooks of a phase in order, each seeing what the one before it
-// left, carries out the actions that belong to the phase, commits what all of
-// them did, and hands on effects. On an error, a *HookError, nothing of the phase
-// is committed.
+// Run runs the hooks of a phase in order, each seeing the changes of the previous ones, executes
+// the phase's actions, commits all changes, and runs the effects. On an error, a *HookError, it
+// commits nothing of the phase.
 func (e *Engine) Run(ctx context.Context, phase plugins.Phase) error {
 	if e.Idle(phase) {
 		return nil
@@ -218,9 +213,8 @@ func (e *Engine) callHook(ctx context.Context, h *taggedHook) (err error) {
 	return nil
 }
 
-// checkStaged rejects, right after a hook or handler, what it staged and cannot be
-// committed: actions and effects without a handler, and values that cannot be encoded
-// as JSON.
+// checkStaged rejects, right after a hook or handler, staged changes that cannot be committed:
+// actions and effects without a handler, and values that cannot be encoded as JSON.
 func (e *Engine) checkStaged() error {
 	if e.staged.err != nil {
 		return e.staged.err
@@ -265,8 +259,8 @@ func (e *Engine) actionLoop(phase plugins.Phase, due []pendingAction, how string
 	return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, %s", ErrActionLoop, how)}
 }
 
-// takeDue removes and returns the actions of the phase, those of earlier phases first.
-// The others wait for their phase.
+// takeDue removes and returns the actions of the phase, actions of earlier phases first. Other
+// actions keep waiting.
 func (e *Engine) takeDue(phase plugins.Phase) []pendingAction {
 	if len(e.pending) == 0 && len(e.staged.actions) == 0 {
 		return nil
@@ -286,8 +280,7 @@ func (e *Engine) takeDue(phase plugins.Phase) []pendingAction {
 	return due
 }
 
-// commitStaged makes what is staged part of the turn, and returns the end and the
-// effects that were asked for.
+// commitStaged commits the staged changes, and returns the requested end of the turn and effects.
 func (e *Engine) commitStaged() (*event.Termination, []Action) {
 	s := e.staged
 	e.staged = staged{}
@@ -306,7 +299,7 @@ func (e *Engine) commitStaged() (*event.Termination, []Action) {
 	return s.stop, s.effects
 }
 
-// carryOutAction carries out one action. What a failed handler staged is dropped.
+// carryOutAction executes one action. It drops changes staged by a failed handler.
 func (e *Engine) carryOutAction(ctx context.Context, a pendingAction) {
 	before, request := e.staged, clonePlan(e.request)
 	e.staged = staged{state: maps.Clone(before.state), stop: before.stop, handOff: before.handOff}

@@ -67,11 +67,10 @@ type (
 	}
 )
 
-// Env is what the plugins of an agent registered: the hooks of each
-// phase, the tool gates, the handlers of actions and effects, the transforms
-// of requests, the keys of the state, and the tools. It is built anew for every
-// resolve and shared by nothing, unless all plugins are stateless: then it does not
-// change, and turns may share it.
+// Env holds the registrations of an agent's plugins: hooks by phase, tool gates, handlers of
+// actions and effects, request transforms, state keys, and tools. It is built for every resolve
+// and not shared, unless all plugins are stateless: then it never changes, and turns may share
+// it.
 type Env struct {
 	plugins    []Loaded
 	hooks      []taggedHook
@@ -134,8 +133,7 @@ func (e *Env) Plugins() []Loaded { return e.plugins }
 // Tools returns the tools that the plugins registered, in order.
 func (e *Env) Tools() []PluginTool { return e.tools }
 
-// Gates reports whether a plugin registered a gate, be it one that a filter left
-// out.
+// Gates reports whether a plugin registered a gate, even one that a filter excluded.
 func (e *Env) Gates(plugin string) bool {
 	return slices.ContainsFunc(e.gates, func(g taggedGate) bool { return g.owner == plugin }) ||
 		slices.ContainsFunc(e.batchGates, func(g taggedBatchGate) bool { return g.owner == plugin }) ||
@@ -156,8 +154,8 @@ func (e *Env) Hooks(phase plugins.Phase) []string {
 
 // Registration is one thing that a plugin registered.
 type Registration struct {
-	// What is the kind of thing: hook, gate, batch gate, transform, action
-	// handler, effect handler, state key or tool.
+	// What is the kind of registration: hook, gate, batch gate, transform, action handler, effect
+	// handler, state key or tool.
 	What string
 	// Name is the phase of a hook, the key of a handler or of state, the id of a
 	// tool; empty for gates and transforms.
@@ -220,8 +218,8 @@ func (e *Env) findKey(id string, scope plugins.Scope) (plugins.StateKey, bool) {
 	return nil, false
 }
 
-// ToolVerdict returns what the gates decide about a tool before any call is
-// made: the strictest verdict of those that can tell.
+// ToolVerdict returns the gates' decision on a tool before any call: the strictest verdict of the
+// gates that can predict it.
 func (e *Env) ToolVerdict(toolID string) plugins.Verdict {
 	var strictest plugins.Verdict
 	for i := range e.gates {
@@ -237,8 +235,8 @@ func (e *Env) ToolVerdict(toolID string) plugins.Verdict {
 	return strictest
 }
 
-// CallVerdict returns what the gates decide about a call, before it is made: the
-// strictest verdict of those that can tell. The others' plugins are silent.
+// CallVerdict returns the gates' decision on a call before it is made: the strictest verdict of
+// the gates that can predict it. silent are the plugins of the other gates.
 func (e *Env) CallVerdict(toolID string, arguments json.RawMessage) (strictest plugins.Verdict, silent []string) {
 	for i := range e.gates {
 		owner := e.gates[i].owner
@@ -274,9 +272,8 @@ func (e *Env) SchemaGates() bool {
 	})
 }
 
-// Widening compares the gates' decisions on a tool with those of an earlier
-// environment; settingsChanged is set if sections differ. A gate that
-// cannot compare itself is judged by its verdicts.
+// Widening compares the gates' decisions on a tool with an earlier environment; settingsChanged
+// is set if sections differ. Gates that cannot compare themselves are compared by their verdicts.
 func (e *Env) Widening(before *Env, toolID string, settingsChanged bool) plugins.Widening {
 	return compareOwned(before.ownedGates(), e.ownedGates(), comparer{
 		verdict: func(g plugins.Gate) plugins.Verdict { return staticVerdict(g, toolID) },
@@ -319,12 +316,12 @@ func compareGates(was, is plugins.Gate, toolID string, settingsChanged bool) (w 
 	return w
 }
 
-// incomparableGates is what is known of gates when one of them panics: nothing.
+// incomparableGates returns the comparison after a gate panicked: unknown.
 func incomparableGates(p *panics.Error) plugins.Widening {
 	return plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p.Value)}
 }
 
-// askVerdict asks a gate. One that panics denies the tool.
+// askVerdict asks a gate. If the gate panics, the tool is denied.
 func askVerdict(ask func() plugins.Verdict) (v plugins.Verdict) {
 	defer panics.Handle(func(p *panics.Error) {
 		v = plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p.Value)}

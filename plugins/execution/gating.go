@@ -29,7 +29,7 @@ func (e *Engine) Gate(ctx context.Context) plugins.Decision {
 	return strictest
 }
 
-// askGate asks one gate. What the gate staged is dropped: it may only decide.
+// askGate asks one gate. It drops changes that the gate staged, because a gate may only decide.
 func (e *Engine) askGate(ctx context.Context, owner string, gate plugins.GateFunc) (d plugins.Decision) {
 	defer func() {
 		err := e.staged.err

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// The phases at the ends run for every plugin, even when one fails: what a
-// plugin began it must be able to finish.
+// The first and last phases run for every plugin even if one fails, so that plugins can finish
+// what they began.
 //
 //	Activate  RunStart  … steps …  RunEnd  Deactivate
 //
@@ -32,8 +32,8 @@ type lifecycle struct {
 	only []string
 }
 
-// Activate runs the hooks of Activate, before anything else of the engine. The
-// errors, each a *HookError, are those of all plugins that failed.
+// Activate runs the Activate hooks, before any other engine method. It joins the *HookError of
+// each failed plugin.
 func (e *Engine) Activate(ctx context.Context) error {
 	e.active = true
 	stop, errs := e.runEach(ctx, plugins.Activate, nil)
@@ -41,9 +41,8 @@ func (e *Engine) Activate(ctx context.Context) error {
 	return joinErrors(errs)
 }
 
-// Deactivate runs the hooks of Deactivate, once, if Activate ran. What fails is a
-// dead letter, and nothing can be asked for: the engine has no part in the turn
-// any more.
+// Deactivate runs the Deactivate hooks, once, if Activate ran. Failures become dead letters, and
+// hooks can request nothing, because the engine no longer takes part in the turn.
 func (e *Engine) Deactivate(ctx context.Context) {
 	if !e.active {
 		return
@@ -59,9 +58,9 @@ func (e *Engine) Deactivate(ctx context.Context) {
 	}
 }
 
-// Start runs the hooks of RunStart of the plugins that are not part of the turn
-// yet: all of a new turn, those of an agent that took over which the agents
-// before it did not have. Errors are those of Activate.
+// Start runs the RunStart hooks of the plugins that have not joined the turn yet: all plugins in
+// a new turn; after a handoff, those that earlier agents did not have. Errors are as for
+// Activate.
 func (e *Engine) Start(ctx context.Context) error {
 	joining := slices.DeleteFunc(e.env.findParticipants(), func(id string) bool { return slices.Contains(e.begun, id) })
 	if len(joining) == 0 {
@@ -73,8 +72,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	return joinErrors(errs)
 }
 
-// End runs the hooks of RunEnd of the plugins for which Start ran those of
-// RunStart. Errors are those of Activate.
+// End runs the RunEnd hooks of the plugins for which Start ran. Errors are as for Activate.
 func (e *Engine) End(ctx context.Context) error { return e.runEnd(ctx, nil) }
 
 // Leave is End for the plugins that the agent that takes over does not have.
@@ -119,9 +117,9 @@ func (e *Env) findParticipants() []string {
 	return ids
 }
 
-// runEach runs a phase like Run, but plugin by plugin and for the given ones
-// only, all when nil. What a plugin did is committed when its hooks have run; of
-// one that fails nothing is, and the others run all the same.
+// runEach runs a phase like Run, but plugin by plugin, for the given plugins, or all if nil. It
+// commits each plugin's changes after its hooks; a failing plugin commits nothing and does not
+// stop the others.
 func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string) (stop *event.Termination, errs []error) {
 	if e.Idle(phase) {
 		return nil, nil
@@ -173,7 +171,7 @@ func (e *Env) byPlugin() iter.Seq[[]taggedHook] {
 	}
 }
 
-// callEach calls those of the hooks that belong to a phase, up to one that fails.
+// callEach calls the given hooks of a phase until one fails.
 func (e *Engine) callEach(ctx context.Context, phase plugins.Phase, hooks []taggedHook) error {
 	for i := range hooks {
 		if hooks[i].phase != phase {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// State is what the plugins of a turn remember, in a form that can be kept. An
-// engine that restores the state of another one behaves like it.
+// State is the storable state of a turn's plugins. An engine that restores it behaves like the
+// original.
 type State struct {
 	// Run and Session are the values of the state's keys, by scope.
 	Run     map[string]json.RawMessage `json:"run,omitempty"`
@@ -21,7 +21,7 @@ type State struct {
 	Written []string `json:"written,omitempty"`
 	// Actions are those that wait for their phase, in order.
 	Actions []ScheduledAction `json:"actions,omitempty"`
-	// Request is what was made of the next request already.
+	// Request is the plugins' plan for the next request so far.
 	Request *plugins.RequestPlan `json:"request,omitempty"`
 	// Handoff is the agent that was asked to take over.
 	Handoff string `json:"hand_off,omitempty"`
@@ -53,8 +53,8 @@ type unknown struct {
 	actions      []ScheduledAction
 }
 
-// encodeStaged gives what is staged its JSON form: the values, and the payloads of
-// actions that wait for another phase.
+// encodeStaged encodes staged changes as JSON: values, and payloads of actions that wait for
+// another phase.
 func (e *Engine) encodeStaged() error {
 	for key, v := range e.staged.state {
 		if v.raw != nil {
@@ -80,7 +80,7 @@ func (e *Engine) encodeStaged() error {
 	return nil
 }
 
-// Export returns what the plugins remember. It is called between two phases.
+// Export returns the plugins' state. Call it between two phases.
 func (e *Engine) Export() State {
 	s := State{
 		Run: maps.Clone(e.unknown.run), Session: maps.Clone(e.unknown.session), Written: slices.Clone(e.unknown.written),
@@ -178,11 +178,10 @@ func (e *Engine) decodeState(s State) (map[plugins.StateKey]entry, error) {
 	return known, errors.Join(errs...)
 }
 
-// MergeSession merges what other turns of the session committed since this one began,
-// before its own session state is stored. A key that this turn did not write
-// has the committed value; one that it wrote is merged, if the key can, and else
-// stays as this turn wrote it. The errors are those of Restore; nothing is merged
-// then.
+// MergeSession merges the session state that other turns committed since this one began, before
+// this turn's session state is stored. Unwritten keys take the committed value; written keys are
+// merged if they support it, and otherwise keep this turn's value. Errors are as for Restore;
+// then nothing is merged.
 func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
 	theirs, err := e.decodeState(State{Session: committed})
 	if err != nil {
@@ -243,8 +242,8 @@ func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
 }
 
-// StateError reports that the value of a key does not fit its type: it cannot be
-// encoded as JSON, or what was stored does not decode.
+// StateError reports that a key's value cannot be encoded as JSON, or that its stored value does
+// not decode into the key's type.
 type StateError struct {
 	Key string
 	Err error

@@ -79,7 +79,7 @@ func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer
 	return nil, nil
 }
 
-// Value returns what this phase wrote to a key, else what was committed.
+// Value returns the key's value: the one written in this phase, else the committed one.
 func (t turn) Value(key plugins.StateKey) any {
 	// An empty map would look whether the key can be hashed, which takes longer than to
 	// find it.

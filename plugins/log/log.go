@@ -1,6 +1,5 @@
-// Package log is a plugin that writes what a turn does to the runtime's log:
-// its beginning and end, its steps, the model's answers and the tool calls.
-// Content, prompts and arguments are never written.
+// Package log is a plugin that logs a turn's start and end, steps, model answers and tool calls.
+// It never logs content, prompts or arguments.
 package log
 
 import (
@@ -53,7 +52,7 @@ var _ plugins.Plugin = (*Plugin)(nil)
 
 // Kind is the plugin type "log".
 func Kind() plugins.Kind {
-	return spec.NewKind("log", "Writes what a turn does to the runtime's log, without its content.", New).AsPure()
+	return spec.NewKind("log", "Logs the events of turns without their content.", New).AsPure()
 }
 
 // New returns a *Plugin. A nil logger writes nothing.
@@ -71,7 +70,7 @@ func New(settings plugins.Settings, c *Config) (plugins.Plugin, error) {
 
 // Descriptor describes the plugin.
 func (*Plugin) Descriptor() plugins.Descriptor {
-	return plugins.Descriptor{Summary: "Writes what a turn does to the runtime's log."}
+	return plugins.Descriptor{Summary: "Logs the activity of turns."}
 }
 
 // Register adds the hooks, unless the logger would drop everything they write.
@@ -89,8 +88,8 @@ func (l *Plugin) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// maxAttrs is how many attributes a line has: four of its own, the step, and two
-// that name the trace.
+// maxAttrs is the number of attributes of a line: four for the event, the step, and two for the
+// trace.
 const maxAttrs = 7
 
 // turn writes what one turn does.
@@ -98,7 +97,7 @@ type turn struct {
 	*Plugin
 	logger *slog.Logger
 	called map[string]time.Time
-	// attrs are those of the last line; the next one uses their memory again.
+	// attrs are the attributes of the last line; the next line reuses their memory.
 	attrs []slog.Attr
 }
 

@@ -40,7 +40,7 @@ func (a *arguments) spend(work int) bool {
 	return a.work <= maxWork
 }
 
-// spendOn counts the work of comparing a value with an operand, besides that of patterns.
+// spendOn counts the work of comparing a value with an operand, without the work of patterns.
 func (a *arguments) spendOn(o *operand, v any) bool {
 	work := 1
 	switch v := v.(type) {
@@ -104,7 +104,7 @@ func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
 	single := len(a.object) == 1
 	if single || cautious {
 		for _, v := range a.object {
-			// Beside others, an argument that is no text need not be the one meant.
+			// Next to other arguments, a non-text argument need not be the intended one.
 			_, text := v.(string)
 			if !a.spendOn(glob, v) {
 				return cautious
@@ -124,9 +124,8 @@ func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
 	return fits || cautious && len(a.object) == 0
 }
 
-// textOf returns a value as the rules see it: a text as it is, a number in its
-// shortest form, everything else as JSON with sorted keys. What a model may
-// write in several ways is one text.
+// textOf returns a value's text for matching: a string as it is, a number in its shortest form,
+// everything else as JSON with sorted keys. Equivalent spellings by a model yield the same text.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:

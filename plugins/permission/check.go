@@ -49,7 +49,7 @@ func (e *entry) checkSchema(tool string, s shape) (found diag.List) {
 	if e.primary != nil {
 		if names := s.propertyNames(); len(names) > 1 {
 			return diag.List{asWarning(diag.New(diag.InvalidCondition, e.path, "tool %q takes several arguments, so that %s fits each of them, or none", tool, primaryPrefixes[e.primary.kind]).
-				WithHint("name the one that is meant: %s(%s ~ %s)", tool, names[0], e.primary))}
+				WithHint("name the intended one: %s(%s ~ %s)", tool, names[0], e.primary))}
 		}
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestConditionsAreHeldToTheSchema(t *testing.T) {
 		{`refund(currency in ["EUR", "GBP"])`, closedRefund, `error the condition currency in ["EUR", "GBP"] compares with "GBP", which currency of tool "refund" never is | it is one of "EUR", "USD"`},
 		{`refund(amount ~ path:"x")`, closedRefund, `error the condition amount ~ path:"x" compares with a string, but amount of tool "refund" is a number | `},
 		{`refund(amount ~ "5*")`, closedRefund, ""},
-		{`refund(command:rm *)`, closedRefund, `warning tool "refund" takes several arguments, so that command: fits each of them, or none | name the one that is meant: refund(amount ~ command:"rm *")`},
+		{`refund(command:rm *)`, closedRefund, `warning tool "refund" takes several arguments, so that command: fits each of them, or none | name the intended one: refund(amount ~ command:"rm *")`},
 		{`other(amout > 1000)`, closedRefund, ""},
 		{`refund(amout > 1)`, `{`, ""},
 	} {

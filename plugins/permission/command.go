@@ -26,8 +26,8 @@ type commandPattern struct {
 	open   bool
 }
 
-// compileCommand compiles the glob of a command matcher. One that no simple
-// command could match is an error.
+// compileCommand compiles the glob of a command matcher. It fails if no simple command could
+// match.
 func compileCommand(source string) (*commandPattern, error) {
 	glob, err := pattern.Compile(source)
 	if err != nil {
@@ -57,9 +57,9 @@ func compileCommand(source string) (*commandPattern, error) {
 	return p, nil
 }
 
-// matchCommands compares the commands of a text that was split: yes when all of them fit,
-// no when none does. In between, and for what cannot be read, a rule that denies or asks
-// fits, and one that allows does not.
+// matchCommands compares the commands of a split text: yes if all match, no if none does. In
+// between, or if the text is unreadable, a rule that denies or asks matches, and a rule that
+// allows does not.
 func (p *commandPattern) matchCommands(commands []simpleCommand, err error) truth {
 	if err != nil {
 		return unknown
@@ -84,7 +84,7 @@ func (p *commandPattern) matchOne(c *simpleCommand) truth {
 	case c.known:
 		return orNo(p.glob.Match(c.text) || p.glob.Match(c.baseText()))
 	default:
-		// What is not known could be anything, unless the beginning tells.
+		// An unknown rest could be anything, unless the known beginning excludes a match.
 		return orNo(p.mayMatchPrefix(c.prefix) || p.mayMatchPrefix(c.baseOf(c.prefix)))
 	}
 }
@@ -111,15 +111,15 @@ type simpleCommand struct {
 	text, quoted         string
 	prefix, quotedPrefix string
 	known                bool
-	// plain is set if nothing besides the words changes what the command does:
-	// no assignment, no redirection to a file.
+	// plain is set if only the words determine the command's effect: no assignment, no
+	// redirection to a file.
 	plain bool
 	// runsOthers is set for a command that runs what its arguments, or its input,
 	// say.
 	runsOthers bool
 }
 
-// baseText returns the text with the name of the program in place of its path.
+// baseText returns the text with the program's path reduced to its name.
 func (c *simpleCommand) baseText() string { return c.baseOf(c.text) }
 
 func (*simpleCommand) baseOf(text string) string {
@@ -139,11 +139,10 @@ const maxCommand = 16 << 10
 
 var errUnclear = errors.New("the text cannot be read as a command with confidence")
 
-// splitCommand returns all simple commands that a shell may run for a text: of
-// lists and pipelines, in the background, in subshells, functions and loops, in
-// $(…), in backticks and in here-documents. Shells disagree about some texts, so
-// it must be right both for POSIX and for Bash, and the commands are those of
-// both.
+// splitCommand returns all simple commands that a shell may run for a text: in lists, pipelines,
+// background jobs, subshells, functions, loops, $(…), backticks and here-documents. Shells parse
+// some texts differently, so it returns the commands of both POSIX and Bash, and the text must be
+// valid in both.
 func splitCommand(text string) (commands []simpleCommand, err error) {
 	defer panics.Handle(func(*panics.Error) {
 		commands, err = nil, errUnclear
@@ -180,8 +179,7 @@ func commandsOf(file *syntax.File) (commands []simpleCommand) {
 	return commands
 }
 
-// commandOf returns the command of a statement, nil for one that only holds
-// others.
+// commandOf returns the command of a statement, nil for a statement that only contains others.
 func commandOf(s *syntax.Stmt) *simpleCommand {
 	c := simpleCommand{plain: !slices.ContainsFunc(s.Redirs, touchesFile)}
 	switch cmd := s.Cmd.(type) {
@@ -251,8 +249,8 @@ func programName(name string) string {
 	return cmp.Or(strings.TrimRight(base, "0123456789."), base)
 }
 
-// runners are commands that run others, which their arguments, their input or a
-// file name; What they run cannot be seen, so each fits every rule that denies or asks.
+// runners are commands that run others, named by their arguments, their input or a file. The
+// commands that they run are unknown, so runners match every rule that denies or asks.
 var runners = strings.Fields(`
 	. source eval exec command builtin alias trap enable
 	sh bash dash ash ksh mksh zsh fish csh tcsh busybox toybox pwsh powershell cmd
@@ -260,8 +258,7 @@ var runners = strings.Fields(`
 	taskset chrt script expect xargs parallel find fd watch entr at batch crontab ssh docker podman kubectl systemd-run
 	python perl ruby node nodejs deno bun php lua awk gawk mawk nawk tclsh`)
 
-// literalText returns what a word stands for, when nothing in it is expanded; else
-// what it begins with.
+// literalText returns the value of a word without expansions, or else its literal prefix.
 func literalText(word *syntax.Word) (value string, known bool) {
 	if word == nil {
 		return "", false
@@ -301,8 +298,8 @@ func literalText(word *syntax.Word) (value string, known bool) {
 // inQuotes removes the backslashes that count within double quotes.
 var inQuotes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "")
 
-// unescapeWord returns what text outside of quotes stands for. It is known unless a
-// shell would expand a pattern, braces or a home directory in it.
+// unescapeWord returns the value of unquoted text. It is unknown if a shell would expand a
+// pattern, braces or a home directory in it.
 func unescapeWord(text string, first bool) (value string, known bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

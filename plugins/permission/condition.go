@@ -32,8 +32,8 @@ func (o operator) isNegated() bool { return o[0] == '!' }
 // comparesOrder reports whether the operator compares by size.
 func (o operator) comparesOrder() bool { return o[0] == '>' || o[0] == '<' }
 
-// precision returns how narrow the operator is; one that excludes values is wider
-// than one that names them.
+// precision ranks how narrow the operator is; an operator that excludes values is wider than one
+// that names them.
 func (o operator) precision() int {
 	switch o {
 	case equal, same:
@@ -51,17 +51,16 @@ func (o operator) precision() int {
 	}
 }
 
-// condition compares what a path in the arguments leads to.
+// condition compares the values at a path in the arguments.
 type condition struct {
 	path  path
 	op    operator
 	value operand
 }
 
-// isMet reports whether a rule counts the condition as true for the arguments
-// of a call. A cautious rule, which denies or asks, does when it is true, or
-// cannot be decided, for one of the values that the path leads to; one that
-// allows does when it is true for all of them.
+// isMet reports whether the condition counts as true for a call. For a cautious rule, which
+// denies or asks, one value that satisfies it or cannot be decided is enough; for a rule that
+// allows, all values must satisfy it.
 //
 // With the operators ~, = and =~ and a text, one value is enough for a rule that
 // allows, too.
@@ -85,7 +84,7 @@ func (c *condition) anyOne() bool {
 	return slices.Contains([]operator{like, equal, matches}, c.op) && slices.Contains([]operandKind{ofText, ofGlob, ofRegex}, c.value.kind)
 }
 
-// compareArgument compares one value. What is not there cannot be compared.
+// compareArgument compares one value. A missing value cannot be compared.
 func (c *condition) compareArgument(args *arguments, v any, there bool) truth {
 	if !there || !args.spendOn(&c.value, v) {
 		return unknown

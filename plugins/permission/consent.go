@@ -14,7 +14,7 @@ import (
 // Action is the action of the interactions by which a person is asked about a call.
 const Action = "tool:PermissionConfirm"
 
-// Scope says for how long a person may grant what a rule asks about.
+// Scope is how long a person's grant may last.
 type Scope string
 
 // The scopes.
@@ -105,7 +105,7 @@ func consentOf(r *interaction.Answer) (c consent, err error) {
 		}
 	}
 	if !approved {
-		return consent{}, errors.New(`the key "approved" is missing`)
+		return consent{}, errors.New(`the key "approved" is required`)
 	}
 	return c, nil
 }

@@ -151,8 +151,8 @@ func TestACallIsMadeAsThePersonSays(t *testing.T) {
 		"refused, with a reason": {interaction.Answer{Result: json.RawMessage(`{"approved":false,"reason":"not on Fridays"}`)}, plugins.Block, "permission denied: a person refused this call: not on Fridays"},
 		"refused, and said why":  {interaction.Answer{Result: json.RawMessage(`{"approved":false}`), Reason: "too risky"}, plugins.Block, "permission denied: a person refused this call: too risky"},
 		"cancelled":              {interaction.Answer{Action: interaction.Cancel, Result: json.RawMessage(`{"approved":true}`), Reason: "gone home"}, plugins.Block, "permission denied: a person refused this call: gone home"},
-		"no answer":              {interaction.Answer{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: the key \"approved\" is missing"},
-		"not said":               {interaction.Answer{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: the key \"approved\" is missing"},
+		"no answer":              {interaction.Answer{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: the key \"approved\" is required"},
+		"not said":               {interaction.Answer{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: the key \"approved\" is required"},
 		"something else":         {interaction.Answer{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: the key "arguments" is unknown or has an invalid value`},
 	} {
 		t.Run(name, func(t *testing.T) {

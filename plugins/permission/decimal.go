@@ -20,8 +20,7 @@ type decimal struct {
 // overflows.
 const maxExponentDigits = 9
 
-// parseDecimal reads a number of JSON. It fails for what is no such number and
-// for exponents beyond any use.
+// parseDecimal parses a JSON number. It fails for invalid numbers and for useless exponents.
 func parseDecimal(n json.Number) (d decimal, ok bool) {
 	text := string(n)
 	if !json.Valid([]byte(text)) || strings.Trim(text, "-0123456789.eE+") != "" {

@@ -29,8 +29,8 @@ func (r *Rule) explainPrimary(args *arguments) string {
 	return c.explainValue(args)
 }
 
-// explainValue names the value that counts: the one that the condition is true for,
-// or for which it cannot be decided.
+// explainValue names the deciding value: the one that satisfies the condition, or cannot be
+// decided.
 func (c *condition) explainValue(args *arguments) string {
 	best, text := no, ""
 	c.path.visitValues(args.object, func(v any, there bool) bool {
@@ -96,5 +96,5 @@ func (p *commandPattern) describeMatch(text string) string {
 	return fmt.Sprintf("%s %q", surely, name)
 }
 
-// surely begins what is said of a command that fits.
+// surely introduces the explanation of a matching command.
 const surely = "it runs"

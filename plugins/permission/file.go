@@ -16,16 +16,15 @@ import (
 // must not leave a directory has to enforce that itself.
 type pathPattern struct {
 	glob pattern.Pattern
-	// absolute tells a pattern of absolute paths, anywhere one that begins with
-	// a '*' and so speaks of the end of a path.
+	// absolute marks patterns of absolute paths, anywhere patterns that start with '*' and match
+	// the end of a path.
 	absolute, anywhere bool
 	// directory is what all paths below it are meant of, "" when the pattern
 	// ends otherwise.
 	directory string
 }
 
-// compilePath compiles the glob of a path matcher. One that no cleaned path
-// could match is an error.
+// compilePath compiles the glob of a path matcher. It fails if no cleaned path could match.
 func compilePath(source string) (*pathPattern, error) {
 	glob, err := pattern.Compile(source)
 	if err != nil {
@@ -80,9 +79,8 @@ func (p *pathPattern) matchPath(text string) truth {
 	}
 }
 
-// matchSuffix compares a path with a pattern that speaks of the end of one. Below the
-// directory that the tool works in, which is all that an allowing rule can mean,
-// is only what is relative.
+// matchSuffix matches the end of a path. Only relative paths are certain to be below the tool's
+// directory, which is all that an allowing rule can cover.
 func (p *pathPattern) matchSuffix(clean string) truth {
 	relative := clean[0] != '/' && clean != ".." && !strings.HasPrefix(clean, "../")
 	switch {

@@ -22,8 +22,8 @@ var (
 	_ plugins.DiffGate        = (*gate)(nil)
 )
 
-// Check decides about a call of the agent. A call that comes back with a person's
-// answer is judged again: what a rule denies no answer allows.
+// Check decides about a call of the agent. A call with a person's answer is judged again, because
+// no answer allows a call that a rule denies.
 func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	o := g.policy.decideCall(p.Call.Name, p.Call.Arguments)
 	if o.behavior == Ask && g.isGranted(p, o) {
@@ -32,9 +32,8 @@ func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decisi
 	return g.newDecision(p, o, o.grantableScopes()), nil
 }
 
-// Ceiling decides about a call of a delegate. The agent's default counts only
-// when it denies: asking about what no rule speaks of is the delegate's own
-// affair. What a person grants for a session is granted to the agent, not to its
+// Ceiling decides about a call of a delegate. The agent's default applies only when it denies; if
+// no rule matches, asking is up to the delegate. Session grants apply to the agent, not to its
 // delegates.
 func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	o := g.policy.matchRules(p.Call.Name, p.Call.Arguments)
@@ -84,8 +83,8 @@ func (g *gate) newDecision(p *plugins.PhaseContext, o outcome, scopes []Scope) p
 	return d
 }
 
-// useAnswer is the decision on a call that a person has to agree to: what the person
-// said, or else the question.
+// useAnswer decides about a call that needs a person's approval: it returns the person's
+// decision, or else the question.
 func (g *gate) useAnswer(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
 	request, answer := p.Answered(Action)
 	if answer == nil || !isAbout(request, answer, p.Call) {

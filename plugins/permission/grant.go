@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// grant is what a person allowed for the rest of a session.
+// grant is a person's permission for the rest of a session.
 type grant struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
@@ -22,7 +22,7 @@ const maxGrants = 64
 
 var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(mergeGrants))
 
-// mergeGrants returns all grants, those of the first list before those of the second.
+// mergeGrants returns all grants, the first list's before the second's.
 func mergeGrants(committed, own []grant) []grant {
 	all := slices.Clone(committed)
 	for _, g := range own {
@@ -33,15 +33,14 @@ func mergeGrants(committed, own []grant) []grant {
 	return all[max(0, len(all)-maxGrants):]
 }
 
-// isGranted reports whether a person granted what is asked about.
+// isGranted reports whether a person has granted the call.
 func (g *gate) isGranted(p *plugins.PhaseContext, o outcome) bool {
 	return slices.Contains(o.grantableScopes(), Session) &&
 		slices.Contains(grantsKey.Get(p), grant{Agent: g.agent, Tool: p.Call.Name, Rule: o.ruleText()})
 }
 
-// recordGrant keeps what a person granted for the session, once the call is let
-// through: only what this agent's rules still ask about, by the rule that the
-// person was shown.
+// recordGrant stores a person's grant for the session, once the call is allowed. It covers only
+// calls for which this agent's rules still ask, by the rule shown to the person.
 func (g *gate) recordGrant(p *plugins.PhaseContext) error {
 	request, answer := p.Answered(Action)
 	if answer == nil || !isAbout(request, answer, p.Call) {

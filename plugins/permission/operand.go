@@ -64,8 +64,8 @@ func quoteText(text string) string { return `"` + quoter.Replace(text) + `"` }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// equalsValue compares a value strictly: a text is no number, even if it reads like
-// one. A value of another kind than the operand's cannot be compared.
+// equalsValue compares a value strictly: a string never equals a number. Values of different
+// types cannot be compared.
 func (o *operand) equalsValue(v any) truth {
 	switch v := v.(type) {
 	case string:
@@ -162,9 +162,9 @@ func (o *operand) compareNumber(op operator, v any) truth {
 	}
 }
 
-// matchOperand compares a value with a pattern. Globs and regular expressions
-// see the text of a number and of true and false; lists, objects and null have
-// a text, too, but not one that a tool would have to use.
+// matchOperand compares a value with a pattern. Patterns match the text of numbers and booleans,
+// too. A list, object or null that does not match is undecided, because a tool need not use its
+// text.
 func (a *arguments) matchOperand(o *operand, v any) truth {
 	if o.kind == ofPath || o.kind == ofCommand {
 		text, ok := v.(string)

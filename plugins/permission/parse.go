@@ -22,7 +22,7 @@ type ParseError struct {
 	Message string
 }
 
-// Error returns the rule, the place and what is wrong.
+// Error returns the rule, the position and the problem.
 func (e *ParseError) Error() string {
 	const longest = 120
 	rule := []rune(e.Rule)
@@ -106,8 +106,7 @@ func (p *parser) skipBlanks() {
 	p.pos = len(p.text) - len(strings.TrimLeftFunc(p.text[p.pos:], unicode.IsSpace))
 }
 
-// skipChar goes past the character at the position, and past the one that it
-// escapes.
+// skipChar skips the current character, and an escaped one after it.
 func (p *parser) skipChar() {
 	if p.next() == '\\' && p.pos+1 < len(p.text) {
 		p.pos++
@@ -132,7 +131,7 @@ func (p *parser) parseTool() (toolPattern, error) {
 	}
 	t := toolPattern{kind: byName, text: p.text[from:p.pos]}
 	if t.text == "" {
-		return t, p.errorAt(from, "the tool is missing before the parenthesis")
+		return t, p.errorAt(from, "a tool is required before the parenthesis")
 	}
 	if !strings.ContainsAny(t.text, `*?[{\`) {
 		return t, nil
@@ -173,7 +172,7 @@ func (p *parser) toolRegex() (toolPattern, error) {
 	}
 }
 
-// parseArguments reads the parentheses and what is in them.
+// parseArguments parses the parenthesized arguments.
 func (p *parser) parseArguments(r *Rule) (err error) {
 	open := p.pos
 	p.pos++

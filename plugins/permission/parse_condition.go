@@ -18,8 +18,8 @@ func (p *parser) matcherAhead() (operandKind, bool) {
 	return 0, false
 }
 
-// conditionAhead reports whether a path and an operator are next, or what is
-// meant for one.
+// conditionAhead reports whether a path and an operator follow, or something intended as an
+// operator.
 func (p *parser) conditionAhead() bool {
 	next := *p
 	if _, err := next.parsePath(); err != nil {

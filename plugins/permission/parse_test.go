@@ -77,7 +77,7 @@ func TestParseRuleErrors(t *testing.T) {
 		{" \t", 1, "the rule is empty"},
 		{"\xff", 1, "not valid UTF-8"},
 		{strings.Repeat("a", 20_000), 1, "the rule has 20000 bytes; at most 16384 are allowed"},
-		{"(x)", 1, "the tool is missing"},
+		{"(x)", 1, "a tool is required"},
 		{"wc)", 3, "unmatched closing parenthesis"},
 		{"wc x", 4, `"x" follows the tool`},
 		{"wc(", 3, "the parenthesis is not closed"},

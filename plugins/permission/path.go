@@ -25,10 +25,9 @@ const (
 	toAnyElement
 )
 
-// visitValues calls visit with each value that the path leads to, until visit returns
-// false; there is false where the path leads to nothing. It returns false when
-// visit did. An empty list or object has no values, of which none is missing.
-// The order is that of no particular kind.
+// visitValues calls visit with each value at the path until visit returns false, and reports
+// whether it did not. there is false where the path leads nowhere. An empty list or object has no
+// values, none of which is missing. The order is unspecified.
 func (p path) visitValues(v any, visit func(v any, there bool) bool) bool {
 	if len(p) == 0 {
 		return visit(v, true)

@@ -14,9 +14,8 @@
 //	bash(cmd ~ command:"git *")      the simple commands of a shell
 //	read(file ~ path:"/srv/data/*")  cleaned paths of files
 //
-// The globs are those of the rest of the configuration: '*' matches anything,
-// '/' included. A condition has a path, as in files[*].name or *.url, an operator
-// and a value:
+// Globs work as in the rest of the configuration: '*' matches anything, including '/'. A
+// condition has a path, such as files[*].name or *.url, an operator and a value:
 //
 //	== !=          equal to a "text", a number, true, false or null, strictly
 //	> >= < <=      a number compared with a number
@@ -26,21 +25,17 @@
 //	=              as ==, but a "text" is compared with the text of the value, as it
 //	               is by != and a "text"; what is no text is compared as JSON
 //
-// What cannot be decided fails closed: an argument that is missing, or of another
-// type, or that cannot be read, satisfies no rule that allows, and gets no call
-// past one that denies or asks. When a path leads to several values, a rule that
-// denies or asks needs one for which its condition holds, and one that allows
-// needs all; with ~, = and =~ and a text one is enough for that, too. Of an empty
-// list there is no value to speak of.
+// Undecidable arguments fail closed: a missing, mistyped or unreadable argument never satisfies
+// an allowing rule, and never escapes a denying or asking rule. If a path leads to several
+// values, a denying or asking rule needs one that satisfies its condition, and an allowing rule
+// needs all; with ~, = and =~, one text is enough. An empty list has no values.
 //
-// A path matcher compares the path as path.Clean spells it. It cannot decide about
-// a path that leads out of the directory it begins in, a relative one where the
-// pattern is absolute, and the other way round. It compares names: it follows no
-// symbolic links. A command matcher compares each simple command that a shell would
-// run, however they are combined. A rule that allows needs all of them to fit, and
-// neither assignments nor redirections to files; a rule that denies or asks needs
-// one. It cannot decide about what a shell would expand, about text that POSIX
-// shells and Bash do not both take, and about commands that run others.
+// A path matcher compares the path as cleaned by path.Clean, without following symbolic links. It
+// cannot decide about paths that leave their starting directory, or when only one of path and
+// pattern is absolute. A command matcher compares each simple command that a shell would run. An
+// allowing rule needs all of them to match, without assignments and redirections to files; a
+// denying or asking rule needs one. It cannot decide about shell expansions, text that POSIX
+// shells and Bash parse differently, and commands that run others.
 //
 // The glob over the one argument is matched against the argument's value when
 // the call has exactly one, else against all arguments as one JSON object with
@@ -51,15 +46,13 @@
 // read like a condition, is written with a '\' before it, as in
 // bash(NODE_ENV\=test npm *). Blanks around the glob do not count.
 //
-// A rule that denies wins over all others; among the rest the most specific
-// one counts, and one that asks before one that allows. What no rule speaks of
-// is decided by default_behavior, which is ask.
+// A denying rule overrides all others. Otherwise the most specific rule applies, and asking
+// precedes allowing. If no rule matches, default_behavior applies, which is ask.
 //
-// A call that is asked about waits for a person, who approves or refuses it, and
-// may change its arguments. It is then judged again, so nothing that is denied
-// becomes possible by approval. A person may also grant the tool for the rest of
-// the session; the grant holds as long as the same rule asks about the tool. It
-// is all that is stored: rules always are those of the agent's revision.
+// A call that needs approval waits for a person, who may also change its arguments. It is then
+// judged again, so approval never permits a denied call. A person may also grant the tool for the
+// rest of the session; the grant holds as long as the same rule asks about the tool. Only the
+// grant is stored: rules always come from the agent's revision.
 package permission
 
 import (

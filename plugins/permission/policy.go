@@ -24,8 +24,8 @@ type entry struct {
 	// scope is the widest that a person may grant.
 	scope Scope
 	rank  specificity
-	// name is the rule as a person would find it, text as the section has it,
-	// path where it stands below the agent.
+	// name is the rule for display, text its spelling in the section, and path its path relative
+	// to the agent.
 	name, text, path string
 }
 
@@ -37,7 +37,7 @@ func newEntry(i int, text string, rule Rule, behavior Behavior, scope Scope) ent
 	}
 }
 
-// isDenial reports whether the rule refuses what it fits.
+// isDenial reports whether the rule denies matching calls.
 func (e *entry) isDenial() bool { return e.behavior == Deny || e.behavior == Terminate }
 
 // overrides reports whether the rule counts when both fit.
@@ -59,7 +59,7 @@ func (e *entry) overrides(other *entry) bool {
 	return e.behavior == Ask && other.behavior == Allow
 }
 
-// outcome is what a policy says about a call.
+// outcome is a policy's decision on a call.
 type outcome struct {
 	behavior Behavior
 	// entry is the rule that counts, nil for the default.
@@ -76,7 +76,7 @@ func (o outcome) ruleText() string {
 	return o.entry.text
 }
 
-// grantableScopes returns what a person who is asked may grant.
+// grantableScopes returns the scopes that a person may grant.
 func (o outcome) grantableScopes() []Scope {
 	if o.entry != nil && o.entry.scope == Once {
 		return onlyOnce
@@ -102,7 +102,7 @@ func (p *policy) decideCall(tool string, raw json.RawMessage) outcome {
 	return p.matchRules(tool, raw).denyUnreadable(raw)
 }
 
-// denyUnreadable refuses what a person is to be asked about and could not read.
+// denyUnreadable denies a call that would need approval but is unreadable for a person.
 func (o outcome) denyUnreadable(raw json.RawMessage) outcome {
 	if o.behavior != Ask {
 		return o
@@ -113,10 +113,9 @@ func (o outcome) denyUnreadable(raw json.RawMessage) outcome {
 	return o
 }
 
-// matchRules returns what the rule that counts for a call says. A rule that asks, and
-// for which it cannot be decided whether it fits, counts when that is no less
-// strict than what counts without it: the call may be one that it does not speak
-// of.
+// matchRules returns the outcome of the rule that applies to a call. If it is undecidable whether
+// an asking rule matches, that rule applies only if it is no less strict than the outcome without
+// it, because the call may be outside its scope.
 func (p *policy) matchRules(tool string, raw json.RawMessage) outcome {
 	best, conditional := p.findUnconditional(tool)
 	if !conditional || best != nil && best.behavior == Terminate {
@@ -158,8 +157,8 @@ func (p *policy) matchRules(tool string, raw json.RawMessage) outcome {
 	return p.outcomeOf(best)
 }
 
-// strictness orders what a rule, or the default, does with a call, the most open
-// first. A person who may approve one call only is asked again.
+// strictness ranks the effect of a rule or the default on a call, most permissive first. A rule
+// with approval for single calls only is stricter, because the person is asked again.
 func (p *policy) strictness(e *entry) int {
 	behavior, once := p.fallback, false
 	if e != nil {
@@ -218,8 +217,7 @@ func (p *policy) ceilingVerdict(tool string) plugins.Verdict {
 	return p.verdictWithDefault(tool, fallback.toAccess())
 }
 
-// verdictWithDefault returns what can be told about a tool when the default comes to an
-// access.
+// verdictWithDefault returns the verdict on a tool, given the default's access.
 func (p *policy) verdictWithDefault(tool string, fallback plugins.Access) plugins.Verdict {
 	best, conditional := p.findUnconditional(tool)
 	final := plugins.Verdict{Access: fallback, Rule: p.entryName(best), Path: p.entryPath(best)}

@@ -19,8 +19,8 @@ type Rule struct {
 	star bool
 }
 
-// primaryPrefixes are what a glob over the one argument begins with when it is no
-// glob over its text.
+// primaryPrefixes are the prefixes of patterns over the only argument that are not plain text
+// globs.
 var primaryPrefixes = map[operandKind]string{ofPath: "path:", ofCommand: "command:"}
 
 // toolKind is how a rule names its tools; a greater one is more specific.
@@ -140,8 +140,8 @@ func (s specificity) compare(other specificity) int {
 	return s.operations - other.operations
 }
 
-// Matches reports whether a call is one that the rule speaks of. A call that cannot be
-// decided, such as one with arguments that are not an object, does not match.
+// Matches reports whether a call is in the rule's scope. An undecidable call, such as one whose
+// arguments are not an object, does not match.
 func (r *Rule) Matches(tool string, arguments json.RawMessage) bool {
 	if !r.MatchesTool(tool) {
 		return false

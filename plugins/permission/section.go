@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Behavior is what a rule does with the calls that it fits.
+// Behavior is a rule's effect on matching calls.
 type Behavior string
 
 // The behaviors.
@@ -17,7 +17,7 @@ const (
 	Allow Behavior = "allow"
 	// Ask lets a call through when a person agrees.
 	Ask Behavior = "ask"
-	// Deny refuses a call; the model reads why, and the turn goes on.
+	// Deny rejects a call; the model reads why, and the turn continues.
 	Deny Behavior = "deny"
 	// Terminate refuses a call and ends the turn.
 	Terminate Behavior = "terminate"

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// shape is what is known of a value from a JSON Schema. It knows less than the
-// schema says, never more: where schemas are combined, or something is not
-// understood, anything may be there.
+// shape is the knowledge about a value from a JSON Schema. It never assumes more than the schema
+// states: for combined schemas or unknown keywords, anything is possible.
 type shape struct {
 	root   map[string]any
 	schema map[string]any
@@ -27,8 +26,8 @@ func newShape(raw json.RawMessage) shape {
 	return shape{root: root}.subshape(root)
 }
 
-// combining are the keywords whose schemas apply besides the one they stand in,
-// and so may know more than that.
+// combining are the keywords whose schemas apply in addition to their parent, and may be more
+// specific.
 var combining = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef", "$anchor", "$id"}
 
 // subshape returns the shape that a schema in the same document describes.
@@ -83,8 +82,7 @@ func (s shape) resolveRef(ref string) (any, bool) {
 	return v, true
 }
 
-// followStep returns the shape of what a step leads to, and false when there is
-// nothing there that the schema knows.
+// followStep returns the shape after a step, and false when the schema knows nothing there.
 func (s shape) followStep(at step) (shape, bool) {
 	if s.open {
 		return anything, true
@@ -111,8 +109,7 @@ func (s shape) followStep(at step) (shape, bool) {
 	if s.isClosed() {
 		return anything, false
 	}
-	// Keys that are not listed are expected when none is, or when the schema says
-	// what they hold.
+	// Unlisted keys are expected when none are listed, or when the schema describes their values.
 	if _, described := s.schema["additionalProperties"].(map[string]any); described {
 		return s.subshape(s.schema["additionalProperties"]), true
 	}

@@ -1,7 +1,7 @@
 package permission
 
-// truth is what is known of a condition. What cannot be decided must not get a
-// call past a rule that denies or asks, and must not satisfy one that allows.
+// truth is the result of a condition. An undecidable condition must match rules that deny or ask,
+// but not rules that allow.
 type truth uint8
 
 const (

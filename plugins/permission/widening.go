@@ -8,15 +8,13 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Widening compares the rules for a tool with those of an earlier revision: for the
-// agent's own calls, and for those of its delegates, about which the default does not
-// ask.
+// Widening compares the rules for a tool with an earlier revision: for the agent's own calls, and
+// for its delegates' calls, to which an asking default does not apply.
 func (g *gate) Widening(before plugins.Gate, toolID string) plugins.Widening {
 	return g.compareWith(before, toolID, false, true)
 }
 
-// CeilingWidening compares the rules for the agent's delegates with those of an
-// earlier revision.
+// CeilingWidening compares the rules for the agent's delegates with an earlier revision.
 func (g *gate) CeilingWidening(before plugins.Gate, toolID string) plugins.Widening {
 	return g.compareWith(before, toolID, true)
 }
@@ -56,8 +54,8 @@ func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool)
 // together when their states can. The rules are widened when a way of the new set
 // comes together with a stricter one of the old.
 //
-// The arguments of two rules count as independent unless one is known to imply
-// the other. That may find a call that cannot be made, never miss one that can.
+// The arguments of two rules count as independent unless one is known to imply the other. That
+// may find an impossible call, but never misses a possible one.
 
 // states is the set of states that the arguments of a rule may be in: not fitting,
 // undecided, which only a cautious rule counts as fitting, or fitting.
@@ -180,9 +178,9 @@ func (c *comparison) listWays(s *situation) (all []way) {
 	return all
 }
 
-// addWay adds the way in which one entry counts for sure, and another one, which
-// asks and overrides it, if that cannot be decided; without such an entry they are the
-// same. The number after the last entry is that of the default.
+// addWay adds the situation in which one entry certainly applies, and override, which asks,
+// applies if that is undecidable; without an override they are the same. The number after the
+// last entry is the default.
 func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
 	w := way{need: slices.Repeat([]states{anyState}, len(c.rules))}
 	possible := true
@@ -234,8 +232,8 @@ func fittingStates(e *entry) states {
 	return undecided | fitting
 }
 
-// sureStates returns those in which it does so for sure: one that refuses always
-// does.
+// sureStates returns the states in which an entry certainly takes effect; a denying entry also
+// does when undecided.
 func sureStates(e *entry) states {
 	if e != nil && e.isDenial() {
 		return undecided | fitting
@@ -275,7 +273,7 @@ func (c *comparison) findStricter(strict, open *situation) *pair {
 
 // describeChange names what decides now, and what did before.
 func (c *comparison) describeChange(now, was *entry) string {
-	text := c.after.policy.entryName(now) + " in place of " + c.before.policy.entryName(was)
+	text := c.after.policy.entryName(now) + " instead of " + c.before.policy.entryName(was)
 	if c.ceiling {
 		text += ", for delegates"
 	}
@@ -356,7 +354,7 @@ func (c *condition) impliesCondition(other *condition) bool {
 	return some != nil && all != nil && isSubset(some, all)
 }
 
-// allowedValues returns what a value must be one of.
+// allowedValues returns the values that a value must be one of.
 func (c *condition) allowedValues() []operand {
 	switch {
 	case c.op == among:

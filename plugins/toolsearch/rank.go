@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// What a word of the query is worth where it is found. The name of a tool of a server is
-// split into the server and its operation.
+// The scores of a query word by place. The name of a server's tool is split into the server and
+// its operation.
 const (
 	weightServer      = 12
 	weightOperation   = 9
@@ -52,7 +52,7 @@ func Rank(all []model.Tool, query string) []model.Tool {
 	return out
 }
 
-// scoreTool returns what the words are worth where a tool has them.
+// scoreTool returns the score of a tool for the words.
 func scoreTool(tool *model.Tool, words map[string]bool) int {
 	if len(words) == 0 {
 		return 0
@@ -79,7 +79,7 @@ func scoreTool(tool *model.Tool, words map[string]bool) int {
 	return score
 }
 
-// minPrefix is the length from which on a word stands for those that begin with it.
+// minPrefix is the minimum length of a word to match as a prefix.
 const minPrefix = 4
 
 // hasPrefix reports whether a word is the beginning of one of some, or the other way

@@ -1,7 +1,6 @@
-// Package toolsearch is a plugin for agents with many tools: the model is offered a
-// tool that searches the others, and then those that it found. A search only narrows
-// what is offered: the catalog of the agent and its rules of permission decide about
-// the tools as they do without the plugin.
+// Package toolsearch is a plugin for agents with many tools: the model gets a tool for searching
+// the others, and then the tools that it found. A search only narrows the offered tools: the
+// agent's catalog and permission rules apply as without the plugin.
 package toolsearch
 
 import (
@@ -115,7 +114,7 @@ const description = "Searches the tools that you can use by words of their names
 	"The tools that it finds can be called from then on, by their names. Call it first when no tool that you see does what you need; an empty query lists tools by name."
 
 var parameters = json.RawMessage(`{"type":"object","properties":{` +
-	`"query":{"type":"string","maxLength":1024,"description":"Words for what the tool should do."},` +
+	`"query":{"type":"string","maxLength":1024,"description":"Words that describe the tool's purpose."},` +
 	`"max_results":{"type":"integer","minimum":1,"maximum":64,"description":"How many tools to find at most."}},` +
 	`"required":["query"],"additionalProperties":false}`)
 
@@ -124,7 +123,7 @@ func (*search) Descriptor() tools.Descriptor {
 	return tools.Descriptor{Description: description, Parameters: parameters, Effect: tools.Read}
 }
 
-// result is what a search comes to.
+// result is the result of a search.
 type result struct {
 	Tools []foundTool `json:"tools"`
 	// Matches counts all that fit, and Total all that were searched.
@@ -173,7 +172,7 @@ func (s *search) searchable() []model.Tool {
 	return slices.DeleteFunc(slices.Clone(s.tools), func(t model.Tool) bool { return t.Name == ToolID })
 }
 
-// noteTools notes what a search looks at.
+// noteTools records the tools to search.
 func (s *search) noteTools(_ context.Context, p *plugins.PhaseContext) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +196,7 @@ func (s *search) hideUnfound(_ context.Context, p *plugins.PhaseContext) error {
 // wrote it.
 var errResult = errors.New("the result of a tool search cannot be read")
 
-// noteFound remembers what a search found.
+// noteFound records the tools that a search found.
 func noteFound(_ context.Context, p *plugins.PhaseContext) error {
 	if p.Call == nil || p.Call.Name != ToolID || p.Result == nil || p.Result.IsError || len(p.Result.Data) == 0 {
 		return nil

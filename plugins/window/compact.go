@@ -12,9 +12,9 @@ import (
 // smallestFold is the estimate of the least that is worth a summary.
 const smallestFold = 1024
 
-// summary is what a session keeps of its latest summary.
+// summary is the stored form of a session's latest summary.
 type summary struct {
-	// Through is the beginning of the conversation that the text stands for.
+	// Through marks the end of the summarised beginning of the conversation.
 	Through mark   `json:"through"`
 	Text    string `json:"text,omitempty"`
 	// RetryAt is the estimate from which on the next summary is tried.
@@ -27,16 +27,15 @@ var summaryKey = plugins.NewKey[summary]("runtime.summary", plugins.ScopeSession
 // standing is a summary as the requests of a turn have it.
 type standing struct {
 	summary
-	// covers is how many messages of the conversation it stands for, leading
-	// system messages included, though these are sent all the same.
+	// covers is the number of summarised messages, including leading system messages, which are
+	// still sent.
 	covers int
 	// message takes their place.
 	message model.Message
 }
 
-// newStanding returns a summary with the message that is sent. It comes from the
-// user: what it repeats was said by users and tools, and must not gain the
-// weight of instructions.
+// newStanding returns a summary with the message to send. It is a user message: it repeats texts
+// of users and tools, and must not gain the weight of instructions.
 func newStanding(s summary, covers int) standing {
 	if s.Text == "" {
 		return standing{summary: s}
@@ -44,10 +43,9 @@ func newStanding(s summary, covers int) standing {
 	return standing{summary: s, covers: covers, message: model.User(summaryElement(s.Text))}
 }
 
-// compactConversation has the earlier part of the conversation summarised when a request
-// has become as long as the policy says. A summary that fails, or saves too
-// little, is shown and changes nothing; the next one is tried when the
-// conversation has grown. The error is that of a ctx that ended.
+// compactConversation summarises the earlier part of the conversation when a request has reached
+// the policy's threshold. A summary that fails or saves too little is reported but not used; the
+// next attempt waits until the conversation has grown. The error is from an ended ctx.
 func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext) error {
 	if t.policy.CompactAt == 0 || t.plugin.summariser.Executor == nil {
 		return nil
@@ -92,13 +90,13 @@ func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext)
 	return nil
 }
 
-// estimated is what a request costs.
+// estimated is the estimated size of a request.
 type estimated struct {
 	// all is the whole request, as far as it is known in advance: the prompt, the
 	// tools, the summary, and the messages after it.
 	all int
-	// messages are those of the conversation. The task, and what the summary covers, cost
-	// nothing: another summary saves nothing of them.
+	// messages are the sizes of the conversation's messages. The task and already summarised
+	// messages count as 0, because another summary would not shorten them.
 	messages []int
 }
 
@@ -110,7 +108,7 @@ func (e *estimated) sumOf(from, to int) int {
 	return n
 }
 
-// estimateRequest returns what the next request costs before anything is left out.
+// estimateRequest returns the size of the next request before trimming.
 func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 	latest := latestStep(t.conversation)
 	e := estimated{all: toTokens(textWeight(string(p.Agent.SystemPrompt))), messages: t.trimmer.costs[:0]}
@@ -137,9 +135,9 @@ func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 	return e
 }
 
-// findFrontier returns how many messages a summary may cover that begins at from.
-// Tool calls stay together with their results, and what the model has not
-// answered yet stays as it is. A summary covers all of the task or nothing.
+// findFrontier returns the number of messages that a summary starting at from may cover. Tool
+// calls stay with their results, unanswered messages stay as they are, and the task is covered as
+// a whole or not at all.
 func findFrontier(conversation []model.Message, from int, task span, policy *Policy) int {
 	to := len(conversation)
 	if !policy.SafeFrontier {

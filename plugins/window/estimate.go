@@ -5,16 +5,15 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// What an estimate adds to the text that is sent, in tokens.
+// Overheads that an estimate adds to the text, in tokens.
 const (
 	// messageTokens frame a message, callTokens a tool call or result with its
 	// id, and declarationTokens the declaration of a tool.
 	messageTokens     = 4
 	callTokens        = 8
 	declarationTokens = 8
-	// imageTokens is what vendors count for an image at their usual full size,
-	// and fileTokens stands for a file of a page or two. What a file really
-	// costs is known only to the vendor.
+	// imageTokens is the vendors' count for an image of the usual full size. fileTokens is a
+	// guess for a file of a page or two, whose real count only the vendor knows.
 	imageTokens = 1600
 	fileTokens  = 2500
 )
@@ -41,9 +40,9 @@ func EstimateTools(tools []model.Tool) int {
 // that many small pieces do not add up to many roundings.
 func toTokens(weight int) int { return (weight + 3) / 4 }
 
-// textWeight returns what a text weighs. Four bytes make a token, but a character
-// from U+2E80 on, which is where the scripts of East Asia begin, is one by
-// itself: it has three or four bytes, so one more for those of three does it.
+// textWeight returns the weight of a text: four bytes make a token, but a character from U+2E80
+// on, where East Asian scripts start, is a token. Such a character has three or four bytes, so
+// adding one for three-byte characters suffices.
 func textWeight[T string | ~[]byte](text T) int {
 	const (
 		last2E80, next2E80 = 0xE2, 0xBA // U+2E80 is E2 BA 80

@@ -16,7 +16,7 @@ type mark struct {
 	Messages int `json:"messages"`
 	// LastID is the id of the last of them, where it has one.
 	LastID string `json:"last_id,omitempty"`
-	// Sum is a checksum of what they say.
+	// Sum is a checksum of the messages' content.
 	Sum uint32 `json:"sum"`
 }
 

@@ -20,11 +20,11 @@ func identityOf(m *model.Message) identity {
 	return identity{&m.Parts[0], len(m.Parts)}
 }
 
-// measure is what is known of a message.
+// measure caches properties of a message.
 type measure struct {
 	tokens int
-	// preview is what the message becomes when it is no longer of the latest
-	// step; nil when it stays as it is.
+	// preview is the shortened message for use after the latest step; nil when it is not
+	// shortened.
 	preview *preview
 }
 
@@ -36,14 +36,13 @@ type preview struct {
 	results int
 }
 
-// measures remembers what is known of messages, so that each is looked at once
-// in a turn.
+// measures caches the properties of messages, so that each is measured once per turn.
 type measures struct {
 	policy *Preview
 	known  map[identity]measure
 }
 
-// measureOf returns what is known of a message.
+// measureOf returns the properties of a message.
 func (s *measures) measureOf(m *model.Message) measure {
 	id := identityOf(m)
 	if id.first == nil {
@@ -88,8 +87,7 @@ func (s *measures) newMeasure(m *model.Message) measure {
 	return measure{tokens: toTokens(all), preview: &preview{parts: parts, tokens: toTokens(all - saved), results: results}}
 }
 
-// forgetOld forgets the messages that stood in one request only, when they are more
-// than those of the conversation.
+// forgetOld drops cached messages used in only one request when they outnumber the conversation.
 func (s *measures) forgetOld(conversation int) {
 	const slack = 64
 	if s.known == nil || len(s.known) > 2*conversation+slack {

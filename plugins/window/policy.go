@@ -16,7 +16,7 @@ const (
 	defaultPreviewLines  = 24
 )
 
-// The compaction modes: one that folds all that can be folded, and the default.
+// The compaction modes: one that summarises as much as possible, and the default.
 const (
 	safeFrontier = "compact_to_safe_frontier"
 	rawSuffix    = "keep_recent_raw_suffix"
@@ -54,17 +54,15 @@ type Policy struct {
 type Preview struct {
 	// MinTokens is the estimate from which on a result is shortened.
 	MinTokens int
-	// MaxChars and MaxLines limit what is kept of its text, half of it from the
-	// beginning and half from the end. The note of what was left out comes on
-	// top.
+	// MaxChars and MaxLines limit the kept text, half from the beginning and half from the end,
+	// without the note about the omission.
 	MaxChars, MaxLines int
 }
 
-// Resolve returns the numbers of a policy, which may be nil, for a model that
-// reads contextWindow tokens, answer included, and writes at most maxOutput; 0
-// stands for an unknown limit. A limit of the model that is smaller than the
-// policy's takes its place, and compaction begins before anything would have to
-// be left out.
+// Resolve returns the limits of a policy, which may be nil, for a model with a context window of
+// contextWindow tokens, answer included, and answers of at most maxOutput; 0 means unknown.
+// Smaller limits of the model win, and compaction starts before messages would have to be
+// omitted.
 func Resolve(policy *spec.ContextPolicy, contextWindow, maxOutput int) Policy {
 	if policy == nil {
 		policy = &spec.ContextPolicy{}
@@ -93,8 +91,8 @@ func Resolve(policy *spec.ContextPolicy, contextWindow, maxOutput int) Policy {
 	return p
 }
 
-// Spec returns the policy as a record with all its numbers. What Policy does not
-// know, such as the model of summaries, is that of the declared record.
+// Spec returns the policy as a complete record. Fields unknown to Policy, such as the summary
+// model, come from the declared record.
 func (p *Policy) Spec(declared *spec.ContextPolicy) *spec.ContextPolicy {
 	s := *declared
 	s.MaxContextTokens, s.MaxOutputTokens = nilIfZero(p.ContextTokens), nilIfZero(p.OutputTokens)
@@ -111,7 +109,7 @@ func (p *Policy) Spec(declared *spec.ContextPolicy) *spec.ContextPolicy {
 	return &s
 }
 
-// nilIfZero returns a limit, nil for one that is 0.
+// nilIfZero returns a pointer to a limit, nil for 0.
 func nilIfZero(n int) *int {
 	if n == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// shortenResult returns the tool result of a part shortened, or nil when it stays as it
-// is. The same part, of a known weight, always comes to the same bytes.
+// shortenResult returns a shortened copy of a tool result, or nil when it is not shortened. The
+// same part, of a known weight, always yields the same bytes.
 func (p *Preview) shortenResult(part *model.Part, partWeight int) *model.ToolResult {
 	r := part.ToolResult
 	if r == nil {
@@ -33,7 +33,7 @@ func (p *Preview) shortenResult(part *model.Part, partWeight int) *model.ToolRes
 	return &model.ToolResult{CallID: r.CallID, Name: r.Name, IsError: r.IsError, Content: []model.Part{model.Text(text)}}
 }
 
-// blobNote stands for an image or file.
+// blobNote replaces an image or file.
 func blobNote(p *model.Part) string {
 	what := string(p.Type)
 	if p.Blob.MediaType != "" {
@@ -45,9 +45,8 @@ func blobNote(p *model.Part) string {
 	return "\n[" + what + " left out]"
 }
 
-// shortenText returns the beginning and the end of a text, at most so many
-// characters and lines of it, with a note of what is missing between them. A
-// text that is no longer than that stays as it is.
+// shortenText returns the beginning and end of a text within the given characters and lines, with
+// a note about the omission between them. A text within the limits is returned unchanged.
 func shortenText(text string, maxChars, maxLines int) string {
 	headChars, headLines := (maxChars+1)/2, (maxLines+1)/2
 	head := headEnd(text, headChars, headLines)

@@ -66,8 +66,8 @@ func (r *results) next() *model.Part {
 	return nil
 }
 
-// repairGroup returns what a group becomes that is not complete: its answer and one
-// message with a result for each call, in order. Results without a call go.
+// repairGroup completes an incomplete group: it returns the answer and one message with a result
+// per call, in order. Results without a call are dropped.
 func repairGroup(group []model.Message) []model.Message {
 	if group[0].Role == model.RoleTool {
 		return nil

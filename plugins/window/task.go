@@ -14,9 +14,8 @@ func (s span) plus(n int) span { return span{s.start + n, s.end + n} }
 // has reports whether the message i is in the span.
 func (s span) has(i int) bool { return s.start <= i && i < s.end }
 
-// findTask returns the last message of the user that the turn began with, and those of the
-// input right before it that come from the user or the system. The leading system messages
-// are not part of it.
+// findTask returns the user's last message at the start of the turn, with the user and system
+// messages of the input right before it. Leading system messages are excluded.
 func findTask(p *plugins.PhaseContext, leading int) span {
 	end := min(p.HistoryLength+p.InputLength, len(p.Messages))
 	for end > 0 && p.Messages[end-1].Role != model.RoleUser {

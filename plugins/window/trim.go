@@ -4,9 +4,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// leftOut stands for the messages that a request leaves out. Besides telling the
-// model, it lets the conversation begin with a message of the user, which some
-// vendors insist on.
+// leftOut replaces the messages that a request omits. It informs the model, and makes the
+// conversation start with a user message, which some vendors require.
 var leftOut = model.User("[Earlier messages of this conversation were left out to fit the context window.]")
 
 var leftOutTokens = Estimate(&leftOut)
@@ -17,14 +16,13 @@ type trimmer struct {
 	policy   *Policy
 	measures measures
 
-	// messages are those of the request, of which so many at the beginning are
-	// pinned: they are sent in any case.
+	// messages are the request's messages. The first pinned ones are always sent.
 	messages []model.Message
 	pinned   int
-	// task is sent in any case, too. What is left out before and after it is not.
+	// task is always sent, too. Omitted messages before and after it are not.
 	task span
-	// costs are the tokens of the messages as they will be sent; those of a
-	// group that was mended are all at its first message.
+	// costs are the tokens of the messages as sent; a repaired group's tokens all count at its
+	// first message.
 	costs  []int
 	mended []mended
 	// latest is where the results of the latest step begin. They are sent whole,
@@ -140,7 +138,7 @@ func (t *trimmer) repairRange(start, end int) {
 // isShortened reports whether the results in a message are shortened.
 func (t *trimmer) isShortened(i int) bool { return i < t.latest || t.allShort }
 
-// costOf returns what the messages from start to end cost.
+// costOf returns the tokens of the messages from start to end.
 func (t *trimmer) costOf(start, end int) int {
 	n := 0
 	for _, c := range t.costs[start:end] {
@@ -157,7 +155,7 @@ func (t *trimmer) groupStart(i int) int {
 	return i
 }
 
-// costFrom returns what a request costs whose messages begin at a cut.
+// costFrom returns the tokens of a request that starts at a cut.
 func (t *trimmer) costFrom(cut int) int {
 	n := t.costOf(0, t.pinned) + t.costOf(cut, len(t.messages))
 	if cut > t.pinned {
@@ -202,8 +200,8 @@ func (t *trimmer) outsideTask(cut int) int {
 	return cut
 }
 
-// recentStart returns where the messages begin that are sent whatever they cost: the
-// latest ones, and what the model has not answered yet.
+// recentStart returns the start of the messages that are always sent: the latest ones, and the
+// unanswered ones.
 func (t *trimmer) recentStart() int {
 	n := len(t.messages)
 	heard := n - 1
@@ -216,7 +214,7 @@ func (t *trimmer) recentStart() int {
 	return t.groupStart(max(t.pinned, min(heard, n-t.policy.MinRecentMessages)))
 }
 
-// buildRequest puts together what is sent from the cut on.
+// buildRequest assembles the request after the cut.
 func (t *trimmer) buildRequest(cut int) trimmed {
 	out := trimmed{messages: t.messages, cut: cut, after: t.costFrom(cut), dropped: cut - t.pinned}
 	if cut == t.pinned && len(t.mended) == 0 && t.short == 0 {

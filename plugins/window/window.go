@@ -84,21 +84,20 @@ type turn struct {
 	policy  *Policy
 	trimmer trimmer
 
-	// conversation is what the hooks saw last, and leading how many system
-	// messages it begins with.
+	// conversation is the conversation that hooks last saw, and leading its number of leading
+	// system messages.
 	conversation []model.Message
 	leading      int
 	// task is the input that the turn works on. It is never left out.
 	task span
-	// restored is set if summary and cut are those of the session.
+	// restored is set if summary and cut come from the session.
 	restored bool
 	summary  standing
 	// cut is the first message of the conversation that is sent; cutMoved tells
 	// that the session has another one.
 	cut      int
 	cutMoved bool
-	// effect is what was left out of the latest request, shown what the turn's
-	// reader knows.
+	// effect describes the trimming of the latest request, shown the last reported trimming.
 	effect, shown event.ContextTrimmed
 }
 
@@ -201,14 +200,13 @@ func systemMessages(messages []model.Message) int {
 	return n
 }
 
-// replaceRange returns messages with others in place of some.
+// replaceRange returns messages with a range replaced by others.
 func replaceRange(messages []model.Message, start, count int, by []model.Message) []model.Message {
 	return slices.Concat(messages[:start], by, messages[start+count:])
 }
 
-// reportTrimming emits what was left out of the request, if that changed, and keeps
-// the cut for later requests. It runs when the model has answered and, for a
-// request that failed, at the end of the turn.
+// reportTrimming emits the trimming of the request if it changed, and keeps the cut for later
+// requests. It runs after the model's answer or, for a failed request, at the end of the turn.
 func (t *turn) reportTrimming(_ context.Context, p *plugins.PhaseContext) error {
 	if t.cutMoved && t.cut <= len(p.Messages) {
 		cutKey.Set(p, markOf(p.Messages, t.cut))
