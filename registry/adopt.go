@@ -15,15 +15,15 @@ import (
 
 // Declaration is how a configuration declares a component that depends on nothing else.
 type Declaration struct {
-	// Type is that of the kind, and Dir where relative paths of the settings start.
+	// Type is the type of the kind. Dir is the base of relative paths in the settings.
 	Type, Dir string
 	// Settings is the record of the settings, secrets included.
 	Settings any
 }
 
-// Adopt takes the entries of an earlier set in place of those that are declared alike,
-// so that a check of the set looks at the others alone. A component without a Declaration
-// is adopted if it is the same one. Adopt returns the components that are not needed now.
+// Adopt replaces entries by those of an earlier set that are declared alike, so that a check only
+// looks at the others. A component without a Declaration is adopted only if it is identical.
+// Adopt returns the components that are no longer needed.
 func (s *Set) Adopt(from *Set) (spare []io.Closer) {
 	before := s.Clone()
 	s.Agents = adoptEntries(s.Agents, from.Agents, sameRecord[*spec.Agent])
@@ -52,7 +52,7 @@ func (s *Set) Adopt(from *Set) (spare []io.Closer) {
 	return before.closers(s)
 }
 
-// CloseOwn closes the components as Close does, without those of another set.
+// CloseOwn closes the components like Close, except components of another set.
 func (s *Set) CloseOwn(other *Set) error { return closeAll(s.closers(other)) }
 
 // CloseComponents closes components at the same time, and returns when all have ended.

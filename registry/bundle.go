@@ -10,11 +10,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Bundle is an entry that stands for many tools, and what it said of them when
-// they were put into the set. It is immutable.
+// Bundle is an entry for many tools, with the tools it listed when it was added to the set. It is
+// immutable.
 type Bundle struct {
 	Source tools.Bundle
-	// Found is what is to be said of the tools, with paths below the entry.
+	// Found are the diagnostics of the tools, with paths relative to the entry.
 	Found diag.List
 }
 
@@ -65,7 +65,7 @@ func (s *Set) Expected(reference string) bool {
 // membersOf asks a bundle for its members. A panic is an error at the bundle.
 func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
 	defer panics.Handle(func(p *panics.Error) {
-		members, found = nil, diag.List{diag.New(diag.InvalidValue, "", "the bundle panics when it is asked for its tools: %v", p.Value)}
+		members, found = nil, diag.List{diag.New(diag.InvalidValue, "", "listing the tools of the bundle panicked: %v", p.Value)}
 	})
 	return bundle.Members()
 }

@@ -26,8 +26,7 @@ func closeAll(closers []io.Closer) error {
 	return errors.Join(errs...)
 }
 
-// closers returns the components to close, without repetitions and without those
-// of other sets.
+// closers returns the components to close, without duplicates and components of other sets.
 func (s *Set) closers(others ...*Set) []io.Closer {
 	var list []io.Closer
 	seen := make(map[io.Closer]bool)

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// generation counts who uses the components of a set. Revisions that were made
-// by editing one another share it, and so do their components; a revision with a
-// set of its own begins a new one.
+// generation counts the users of a set's components. Revisions made by editing one another share
+// it and its components; a revision with a new set starts a new one.
 type generation struct {
 	mu    sync.Mutex
 	users int
@@ -75,9 +74,8 @@ func (s *Store) Acquire() *Revision {
 	}
 }
 
-// Retain acquires a revision that the caller has acquired already, or one that is
-// current. It reports whether it could: the components of a revision that another one
-// replaced are closed once nobody uses them.
+// Retain acquires a revision that is current or already acquired by the caller. It returns false
+// if the components were closed because the revision was replaced and its last user released it.
 func (r *Revision) Retain() bool { return r.generation.addAnotherUser() }
 
 // Release ends the use of the revision's components that began with Acquire or Retain.
@@ -88,8 +86,8 @@ func (r *Revision) Release() { r.generation.removeUser() }
 // called once, when everybody has released it: maybe at once.
 func (r *Revision) EndAfterUsers(end func()) { r.generation.endAfterUsers(end) }
 
-// noteRetired adds a revision to those whose components are not closed yet. It is
-// called before another one is current, so that what they share is never closed early.
+// noteRetired adds a revision to those whose components are still open. It is called before a new
+// revision becomes current, so that shared components are never closed early.
 func (s *Store) noteRetired(old *Revision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,9 +127,9 @@ func (s *Store) retireRevision(old *Revision) {
 	})
 }
 
-// Close closes the components of the current revision, and waits for those of
-// earlier ones. It is called when nothing is published or used any more. The
-// error lists what could not be closed since the store was created.
+// Close closes the components of the current revision, and waits for those of earlier ones. Call
+// it when nothing is published or used anymore. The error lists all failed closes since the store
+// was created.
 func (s *Store) Close() error {
 	s.closing.Wait()
 	err := s.Current().set.Close()

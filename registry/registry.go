@@ -1,6 +1,6 @@
-// Package registry holds what a runtime knows: ordered registries of agents,
-// models, pools, providers, tools, plugins and backends, the set of them, and
-// the revisions in which a set is published.
+// Package registry holds the declarations of a runtime: ordered registries of agents, models,
+// pools, providers, tools, plugins and backends, sets that combine them, and published revisions
+// of a set.
 package registry
 
 import (
@@ -14,10 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/persist"
 )
 
-// Registry maps ids to entries and lists them in the order in which they were
-// added. A copy of a registry shares with it what neither changes, so that drafts
-// are cheap. A registry is not safe for concurrent changes; those of a published
-// revision are never changed.
+// Registry maps ids to entries and lists them in insertion order. A copy shares unchanged parts
+// with the original, which makes drafts cheap. A registry is not safe for concurrent changes;
+// registries of published revisions never change.
 type Registry[T any] struct {
 	// kind names an entry, section the place of the registry in a
 	// configuration, as in "tool" and "tools".
@@ -41,7 +40,7 @@ type slot[T any] struct {
 	entry T
 	// owner is the id of the bundle that the entry belongs to, if any.
 	owner string
-	// digest is the hash of the entry's content, computed when first asked for.
+	// digest is the hash of the entry's content, computed on first use.
 	digest atomic.Pointer[digest]
 }
 
@@ -51,7 +50,7 @@ func newRegistry[T any](kind, section string) *Registry[T] {
 
 // DuplicateError reports that an id is already taken.
 type DuplicateError struct {
-	// Kind is what the id names, as in "tool".
+	// Kind is the kind of entry that the id names, such as "tool".
 	Kind string
 	ID   string
 	// Other is the kind of the entry that has the id, when it differs.
@@ -82,7 +81,7 @@ func (r *Registry[T]) Add(id string, entry T) error {
 	return nil
 }
 
-// Put adds an entry or replaces the one that has the id, in its place.
+// Put adds an entry, or replaces the entry with the same id and keeps its position.
 func (r *Registry[T]) Put(id string, entry T) {
 	known, _ := r.slots.Get(id)
 	s := &slot[T]{entry: entry}
@@ -92,7 +91,7 @@ func (r *Registry[T]) Put(id string, entry T) {
 	r.putSlot(id, s)
 }
 
-// putSlot puts a slot in the place of the one that has the id, or at the end.
+// putSlot adds a slot at the end, or replaces the slot with the same id.
 func (r *Registry[T]) putSlot(id string, s *slot[T]) {
 	known, taken := r.slots.Get(id)
 	if !taken {
@@ -153,11 +152,10 @@ func (r *Registry[T]) All() iter.Seq2[string, T] {
 	}
 }
 
-// Kind returns what an entry is called, as in "tool".
+// Kind returns the kind of the entries, such as "tool".
 func (r *Registry[T]) Kind() string { return r.kind }
 
-// Owner returns the id under which an entry stands in a configuration: its own,
-// or that of the bundle that it belongs to.
+// Owner returns the id of an entry in the configuration: the entry's id, or the id of its bundle.
 func (r *Registry[T]) Owner(id string) string {
 	if p, ok := r.slots.Get(id); ok && p.owner != "" {
 		return p.owner
@@ -213,9 +211,8 @@ func (r *Registry[T]) clone() *Registry[T] {
 	return &Registry[T]{kind: r.kind, section: r.section, ids: slices.Clip(r.ids), slots: r.slots.Clone(), next: r.next}
 }
 
-// Changed returns the ids of the entries that differ from those of another
-// registry: the added, replaced and removed ones, sorted. It costs what the two do
-// not share.
+// Changed returns the sorted ids of all entries that were added, replaced or removed since
+// another registry. Its cost grows with the difference.
 func (r *Registry[T]) Changed(since *Registry[T]) []string {
 	var ids []string
 	same := func(a, b position[T]) bool { return a.slot == b.slot }
@@ -224,8 +221,7 @@ func (r *Registry[T]) Changed(since *Registry[T]) []string {
 	return ids
 }
 
-// SameOrder reports whether the ids are those of another registry, in the same
-// order.
+// SameOrder reports whether both registries have the same ids in the same order.
 func (r *Registry[T]) SameOrder(other *Registry[T]) bool {
 	a, b := r.ids, other.ids
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))

@@ -19,12 +19,12 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// Revision is one published set: immutable, numbered from 1, and named by the
-// hash of what it contains. Turns resolve in the revision they began with.
+// Revision is a published set. It is immutable, numbered from 1, and identified by a hash of its
+// content. A turn resolves in the revision it started with.
 type Revision struct {
 	number uint64
 	set    *Set
-	// diagnostics is what the dry run found, warnings and notes included.
+	// diagnostics are the findings of the dry run, including warnings and notes.
 	diagnostics diag.List
 	hash        func() string
 	derived     sync.Map
@@ -45,8 +45,7 @@ func (r *Revision) Number() uint64 { return r.number }
 // Set returns the registries. They are read-only.
 func (r *Revision) Set() *Set { return r.set }
 
-// Diagnostics returns what the dry run of the revision found: warnings and
-// notes, and for an unchecked revision nothing.
+// Diagnostics returns the warnings and notes of the dry run; none for an unchecked revision.
 func (r *Revision) Diagnostics() diag.List { return r.diagnostics }
 
 // Hash returns the hash of the revision's content, in hexadecimal. Two
@@ -61,9 +60,8 @@ func (r *Revision) Base() *Revision { return r.base }
 // Derived returns what Derive has kept under a key, if anything.
 func (r *Revision) Derived(key any) (any, bool) { return r.derived.Load(key) }
 
-// Derive returns what a higher layer computed from the revision under a key,
-// computing it at the first call. Concurrent first calls may compute it twice;
-// all get the same value.
+// Derive returns the value that compute derives from the revision, and caches it under the key.
+// Concurrent first calls may compute it twice, but all get the same value.
 func (r *Revision) Derive(key any, compute func() any) any {
 	if v, ok := r.derived.Load(key); ok {
 		return v
@@ -75,9 +73,9 @@ func (r *Revision) Derive(key any, compute func() any) any {
 // digest is the hash of one entry.
 type digest [sha256.Size]byte
 
-// DeclaredHash returns the hash of what a configuration can declare: agents, models, pools
-// and defaults, and how components were declared. What was learned from servers and peers
-// does not enter it.
+// DeclaredHash returns the hash of everything that a configuration can declare: agents, models,
+// pools, defaults, and the declarations of components. It excludes data discovered from servers
+// and peers.
 func (s *Set) DeclaredHash() string {
 	h := sha256.New()
 	hashEntries(h, s.Agents, func(a *spec.Agent) any { return a })
@@ -88,9 +86,8 @@ func (s *Set) DeclaredHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// contentHash hashes the digests of all declarations in their order. An entry
-// keeps its digest, so that only new ones are encoded. Live components, of which
-// only the declaration can be hashed, enter by their id and what they declare.
+// contentHash hashes the digests of all declarations in order. Entries keep their digests, so
+// only new entries are encoded. Live components contribute only their id and declaration.
 func contentHash(s *Set) string {
 	h := sha256.New()
 	if s.Tenant != "" { // the hash of a set without stays what it was
@@ -155,8 +152,8 @@ func hashWorkflows(h hash.Hash, s *Set) {
 	})
 }
 
-// hashRest hashes what is no registry. A set without tenants has the hash that it had
-// before there were any.
+// hashRest hashes everything outside the registries. The hash of a set without tenants is the
+// same as before tenants existed.
 func hashRest(h hash.Hash, s *Set) {
 	rest := []any{s.Defaults, s.Definitions}
 	if s.Tenants != nil {
@@ -177,8 +174,7 @@ func digestOf(id string, v any) digest {
 	return sha256.Sum256(fmt.Appendf(nil, "%s\x1f%s", id, data))
 }
 
-// describeComponent calls what a component says of itself; one that panics is described
-// by its panic.
+// describeComponent calls a component's description method. A panic becomes the description.
 func describeComponent(call func() any) (v any) {
 	defer panics.Handle(func(p *panics.Error) {
 		v = fmt.Sprint(p.Value)

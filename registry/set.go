@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// Set is all registries of a runtime. That of a published revision is
-// read-only.
+// Set combines all registries of a runtime. The set of a published revision is read-only.
 type Set struct {
 	Agents    *Registry[*spec.Agent]
 	Models    *Registry[*spec.Model]
@@ -32,12 +31,15 @@ type Set struct {
 	Sources *Registry[*Source]
 	// Workflows run agents and tools step by step.
 	Workflows *Registry[*workflow.Workflow]
+	// Limits are the limits of models that their servers state, by the IDs of the models. The hash
+	// excludes them. The map is read-only.
+	Limits map[string]model.Limits
 	// Defaults are merged under every local agent; nil for none.
 	Defaults *spec.Defaults
 	// Tenants is what tenants may set for themselves; nil for nothing.
 	Tenants *spec.Tenants
-	// Available names plugins that come with the program: agents may name
-	// them, and it is no news when none does.
+	// Available names plugins that come with the program. Agents may name them, but an unused one
+	// is not reported.
 	Available map[string]bool
 	// Undeclared are the kinds of plugins that a configuration could declare and
 	// does not: the sections that they claim, by type.
@@ -50,18 +52,18 @@ type Set struct {
 	// Declarations are how components were declared that depend on their declaration
 	// alone, by their place; see Adopt. They are no part of the content.
 	Declarations map[string]Declaration
-	// Document names the document of a configuration that declares the set, as far as it
-	// does not come from Go; empty for none. It is no part of the content.
+	// Document names the configuration document that declares the set; empty for entries from Go.
+	// It is not part of the content.
 	Document string
-	// Tenant is whose overlay the set has; empty for none. Tenants whose overlays declare
-	// the same still have revisions of their own: what they keep secret differs.
+	// Tenant names the tenant whose overlay the set has; empty for none. Tenants with identical
+	// overlays still have separate revisions, because their secrets differ.
 	Tenant string
 }
 
 // Source is a peer whose agents are discovered.
 type Source struct {
 	Spec spec.RemoteSource
-	// Position is where the source stands in the configuration's list.
+	// Position is the index of the source in the configuration's list.
 	Position int
 	// Broken is set if the record of the source has errors, so that nobody
 	// may ask it.
@@ -178,8 +180,8 @@ func (s *Set) Undiscovered(id string) bool {
 	return ok && agent != "" && !source.Discovered
 }
 
-// AgentIDs returns the ids of all agents: the declared ones in the order in
-// which they were added, then those of each source.
+// AgentIDs returns the ids of all agents: declared agents in insertion order, then the agents of
+// each source.
 func (s *Set) AgentIDs() []string {
 	ids := append([]string(nil), s.Agents.IDs()...)
 	for _, src := range s.Sources.All() {
@@ -207,6 +209,7 @@ func (s *Set) Clone() *Set {
 
 		Sources:   s.Sources.clone(),
 		Workflows: s.Workflows.clone(),
+		Limits:    s.Limits,
 		Defaults:  s.Defaults,
 		Tenants:   s.Tenants,
 		Available: maps.Clone(s.Available),

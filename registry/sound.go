@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// checkSound returns what nothing can be resolved with: entries that are nil, and
-// records that stand under another id than their own. Such a draft is never
-// published, not even unchecked. What it shares with a published set is sound.
+// checkSound reports entries that make resolving impossible: nil entries, and records whose id
+// differs from their key. Such a draft is never published, not even unchecked. Entries shared
+// with a published set are not checked again.
 func (s *Set) checkSound(published *Set) diag.List {
 	if s == nil {
 		return diag.List{diag.New(diag.InvalidValue, "", "the draft has no set")}
@@ -35,7 +35,7 @@ func checkRecords[T any](list *diag.List, r, published *Registry[*T], own func(*
 		if entry == nil {
 			*list = append(*list, diag.New(diag.InvalidValue, r.Path(id), "%s %q is nil", r.kind, id))
 		} else if name := own(entry); name != id {
-			*list = append(*list, diag.New(diag.InvalidID, r.Path(id), "%s %q stands under the id %q", r.kind, name, id))
+			*list = append(*list, diag.New(diag.InvalidID, r.Path(id), "%s %q is registered under the id %q", r.kind, name, id))
 		}
 	}
 }
@@ -48,8 +48,8 @@ func checkComponents[T any](list *diag.List, r, published *Registry[T]) {
 	}
 }
 
-// changedEntries returns the entries that a published registry does not have, in
-// order. If there is no registry, it lists that.
+// changedEntries returns, in order, the entries that a published registry does not have. It
+// reports a nil registry.
 func changedEntries[T any](list *diag.List, r, published *Registry[T]) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		if r == nil {

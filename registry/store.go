@@ -9,9 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// Draft is a set that is being put together. It belongs to the function it is
-// given to. Its entries are those of the current revision: put another one in
-// the place of an entry, and never modify one.
+// Draft is an unpublished set. It belongs to the function that receives it. Its entries are
+// shared with the current revision: replace entries, and never modify them.
 type Draft struct{ *Set }
 
 // Check dry-runs a revision before it is published. It returns all that it
@@ -69,9 +68,8 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // published in the meantime edit is called again, with a draft of that one.
 // Turns in flight keep the revision they began with.
 //
-// A draft whose Set edit has replaced begins anew: the components of the
-// revision before, but for those that are in the new one, too, are closed when
-// everybody who acquired it has released it.
+// If edit replaces the draft's Set, the components of the previous revision are closed once all
+// of its users have released it, except components that the new set shares.
 func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
 	return s.publishDraft(ctx, edit, s.check)
 }

@@ -58,7 +58,7 @@ func TestPublishIsAllOrNothing(t *testing.T) {
 		},
 		"an entry has another id": {
 			edit: func(d *registry.Draft) error { d.Models.Put("x", &spec.Model{ID: "y"}); return nil },
-			want: func(err error) bool { return strings.Contains(err.Error(), `model "y" stands under the id "x"`) },
+			want: func(err error) bool { return strings.Contains(err.Error(), `model "y" is registered under the id "x"`) },
 		},
 		"the set is not complete": {
 			edit: func(d *registry.Draft) error { d.Agents, d.Tools = nil, nil; return nil },
