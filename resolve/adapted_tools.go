@@ -22,20 +22,20 @@ type adaptedTool struct {
 	change           model.ToolChange
 }
 
-// toolForm is a tool in what a dialect makes of it.
+// toolForm identifies a tool as one dialect encodes it.
 type toolForm struct {
 	entry   *toolset.Entry
 	dialect model.ToolDialect
 }
 
-// noteDialect keeps what a model of the agent takes as tools.
-func (t *template) noteDialect(m *spec.Model, exec model.Executor) {
+// noteDialect records the tool dialect of a model that the agent uses.
+func (r *resolver) noteDialect(m *spec.Model, exec model.Executor) {
 	adapter, ok := exec.(model.ToolAdapter)
-	if !ok || t.passing {
+	if !ok || r.passing {
 		return
 	}
-	if d := adapter.ToolDialect(m.UpstreamModel); !slices.Contains(t.dialects, d) {
-		t.dialects = append(t.dialects, d)
+	if d := adapter.ToolDialect(m.UpstreamModel); !slices.Contains(r.dialects, d) {
+		r.dialects = append(r.dialects, d)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// capabilities are what is known of the model that an agent runs on, or of all
-// members of its pool together.
+// capabilities are the known properties of an agent's model, or of all members of its pool
+// combined.
 type capabilities struct {
 	// ContextWindow is how many tokens fit into one request, answer included;
 	// of a pool the smallest. 0 when no model says.
@@ -20,7 +20,7 @@ type capabilities struct {
 	// KnowledgeCutoff is when the knowledge of the model ends; empty when it does
 	// not say, or when the members of a pool do not all say the same.
 	KnowledgeCutoff string
-	// ListedCutoff is the same with what the catalog knows.
+	// ListedCutoff is KnowledgeCutoff including the values from the catalog.
 	ListedCutoff string
 	// Pricing is what each model costs whose price is known, by its id.
 	Pricing map[string]*spec.Pricing
@@ -43,7 +43,7 @@ func (x *index) capabilitiesOf(models ...*spec.Model) capabilities {
 		if listed != c.ListedCutoff {
 			c.ListedCutoff = ""
 		}
-		m = completeModel(m, found)
+		m = x.completeModel(m, found)
 		c.ContextWindow = minLimit(c.ContextWindow, m.ContextWindow)
 		c.MaxOutput = minLimit(c.MaxOutput, m.MaxOutputTokens)
 		if m.Pricing != nil {
@@ -56,7 +56,7 @@ func (x *index) capabilitiesOf(models ...*spec.Model) capabilities {
 	return c
 }
 
-// minLimit returns the smaller of a limit, 0 for none, and one that may be unknown.
+// minLimit returns the smaller of two limits. A limit of 0 means none, and declared may be nil.
 func minLimit(limit int, declared *int) int {
 	if declared == nil || limit > 0 && limit <= *declared {
 		return limit

@@ -16,9 +16,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Check dry-runs a revision: it validates every record, resolves every agent,
-// and looks at the whole. It returns all that it finds, and the errors among it
-// joined, each of its own type. It fits registry.NewStore.
+// Check dry-runs a revision: it validates every record, resolves every agent, and checks the
+// revision as a whole. It returns all diagnostics and the errors joined, each with its own type.
+// Pass it to registry.NewStore.
 //
 // Of a draft that was made from a revision which Check has found right it resolves
 // only the agents that depend on something that has changed. If that finds an
@@ -38,7 +38,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := newTally()
+	all := newResolvedAgents()
 	for i, t := range made {
 		c.errs = append(c.errs, t.errs...)
 		all.put(ids[i], t)
@@ -53,9 +53,8 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	return list.Dedup(), errors.Join(dropRepeated(c.errs)...)
 }
 
-// checkChanges checks what a draft changes in the revision that it was made from,
-// and carries over the rest. It is not ok when that is impossible, or when
-// something is wrong.
+// checkChanges checks only what a draft changes in the revision it is based on, and reuses the
+// earlier results for the rest. ok is false if that is impossible or if there are errors.
 func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, ok bool, err error) {
 	base := provenBase(rev)
 	if base == nil {
@@ -124,14 +123,13 @@ func provenBase(rev *registry.Revision) *index {
 }
 
 // prove keeps what all agents resolve to, for turns and for the next revision.
-func (x *index) prove(all *tally) {
+func (x *index) prove(all *resolvedAgents) {
 	x.toolboxes.keepOnly(all.boxes)
 	x.proven.Store(all)
 }
 
-// checkWhole looks at all agents together. A tally before, if there is one, has
-// the same circles.
-func (c *check) checkWhole(all, before *tally) {
+// checkWhole checks all agents together. before, if not nil, has the same circles.
+func (c *check) checkWhole(all, before *resolvedAgents) {
 	warning := inOrder(c.set, all.warning)
 	for _, t := range warning {
 		c.rest = append(c.rest, t.warnings...)
@@ -149,7 +147,7 @@ func (c *check) checkWhole(all, before *tally) {
 	c.noteUnusedAll(all)
 }
 
-// check collects what a dry run finds.
+// check collects the findings of a dry run.
 type check struct {
 	*index
 	errs []error
@@ -269,7 +267,7 @@ func checkIDs[T any](c *check, r *registry.Registry[T], kind string, ids []strin
 	}
 }
 
-// checkBundles reports what the entries that stand for many tools say of them.
+// checkBundles reports the diagnostics of the tool bundles.
 func (c *check) checkBundles() {
 	for id, bundle := range c.set.Bundles.All() {
 		for _, d := range bundle.Found {
@@ -333,9 +331,9 @@ func (x *index) resolveAll(ctx context.Context, ids []string) ([]*template, erro
 	return made, ctx.Err()
 }
 
-// unclaimedDefaults warns of sections of the defaults that no agent's plugins
-// claim. One that some agent claims is no mistake for the others, unless it
-// guards: then each agent without its plugin has reported it.
+// unclaimedDefaults warns about default sections that no agent's plugins claim. A section that at
+// least one agent claims is fine, unless it guards: then each agent without the plugin has
+// already reported it.
 func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 	if c.set.Defaults == nil {
 		return
@@ -346,7 +344,7 @@ func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 			rel := diag.Key("sections", key)
 			if _, ok := claimed.Get(key); !ok && t.origin[rel] && !told[key] {
 				told[key] = true
-				c.rest = append(c.rest, t.within(c.index).readerOf(key).hint(
+				c.rest = append(c.rest, (&resolver{template: t, index: c.index}).readerOf(key).hint(
 					diag.New(diag.UnclaimedSection, t.pathOf(rel), "no plugin of any agent claims section %q", key)))
 			}
 		}
@@ -354,7 +352,7 @@ func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 }
 
 // noteUnusedAll notes definitions that nothing uses.
-func (c *check) noteUnusedAll(all *tally) {
+func (c *check) noteUnusedAll(all *resolvedAgents) {
 	u := usage{
 		models: newUsed(all.models, all.anyModel), providers: newUsed(new(counts), 0),
 		plugins: newUsed(all.plugins, 0), tools: newUsed(all.tools, all.anyTool), hosts: newUsed(new(counts), 0),
@@ -385,8 +383,8 @@ func (c *check) noteUnusedAll(all *tally) {
 	u.noteKinds(c)
 }
 
-// usage is what the agents of a revision use. A reference that is missing or
-// leads nowhere may mean any definition of its kind.
+// usage records what the agents of a revision use. A missing or dangling reference may mean any
+// definition of its kind.
 type usage struct {
 	models, providers, plugins, tools, hosts used
 }
@@ -408,7 +406,7 @@ func (u *used) has(id string) bool {
 	return counted || u.also[id]
 }
 
-// noteKinds notes what is not used.
+// noteKinds adds a note for each unused definition.
 func (u *usage) noteKinds(c *check) {
 	if !u.providers.any {
 		noteUnused(c, c.set.Providers, &u.providers)
@@ -449,8 +447,8 @@ func (u *usage) addMeant(errs []error) {
 	}
 }
 
-// noteUnused notes what stands in a configuration and is not used. A bundle is
-// used when any of its members is.
+// noteUnused adds a note for each configured entry that is not used. A bundle is used when any of
+// its members is.
 func noteUnused[T any](c *check, r *registry.Registry[T], used *used) {
 	told := make(map[string]bool)
 	for _, id := range r.IDs() {

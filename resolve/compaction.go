@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -14,11 +15,11 @@ import (
 )
 
 // compactionKey is the section that configures how long conversations are summarised.
-// It is another way to write the context policy, with the same fields.
+// It has the fields of the context policy and is merged with it.
 const compactionKey = spec.CompactionSection
 
-// compactionSection returns the section. Unlike a context policy it summarises
-// without a threshold, too: what was asked for is compaction.
+// compactionSection returns the section. Unlike a context policy, it enables summaries even
+// without a threshold, because writing the section asks for compaction.
 func compactionSection() plugins.Section {
 	properties := policyProperties(reflect.TypeFor[spec.ContextPolicy]())
 	threshold, _ := properties["autocompact_threshold"].(map[string]any)
@@ -26,7 +27,7 @@ func compactionSection() plugins.Section {
 	properties["summary_model"] = map[string]any{"type": "string", "minLength": 1, "description": "summary_model_id by its other name."}
 	schema, _ := json.MarshalIndent(map[string]any{ // maps of texts and numbers have a JSON form
 		"type": "object", "additionalProperties": false, "properties": properties,
-		"description": "How long conversations are summarised: the fields of context_policy, of which an agent has one or the other.",
+		"description": "How long conversations are summarised: the fields of context_policy, with which the section is merged.",
 	}, "", "  ")
 	return plugins.NewSection(compactionKey, "How long conversations are summarised.", schema, decodeCompaction)
 }
@@ -75,13 +76,13 @@ func policyProperties(record reflect.Type) map[string]any {
 
 // compaction is the section as it is decoded.
 type compaction struct {
-	// policy is what it says; nil without a section.
+	// policy is nil without a section.
 	policy *spec.ContextPolicy
 	// summary is the field that names the model of summaries.
 	summary string
 }
 
-// decodeCompaction returns what a section says.
+// decodeCompaction decodes the section.
 func decodeCompaction(raw json.RawMessage) (compaction, diag.List) {
 	c := compaction{summary: "summary_model_id"}
 	if raw == nil {
@@ -107,31 +108,107 @@ func decodeCompaction(raw json.RawMessage) (compaction, diag.List) {
 		list[i].Code = diag.InvalidPluginConfig
 		list[i].Message = "section " + strconv.Quote(compactionKey) + ": " + list[i].Message
 	}
-	if p.AutocompactThreshold == nil {
-		p.AutocompactThreshold = new(math.MaxInt) // the room of a request is the limit
-	}
 	c.policy = &p
 	return c, list
 }
 
-// fillPolicy makes what the section compaction says the agent's context policy.
-// Of defaults and an agent the agent's comes first, whichever of the two it
-// writes; one record that has both is an error.
-func (t *template) fillPolicy(c compaction) {
+// fillPolicy merges the section into the agent's context policy. A field that both
+// set to different values is an error. Without a threshold in either, conversations
+// are summarised when a request has no more room.
+func (r *resolver) fillPolicy(c compaction) {
 	if c.policy == nil {
 		return
 	}
-	section := diag.Key("sections", compactionKey)
-	if t.agent.ContextPolicy != nil {
-		d := diag.New(diag.InvalidValue, t.pathOf(section), "agent %q has both context_policy and sections.%s, which say the same thing", t.agent.ID, compactionKey).
-			WithHint("write all of it in one of them").AtKey()
-		d.Related = []diag.Related{{Message: "the context policy is here", Path: t.pathOf("context_policy")}}
-		t.addError(d.ForAgent(t.agent.ID))
-		return
+	own := *r.agent
+	policy := &spec.ContextPolicy{}
+	if declared := r.agent.ContextPolicy; declared != nil {
+		*policy = *declared
 	}
-	t.summaryAt = diag.Join(section, c.summary)
-	own := *t.agent
-	own.ContextPolicy, own.Sections = c.policy, maps.Clone(t.agent.Sections)
+	m := policyMerge{template: r.template, section: c}
+	m.mergeFields("", reflect.ValueOf(policy).Elem(), reflect.ValueOf(c.policy).Elem())
+	r.policyFields = m.fields
+	if !m.failed && own.ContextPolicy != nil && len(own.ContextPolicy.Validate()) == 0 {
+		for _, d := range policy.Validate() {
+			m.reportContradiction(d.Path, "max_context_tokens", d.Message)
+		}
+	}
+	if policy.AutocompactThreshold == nil {
+		policy.AutocompactThreshold = new(math.MaxInt) // the room of a request is the limit
+	}
+	own.ContextPolicy, own.Sections = policy, maps.Clone(r.agent.Sections)
 	delete(own.Sections, compactionKey)
-	t.agent = &own
+	r.agent = &own
+}
+
+// policyMerge merges the section compaction into a context policy.
+type policyMerge struct {
+	template *template
+	section  compaction
+	// fields are the paths below the agent of the fields that the section set, by
+	// their paths below the policy.
+	fields map[string]string
+	failed bool
+}
+
+// mergeFields sets the fields of to that from has, below a path of the policy.
+func (m *policyMerge) mergeFields(below string, to, from reflect.Value) {
+	for i := range from.NumField() {
+		value, field := from.Field(i), to.Field(i)
+		if value.IsZero() {
+			continue
+		}
+		name, _, _ := strings.Cut(from.Type().Field(i).Tag.Get("json"), ",")
+		path := diag.Join(below, name)
+		if isRecord := value.Kind() == reflect.Pointer && value.Elem().Kind() == reflect.Struct; isRecord {
+			merged := reflect.New(value.Type().Elem())
+			if !field.IsZero() {
+				merged.Elem().Set(field.Elem())
+			}
+			m.mergeFields(path, merged.Elem(), value.Elem())
+			field.Set(merged)
+			continue
+		}
+		switch {
+		case field.IsZero():
+			field.Set(value)
+			if m.fields == nil {
+				m.fields = make(map[string]string)
+			}
+			m.fields[path] = m.sectionPath(path)
+		case !reflect.DeepEqual(field.Interface(), value.Interface()):
+			m.reportContradiction(path, path, fmt.Sprintf("context_policy and sections.%s set %s to different values", compactionKey, path))
+		}
+	}
+}
+
+// sectionPath returns the path below the agent at which the section sets a field.
+func (m *policyMerge) sectionPath(field string) string {
+	if field == "summary_model_id" {
+		field = m.section.summary
+	}
+	return diag.Join(diag.Key("sections", compactionKey), field)
+}
+
+// reportContradiction adds an error at a field of the section or, if the section does not
+// set it, of the policy. The other place has the related field.
+func (m *policyMerge) reportContradiction(field, related, text string) {
+	m.failed = true
+	t := m.template
+	at, other := m.sectionPath(field), diag.Join("context_policy", related)
+	if field != related && m.fields[field] == "" {
+		at, other = diag.Join("context_policy", field), m.sectionPath(related)
+	}
+	d := diag.New(diag.InvalidValue, t.pathOf(at), "agent %q: %s", t.agent.ID, text).
+		WithHint("set it in one of the two places")
+	d.Related = []diag.Related{{Message: "the other place is here", Path: t.pathOf(other)}}
+	t.addError(d.ForAgent(t.agent.ID))
+}
+
+// policyAt returns the path below the agent at which a field of its context policy
+// is set.
+func (r *resolver) policyAt(field string) string {
+	if path, ok := r.policyFields[field]; ok {
+		return path
+	}
+	return diag.Join("context_policy", field)
 }

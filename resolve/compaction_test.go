@@ -40,6 +40,18 @@ func TestTheContextPolicyOfAPlan(t *testing.T) {
 		"none":             {[]draft{agent("a")}, nil},
 		"an empty one":     {[]draft{agent("a", own(&spec.ContextPolicy{}))}, effective(plain)},
 		"an empty section": {[]draft{agent("a", compacts(`{}`))}, effective(func(p *spec.ContextPolicy) { p.AutocompactThreshold = new(200_000 - 16_384) })},
+		"a policy and a section": {
+			[]draft{agent("a", own(&spec.ContextPolicy{MaxContextTokens: new(100_000), MinRecentMessages: new(3), ToolResultPreview: &spec.ToolResultPreview{MaxLines: new(2)}}),
+				compacts(`{"summary_model": "m", "min_recent_messages": 3, "tool_result_preview": {"max_chars": 5}}`))},
+			effective(func(p *spec.ContextPolicy) {
+				p.MaxContextTokens, p.AutocompactThreshold, p.MinRecentMessages = new(100_000), new(100_000-16_384), new(3)
+				p.SummaryModelID, p.ToolResultPreview.MaxLines, p.ToolResultPreview.MaxChars = "m", new(2), new(5)
+			}),
+		},
+		"a policy with a threshold and a section": {
+			[]draft{agent("a", own(&spec.ContextPolicy{AutocompactThreshold: new(500)}), compacts(`{"min_savings_ratio": 0.5}`))},
+			effective(func(p *spec.ContextPolicy) { p.AutocompactThreshold, p.MinSavingsRatio = new(500), new(0.5) }),
+		},
 		"clamped to the model": {[]draft{small, agent("a", own(&spec.ContextPolicy{AutocompactThreshold: new(5000)}))}, effective(func(p *spec.ContextPolicy) {
 			p.MaxContextTokens, p.MaxOutputTokens, p.AutocompactThreshold = new(1000), new(100), new(900)
 		})},
@@ -99,8 +111,6 @@ func TestWhatIsWrongWithASectionCompaction(t *testing.T) {
 		raw    string
 		want   []string
 	}{
-		"both": {&spec.ContextPolicy{}, `{}`, []string{
-			`invalid-value: agents.a.sections.compaction: agent "a" has both context_policy and sections.compaction, which say the same thing`}},
 		"an unknown key":    {nil, `{"treshold": 5}`, []string{`invalid-plugin-config: agents.a.sections.compaction.treshold: section "compaction": "treshold" is not a known key`}},
 		"a number":          {nil, `{"min_savings_ratio": 2}`, []string{`invalid-plugin-config: agents.a.sections.compaction.min_savings_ratio: section "compaction": it is 2, but must be 1 or less`}},
 		"a mode":            {nil, `{"compaction_mode": "x"}`, nil},
@@ -118,9 +128,6 @@ func TestWhatIsWrongWithASectionCompaction(t *testing.T) {
 			var got []string
 			for _, d := range diag.FromError(err) {
 				got = append(got, string(d.Code)+": "+d.Path+": "+d.Message)
-				if name == "both" && (len(d.Related) != 1 || d.Related[0].Path != "agents.a.context_policy") {
-					t.Errorf("related places: %+v", d.Related)
-				}
 			}
 			if tt.want == nil {
 				if len(got) != 1 {
@@ -130,6 +137,61 @@ func TestWhatIsWrongWithASectionCompaction(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestContradictionsOfPolicyAndSectionNameBothPlaces(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		policy         *spec.ContextPolicy
+		raw            string
+		place, related string
+		message        string
+	}{
+		"a number": {
+			&spec.ContextPolicy{MinRecentMessages: new(3)}, `{"min_recent_messages": 4}`,
+			"sections.compaction.min_recent_messages", "context_policy.min_recent_messages",
+			"context_policy and sections.compaction set min_recent_messages to different values",
+		},
+		"a nested number": {
+			&spec.ContextPolicy{ToolResultPreview: &spec.ToolResultPreview{MaxLines: new(1)}}, `{"tool_result_preview": {"max_lines": 2}}`,
+			"sections.compaction.tool_result_preview.max_lines", "context_policy.tool_result_preview.max_lines",
+			"context_policy and sections.compaction set tool_result_preview.max_lines to different values",
+		},
+		"a field with two names": {
+			&spec.ContextPolicy{SummaryModelID: "m"}, `{"summary_model": "m2"}`,
+			"sections.compaction.summary_model", "context_policy.summary_model_id",
+			"context_policy and sections.compaction set summary_model_id to different values",
+		},
+		"an answer as large as the window": {
+			&spec.ContextPolicy{MaxContextTokens: new(5)}, `{"max_output_tokens": 5}`,
+			"sections.compaction.max_output_tokens", "context_policy.max_context_tokens",
+			"max_output_tokens is 5, which leaves nothing of max_context_tokens 5 for the conversation",
+		},
+		"a window as small as the answer": {
+			&spec.ContextPolicy{MaxOutputTokens: new(5)}, `{"max_context_tokens": 5}`,
+			"context_policy.max_output_tokens", "sections.compaction.max_context_tokens",
+			"max_output_tokens is 5, which leaves nothing of max_context_tokens 5 for the conversation",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rev := revision(t, agent("a", func(a *spec.Agent) {
+				a.ContextPolicy, a.Sections = tt.policy, spec.Sections{"compaction": []byte(tt.raw)}
+			}))
+			_, err := resolve.Resolve(t.Context(), rev, "a", resolve.Options{})
+			list := diag.FromError(err)
+			if len(list) != 1 {
+				t.Fatalf("got %v", err)
+			}
+			d := list[0]
+			if d.Code != diag.InvalidValue || d.Path != "agents.a."+tt.place || d.Message != `agent "a": `+tt.message {
+				t.Errorf("got %s at %s: %s", d.Code, d.Path, d.Message)
+			}
+			if len(d.Related) != 1 || d.Related[0].Path != "agents.a."+tt.related {
+				t.Errorf("related places: %+v", d.Related)
 			}
 		})
 	}

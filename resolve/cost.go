@@ -9,11 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// unmeasuredCosts returns why a limit of cost would not hold a turn of an agent: the
-// models that it, or an agent it can call, may ask, that have no price or one in
-// another currency. It is empty when every call has a price in the currency of the
-// limit; an empty currency is that of the prices, which must then be one. What a
-// remote agent costs is its own to report.
+// unmeasuredCosts returns why a cost limit could not be enforced: the models that the agent or
+// its delegates may call and that have no price, or a price in another currency. With an empty
+// currency, all prices must share one. Remote agents report their own costs.
 func (x *index) unmeasuredCosts(t *template, agent *spec.Agent, currency string) []string {
 	c := costs{index: x, asking: t, currency: currency, seen: map[string]bool{}}
 	c.checkAgent(agent)
@@ -23,7 +21,7 @@ func (x *index) unmeasuredCosts(t *template, agent *spec.Agent, currency string)
 // costs collects what cannot be measured.
 type costs struct {
 	*index
-	// asking is the template that depends on what is found; nil for a turn.
+	// asking is the template that depends on the result; nil for a turn.
 	asking   *template
 	currency string
 	seen     map[string]bool
@@ -81,7 +79,7 @@ func (c *costs) checkPrice(id, of string) {
 		return // that it is missing is an error of its own
 	}
 	c.seen["model "+id] = true
-	m = completeModel(m, c.listedModel(m))
+	m = c.completeModel(m, c.listedModel(m))
 	switch {
 	case m.Pricing == nil:
 		c.reasons = append(c.reasons, fmt.Sprintf("model %q%s has no pricing", id, of))
@@ -93,19 +91,19 @@ func (c *costs) checkPrice(id, of string) {
 }
 
 // warnUnmeasuredCost warns of a limit of cost that some calls get past.
-func (t *template) warnUnmeasuredCost() {
-	b := t.agent.Budgets
+func (r *resolver) warnUnmeasuredCost() {
+	b := r.agent.Budgets
 	switch {
 	case b == nil:
 		return
 	case b.MaxCost == nil:
 		if b.Currency != "" {
-			t.warnIneffective("budgets.currency", "currency is that of max_cost, which is absent")
+			r.warnIneffective("budgets.currency", "currency has no effect without max_cost")
 		}
 		return
 	}
-	if reasons := t.index.unmeasuredCosts(t, t.agent, b.Currency); len(reasons) > 0 {
-		t.addWarning(diag.New(diag.NoEffect, t.pathOf("budgets.max_cost"), "max_cost cannot be measured: %s", strings.Join(reasons, "; ")).
+	if reasons := r.index.unmeasuredCosts(r.template, r.agent, b.Currency); len(reasons) > 0 {
+		r.addWarning(diag.New(diag.NoEffect, r.pathOf("budgets.max_cost"), "max_cost cannot be measured: %s", strings.Join(reasons, "; ")).
 			WithHint("give the models pricing in one currency, or limit max_tokens"))
 	}
 }

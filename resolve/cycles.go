@@ -15,7 +15,7 @@ const DefaultDepth = 8
 
 // warnCycles warns of agents that can call each other in a circle, at the delegate that
 // closes it. Beyond diag.MaxAlike circles are only counted.
-func (c *check) warnCycles(all *tally) {
+func (c *check) warnCycles(all *resolvedAgents) {
 	f := &cycleFinder{set: c.set, callers: all.callers, state: make(map[string]visit)}
 	for _, t := range inOrder(c.set, all.callers) {
 		f.searchFrom(t.agent.ID)

@@ -10,9 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// dependencies are what resolving an agent looked at besides its own record and
-// the defaults. While all of it stays as it is, resolving the agent again comes to
-// the same template.
+// dependencies are the inputs of resolving an agent, other than its own record and the defaults.
+// As long as they are unchanged, resolving the agent again returns the same template.
 type dependencies struct {
 	named []dependency
 	// catalog decides which global tools concern the agent.
@@ -72,14 +71,12 @@ func (d *dependencies) dependsOnA(kind dependencyKind) bool {
 	return slices.ContainsFunc(d.named, func(one dependency) bool { return one.kind == kind })
 }
 
-// changes are how the set of a draft differs from that of the revision which it was
-// made from.
+// changes is the difference between the set of a draft and the revision it is based on.
 type changes struct {
 	set, old *registry.Set
 	// agents are the declared agents whose records differ.
 	agents []string
-	// ids are the entries of each kind that differ, and tools those of the kind
-	// onTool.
+	// ids are the changed entries of each kind; tools are the changed entries of kind onTool.
 	ids   [dependencyKinds]map[string]bool
 	tools []string
 	// in are the parts of the set that differ.
@@ -115,7 +112,7 @@ func compareSets(set, old *registry.Set) *changes {
 		return nil
 	}
 	c := &changes{set: set, old: old, agents: set.Agents.Changed(old.Agents)}
-	models, pools := set.Models.Changed(old.Models), set.Pools.Changed(old.Pools)
+	models, pools := append(set.Models.Changed(old.Models), changedLimits(set, old)...), set.Pools.Changed(old.Pools)
 	providers, plugins := set.Providers.Changed(old.Providers), set.Plugins.Changed(old.Plugins)
 	hosts := set.AgentProviders.Changed(old.AgentProviders)
 	c.tools = set.Tools.Changed(old.Tools)
@@ -133,6 +130,16 @@ func compareSets(set, old *registry.Set) *changes {
 	c.note(partRoles, c.has(partSources) || slices.ContainsFunc(c.agents, c.changesRole))
 	c.ids[onAgent] = setOf(slices.DeleteFunc(slices.Clone(c.agents), c.looksTheSame))
 	return c
+}
+
+// changedLimits returns the models whose servers state other limits than before.
+func changedLimits(set, old *registry.Set) (ids []string) {
+	for _, id := range set.Models.IDs() {
+		if set.Limits[id] != old.Limits[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func setOf(ids []string) map[string]bool {
@@ -196,7 +203,7 @@ func (c *changes) looksTheSame(id string) bool {
 
 // suspects returns the agents that may resolve differently although they did not change
 // themselves.
-func (c *changes) suspects(before *tally) []*templates {
+func (c *changes) suspects(before *resolvedAgents) []*templates {
 	switch {
 	case c.has(partTools | partPlugins | partSources | partModels):
 		return []*templates{before.templates}
@@ -223,7 +230,7 @@ func (c *changes) affect(d *dependencies) bool {
 
 // agentsToResolve returns the agents that have to be resolved, in order, and those
 // that are gone.
-func (c *changes) agentsToResolve(before *tally) (ids, gone []string) {
+func (c *changes) agentsToResolve(before *resolvedAgents) (ids, gone []string) {
 	again := make(map[string]bool)
 	for _, id := range c.agents {
 		if _, ok := c.set.Agents.Get(id); ok {
@@ -260,7 +267,7 @@ func remoteIDs(set *registry.Set) []string {
 
 // sameCircles reports whether agents can call each other as before: those that
 // were resolved again, or are gone, make no difference.
-func (c *changes) sameCircles(before *tally, ids, gone []string, made []*template) bool {
+func (c *changes) sameCircles(before *resolvedAgents, ids, gone []string, made []*template) bool {
 	if len(gone) > 0 || c.has(partRoles) || !c.set.Agents.SameOrder(c.old.Agents) {
 		return false
 	}

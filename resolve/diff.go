@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
@@ -41,7 +41,7 @@ type Change struct {
 	Through []string `json:"through,omitempty"`
 	Old     string   `json:"old,omitempty"`
 	New     string   `json:"new,omitempty"`
-	// Widened is set if the agent may now do or use what it could not before.
+	// Widened is set if the agent may now do or use more than before.
 	Widened bool `json:"widened,omitempty"`
 	// Lifted are the fields, such as budgets.max_tokens, by which a limit is lifted.
 	Lifted []string `json:"lifted,omitempty"`
@@ -57,7 +57,7 @@ type AgentDiff struct {
 	Changes []Change   `json:"changes"`
 }
 
-// Widened reports whether the agent may now do or use what it could not before.
+// Widened reports whether the agent may now do or use more than before.
 func (d *AgentDiff) Widened() bool {
 	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Widened })
 }
@@ -76,12 +76,10 @@ func (d *AgentDiff) Lost() (tools []string) {
 	return tools
 }
 
-// Diff compares the effective environments of all agents of two revisions:
-// where they run, model, prompt, plugins, sections, limits, and tools with
-// their delegates, and what the rules of each let its delegates do. Agents that do
-// not differ are left out. An agent that is new widens access by every tool it
-// has. An agent that does not resolve, in either revision, is an error. Agents that one
-// revision has carried over from the other do not differ, and cost nothing.
+// Diff compares the effective environments of all agents in two revisions: backend, model,
+// prompt, plugins, sections, limits, tools, and the permissions of delegates. It omits agents
+// that do not differ; a new agent widens access by all of its tools. It fails if an agent of
+// either revision does not resolve.
 func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
 	if ids, ok := touchedAgents(before, after); ok {
 		return DiffAgents(ctx, before, after, ids)
@@ -96,9 +94,8 @@ func diffAll(ctx context.Context, before, after *registry.Revision) ([]AgentDiff
 	return c.compareAgents(ctx, agentsOfBoth(before, after), nil)
 }
 
-// Widening is Diff for a change that must not widen access. It returns the differences
-// of the agents that may do more. An agent that does not resolve before the change
-// counts as new: what it may do then is more than nothing.
+// Widening is Diff for a change that must not widen access: it returns only the agents that may
+// do more. An agent that did not resolve before the change counts as new.
 func Widening(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
 	diffs, err := DiffAgents(ctx, before, after, agentsOfBoth(before, after))
 	return slices.DeleteFunc(diffs, func(d AgentDiff) bool { return !d.Widened() }), err
@@ -162,7 +159,7 @@ func viewOf(x *explainer, e *Explanation) view {
 		field{"loop_detection", jsonText(a.LoopDetection)},
 		field{"tool_budgets", jsonText(a.ToolBudgets)},
 		field{"output_schema", jsonText(a.OutputSchema)},
-		field{"variables", compactJSON(a.Variables)},
+		field{"variables", rawjson.CompactText(a.Variables)},
 		field{"a2a", jsonText(a.A2A)},
 		field{"max_handoffs", strconv.Itoa(a.HandoffLimit())},
 		field{"active_hook_filter", strings.Join(a.ActiveHookFilter, ", ")},
@@ -177,7 +174,7 @@ func viewOf(x *explainer, e *Explanation) view {
 		v.addGuards(&p)
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
-		v.section = append(v.section, field{key, compactJSON(a.Sections[key])})
+		v.section = append(v.section, field{key, rawjson.CompactText(a.Sections[key])})
 	}
 	v.does = make(map[string]string)
 	for i := range e.Tools {
@@ -188,8 +185,8 @@ func viewOf(x *explainer, e *Explanation) view {
 	return v
 }
 
-// toolDefinition identifies what a global tool does, as far as its declaration
-// tells: its settings, the arguments it takes, and its effect.
+// toolDefinition identifies the behavior of a global tool as far as its declaration shows it:
+// settings, parameters and effect.
 func toolDefinition(set *registry.Set, id string) string {
 	tool, ok := set.Tools.Get(id)
 	if !ok {
@@ -197,7 +194,7 @@ func toolDefinition(set *registry.Set, id string) string {
 	}
 	d := tool.Descriptor()
 	return shortHash(fmt.Sprintf("%s\x1f%s\x1f%s\x1f%s\x1f%v",
-		set.Definitions[set.Tools.Path(id)], compactJSON(d.Parameters), d.Effect, d.Limit(), d.Serial))
+		set.Definitions[set.Tools.Path(id)], rawjson.CompactText(d.Parameters), d.Effect, d.Limit(), d.Serial))
 }
 
 // hookFields identifies what runs when a session begins, the secrets of its environment
@@ -211,8 +208,7 @@ func hookFields(hooks []spec.SessionHook) []field {
 	return fields
 }
 
-// compareHooks compares what runs when a session begins: a program that did not run before
-// widens what the agent may do.
+// compareHooks compares the programs that run when a session starts. A new program widens access.
 func compareHooks(before, after []field) []Change {
 	changes := compareNamed("session_start", before, after)
 	for i := range changes {
@@ -258,7 +254,7 @@ func endpointText(e *spec.Endpoint) string {
 	return text
 }
 
-// modelText names the model with all that it stands for.
+// modelText describes the model, including the members of a pool.
 func modelText(e *Explanation) string {
 	switch {
 	case e.Model != nil:
@@ -291,14 +287,6 @@ func jsonText(v any) string {
 		return ""
 	}
 	return string(data)
-}
-
-func compactJSON(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 func compareViews(before, after view, reached *delegation) []Change {
@@ -360,8 +348,8 @@ func compareNamed(name string, before, after []field) []Change {
 	return changes
 }
 
-// reach is how far an agent may use a tool, in words for people and as a rank
-// that grows with what is allowed.
+// reach is how far an agent may use a tool: a text for people and a rank that grows with the
+// access.
 type reach struct {
 	rank int
 	text string
@@ -375,7 +363,7 @@ func reachOf(c *ToolChoice) reach {
 	return reach{rank: int(plugins.AccessDeny) - int(c.Verdict.Access), text: reachText(c.Verdict)}
 }
 
-// reachText describes what a verdict allows.
+// reachText describes the access that a verdict allows.
 func reachText(v plugins.Verdict) string {
 	text := v.Access.String()
 	if v.Access == plugins.AccessAllow && v.Rule == "" {
@@ -387,9 +375,9 @@ func reachText(v plugins.Verdict) string {
 	return text
 }
 
-// compareTools compares what the agent may do with each tool. Gates that can
-// compare their rules do; if it is unknown which of two settings, or of two
-// definitions of a tool, allows more, the change counts as widening.
+// compareTools compares what the agent may do with each tool. Gates compare their rules if they
+// can. If it is unknown which of two settings or tool definitions allows more, the change counts
+// as widening.
 func compareTools(before, after *view, settingsChanged bool) []Change {
 	old, fresh := byID(before.tools), byID(after.tools)
 	var changes []Change
@@ -416,8 +404,7 @@ func compareTools(before, after *view, settingsChanged bool) []Change {
 	return changes
 }
 
-// compareTool compares what an agent may do with one tool. A rule that only
-// stands elsewhere is no difference.
+// compareTool compares what an agent may do with one tool. It ignores rules that only moved.
 func compareTool(before, after *view, old, fresh *ToolChoice, settingsChanged bool) (Change, bool) {
 	was, now := reachOf(old), reachOf(fresh)
 	c := Change{Kind: kindOf(was.text, now.text), Field: "tool", Old: was.text, New: now.text}

@@ -17,9 +17,9 @@ type delegation struct {
 	root      *Explanation
 }
 
-// compareDelegated compares what an agent's delegates may do on its behalf with
-// tools that it does not have in both revisions; those that it has are compared by
-// compareTools. What delegates gain or lose themselves is reported for them.
+// compareDelegated compares what the delegates may do on the agent's behalf with tools that the
+// agent does not have in both revisions; compareTools handles the others. Changes to the
+// delegates themselves are reported for the delegates.
 func (d *delegation) compareDelegated(before, after *view, settingsChanged bool) []Change {
 	if before.env == nil || after.env == nil {
 		return nil
@@ -70,8 +70,8 @@ func (d *delegation) toolIDs() []string {
 	return ids
 }
 
-// routeTo returns the agents that lead to one that may call a tool on behalf of
-// the root, which is the last of them, by the fewest steps, or nil.
+// routeTo returns the shortest chain of agents from the root to an agent that may call the tool
+// on its behalf, or nil.
 func (d *delegation) routeTo(toolID string) (route []string) {
 	d.visitReachable(toolID, func(found []string, e *Explanation) bool {
 		if c := e.Tool(toolID); c != nil && c.Offered() {

@@ -72,7 +72,7 @@ func TestDiffOfWhatDelegatesAreHeldTo(t *testing.T) {
 	}
 	gone, asked := open, open
 	gone.Reason = `plugin permission, which decided by rules[0] "rm" deny, is gone`
-	asked.Reason = `default_behavior ask in place of rules[0] "rm" deny, for delegates`
+	asked.Reason = `default_behavior ask instead of rules[0] "rm" deny, for delegates`
 	type changes = map[string]func(*spec.Agent)
 	for name, tt := range map[string]struct {
 		old, fresh changes

@@ -17,7 +17,7 @@ type EntryChange struct {
 	Path string `json:"path"`
 }
 
-// orderPath stands for the order of entries, if nothing else differs.
+// orderPath is reported if only the order of entries differs.
 const orderPath = "order"
 
 // CompareDocuments returns the entries that differ between two documents, in the order of
@@ -56,8 +56,8 @@ func CompareDocuments(before, after []byte) ([]EntryChange, error) {
 	return list, nil
 }
 
-// documentEntries returns what a document has, by paths: the entries of its sections, and
-// those of its patches. Documents are canonical, so that their texts can be compared.
+// documentEntries returns the entries of a document's sections and patches by path. Documents are
+// canonical, so the entries can be compared as text.
 func documentEntries(document []byte) (map[string]json.RawMessage, error) {
 	entries := make(map[string]json.RawMessage)
 	if len(document) == 0 {
@@ -79,7 +79,7 @@ func documentEntries(document []byte) (map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// addEntries adds what a section has, so many levels deep.
+// addEntries adds the entries of a section, down to the given depth.
 func addEntries(entries map[string]json.RawMessage, path string, value json.RawMessage, depth int) {
 	var below map[string]json.RawMessage
 	if depth == 0 || len(value) == 0 || value[0] != '{' || json.Unmarshal(value, &below) != nil || len(below) == 0 {
@@ -91,8 +91,8 @@ func addEntries(entries map[string]json.RawMessage, path string, value json.RawM
 	}
 }
 
-// AddEntries adds the entries of documents that differ to a report, but for those of agents
-// that differ anyway.
+// AddEntries adds the differing document entries to a report, except the entries of agents that
+// are already listed.
 func (r *DiffReport) AddEntries(before, after []byte) error {
 	changes, err := CompareDocuments(before, after)
 	if err != nil {

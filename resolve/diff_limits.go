@@ -29,8 +29,8 @@ func markLimits(changes []Change, before, after *spec.Agent) []Change {
 	return changes
 }
 
-// addGuards notes what a plugin may limit without a gate. What gates decide is compared
-// tool by tool.
+// addGuards records what a plugin may limit without a gate. The decisions of gates are compared
+// per tool.
 func (v *view) addGuards(p *execution.Loaded) {
 	if v.env == nil || v.env.Gates(p.ID) {
 		return

@@ -1,10 +1,10 @@
 package resolve
 
-// DiffReport is what a change does to the agents, in JSON: what "runtime diff --format
-// json" prints.
+// DiffReport describes the effect of a change on the agents. "runtime diff --format json" prints
+// it.
 type DiffReport struct {
-	// Same is set when nothing differs, and Widened when an agent may do or use what it
-	// could not before.
+	// Same is set when nothing differs. Widened is set when an agent may do or use more than
+	// before.
 	Same    bool `json:"same"`
 	Widened bool `json:"widened"`
 	// Lost is set when an agent is gone or may no longer call a tool.

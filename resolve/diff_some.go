@@ -31,8 +31,8 @@ func newComparison(before, after *registry.Revision) *comparison {
 	return &comparison{before: newExplainer(before), after: newExplainer(after)}
 }
 
-// compareAgents returns the differences of agents, in the order of their ids. from is
-// that of DiffAgentsFrom.
+// compareAgents returns the differences of agents, in the order of their ids. For from, see
+// DiffAgentsFrom.
 func (c *comparison) compareAgents(ctx context.Context, ids []string, from map[string]string) ([]AgentDiff, error) {
 	var out []AgentDiff
 	for _, id := range ids {
@@ -100,8 +100,8 @@ func kindOfAgent(old, now *Explanation) ChangeKind {
 	}
 }
 
-// hasAgent reports whether a set has an agent with an id, which is no short name of a
-// peer's agent.
+// hasAgent reports whether a set has an agent with the id. Short names of a peer's agents do not
+// count.
 func hasAgent(set *registry.Set, id string) bool {
 	agent, ok := set.Agent(id)
 	return ok && agent.ID == id

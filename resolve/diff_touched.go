@@ -12,7 +12,7 @@ import (
 // which Diff returns them: those that were not carried over as they are. It is not ok if
 // that is unknown, because a dry run has not proven both.
 func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
-	from, to := provenTally(before), provenTally(after)
+	from, to := provenAgents(before), provenAgents(after)
 	if from == nil || to == nil || !definitionsFollow(before.Set(), after.Set()) {
 		return nil, false
 	}
@@ -23,8 +23,8 @@ func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
 	return ids, true
 }
 
-// provenTally returns all agents of a revision, if a dry run has found no errors.
-func provenTally(rev *registry.Revision) *tally {
+// provenAgents returns all agents of a revision, if a dry run has found no errors.
+func provenAgents(rev *registry.Revision) *resolvedAgents {
 	known, _ := rev.Derived(indexKey{})
 	if x, ok := known.(*index); ok {
 		return x.proven.Load()

@@ -12,15 +12,13 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Ephemeral is an agent that no revision declares: a turn brings it along, with
-// tools of its own.
+// Ephemeral is an agent that a turn supplies instead of a revision, together with its tools.
 type Ephemeral struct {
 	// Agent is the agent, which must run here, or at a hosted provider. The defaults are merged under it as
 	// under a declared one.
 	Agent *spec.Agent
-	// Tools are there besides those of the revision. One replaces the
-	// revision's tool with the same id, which the caller need not know. The agent's
-	// catalog applies to all of them.
+	// Tools are added to the tools of the revision and replace those with the same id. The
+	// agent's catalog applies to all of them.
 	Tools []EphemeralTool
 	// Call, if set, is all that the turn does: no model is asked. Of the agent's
 	// record, or the defaults, only what guards counts.
@@ -33,9 +31,8 @@ type EphemeralTool struct {
 	Tool tools.Tool
 }
 
-// ResolveEphemeral returns the plan of an agent that a turn brings along, in a
-// revision that stays as it is. The errors are those of Resolve, without an
-// *AgentNotFoundError.
+// ResolveEphemeral returns the plan of an ephemeral agent in a revision, which it does not
+// change. It returns the same errors as Resolve, except *AgentNotFoundError.
 func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral, opts Options) (*Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("resolve agent %s: %w", e.Agent.ID, err)

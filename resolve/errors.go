@@ -52,8 +52,7 @@ func (r *Reference) notDefined(code diag.Code, kind string) diag.Diagnostic {
 	return d
 }
 
-// AgentNotFoundError reports that an agent, asked for or named as a delegate, does
-// not exist.
+// AgentNotFoundError reports a requested agent or delegate that does not exist.
 type AgentNotFoundError struct{ Reference }
 
 // ModelNotFoundError reports that a model or pool does not exist.
@@ -125,8 +124,7 @@ func (e *AmbiguousModelError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *AmbiguousModelError) Error() string { return e.Diagnostic().Error() }
 
-// InvalidPluginConfigError reports that a section violates what the plugin that
-// claims it demands.
+// InvalidPluginConfigError reports a section that the claiming plugin rejects.
 type InvalidPluginConfigError struct {
 	Agent  string
 	Plugin string
@@ -171,7 +169,7 @@ func (e *UnsupportedBackendError) Error() string { return e.Diagnostic().Error()
 type InvalidEndpointError struct {
 	Agent   string
 	Backend string
-	// Found is what is wrong.
+	// Found is the problem.
 	Found diag.Diagnostic
 }
 

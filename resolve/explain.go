@@ -19,12 +19,12 @@ type Explanation struct {
 	Agent *spec.Agent
 	// Origin is which parts of it came from the defaults.
 	Origin spec.Origin
-	// Path is where the agent stands in the configuration.
+	// Path locates the agent in the configuration.
 	Path string
-	// Model and Pool are what the agent runs on; at most one is set.
+	// Model or Pool is the model or pool that the agent uses. At most one is set.
 	Model *spec.Model
 	Pool  *spec.Pool
-	// Facts are what is known of the model, or of the pool's members.
+	// Facts are the known properties of the model or the pool's members.
 	Facts []ModelFact
 	// Retried reports whether model calls are wrapped for retries.
 	Retried bool
@@ -38,14 +38,14 @@ type Explanation struct {
 	// Diagnostics are the errors and warnings found.
 	Diagnostics diag.List
 
-	// env and seen are what the agent's calls are judged by.
+	// env and seen are used to judge the agent's calls.
 	env  *execution.Env
 	seen []*toolset.Entry
 }
 
-// Explain resolves an agent afresh and records every choice. An agent that does
-// not resolve is explained as far as possible; the error then lists what is
-// wrong, and the explanation is nil only if the agent does not exist.
+// Explain resolves an agent afresh and records every choice. If the agent does not resolve,
+// Explain returns the errors along with a partial explanation, which is nil only if the agent
+// does not exist.
 func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Explanation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("explain agent %s: %w", agentID, err)
@@ -58,8 +58,8 @@ func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Expl
 	return x.newExplanation(x.resolveAgent(agentID, trace), trace)
 }
 
-// ExplainEphemeral explains an agent that a turn brings along as Explain does a declared
-// one. The paths are those of the declared agent with its id, if there is one.
+// ExplainEphemeral is Explain for an ephemeral agent. The paths refer to the declared agent with
+// the same id, if there is one.
 func ExplainEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral) (*Explanation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("explain agent %s: %w", e.Agent.ID, err)
@@ -71,7 +71,7 @@ func ExplainEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral)
 	return x.newExplanation(x.runStages(t, e.Agent, trace), trace)
 }
 
-// newExplanation returns how an agent resolved, and what is wrong with it.
+// newExplanation returns an explanation of how an agent resolved, and its errors.
 func (x *index) newExplanation(t *template, trace *Trace) (*Explanation, error) {
 	e := &Explanation{
 		Agent: t.agent, Origin: t.origin, Path: t.base,

@@ -9,7 +9,9 @@ import (
 
 // CallVerdict is the decision on a call, as far as the configuration determines it.
 type CallVerdict struct {
-	// Gate is what the plugins' gates decide.
+	// Available is set if the agent has the tool.
+	Available bool
+	// Gate is the decision of the plugins' gates.
 	Gate plugins.Verdict
 	// Silent are the plugins whose gates cannot tell before a call is made.
 	Silent []string
@@ -18,9 +20,25 @@ type CallVerdict struct {
 	Problem string
 }
 
+// CallUnavailable is the decision on a call of a tool that the agent does not have.
+const CallUnavailable = "unavailable"
+
+// Decision returns allow, ask, deny, terminate or unavailable.
+func (v *CallVerdict) Decision() string {
+	switch {
+	case !v.Available:
+		return CallUnavailable
+	case v.Gate.Terminate:
+		return "terminate"
+	default:
+		return v.Gate.Access.String()
+	}
+}
+
 // Call judges a call of one of the agent's tools. The agent must resolve.
 func (e *Explanation) Call(toolID string, arguments json.RawMessage) CallVerdict {
-	var v CallVerdict
+	choice := e.Tool(toolID)
+	v := CallVerdict{Available: choice != nil && choice.Rule.Visible}
 	if e.env != nil {
 		v.Gate, v.Silent = e.env.CallVerdict(toolID, arguments)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// guardedKey names the guarded tools among what is derived from a revision.
+// guardedKey is the Derive key of a revision's guarded tools.
 type guardedKey struct{}
 
 // GuardedTools returns the tools of a revision that an agent may not call without being

@@ -21,17 +21,17 @@ type sectionReader struct {
 	hint func(diag.Diagnostic) diag.Diagnostic
 }
 
-// readerOf finds the plugin that would read a section: one that is registered,
-// one that the configuration could declare, or that of the key nearest to it.
-func (t *template) readerOf(key string) sectionReader {
-	t.anyPlugin = true
-	if c, ok := t.index.claimOf(key); ok {
-		return sectionReader{t.isGuard(&c), func(d diag.Diagnostic) diag.Diagnostic {
+// readerOf finds the plugin that would read a section: a registered plugin, a plugin that the
+// configuration could declare, or the plugin with the most similar key.
+func (r *resolver) readerOf(key string) sectionReader {
+	r.anyPlugin = true
+	if c, ok := r.index.claimOf(key); ok {
+		return sectionReader{r.isGuard(&c), func(d diag.Diagnostic) diag.Diagnostic {
 			return d.WithHint("plugin %q claims it: add it to plugin_ids", c.plugin)
 		}}
 	}
-	for _, kind := range slices.Sorted(maps.Keys(t.index.set.Undeclared)) {
-		for _, s := range t.index.set.Undeclared[kind] {
+	for _, kind := range slices.Sorted(maps.Keys(r.index.set.Undeclared)) {
+		for _, s := range r.index.set.Undeclared[kind] {
 			if s.Key == key {
 				return sectionReader{s.Guards, func(d diag.Diagnostic) diag.Diagnostic {
 					return d.WithHint("plugins of type %q claim it: declare one and add it to plugin_ids", kind)
@@ -44,14 +44,14 @@ func (t *template) readerOf(key string) sectionReader {
 			return d.WithHint("no plugin that claims it is registered")
 		}}
 	}
-	near, ok := nearest.Of(key, slices.Sorted(slices.Values(t.claimed)))
+	near, ok := nearest.Of(key, slices.Sorted(slices.Values(r.claimed)))
 	if !ok {
-		near, ok = nearest.Of(key, t.index.sectionKeys())
+		near, ok = nearest.Of(key, r.index.sectionKeys())
 	}
 	if !ok {
 		return sectionReader{false, func(d diag.Diagnostic) diag.Diagnostic { return d }}
 	}
-	return sectionReader{t.guardsKey(near), func(d diag.Diagnostic) diag.Diagnostic {
+	return sectionReader{r.guardsKey(near), func(d diag.Diagnostic) diag.Diagnostic {
 		return d.WithHint("did you mean %q?", near)
 	}}
 }
@@ -89,12 +89,12 @@ func (x *index) sectionKeys() []string {
 }
 
 // guardsKey reports whether a section that something may read guards.
-func (t *template) guardsKey(key string) bool {
-	t.anyPlugin = true
-	if c, ok := t.index.claimOf(key); ok {
-		return t.isGuard(&c)
+func (r *resolver) guardsKey(key string) bool {
+	r.anyPlugin = true
+	if c, ok := r.index.claimOf(key); ok {
+		return r.isGuard(&c)
 	}
-	for _, sections := range t.index.set.Undeclared {
+	for _, sections := range r.index.set.Undeclared {
 		if slices.Contains(sections, spec.KindSection{Key: key, Guards: true}) {
 			return true
 		}
@@ -102,40 +102,39 @@ func (t *template) guardsKey(key string) bool {
 	return key == permissionKey
 }
 
-// isGuard reports whether a claimed section limits what the agent may do: the
-// plugin says so, or has a gate.
-func (t *template) isGuard(c *claim) bool { return c.Guards || t.hasGate(c.plugin) }
+// isGuard reports whether a claimed section limits what the agent may do: either the plugin
+// declares it, or the plugin has a gate.
+func (r *resolver) isGuard(c *claim) bool { return c.Guards || r.hasGate(c.plugin) }
 
 // hasGate reports whether a plugin has a gate, be it that this agent does not load
 // it. A plugin that cannot tell because it does not register counts as one.
-func (t *template) hasGate(id string) bool {
-	if t.env != nil && slices.ContainsFunc(t.loaded, func(l execution.Loaded) bool { return l.ID == id }) {
-		return t.env.Gates(id)
+func (r *resolver) hasGate(id string) bool {
+	if r.env != nil && slices.ContainsFunc(r.loaded, func(l execution.Loaded) bool { return l.ID == id }) {
+		return r.env.Gates(id)
 	}
-	if _, ok := t.index.set.Plugins.Get(id); !ok {
+	if _, ok := r.index.set.Plugins.Get(id); !ok {
 		return false
 	}
-	env := t.buildAlone(id)
+	env := r.buildAlone(id)
 	return env == nil || env.Gates(id)
 }
 
-// buildAlone returns what the agent would have with a plugin alone; nil if the plugin does
+// buildAlone returns the agent's environment with only the given plugin; nil if the plugin does
 // not register.
-func (t *template) buildAlone(id string) *execution.Env {
-	plugin, _ := t.index.set.Plugins.Get(id)
+func (r *resolver) buildAlone(id string) *execution.Env {
+	plugin, _ := r.index.set.Plugins.Get(id)
 	sections := make(map[plugins.Claim]any)
-	for _, c := range t.index.claims[id] {
-		sections[plugins.Claim{Plugin: id, Key: c.Key}] = c.settingsOf(t.agent.Sections[c.Key])
+	for _, c := range r.index.claims[id] {
+		sections[plugins.Claim{Plugin: id, Key: c.Key}] = c.settingsOf(r.agent.Sections[c.Key])
 	}
-	env, errs := execution.Build(t.agent, []execution.Loaded{{ID: id, Plugin: plugin, Core: true}}, sections)
+	env, errs := execution.Build(r.agent, []execution.Loaded{{ID: id, Plugin: plugin, Core: true}}, sections)
 	if len(errs) > 0 {
 		return nil
 	}
 	return env
 }
 
-// settingsOf returns what a section decodes to, or the plugin's defaults when the
-// section is not valid.
+// settingsOf returns the decoded section, or the plugin's defaults if the section is invalid.
 func (c *claim) settingsOf(raw []byte) any {
 	if raw != nil && c.schema != nil {
 		if found, err := c.schema.ValidateJSON(context.Background(), raw); err != nil || len(found) > 0 {
@@ -149,104 +148,103 @@ func (c *claim) settingsOf(raw []byte) any {
 	return v
 }
 
-// reportUnclaimed reports the sections that nothing reads: as an error when they
-// guard. One that does not and came with the defaults is left to Check, which
-// knows whether any agent claims it.
-func (t *template) reportUnclaimed() {
-	for _, key := range slices.Sorted(maps.Keys(t.agent.Sections)) {
-		if slices.Contains(t.claimed, key) {
+// reportUnclaimed reports sections that no plugin reads, as errors if they guard. Check handles
+// other unclaimed sections from the defaults, because it knows whether any agent claims them.
+func (m *merger) reportUnclaimed() {
+	for _, key := range slices.Sorted(maps.Keys(m.agent.Sections)) {
+		if slices.Contains(m.claimed, key) {
 			continue
 		}
-		rel, reader := diag.Key("sections", key), t.readerOf(key)
+		rel, reader := diag.Key("sections", key), m.readerOf(key)
 		if reader.guards {
-			t.addError(reader.hint(diag.New(diag.UnclaimedSection, t.pathOf(rel),
-				"section %q guards nothing: no plugin of agent %q claims it", key, t.agent.ID).
-				WithSeverity(diag.Error)).ForAgent(t.agent.ID))
+			m.addError(reader.hint(diag.New(diag.UnclaimedSection, m.pathOf(rel),
+				"section %q guards nothing: no plugin of agent %q claims it", key, m.agent.ID).
+				WithSeverity(diag.Error)).ForAgent(m.agent.ID))
 			continue
 		}
-		t.unclaimed = append(t.unclaimed, key)
-		if !t.origin[rel] {
-			t.addWarning(reader.hint(diag.New(diag.UnclaimedSection, t.pathOf(rel), "no plugin of agent %q claims section %q", t.agent.ID, key)))
+		m.unclaimed = append(m.unclaimed, key)
+		if !m.origin[rel] {
+			m.addWarning(reader.hint(diag.New(diag.UnclaimedSection, m.pathOf(rel), "no plugin of agent %q claims section %q", m.agent.ID, key)))
 		}
 	}
 }
 
 // reportSilenced reports the plugins that guard and that active_hook_filter
 // leaves out.
-func (t *template) reportSilenced() {
-	for i, id := range t.agent.PluginIDs {
-		filter := t.agent.ActiveHookFilter
-		if len(filter) == 0 || slices.Contains(filter, id) || slices.Contains(t.agent.PluginIDs[:i], id) {
+func (r *resolver) reportSilenced() {
+	for i, id := range r.agent.PluginIDs {
+		filter := r.agent.ActiveHookFilter
+		if len(filter) == 0 || slices.Contains(filter, id) || slices.Contains(r.agent.PluginIDs[:i], id) {
 			continue
 		}
-		guards := t.env.Gates(id) || slices.ContainsFunc(t.index.claims[id], func(c claim) bool { return c.Guards })
+		guards := r.env.Gates(id) || slices.ContainsFunc(r.index.claims[id], func(c claim) bool { return c.Guards })
 		if guards {
-			t.addError(diag.New(diag.IgnoredField, t.pathOf(diag.Index("plugin_ids", i)), "plugin %q guards nothing: active_hook_filter leaves it out", id).
-				WithHint("add it to active_hook_filter, or remove it from plugin_ids").ForAgent(t.agent.ID))
+			r.addError(diag.New(diag.IgnoredField, r.pathOf(diag.Index("plugin_ids", i)), "plugin %q guards nothing: active_hook_filter leaves it out", id).
+				WithHint("add it to active_hook_filter, or remove it from plugin_ids").ForAgent(r.agent.ID))
 		}
 	}
 }
 
 // reportIgnored reports the fields of an endpoint-backed agent that nothing
 // reads: as an error when they guard.
-func (t *template) reportIgnored() {
-	if t.agent.Hosted() {
-		t.reportUnmetered()
+func (r *resolver) reportIgnored() {
+	if r.agent.Hosted() {
+		r.reportUnmetered()
 	}
-	for _, f := range t.agent.RemoteFields() {
+	for _, f := range r.agent.RemoteFields() {
 		switch {
-		case !f.Set, f.Effect == spec.RemoteRead, f.Effect == spec.RemoteBudgets && t.holdsBudgets():
+		case !f.Set, f.Effect == spec.RemoteRead, f.Effect == spec.RemoteBudgets && r.holdsBudgets():
 		case f.Effect == spec.RemoteSections:
-			for _, key := range slices.Sorted(maps.Keys(t.agent.Sections)) {
-				t.reportIgnoredField(diag.Key(f.Name, key), t.guardsKey(key) || t.readerOf(key).guards)
+			for _, key := range slices.Sorted(maps.Keys(r.agent.Sections)) {
+				r.reportIgnoredField(diag.Key(f.Name, key), r.guardsKey(key) || r.readerOf(key).guards)
 			}
 		default:
-			t.reportIgnoredField(f.Name, f.Effect != spec.RemoteIgnored)
+			r.reportIgnoredField(f.Name, f.Effect != spec.RemoteIgnored)
 		}
 	}
 }
 
 // reportUnmetered reports the budgets that need the usage of a model, which providers
 // do not report.
-func (t *template) reportUnmetered() {
-	b := t.agent.Budgets
+func (r *resolver) reportUnmetered() {
+	b := r.agent.Budgets
 	if b == nil {
 		return
 	}
 	for field, set := range map[string]bool{"max_tokens": b.MaxTokens != nil, "max_cost": b.MaxCost != nil} {
 		if set {
-			t.reportIgnoredField(diag.Join("budgets", field), true)
+			r.reportIgnoredField(diag.Join("budgets", field), true)
 		}
 	}
 }
 
 // whyIgnored returns where an agent with an endpoint runs, and what to do about a field
 // that guards nothing there.
-func (t *template) whyIgnored() (where, hint string) {
-	if t.agent.Hosted() {
+func (r *resolver) whyIgnored() (where, hint string) {
+	if r.agent.Hosted() {
 		return "at a hosted provider", "only the provider can enforce it: configure it there and remove it here"
 	}
 	return "at an endpoint", "only the peer can enforce it: configure it there and remove it here"
 }
 
 // reportIgnoredField reports a field of an endpoint-backed agent that nothing reads.
-func (t *template) reportIgnoredField(field string, guards bool) {
-	where, hint := t.whyIgnored()
-	d := diag.New(diag.IgnoredField, t.pathOf(field), "agent %q runs %s, where %s has no effect", t.agent.ID, where, field)
+func (r *resolver) reportIgnoredField(field string, guards bool) {
+	where, hint := r.whyIgnored()
+	d := diag.New(diag.IgnoredField, r.pathOf(field), "agent %q runs %s, where %s has no effect", r.agent.ID, where, field)
 	if guards {
-		t.addError(d.WithHint("%s", hint).ForAgent(t.agent.ID))
+		r.addError(d.WithHint("%s", hint).ForAgent(r.agent.ID))
 		return
 	}
-	t.addWarning(d.WithSeverity(diag.Warning).WithHint("remove it"))
+	r.addWarning(d.WithSeverity(diag.Warning).WithHint("remove it"))
 }
 
-// holdsBudgets reports whether the agent's backend holds turns to budgets. One
-// that could not be made, or that panics, is reported as such.
-func (t *template) holdsBudgets() bool {
-	if t.remote == nil {
+// holdsBudgets reports whether the agent's backend enforces the budgets of turns. A backend that
+// fails to build or panics is reported as such.
+func (r *resolver) holdsBudgets() bool {
+	if r.remote == nil {
 		return true
 	}
 	holds := true
-	_ = callGuarded("Profile", func() { holds = t.remote.Profile().Budgets == backend.BudgetsEnforced })
+	_ = callGuarded("Profile", func() { holds = r.remote.Profile().Budgets == backend.BudgetsEnforced })
 	return holds
 }

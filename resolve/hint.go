@@ -12,9 +12,8 @@ import (
 // vendorModel is how vendors call their models.
 var vendorModel = regexp.MustCompile(`(?i)^(gpt-|o[1-9](-|$)|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|grok|command-|phi-?[0-9]|sonnet|opus|haiku)`)
 
-// modelHint returns what an undefined model id probably is: a provider's own
-// name of a model, as other systems have it, or the id of a provider. Meant is the
-// model or pool to name instead, if there is one.
+// modelHint guesses the meaning of an undefined model id: a provider's name for a model, as other
+// systems use it, or a provider id. meant is the model or pool to name instead, if there is one.
 func (x *index) modelHint(id string) (meant, hint string) {
 	provider, upstream := "", id
 	if i := strings.IndexAny(id, "/:"); i > 0 {

@@ -31,12 +31,12 @@ type index struct {
 	claims map[string][]claim
 	// pipeline claims the sections that resolving itself reads.
 	pipeline []claim
-	// found is what is wrong with tools and plugins by themselves.
+	// found are the problems of tools and plugins, independent of agents.
 	found diag.List
 
-	// proven is all agents, once a dry run has found no errors. Until then, and
-	// for other names of agents, templates are made when they are asked for.
-	proven    atomic.Pointer[tally]
+	// proven holds all agents after a dry run without errors. Until then, and for other agent
+	// names, templates are created on demand.
+	proven    atomic.Pointer[resolvedAgents]
 	templates sync.Map // agent id → *slot
 	kept      *kept
 	suggested sync.Map // what was looked for → nearest id
@@ -52,8 +52,8 @@ type compiledTools struct {
 	// by id.
 	tools  []*toolset.Entry
 	global map[string]*toolset.Entry
-	// toolIDs are the ids of all, sorted, unsound ones included: what names one of
-	// them is no mistake.
+	// toolIDs are all tool ids, sorted, including those of invalid tools, so that references to
+	// them are not reported.
 	toolIDs []string
 }
 
@@ -73,8 +73,8 @@ type claim struct {
 	schema *schema.Schema
 }
 
-// decodeSection returns what the plugin makes of a section that satisfies the schema;
-// raw is nil when the agent does not have it. The error is a panic of the plugin.
+// decodeSection lets the plugin decode a section that satisfies the schema. raw is nil when the
+// agent does not have the section. The error is a panic of the plugin.
 func (c *claim) decodeSection(raw json.RawMessage) (v any, found diag.List, err error) {
 	if c.Decode == nil {
 		return raw, nil, nil
@@ -159,8 +159,7 @@ func copyKept[K any](from *sync.Map, keep func(K) bool) *sync.Map {
 	return to
 }
 
-// compileTools compiles the global tools, but for those that did not change since
-// others were compiled, if any were.
+// compileTools compiles the global tools. It reuses the tools in known that did not change.
 func (x *index) compileTools(known *compiledTools, changed map[string]bool) {
 	all := x.set.Tools
 	x.compiledTools = &compiledTools{
@@ -197,8 +196,8 @@ func (x *index) addTool(entry *toolset.Entry) {
 	x.global[entry.ID] = entry
 }
 
-// compilePlugins compiles the sections of all plugins, but for those that did not
-// change since others were compiled, if any were.
+// compilePlugins compiles the sections of all plugins. It reuses the sections in known that did
+// not change.
 func (x *index) compilePlugins(known map[string][]claim, changed map[string]bool) {
 	x.claims = make(map[string][]claim, x.set.Plugins.Len())
 	for id, plugin := range x.set.Plugins.All() {
@@ -253,8 +252,8 @@ func (x *index) compileSection(plugin, path string, section plugins.Section) cla
 	return c
 }
 
-// callGuarded calls what a component implements. A panic there becomes an error
-// that names what was called.
+// callGuarded calls a method of a component. It turns a panic into an error that names the
+// method.
 func callGuarded(what string, call func()) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = fmt.Errorf("panic in %s: %v", what, p.Value)
@@ -263,8 +262,7 @@ func callGuarded(what string, call func()) (err error) {
 	return nil
 }
 
-// templateOf returns what resolving the agent comes to; nil when there is no such
-// agent.
+// templateOf returns the resolved template of an agent; nil when there is no such agent.
 func (x *index) templateOf(id string) *template {
 	if y := x.proven.Load(); y != nil {
 		if t, ok := y.templates.Get(id); ok {
@@ -290,8 +288,8 @@ type poolKey struct {
 	silence
 }
 
-// sharedPool returns the one pool of the revision for a key. One that is not kept,
-// for an agent that will not come again, is shared only if it is there already.
+// sharedPool returns the revision's only pool for a key. With keep false, for agents used only
+// once, it shares an existing pool but does not store a new one.
 func (x *index) sharedPool(key poolKey, keep bool, make func() *model.Pool) *model.Pool {
 	if p, ok := x.kept.pools.Load(key); ok {
 		return p.(*model.Pool) //nolint:forcetypeassert // only pools are stored
@@ -315,8 +313,8 @@ func (x *index) breakerOf(modelID string) *model.Breaker {
 // suggestion identifies a search for the nearest id.
 type suggestion struct{ kind, id string }
 
-// maxSuggestions is how many answers of nearest are kept. What is looked for may
-// come from outside, and must not make the revision grow for ever.
+// maxSuggestions bounds the cached results of nearest. The names may come from outside, so
+// without a bound the cache could grow forever.
 const maxSuggestions = 4096
 
 // nearestID returns the id of a registry that looks most like a missing one. A

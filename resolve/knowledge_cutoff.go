@@ -28,7 +28,7 @@ type cutoffContext struct {
 	Enabled bool `json:"enabled"`
 }
 
-// decodeCutoffContext returns what a section says; without one it is enabled.
+// decodeCutoffContext decodes the section; without a section it is enabled.
 func decodeCutoffContext(raw json.RawMessage) (cutoffContext, diag.List) {
 	c := cutoffContext{Enabled: true}
 	if raw == nil {
@@ -45,8 +45,8 @@ func knowledgeCutoffSection() plugins.Section {
 		json.RawMessage(knowledgeCutoffSchema), decodeCutoffContext)
 }
 
-// knowledgeCutoff returns the cutoff that the model is told: the one that is declared, or
-// for an agent with the section the one of the catalog; empty for none.
+// knowledgeCutoff returns the cutoff to tell the model: the declared one, or the catalog's if the
+// agent has the section. It is empty for none.
 func (t *template) knowledgeCutoff() string {
 	if !t.cutoff.Enabled {
 		return ""
@@ -59,14 +59,14 @@ func (t *template) knowledgeCutoff() string {
 
 // warnKnowledgeCutoff warns of a section that asks to tell a cutoff that is not
 // known.
-func (t *template) warnKnowledgeCutoff() {
-	_, asked := t.agent.Sections[KnowledgeCutoffKey]
-	if !asked || !t.cutoff.Enabled || t.executor == nil || t.knowledgeCutoff() != "" {
+func (r *resolver) warnKnowledgeCutoff() {
+	_, asked := r.agent.Sections[KnowledgeCutoffKey]
+	if !asked || !r.cutoff.Enabled || r.executor == nil || r.knowledgeCutoff() != "" {
 		return
 	}
-	why := fmt.Sprintf("model %q declares none", t.agent.ModelID)
-	if t.pool != nil {
-		why = fmt.Sprintf("the members of pool %q do not all declare the same one", t.pool.ID)
+	why := fmt.Sprintf("model %q declares none", r.agent.ModelID)
+	if r.pool != nil {
+		why = fmt.Sprintf("the members of pool %q do not all declare the same one", r.pool.ID)
 	}
-	t.warnIneffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
+	r.warnIneffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
 }

@@ -18,108 +18,108 @@ import (
 // lookupModel is the first stage. It finds the agent's endpoint and stops there, or
 // finds its model or pool and their providers, and wraps them in what every model
 // call needs.
-func (t *template) lookupModel() {
-	t.trace.beginStage(StageLookup)
-	defer t.trace.endStage()
-	t.trace.addChoice("looked up", "agent", t.agent.ID, t.whereAgent())
-	if t.agent.Hosted() {
-		t.lookupProvider()
-		t.decodePipeline()
+func (r *resolver) lookupModel() {
+	r.trace.beginStage(StageLookup)
+	defer r.trace.endStage()
+	r.trace.addChoice("looked up", "agent", r.agent.ID, r.whereAgent())
+	if r.agent.Hosted() {
+		r.lookupProvider()
+		r.decodePipeline()
 		return
 	}
-	if !t.agent.Local() {
-		t.lookupEndpoint()
+	if !r.agent.Local() {
+		r.lookupEndpoint()
 		return
 	}
-	t.decodePipeline()
-	if t.call != nil {
-		t.agent.ContextPolicy = nil
-		t.served = served{executor: t.call, upstream: t.agent.ModelID}
+	r.decodePipeline()
+	if r.call != nil {
+		r.agent.ContextPolicy = nil
+		r.served = served{executor: r.call, upstream: r.agent.ModelID}
 		return
 	}
-	if t.agent.ModelID != "" { // the record's own validation reports its absence
-		t.served = t.findServed(t.agent.ModelID, t.pathOf("model_id"))
+	if r.agent.ModelID != "" { // the record's own validation reports its absence
+		r.served = r.findServed(r.agent.ModelID, r.pathOf("model_id"))
 	}
-	if p := t.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
-		own := t.dialects // summaries need no tools
-		t.summary = t.findServed(p.SummaryModelID, t.pathOf(t.summaryAt))
-		t.dialects = own
+	if p := r.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
+		own := r.dialects // summaries need no tools
+		r.summary = r.findServed(p.SummaryModelID, r.pathOf(r.policyAt("summary_model_id")))
+		r.dialects = own
 	}
-	t.warnContextPolicy()
-	t.clampPolicy()
+	r.warnContextPolicy()
+	r.clampPolicy()
 }
 
 // served is what asks a model, or the members of a pool.
 type served struct {
-	// model or pool is what was named.
+	// model or pool is the named entry.
 	model *spec.Model
 	pool  *spec.Pool
 	// upstream is the vendor's name of the model, or the pool's id.
 	upstream string
 	// executor is nil when the model cannot be asked.
 	executor model.Executor
-	// capabilities are those of the model, or of the pool's members together.
+	// capabilities describe the model, or the pool's members combined.
 	capabilities capabilities
 }
 
-func (t *template) whereAgent() string {
-	if t.agent.Registry != "" {
-		return "discovered from " + t.agent.Registry
+func (r *resolver) whereAgent() string {
+	if r.agent.Registry != "" {
+		return "discovered from " + r.agent.Registry
 	}
-	if len(t.origin) > 0 {
+	if len(r.origin) > 0 {
 		return "with the defaults merged under it"
 	}
 	return ""
 }
 
 // lookupEndpoint makes the backend of an endpoint-backed agent.
-func (t *template) lookupEndpoint() {
-	factory, errs := t.index.checkEndpoint(t.agent, t.agent.ID, t.pathOf("endpoint"))
+func (r *resolver) lookupEndpoint() {
+	factory, errs := r.index.checkEndpoint(r.agent, r.agent.ID, r.pathOf("endpoint"))
 	if errs != nil {
-		t.errs = append(t.errs, errs...)
+		r.errs = append(r.errs, errs...)
 		return
 	}
-	kind := t.agent.Endpoint.Kind()
-	remote, err := newBackend(factory, t.agent.Endpoint)
+	kind := r.agent.Endpoint.Kind()
+	remote, err := newBackend(factory, r.agent.Endpoint)
 	if err != nil {
-		t.addError(&InvalidEndpointError{
-			Agent: t.agent.ID, Backend: kind,
-			Found: diag.New(diag.InvalidEndpoint, t.pathOf("endpoint"), "%v", err),
+		r.addError(&InvalidEndpointError{
+			Agent: r.agent.ID, Backend: kind,
+			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "%v", err),
 		})
 		return
 	}
-	t.remote = remote
-	t.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
+	r.remote = remote
+	r.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
 }
 
 // lookupProvider makes the backend of an agent at a hosted provider.
-func (t *template) lookupProvider() {
-	provider, errs := t.index.checkHosted(t.agent, t.agent.ID, t.pathOf("endpoint"))
-	t.dependOn(onAgentProvider, t.agent.Endpoint.Target)
-	if t.errs = append(t.errs, errs...); errs != nil {
+func (r *resolver) lookupProvider() {
+	provider, errs := r.index.checkHosted(r.agent, r.agent.ID, r.pathOf("endpoint"))
+	r.dependOn(onAgentProvider, r.agent.Endpoint.Target)
+	if r.errs = append(r.errs, errs...); errs != nil {
 		return
 	}
 	var made backend.Backend
 	var err error
-	if panicked := callGuarded("Host", func() { made, err = provider.Host(t.agent.Endpoint) }); panicked != nil {
+	if panicked := callGuarded("Host", func() { made, err = provider.Host(r.agent.Endpoint) }); panicked != nil {
 		err = panicked
 	}
 	if err == nil && made == nil {
 		err = errors.New("it made no backend")
 	}
 	if err != nil {
-		t.addError(&InvalidEndpointError{
-			Agent: t.agent.ID, Backend: spec.HostedBackend,
-			Found: diag.New(diag.InvalidEndpoint, t.pathOf("endpoint"), "agent provider %q: %v", t.agent.Endpoint.Target, err),
+		r.addError(&InvalidEndpointError{
+			Agent: r.agent.ID, Backend: spec.HostedBackend,
+			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "agent provider %q: %v", r.agent.Endpoint.Target, err),
 		})
 		return
 	}
-	t.remote = made
-	t.trace.addChoice("hosted", "by agent provider", t.agent.Endpoint.Target, "the agent's answers come from there, its tools run here")
+	r.remote = made
+	r.trace.addChoice("hosted", "by agent provider", r.agent.Endpoint.Target, "the agent's answers come from there, its tools run here")
 }
 
-// checkHosted validates the endpoint of an agent at a hosted provider, and finds the
-// provider. The agent named in errors is the one that wants to reach it.
+// checkHosted validates the endpoint of an agent at a hosted provider, and finds the provider.
+// Errors name wanting, the agent that needs the endpoint.
 func (x *index) checkHosted(agent *spec.Agent, wanting, path string) (backend.AgentProvider, []error) {
 	id := agent.Endpoint.Target
 	found := agent.Endpoint.Validate()
@@ -158,35 +158,35 @@ func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.
 }
 
 // decodePipeline reads the sections that resolving itself needs.
-func (t *template) decodePipeline() {
-	t.calling, t.summaryAt = defaultCalling(), "context_policy.summary_model_id"
-	for _, c := range t.index.pipeline {
-		v, ok := t.decodeSection(c)
+func (r *resolver) decodePipeline() {
+	r.calling = defaultCalling()
+	for _, c := range r.index.pipeline {
+		v, ok := r.decodeSection(c)
 		if !ok {
 			continue
 		}
 		switch decoded := v.(type) {
 		case calling:
-			t.calling = decoded
+			r.calling = decoded
 		case compaction:
-			t.fillPolicy(decoded)
+			r.fillPolicy(decoded)
 		case cutoffContext:
-			t.cutoff = decoded
+			r.cutoff = decoded
 		}
 	}
 }
 
 // servedBy returns who serves the agent's model, for telemetry: the vendor, or the
 // provider's id if that is unknown. A pool has several.
-func (t *template) servedBy() string {
-	if t.model == nil {
+func (r *resolver) servedBy() string {
+	if r.model == nil {
 		return ""
 	}
-	return t.providerOf(t.model)
+	return r.providerOf(r.model)
 }
 
-func (t *template) providerOf(m *spec.Model) string {
-	exec, _ := t.index.set.Providers.Get(m.ProviderID)
+func (r *resolver) providerOf(m *spec.Model) string {
+	exec, _ := r.index.set.Providers.Get(m.ProviderID)
 	if v, ok := exec.(model.Vendor); ok {
 		return cmp.Or(v.Vendor(), m.ProviderID)
 	}
@@ -195,41 +195,41 @@ func (t *template) providerOf(m *spec.Model) string {
 
 // poolProviders returns who serves the members of the agent's pool, by the ids of
 // the models; nil when it has none.
-func (t *template) poolProviders() map[string]string {
-	if t.pool == nil {
+func (r *resolver) poolProviders() map[string]string {
+	if r.pool == nil {
 		return nil
 	}
-	all := make(map[string]string, len(t.pool.Members))
-	for i := range t.pool.Members {
-		if m, ok := t.index.set.Models.Get(t.pool.Members[i].ModelID); ok {
-			all[m.ID] = t.providerOf(m)
+	all := make(map[string]string, len(r.pool.Members))
+	for i := range r.pool.Members {
+		if m, ok := r.index.set.Models.Get(r.pool.Members[i].ModelID); ok {
+			all[m.ID] = r.providerOf(m)
 		}
 	}
 	return all
 }
 
 // findServed finds the model or pool that is named at a path.
-func (t *template) findServed(id, path string) (s served) {
-	set := t.index.set
-	t.dependOn(onModel, id)
+func (r *resolver) findServed(id, path string) (s served) {
+	set := r.index.set
+	r.dependOn(onModel, id)
 	m, isModel := set.Models.Get(id)
 	pool, isPool := set.Pools.Get(id)
 	switch {
 	case isModel && isPool:
-		t.addError(&AmbiguousModelError{ID: id, Agent: t.agent.ID, Path: path})
+		r.addError(&AmbiguousModelError{ID: id, Agent: r.agent.ID, Path: path})
 	case isModel:
-		t.checkWritesText(m, path)
+		r.checkWritesText(m, path)
 		s.model, s.upstream = m, m.UpstreamModel
-		s.executor = t.modelExecutor(m)
-		s.capabilities = t.index.capabilitiesOf(m)
+		s.executor = r.modelExecutor(m)
+		s.capabilities = r.index.capabilitiesOf(m)
 	case isPool:
 		s.pool, s.upstream = pool, pool.ID
-		if t.trace.isOn() {
-			t.trace.addChoice("looked up", "model pool", id, memberIDs(pool))
+		if r.trace.isOn() {
+			r.trace.addChoice("looked up", "model pool", id, memberIDs(pool))
 		}
-		s.executor, s.capabilities = t.poolExecutor(pool)
+		s.executor, s.capabilities = r.poolExecutor(pool)
 	default:
-		t.addError(t.index.modelNotFound(id, t.agent.ID, path))
+		r.addError(r.index.modelNotFound(id, r.agent.ID, path))
 	}
 	return s
 }
@@ -247,23 +247,23 @@ func memberIDs(pool *spec.Pool) string {
 
 // executorOf returns the executor of a model's provider, or nil when that does not
 // exist.
-func (t *template) executorOf(m *spec.Model) model.Executor {
-	if t.trace.isOn() {
-		t.trace.addChoice("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
+func (r *resolver) executorOf(m *spec.Model) model.Executor {
+	if r.trace.isOn() {
+		r.trace.addChoice("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
 	}
-	t.dependOn(onProvider, m.ProviderID)
-	exec, ok := t.index.set.Providers.Get(m.ProviderID)
+	r.dependOn(onProvider, m.ProviderID)
+	exec, ok := r.index.set.Providers.Get(m.ProviderID)
 	if !ok {
 		if m.ProviderID != "" {
-			t.addError(t.index.providerNotFound(m, t.agent.ID))
+			r.addError(r.index.providerNotFound(m, r.agent.ID))
 			return nil
 		}
-		t.failBelow(t.index.set.Models.Path(m.ID), m.Validate())
+		r.failBelow(r.index.set.Models.Path(m.ID), m.Validate())
 		return nil
 	}
-	t.trace.addChoice("looked up", "provider", m.ProviderID, "")
-	t.checkParams(m, exec)
-	t.noteDialect(m, exec)
+	r.trace.addChoice("looked up", "provider", m.ProviderID, "")
+	r.checkParams(m, exec)
+	r.noteDialect(m, exec)
 	if !m.HasOptions() {
 		return exec
 	}
@@ -273,16 +273,16 @@ func (t *template) executorOf(m *spec.Model) model.Executor {
 // modelExecutor returns the executor of an agent that runs on one model, or nil
 // when its provider does not exist. However often a call is repeated, the
 // model's breaker counts it once.
-func (t *template) modelExecutor(m *spec.Model) model.Executor {
-	exec := t.executorOf(m)
+func (r *resolver) modelExecutor(m *spec.Model) model.Executor {
+	exec := r.executorOf(m)
 	if exec == nil {
 		return nil
 	}
-	breaker := t.index.breakerOf(m.ID)
-	watched := &model.Watched{Executor: exec, Idle: t.calling.idle, FirstToken: t.calling.firstToken}
+	breaker := r.index.breakerOf(m.ID)
+	watched := &model.Watched{Executor: exec, Idle: r.calling.idle, FirstToken: r.calling.firstToken}
 	exec = watched
-	if t.usesRetries("provider", m.ProviderID) {
-		exec = &model.Retrying{Executor: watched, Policy: t.calling.retry, Breaker: breaker}
+	if r.usesRetries("provider", m.ProviderID) {
+		exec = &model.Retrying{Executor: watched, Policy: r.calling.retry, Breaker: breaker}
 	} else {
 		watched.Breaker = breaker
 	}
@@ -292,16 +292,16 @@ func (t *template) modelExecutor(m *spec.Model) model.Executor {
 	return exec
 }
 
-// usesRetries reports whether calls of what is named are repeated, as the retry
-// section says.
-func (t *template) usesRetries(kind, id string) bool {
-	n := t.calling.retry.MaxRetries
+// usesRetries reports whether the retry section applies to the model or pool, and records it in
+// the trace.
+func (r *resolver) usesRetries(kind, id string) bool {
+	n := r.calling.retry.MaxRetries
 	if n == 0 {
 		return false
 	}
-	t.wrapped = true
-	if t.trace.isOn() {
-		t.trace.addChoice("wrapped", kind, id, fmt.Sprintf("sections.retry: up to %d retries", n))
+	r.wrapped = true
+	if r.trace.isOn() {
+		r.trace.addChoice("wrapped", kind, id, fmt.Sprintf("sections.retry: up to %d retries", n))
 	}
 	return true
 }
@@ -315,7 +315,7 @@ func inputOf(m *spec.Model) []spec.Modality {
 
 // checkWritesText reports a model that is named at a path to answer agents, but
 // declares that it writes no text. A model that declares nothing may write it.
-func (t *template) checkWritesText(m *spec.Model, path string) {
+func (r *resolver) checkWritesText(m *spec.Model, path string) {
 	if m.Modalities == nil || len(m.Modalities.Output) == 0 || slices.Contains(m.Modalities.Output, spec.ModalityText) {
 		return
 	}
@@ -324,61 +324,61 @@ func (t *template) checkWritesText(m *spec.Model, path string) {
 		output[i] = string(modality)
 	}
 	d := diag.New(diag.InvalidValue, path, "model %q cannot answer agents: its modalities.output is %s, without text", m.ID, strings.Join(output, ", "))
-	d.Related = []diag.Related{{Message: "the model declares it here", Path: diag.Join(t.index.set.Models.Path(m.ID), "modalities.output")}}
-	t.addError(d.ForAgent(t.agent.ID))
+	d.Related = []diag.Related{{Message: "the model declares it here", Path: diag.Join(r.index.set.Models.Path(m.ID), "modalities.output")}}
+	r.addError(d.ForAgent(r.agent.ID))
 }
 
 // poolExecutor returns the executor of a pool, or nil when a member cannot be
 // served. Calls are repeated around the pool, so that it moves on first.
-func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) {
+func (r *resolver) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) {
 	if found := pool.Validate(); found.HasErrors() {
-		t.failBelow(t.index.set.Pools.Path(pool.ID), found)
+		r.failBelow(r.index.set.Pools.Path(pool.ID), found)
 		return nil, capabilities{}
 	}
 	list := make([]model.Member, 0, len(pool.Members))
 	models := make([]*spec.Model, 0, len(pool.Members))
 	for i := range pool.Members {
 		member := &pool.Members[i]
-		t.dependOn(onModel, member.ModelID)
-		m, ok := t.index.set.Models.Get(member.ModelID)
+		r.dependOn(onModel, member.ModelID)
+		m, ok := r.index.set.Models.Get(member.ModelID)
 		if !ok {
 			if member.ModelID != "" {
-				t.addError(t.index.memberNotFound(pool, i, t.agent.ID))
+				r.addError(r.index.memberNotFound(pool, i, r.agent.ID))
 			}
 			continue
 		}
-		t.checkWritesText(m, diag.Index(diag.Join(t.index.set.Pools.Path(pool.ID), "members"), i)+".model_id")
-		exec := t.executorOf(m)
+		r.checkWritesText(m, diag.Index(diag.Join(r.index.set.Pools.Path(pool.ID), "members"), i)+".model_id")
+		exec := r.executorOf(m)
 		if exec == nil {
 			continue
 		}
 		models = append(models, m)
 		list = append(list, model.Member{
-			ID: m.ID, Upstream: m.UpstreamModel, Executor: &model.Watched{Executor: exec, Idle: t.calling.idle, FirstToken: t.calling.firstToken},
-			Breaker: t.index.breakerOf(m.ID), Input: inputOf(m),
+			ID: m.ID, Upstream: m.UpstreamModel, Executor: &model.Watched{Executor: exec, Idle: r.calling.idle, FirstToken: r.calling.firstToken},
+			Breaker: r.index.breakerOf(m.ID), Input: inputOf(m),
 			Weight: member.Share(), FailoverOnly: !member.Home(),
 		})
 	}
 	if len(list) < len(pool.Members) {
 		return nil, capabilities{}
 	}
-	known := t.index.capabilitiesOf(models...)
-	keep := !t.passing || t.calling.silence == defaultCalling().silence
-	shared := t.index.sharedPool(poolKey{id: pool.ID, silence: t.calling.silence}, keep, func() *model.Pool {
+	known := r.index.capabilitiesOf(models...)
+	keep := !r.passing || r.calling.silence == defaultCalling().silence
+	shared := r.index.sharedPool(poolKey{id: pool.ID, silence: r.calling.silence}, keep, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))
 	})
-	if !t.usesRetries("model pool", pool.ID) {
+	if !r.usesRetries("model pool", pool.ID) {
 		return shared, known
 	}
-	return &model.Retrying{Executor: shared, Policy: t.calling.retry}, known
+	return &model.Retrying{Executor: shared, Policy: r.calling.retry}, known
 }
 
 // failBelow reports the errors of a record that the agent uses. Check reports them for
 // the record itself; in an unchecked revision nothing else does.
-func (t *template) failBelow(path string, list diag.List) {
+func (r *resolver) failBelow(path string, list diag.List) {
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
-		t.addError(d.ForAgent(t.agent.ID))
+		r.addError(d.ForAgent(r.agent.ID))
 	}
 }
 
@@ -442,9 +442,8 @@ func (x *index) unknownAgent(id string) error {
 	return &AgentNotFoundError{Reference{ID: id, Nearest: near}}
 }
 
-// checkEndpoint validates the endpoint of an endpoint-backed agent, finds the
-// factory that reaches it and lets that validate it, too. The agent named in
-// errors is the one that wants to reach it.
+// checkEndpoint validates the endpoint of an endpoint-backed agent, finds its factory and lets
+// the factory validate it as well. Errors name wanting, the agent that needs the endpoint.
 func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.Factory, []error) {
 	if agent.Hosted() {
 		_, errs := x.checkHosted(agent, wanting, path)
@@ -473,7 +472,7 @@ func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.
 	return factory, errs
 }
 
-// agentPath returns where an agent stands in a configuration.
+// agentPath returns the path of an agent in a configuration.
 func agentPath(set *registry.Set, agent *spec.Agent) string {
 	if agent.Registry == "" {
 		return set.Agents.Path(agent.ID)

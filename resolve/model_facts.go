@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/model/catalog"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -14,13 +15,17 @@ type ModelFact struct {
 	// Field is the field of the model that would declare it.
 	Field string `json:"field"`
 	Value string `json:"value"`
-	// Source is configuration, or catalog with the day on which the catalog was written.
+	// Source is configuration, server, or catalog with the day on which the catalog was written.
 	Source string `json:"source"`
 }
 
-const factDeclared = "configuration"
+// The sources that win over the catalog, in order.
+const (
+	factDeclared = "configuration"
+	factStated   = "server"
+)
 
-// listedModel returns what the catalog says of a model; nil if it is not listed.
+// listedModel returns the catalog entry of a model; nil if none exists.
 func (x *index) listedModel(m *spec.Model) *catalog.Model {
 	exec, _ := x.set.Providers.Get(m.ProviderID)
 	listed, ok := exec.(catalog.Listed)
@@ -34,13 +39,23 @@ func (x *index) listedModel(m *spec.Model) *catalog.Model {
 	return found
 }
 
-// completeModel returns a model with the limits and prices that it does not declare from the
-// catalog. Modalities are not added: what the catalog does not list is not refused.
-func completeModel(m *spec.Model, found *catalog.Model) *spec.Model {
-	if found == nil {
+// completeModel fills in undeclared limits from the server, and limits and prices from the catalog. It
+// does not add modalities, because a modality missing from the catalog must not be rejected.
+func (x *index) completeModel(m *spec.Model, found *catalog.Model) *spec.Model {
+	stated, ok := x.set.Limits[m.ID]
+	if !ok && found == nil {
 		return m
 	}
 	own := *m
+	if own.ContextWindow == nil && stated.ContextWindow > 0 {
+		own.ContextWindow = &stated.ContextWindow
+	}
+	if own.MaxOutputTokens == nil && stated.MaxOutputTokens > 0 {
+		own.MaxOutputTokens = &stated.MaxOutputTokens
+	}
+	if found == nil {
+		return &own
+	}
 	if own.ContextWindow == nil && found.ContextWindow > 0 {
 		own.ContextWindow = &found.ContextWindow
 	}
@@ -53,27 +68,39 @@ func completeModel(m *spec.Model, found *catalog.Model) *spec.Model {
 	return &own
 }
 
-// modelFacts returns what is known of a model.
+// ModelFacts returns the known properties of the models of a revision.
+func ModelFacts(rev *registry.Revision) []ModelFact {
+	x := indexOf(rev)
+	var facts []ModelFact
+	for _, m := range x.set.Models.All() {
+		facts = append(facts, x.modelFacts(m)...)
+	}
+	return facts
+}
+
+// modelFacts returns the known properties of a model.
 func (x *index) modelFacts(m *spec.Model) []ModelFact {
 	var facts []ModelFact
-	found := x.listedModel(m)
+	found, stated := x.listedModel(m), x.set.Limits[m.ID]
 	if found == nil {
 		found = &catalog.Model{}
 	}
-	add := func(field, declared, listed string) {
+	add := func(field, declared, stated, listed string) {
 		switch {
 		case declared != "":
 			facts = append(facts, ModelFact{m.ID, field, declared, factDeclared})
+		case stated != "":
+			facts = append(facts, ModelFact{m.ID, field, stated, factStated})
 		case listed != "":
 			facts = append(facts, ModelFact{m.ID, field, listed, "catalog of " + catalog.Date()})
 		}
 	}
-	add("context_window", limitText(m.ContextWindow), limitText(&found.ContextWindow))
-	add("max_output_tokens", limitText(m.MaxOutputTokens), limitText(&found.MaxOutput))
-	add("modalities", modalitiesText(m.Modalities), modalitiesText(&found.Modalities))
-	add("pricing", priceText(m.Pricing), priceText(found.Pricing))
-	add("knowledge_cutoff", m.KnowledgeCutoff, found.KnowledgeCutoff)
-	add("retires", "", found.Retires)
+	add("context_window", limitText(m.ContextWindow), limitText(&stated.ContextWindow), limitText(&found.ContextWindow))
+	add("max_output_tokens", limitText(m.MaxOutputTokens), limitText(&stated.MaxOutputTokens), limitText(&found.MaxOutput))
+	add("modalities", modalitiesText(m.Modalities), "", modalitiesText(&found.Modalities))
+	add("pricing", priceText(m.Pricing), "", priceText(found.Pricing))
+	add("knowledge_cutoff", m.KnowledgeCutoff, "", found.KnowledgeCutoff)
+	add("retires", "", "", found.Retires)
 	return facts
 }
 
@@ -102,7 +129,7 @@ func priceText(p *spec.Pricing) string {
 	return text + " " + p.CurrencyCode() + " per million"
 }
 
-// factsOf returns what is known of the models that an agent runs on.
+// factsOf returns the known properties of the models that an agent uses.
 func (x *index) factsOf(t *template) []ModelFact {
 	var facts []ModelFact
 	if t.model != nil {

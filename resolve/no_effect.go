@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
@@ -13,9 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// warnNoEffect warns of what an agent says and what cannot take effect as things
-// are. What it inherits is left out, unless it is to guard: a default need not fit
-// every agent.
+// warnNoEffect warns about settings of an agent that cannot take effect. It ignores inherited
+// settings unless they guard, because a default need not fit every agent.
 func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 	m.warnUnmeasuredCost()
 	m.warnFilteredAgents(catalog)
@@ -28,11 +26,18 @@ func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 }
 
 // warnIneffective warns of a part of the agent. What came from the defaults is silent.
-func (t *template) warnIneffective(rel, format string, args ...any) {
-	if path := t.pathOf(rel); t.origin == nil || path == diag.Join(t.base, rel) {
-		t.addWarning(diag.New(diag.NoEffect, path, format, args...))
+func (r *resolver) warnIneffective(rel, format string, args ...any) {
+	r.warnIneffectiveHint("", rel, format, args...)
+}
+
+func (r *resolver) warnIneffectiveHint(hint, rel, format string, args ...any) {
+	if path := r.pathOf(rel); r.origin == nil || path == diag.Join(r.base, rel) {
+		r.addWarning(diag.New(diag.NoEffect, path, format, args...).WithHint("%s", hint))
 	}
 }
+
+// filteredHint says how an agent gets a tool that its catalog filters out.
+const filteredHint = "add it to allowed_tools, and remove it from excluded_tools and excluded_tool_patterns"
 
 // warnFilteredAgents warns of delegates and handoffs whose tools the catalog
 // filters out.
@@ -40,13 +45,13 @@ func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	for i, id := range m.agent.Delegates {
 		tool := agenttool.DelegateID(id)
 		if m.isHidden(catalog, tool) && !slices.Contains(m.lost, tool) {
-			m.warnIneffective(diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
+			m.warnIneffectiveHint(filteredHint, diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
 		}
 	}
 	for i, id := range m.agent.Handoffs {
 		tool := agenttool.HandoffID(id)
 		if m.isHidden(catalog, tool) && !slices.Contains(m.lost, tool) {
-			m.warnIneffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
+			m.warnIneffectiveHint(filteredHint, diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
 		}
 	}
 	if m.agent.MaxHandoffs != nil && len(m.agent.Handoffs) == 0 {
@@ -73,76 +78,76 @@ func (m *merger) warnUndescribed() {
 	}
 }
 
-// warnContextPolicy warns of limits that those of the model undercut. It looks at
-// the policy as it is declared, before clampPolicy.
-func (t *template) warnContextPolicy() {
-	p := t.agent.ContextPolicy
-	if p == nil || t.executor == nil {
+// warnContextPolicy warns about limits that the model's own limits undercut. It looks at the
+// declared policy, before clampPolicy.
+func (r *resolver) warnContextPolicy() {
+	p := r.agent.ContextPolicy
+	if p == nil || r.executor == nil {
 		return
 	}
-	effective := t.policyOf(t.agent)
-	known := t.capabilities
-	at := t.summaryAt[:strings.LastIndexByte(t.summaryAt, '.')] // context_policy, or the section
+	effective := r.policyOf(r.agent)
+	known := r.capabilities
 	if p.MaxContextTokens != nil && known.ContextWindow > 0 && *p.MaxContextTokens > known.ContextWindow {
-		t.warnIneffective(at+".max_context_tokens", "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
+		r.warnIneffective(r.policyAt("max_context_tokens"), "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
 	}
 	if p.MaxOutputTokens != nil && known.MaxOutput > 0 && *p.MaxOutputTokens > known.MaxOutput {
-		t.warnIneffective(at+".max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
+		r.warnIneffective(r.policyAt("max_output_tokens"), "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
 	}
 	if p.AutocompactThreshold == nil {
-		t.warnNoCompaction(at)
+		r.warnNoCompaction()
 	}
 	if from := p.AutocompactThreshold; from != nil && *from != math.MaxInt && *from > effective.ContextTokens-effective.OutputTokens {
-		t.warnIneffective(at+".autocompact_threshold",
+		r.warnIneffective(r.policyAt("autocompact_threshold"),
 			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *from, effective.ContextTokens-effective.OutputTokens)
 	}
 }
 
 // warnNoCompaction warns of how a conversation is summarised that never is.
-func (t *template) warnNoCompaction(at string) {
-	p := t.agent.ContextPolicy
+func (r *resolver) warnNoCompaction() {
+	p := r.agent.ContextPolicy
 	for _, setting := range []struct {
 		given bool
 		name  string
 	}{
 		{p.CompactionMode != "", "compaction_mode"},
 		{p.CompactionRawSuffixMessages != nil, "compaction_raw_suffix_messages"},
-		{p.SummaryModelID != "" && t.summary.executor != nil, "summary_model_id"}, // one that is not there is an error of its own
+		{p.SummaryModelID != "" && r.summary.executor != nil, "summary_model_id"}, // one that is not there is an error of its own
 		{p.SummaryMaxTokens != nil, "summary_max_tokens"},
 		{p.MinSavingsRatio != nil, "min_savings_ratio"},
 	} {
 		if setting.given {
-			t.warnIneffective(diag.Join(at, setting.name), "%s has no effect: without autocompact_threshold nothing is summarised", setting.name)
+			r.warnIneffective(r.policyAt(setting.name), "%s has no effect: without autocompact_threshold nothing is summarised", setting.name)
 		}
 	}
 }
 
-// warnRounds warns of what is to happen after rounds that never are used up.
-func (t *template) warnRounds() {
-	if t.agent.OnMaxRounds != "" && t.agent.Rounds() == 0 {
-		t.warnIneffective("on_max_rounds", "on_max_rounds never applies: max_rounds is 0, which is unlimited")
+// warnRounds warns about settings that apply only after rounds or loops are detected, if that
+// never happens.
+func (r *resolver) warnRounds() {
+	if r.agent.OnMaxRounds != "" && r.agent.Rounds() == 0 {
+		r.warnIneffective("on_max_rounds", "on_max_rounds never applies: max_rounds is 0, which is unlimited")
 	}
-	if l := t.agent.LoopDetection; l != nil && l.Enabled != nil && !*l.Enabled {
+	if l := r.agent.LoopDetection; l != nil && l.Enabled != nil && !*l.Enabled {
 		if l.ConsecutiveThreshold != nil {
-			t.warnIneffective("loop_detection.consecutive_threshold", "loop_detection is not enabled")
+			r.warnIneffective("loop_detection.consecutive_threshold", "loop_detection is not enabled")
 		}
 		if l.HardCutoffThreshold != nil {
-			t.warnIneffective("loop_detection.hard_cutoff_threshold", "loop_detection is not enabled")
+			r.warnIneffective("loop_detection.hard_cutoff_threshold", "loop_detection is not enabled")
 		}
 	}
 }
 
 // warnRetry warns of how calls are repeated that never are.
-func (t *template) warnRetry() {
+func (r *resolver) warnRetry() {
 	var s map[string]json.RawMessage
-	if json.Unmarshal(t.agent.Sections[RetryKey], &s) != nil || string(s["max_retries"]) != "0" {
+	if json.Unmarshal(r.agent.Sections[RetryKey], &s) != nil || string(s["max_retries"]) != "0" {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		switch key {
 		case "max_retries", "stream_idle_timeout", "stream_idle_timeout_secs", "first_token_timeout":
 		default:
-			t.warnIneffective(diag.Join(diag.Key("sections", RetryKey), key), "%s never applies: max_retries is 0", key)
+			r.warnIneffective(diag.Join(diag.Key("sections", RetryKey), key), "%s never applies: max_retries is 0", key)
 		}
 	}
 }
@@ -201,7 +206,7 @@ func (c *check) warnPools() {
 			if member.Home() {
 				homes++
 			} else if member.Weight != nil {
-				ineffective(diag.Index("members", i)+".weight", "weight is the share of sessions that begin at a member; at one that is failover_only none does")
+				ineffective(diag.Index("members", i)+".weight", "weight has no effect: no session starts at a failover_only member")
 			}
 		}
 		if r := pool.Routing; r != nil && homes == 1 {

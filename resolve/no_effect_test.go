@@ -68,7 +68,7 @@ func TestACostThatCannotBeMeasured(t *testing.T) {
 		},
 		"a currency of nothing": {
 			[]draft{agent("a", runsOn("m", &spec.Budgets{Currency: "USD"}))},
-			[]string{"no-effect: agents.a.budgets.currency: currency is that of max_cost, which is absent"},
+			[]string{"no-effect: agents.a.budgets.currency: currency has no effect without max_cost"},
 		},
 	})
 }
@@ -117,11 +117,11 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	runWarnings(t, map[string]warningCase{
 		"a delegate that the catalog filters out": {
 			[]draft{tool("wc"), agent("b"), agent("a", func(a *spec.Agent) { a.Delegates, a.AllowedTools = []string{"b"}, spec.Names{"wc"} })},
-			[]string{`no-effect: agents.a.delegates[0]: the catalog filters out "agent_run_b", the tool that calls agent "b"`},
+			[]string{`no-effect: agents.a.delegates[0]: the catalog filters out "agent_run_b", the tool that calls agent "b" (add it to allowed_tools, and remove it from excluded_tools and excluded_tool_patterns)`},
 		},
 		"a handoff that the catalog filters out": {
 			[]draft{tool("wc"), agent("b"), agent("a", func(a *spec.Agent) { a.Handoffs, a.ExcludedToolPatterns = []string{"b"}, spec.Names{"hand_off_*"} })},
-			[]string{`no-effect: agents.a.handoffs[0]: the catalog filters out "hand_off_to_b", the tool that hands over to agent "b"`},
+			[]string{`no-effect: agents.a.handoffs[0]: the catalog filters out "hand_off_to_b", the tool that hands over to agent "b" (add it to allowed_tools, and remove it from excluded_tools and excluded_tool_patterns)`},
 		},
 		"a limit of handoffs without any": {
 			[]draft{agent("a", func(a *spec.Agent) { a.MaxHandoffs = new(2) })},

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Overrides take the place of an agent's own model and limits, and of the form of its
-// answer, for one turn. A field that is not set leaves what the agent says.
+// Overrides replace an agent's model, limits and output form for one turn. Unset fields keep the
+// agent's settings.
 type Overrides struct {
 	// ModelID is a model or a pool; of a hosted agent, what its provider knows by the name.
 	// The agent must run here or at such a provider, and an agent that takes over
@@ -27,7 +27,7 @@ type Overrides struct {
 	// ToolBudgets, when not nil, are all there are.
 	ToolBudgets map[string]spec.ToolBudget `json:"tool_budgets,omitempty"`
 	Output      *spec.OutputSchema         `json:"output_schema,omitempty"`
-	// ToolChoice, when not nil, is that of the first model call of the turn.
+	// ToolChoice, when not nil, applies to the first model call of the turn.
 	ToolChoice *model.ToolChoice `json:"tool_choice,omitempty"`
 	// MaxCalls is how many tool calls one answer of the model may make; 0 is the limit of
 	// the loop.
@@ -124,16 +124,16 @@ func (t *template) overriddenVariant(x *index, o *Overrides) (variant, error) {
 }
 
 // compileOutput compiles the form of the agent's answer.
-func (t *template) compileOutput() {
-	output := t.agent.OutputSchema
+func (r *resolver) compileOutput() {
+	output := r.agent.OutputSchema
 	if output == nil || output.Validate().HasErrors() {
 		return // the record's own validation reports it
 	}
 	form, err := backend.NewOutputForm(output)
 	if err != nil {
-		t.addError(diag.New(diag.InvalidSchema, t.pathOf("output_schema.schema"),
-			"the output schema is not a valid JSON Schema: %v", err).ForAgent(t.agent.ID))
+		r.addError(diag.New(diag.InvalidSchema, r.pathOf("output_schema.schema"),
+			"the output schema is not a valid JSON Schema: %v", err).ForAgent(r.agent.ID))
 		return
 	}
-	t.form = form
+	r.form = form
 }

@@ -10,19 +10,20 @@ import (
 
 // checkParams reports settings of the agent, and of its model, that the provider of the
 // model does not take.
-func (t *template) checkParams(m *spec.Model, exec model.Executor) {
+func (r *resolver) checkParams(m *spec.Model, exec model.Executor) {
 	checker, ok := exec.(model.ParamChecker)
 	if !ok {
 		return
 	}
-	own := model.OptionParams(&t.agent.ModelOptions)
+	own := model.OptionParams(&r.agent.ModelOptions)
 	params := model.OptionParams(&m.ModelOptions).Merge(own)
-	params.ReasoningEffort = t.agent.ReasoningEffort
+	params.ReasoningEffort = r.agent.ReasoningEffort
+	r.checkEdits(m, exec)
 	for _, fault := range checker.CheckParams(m.UpstreamModel, &params) {
 		byAgent := len(own.SetAmong(fault.Name)) > 0
-		path, who := diag.Join(t.index.set.Models.Path(m.ID), fault.Name), fmt.Sprintf("model %q", m.ID)
+		path, who := diag.Join(r.index.set.Models.Path(m.ID), fault.Name), fmt.Sprintf("model %q", m.ID)
 		if byAgent {
-			path, who = t.pathOf(fault.Name), fmt.Sprintf("agent %q", t.agent.ID)
+			path, who = r.pathOf(fault.Name), fmt.Sprintf("agent %q", r.agent.ID)
 		}
 		reason := "the provider does not take it"
 		if fault.Reason != "" {
@@ -31,11 +32,27 @@ func (t *template) checkParams(m *spec.Model, exec model.Executor) {
 		message := fmt.Sprintf("%s sets %s for provider %q: %s", who, fault.Name, m.ProviderID, reason)
 		switch {
 		case !fault.Omitted:
-			t.addError(diag.New(diag.InvalidValue, path, "%s", message).ForAgent(t.agent.ID))
+			r.addError(diag.New(diag.InvalidValue, path, "%s", message).ForAgent(r.agent.ID))
 		case byAgent:
-			t.warnIneffective(fault.Name, "%s", message)
+			r.warnIneffective(fault.Name, "%s", message)
 		default:
-			t.addWarning(diag.New(diag.NoEffect, path, "%s", message))
+			r.addWarning(diag.New(diag.NoEffect, path, "%s", message))
 		}
+	}
+}
+
+// checkEdits warns about edits of requests that change nothing.
+func (r *resolver) checkEdits(m *spec.Model, exec model.Executor) {
+	checker, ok := exec.(model.EditChecker)
+	if !ok {
+		return
+	}
+	for _, d := range checker.CheckEdits(m.UpstreamModel, m.Request) {
+		d.Path = diag.Join(diag.Join(r.index.set.Models.Path(m.ID), "request"), d.Path)
+		r.addWarning(d)
+	}
+	for _, d := range checker.CheckEdits(m.UpstreamModel, r.agent.Request, m.Request) {
+		d.Path = r.pathOf(diag.Join("request", d.Path))
+		r.addWarning(d)
 	}
 }

@@ -26,6 +26,13 @@ func (picky) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	return faults
 }
 
+func (picky) CheckEdits(_ string, edits *spec.RequestEdits, _ ...*spec.RequestEdits) (list diag.List) {
+	if edits != nil {
+		list = append(list, diag.New(diag.NoEffect, "omit[0]", "no field %s", edits.Omit[0]).WithSeverity(diag.Warning))
+	}
+	return list
+}
+
 func TestSettingsThatAProviderLacksAreErrors(t *testing.T) {
 	t.Parallel()
 	setUp := func(d *registry.Draft) {
@@ -56,7 +63,9 @@ func TestSettingsThatAreLeftOutAreWarnings(t *testing.T) {
 			`warning agents.a.top_p agent "a" sets top_p for provider "p": top_p is left out`},
 		"of the model": {spec.ModelOptions{TopP: new(0.5)}, func(a *spec.Agent) { a.ReasoningEffort = effort },
 			`warning models.m.top_p model "m" sets top_p for provider "p": top_p is left out`},
-		"without effort": {spec.ModelOptions{TopP: new(0.5)}, func(*spec.Agent) {}, ""},
+		"an edit of the model": {spec.ModelOptions{Request: &spec.RequestEdits{Omit: []string{"x"}}}, func(*spec.Agent) {}, "warning models.m.request.omit[0] no field x"},
+		"an edit of the agent": {spec.ModelOptions{}, func(a *spec.Agent) { a.Request = &spec.RequestEdits{Omit: []string{"x"}} }, "warning agents.a.request.omit[0] no field x"},
+		"without effort":       {spec.ModelOptions{TopP: new(0.5)}, func(*spec.Agent) {}, ""},
 	} {
 		rev := revision(t, func(d *registry.Draft) {
 			d.Providers.Put("p", &picky{})

@@ -20,52 +20,52 @@ import (
 // loadPlugins is the second stage. It finds the agent's plugins, adds the runtime's
 // own, validates every section that one of them claims, and registers them all
 // to see that they fit together.
-func (t *template) loadPlugins() {
-	t.trace.beginStage(StagePlugins)
-	defer t.trace.endStage()
-	t.findPlugins()
-	t.injectPlugins()
-	if !t.validateSections() {
-		t.broken = true
+func (r *resolver) loadPlugins() {
+	r.trace.beginStage(StagePlugins)
+	defer r.trace.endStage()
+	r.findPlugins()
+	r.injectPlugins()
+	if !r.validateSections() {
+		r.broken = true
 		return // a plugin must not see settings that violate its schema
 	}
-	env, errs := execution.Build(t.agent, t.loaded, t.sections)
+	env, errs := execution.Build(r.agent, r.loaded, r.sections)
 	for _, err := range errs {
-		t.addError(t.envBuildError(err))
-		t.broken = true
+		r.addError(r.envBuildError(err))
+		r.broken = true
 	}
-	t.env = env
-	t.reportSilenced()
-	if t.trace.isOn() {
-		t.traceEnv()
+	r.env = env
+	r.reportSilenced()
+	if r.trace.isOn() {
+		r.traceEnv()
 	}
 }
 
-func (t *template) findPlugins() {
-	for i, id := range t.agent.PluginIDs {
-		path := t.pathOf(diag.Index("plugin_ids", i))
-		t.dependOn(onPlugin, id)
-		plugin, ok := t.index.set.Plugins.Get(id)
+func (r *resolver) findPlugins() {
+	for i, id := range r.agent.PluginIDs {
+		path := r.pathOf(diag.Index("plugin_ids", i))
+		r.dependOn(onPlugin, id)
+		plugin, ok := r.index.set.Plugins.Get(id)
 		switch {
 		case !ok:
-			near := t.index.nearestID("plugin", id, t.index.set.Plugins.IDs)
-			t.meant = append(t.meant, near)
-			t.broken = true
-			t.addError(&PluginNotFoundError{Reference{ID: id, Agent: t.agent.ID, Path: path, Nearest: near}})
-		case slices.Contains(t.agent.PluginIDs[:i], id):
-			t.addError(diag.New(diag.InvalidValue, path, "plugin %q is listed twice", id).ForAgent(t.agent.ID))
+			near := r.index.nearestID("plugin", id, r.index.set.Plugins.IDs)
+			r.meant = append(r.meant, near)
+			r.broken = true
+			r.addError(&PluginNotFoundError{Reference{ID: id, Agent: r.agent.ID, Path: path, Nearest: near}})
+		case slices.Contains(r.agent.PluginIDs[:i], id):
+			r.addError(diag.New(diag.InvalidValue, path, "plugin %q is listed twice", id).ForAgent(r.agent.ID))
 		default:
-			t.loaded = append(t.loaded, execution.Loaded{ID: id, Plugin: plugin})
-			if t.trace.isOn() {
-				t.trace.addChoice("loaded", "plugin", id, diag.Index("plugin_ids", i))
+			r.loaded = append(r.loaded, execution.Loaded{ID: id, Plugin: plugin})
+			if r.trace.isOn() {
+				r.trace.addChoice("loaded", "plugin", id, diag.Index("plugin_ids", i))
 			}
 		}
 	}
 }
 
 // injectPlugins adds the runtime's own plugins.
-func (t *template) injectPlugins() {
-	t.loaded = append(t.loaded, t.ownPlugins(t.agent, func(id, why string) { t.trace.addChoice("injected", "plugin", id, why) })...)
+func (r *resolver) injectPlugins() {
+	r.loaded = append(r.loaded, r.ownPlugins(r.agent, func(id, why string) { r.trace.addChoice("injected", "plugin", id, why) })...)
 }
 
 // ownPlugins returns the runtime's own plugins for an agent. If tell is
@@ -108,51 +108,51 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []ex
 // validateSections validates every section that a loaded plugin claims, decodes
 // it for that plugin, and notes those that none claims. It reports whether all
 // were right.
-func (t *template) validateSections() bool {
+func (r *resolver) validateSections() bool {
 	right := true
-	for _, c := range t.index.pipeline {
-		t.claimed = append(t.claimed, c.Key)
+	for _, c := range r.index.pipeline {
+		r.claimed = append(r.claimed, c.Key)
 	}
-	for _, l := range t.loaded {
-		for _, c := range t.index.claims[l.ID] {
-			t.claimed = append(t.claimed, c.Key)
-			v, ok := t.decodeSection(c)
+	for _, l := range r.loaded {
+		for _, c := range r.index.claims[l.ID] {
+			r.claimed = append(r.claimed, c.Key)
+			v, ok := r.decodeSection(c)
 			if !ok {
 				right = false
 				continue
 			}
-			if t.sections == nil {
-				t.sections = make(map[plugins.Claim]any)
+			if r.sections == nil {
+				r.sections = make(map[plugins.Claim]any)
 			}
-			t.sections[plugins.Claim{Plugin: l.ID, Key: c.Key}] = v
+			r.sections[plugins.Claim{Plugin: l.ID, Key: c.Key}] = v
 		}
 	}
-	for _, id := range t.meant {
-		for _, c := range t.index.claims[id] {
-			t.claimed = append(t.claimed, c.Key)
+	for _, id := range r.meant {
+		for _, c := range r.index.claims[id] {
+			r.claimed = append(r.claimed, c.Key)
 		}
 	}
 	return right
 }
 
 // decodeSection validates and decodes one claimed section of the agent.
-func (t *template) decodeSection(c claim) (v any, ok bool) {
-	if !t.validSection(c) {
+func (r *resolver) decodeSection(c claim) (v any, ok bool) {
+	if !r.validSection(c) {
 		return nil, false
 	}
-	raw := t.agent.Sections[c.Key]
-	path := t.pathOf(diag.Key("sections", c.Key))
+	raw := r.agent.Sections[c.Key]
+	path := r.pathOf(diag.Key("sections", c.Key))
 	v, list, err := c.decodeSection(raw)
 	if err != nil {
-		t.addError(&EnvBuildError{Agent: t.agent.ID, Plugin: c.plugin, Path: path, Err: fmt.Errorf("plugin %s: %w", c.plugin, err)})
+		r.addError(&EnvBuildError{Agent: r.agent.ID, Plugin: c.plugin, Path: path, Err: fmt.Errorf("plugin %s: %w", c.plugin, err)})
 		return nil, false
 	}
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
 		if d.Severity == diag.Error {
-			t.addError(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+			r.addError(&InvalidPluginConfigError{Agent: r.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
 		} else {
-			t.addWarning(d)
+			r.addWarning(d)
 		}
 	}
 	return v, !list.HasErrors()
@@ -160,12 +160,12 @@ func (t *template) decodeSection(c claim) (v any, ok bool) {
 
 // validSection validates a section of the agent, if it has it, against the
 // schema of a plugin that claims it. It reports one error per violation.
-func (t *template) validSection(c claim) bool {
-	raw, present := t.agent.Sections[c.Key]
+func (r *resolver) validSection(c claim) bool {
+	raw, present := r.agent.Sections[c.Key]
 	if !present || c.schema == nil {
 		return true
 	}
-	path := t.pathOf(diag.Key("sections", c.Key))
+	path := r.pathOf(diag.Key("sections", c.Key))
 	found, err := c.schema.ValidateJSON(context.Background(), raw)
 	if errors.As(err, new(*schema.LimitError)) {
 		found, err = []schema.Violation{{Message: err.Error()}}, nil
@@ -181,10 +181,10 @@ func (t *template) validSection(c claim) bool {
 		if violation.Key {
 			d = d.AtKey()
 		}
-		t.addError(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+		r.addError(&InvalidPluginConfigError{Agent: r.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
 	}
-	if len(found) == 0 && t.trace.isOn() {
-		t.trace.addChoice("validated", "section", c.Key, "against the schema of "+c.plugin)
+	if len(found) == 0 && r.trace.isOn() {
+		r.trace.addChoice("validated", "section", c.Key, "against the schema of "+c.plugin)
 	}
 	return len(found) == 0
 }
@@ -221,15 +221,15 @@ func (t *template) pluginPath(id string) string {
 }
 
 // traceEnv records what the plugins registered.
-func (t *template) traceEnv() {
-	for _, r := range t.env.Registrations() {
-		if r.Name == "" {
-			t.trace.addNote("registered", r.What, "plugin "+r.Plugin)
+func (r *resolver) traceEnv() {
+	for _, made := range r.env.Registrations() {
+		if made.Name == "" {
+			r.trace.addNote("registered", made.What, "plugin "+made.Plugin)
 		} else {
-			t.trace.addChoice("registered", r.What, r.Name, "plugin "+r.Plugin)
+			r.trace.addChoice("registered", made.What, made.Name, "plugin "+made.Plugin)
 		}
 	}
-	if len(t.agent.ActiveHookFilter) > 0 {
-		t.trace.addNote("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(t.agent.ActiveHookFilter, ", "))
+	if len(r.agent.ActiveHookFilter) > 0 {
+		r.trace.addNote("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(r.agent.ActiveHookFilter, ", "))
 	}
 }

@@ -55,7 +55,7 @@ func TestEveryViolationOfASectionIsReported(t *testing.T) {
 	}))
 	want := []string{
 		`invalid-plugin-config: agents.a.sections.guard["a.b"]: section "guard": it is a number, but must be a string`,
-		`invalid-plugin-config: agents.a.sections.guard.rules[1]: section "guard": "behavior" is missing`,
+		`invalid-plugin-config: agents.a.sections.guard.rules[1]: section "guard": "behavior" is required`,
 		`invalid-plugin-config: agents.a.sections.guard.rules[1].tool: section "guard": it is a number, but must be a string`,
 		`invalid-plugin-config: agents.a.sections.guard.zzz: section "guard": "zzz" is not a known key`,
 	}

@@ -1,9 +1,8 @@
-// Package resolve turns a declared agent into something that can run: three
-// stages, each in a file of its own, look up its model, put its plugins
-// together, and collect its tools.
+// Package resolve turns a declared agent into a runnable plan. It has three stages, each in its
+// own file: look up the model, assemble the plugins, and collect the tools.
 //
-// What the revision alone decides is computed once and kept with it; what
-// belongs to a turn is built anew at every Resolve.
+// Results that depend only on the revision are computed once and kept with it; everything else is
+// rebuilt by each Resolve.
 package resolve
 
 import (
@@ -24,9 +23,9 @@ import (
 type Options struct {
 	// LocalOnly refuses an endpoint-backed agent with a *RemoteNotLocalError.
 	LocalOnly bool
-	// Overrides take the place of what the agent says, for one turn.
+	// Overrides replace settings of the agent for one turn.
 	Overrides Overrides
-	// Variables are what the turn brings for the agent's prompt.
+	// Variables are the turn's values for the agent's prompt.
 	Variables Variables
 }
 
@@ -41,7 +40,7 @@ type Plan struct {
 	Agent *spec.Agent
 	// Local is the environment of an agent that runs on the local loop, or without a
 	// model of one at a hosted provider. It belongs to the turn that was resolved for.
-	Local *backend.Environment
+	Local *backend.ExecutionEnv
 	// Remote is the backend of an endpoint-backed agent.
 	Remote backend.Backend
 	// Model is the model's id, or the pool's.
@@ -52,10 +51,10 @@ type Plan struct {
 	Warnings diag.List
 }
 
-// Resolve returns the plan of an agent. It is pure: the same agent of the same
-// revision comes to the same plan, with an execution environment of its own.
-// The error is an *AgentNotFoundError, a *RemoteNotLocalError, or an *Error that
-// joins all that is wrong, or a *VariablesError; there is no partial plan.
+// Resolve returns the plan of an agent. It is pure: the same agent in the same revision yields
+// the same plan, with a new execution environment. The error is an *AgentNotFoundError, a
+// *RemoteNotLocalError, a *VariablesError, or an *Error that joins all problems; there is no
+// partial plan.
 func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts Options) (*Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("resolve agent %s: %w", agentID, err)
@@ -101,8 +100,8 @@ func (t *template) newPlan(ctx context.Context, x *index, opts Options) (*Plan, 
 	}
 	local := &struct {
 		plan Plan
-		env  backend.Environment
-	}{Plan{Revision: x.rev, Agent: agent, Remote: t.remote, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.Environment{
+		env  backend.ExecutionEnv
+	}{Plan{Revision: x.rev, Agent: agent, Remote: t.remote, Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings}, backend.ExecutionEnv{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: opts.Overrides.narrowTools(set), Offered: opts.Overrides.narrowTools(t.offered.set()).Declarations(),
 		ModelID: t.agent.ModelID, Provider: t.provider, Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput, Tenant: TenantVariablesOf(x.rev, opts.Variables.Tenant),
@@ -112,7 +111,7 @@ func (t *template) newPlan(ctx context.Context, x *index, opts Options) (*Plan, 
 	return &local.plan, nil
 }
 
-// instantiatePlugins registers the plugins for this turn. Those of the dry run do, if
+// instantiatePlugins registers the plugins for this turn. It reuses the plugins of the dry run if
 // all are stateless and the turn overrides nothing.
 func (t *template) instantiatePlugins(v *variant) (*execution.Env, error) {
 	if v.agent == t.agent && !slices.ContainsFunc(t.loaded, func(l execution.Loaded) bool { return !l.Stateless }) {

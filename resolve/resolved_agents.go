@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// tally is all agents of a revision that resolve, and what they add up to. That of
-// the next revision begins as a copy, which shares with it what stays the same.
-type tally struct {
+// resolvedAgents holds all resolved agents of a revision and their totals. The next revision
+// starts with a copy, which shares the unchanged parts.
+type resolvedAgents struct {
 	templates *templates
 	// warning are the agents with something to report, callers those that call
 	// others, naming those that name others, and costly those whose limit of cost
@@ -38,16 +38,16 @@ type boxUse struct {
 	n int
 }
 
-func newTally() *tally {
-	return &tally{
+func newResolvedAgents() *resolvedAgents {
+	return &resolvedAgents{
 		templates: new(templates), warning: new(templates), callers: new(templates), naming: new(templates), costly: new(templates),
 		models: new(counts), plugins: new(counts), tools: new(counts), claimed: new(counts),
 		boxes: new(persist.Map[uint64, []boxUse]),
 	}
 }
 
-func (y *tally) clone() *tally {
-	own := *y
+func (r *resolvedAgents) clone() *resolvedAgents {
+	own := *r
 	for _, m := range []**templates{&own.templates, &own.warning, &own.callers, &own.naming, &own.costly} {
 		*m = (*m).Clone()
 	}
@@ -58,14 +58,14 @@ func (y *tally) clone() *tally {
 	return &own
 }
 
-// put adds what an agent resolves to, in place of what it did before.
-func (y *tally) put(id string, t *template) {
-	before, _ := y.templates.Get(id)
+// put adds or replaces the template of an agent.
+func (r *resolvedAgents) put(id string, t *template) {
+	before, _ := r.templates.Get(id)
 	if before != nil {
-		y.countUses(before, -1)
+		r.countUses(before, -1)
 	}
-	y.countUses(t, 1)
-	y.templates.Set(id, t)
+	r.countUses(t, 1)
+	r.templates.Set(id, t)
 	list := func(m *templates, listed func(*template) bool) {
 		switch {
 		case listed(t):
@@ -74,84 +74,84 @@ func (y *tally) put(id string, t *template) {
 			m.Delete(id)
 		}
 	}
-	list(y.warning, func(t *template) bool { return len(t.warnings)+len(t.unclaimed)+len(t.adapted) > 0 })
-	list(y.callers, func(t *template) bool { return len(t.calls) > 0 })
-	list(y.naming, func(t *template) bool { return t.dependsOnA(onAgent) })
-	list(y.costly, func(t *template) bool { return t.dependsOnA(onRecord) })
+	list(r.warning, func(t *template) bool { return len(t.warnings)+len(t.unclaimed)+len(t.adapted) > 0 })
+	list(r.callers, func(t *template) bool { return len(t.calls) > 0 })
+	list(r.naming, func(t *template) bool { return t.dependsOnA(onAgent) })
+	list(r.costly, func(t *template) bool { return t.dependsOnA(onRecord) })
 }
 
 // remove removes an agent, if it is there.
-func (y *tally) remove(id string) {
-	t, ok := y.templates.Get(id)
+func (r *resolvedAgents) remove(id string) {
+	t, ok := r.templates.Get(id)
 	if !ok {
 		return
 	}
-	y.countUses(t, -1)
-	for _, m := range []*templates{y.templates, y.warning, y.callers, y.naming, y.costly} {
+	r.countUses(t, -1)
+	for _, m := range []*templates{r.templates, r.warning, r.callers, r.naming, r.costly} {
 		m.Delete(id)
 	}
 }
 
-// countUses adds n to the uses of what an agent uses.
-func (y *tally) countUses(t *template, n int) {
-	addTo(y.models, t.agent.ModelID, n)
+// countUses adds n to the use count of everything that an agent uses.
+func (r *resolvedAgents) countUses(t *template, n int) {
+	addTo(r.models, t.agent.ModelID, n)
 	if p := t.agent.ContextPolicy; p != nil {
-		addTo(y.models, p.SummaryModelID, n)
+		addTo(r.models, p.SummaryModelID, n)
 	}
 	for _, id := range t.agent.PluginIDs {
-		addTo(y.plugins, id, n)
+		addTo(r.plugins, id, n)
 	}
 	for _, id := range t.agent.ActiveHookFilter {
-		addTo(y.plugins, id, n) // what the filter alone names is warned of there
+		addTo(r.plugins, id, n) // what the filter alone names is warned of there
 	}
 	for _, id := range t.wanted {
-		addTo(y.tools, id, n)
+		addTo(r.tools, id, n)
 	}
 	for _, key := range t.claimed {
 		if !isPipelineKey(key) { // every local agent claims those
-			addTo(y.claimed, key, n)
+			addTo(r.claimed, key, n)
 		}
 	}
 	if t.unreadable || t.toolless {
-		y.anyTool += n
+		r.anyTool += n
 	}
 	if t.agent.Local() && t.agent.ModelID == "" {
-		y.anyModel += n
+		r.anyModel += n
 	}
 	if t.counted != nil {
-		y.countBox(t.counted, n)
+		r.countBox(t.counted, n)
 	}
 }
 
 // countBox adds n to the agents that have a toolbox. The first one uses all of its
 // tools, and so they are counted once for all.
-func (y *tally) countBox(box *toolbox, n int) {
-	uses, _ := y.boxes.Get(box.sum)
+func (r *resolvedAgents) countBox(box *toolbox, n int) {
+	uses, _ := r.boxes.Get(box.sum)
 	uses = slices.Clone(uses) // another revision may have the list, too
 	i := slices.IndexFunc(uses, func(u boxUse) bool { return u.toolbox == box })
 	if i < 0 {
 		uses = append(uses, boxUse{toolbox: box})
 		i = len(uses) - 1
-		y.countTools(box, 1)
+		r.countTools(box, 1)
 	}
 	if uses[i].n += n; uses[i].n == 0 {
 		uses = slices.Delete(uses, i, i+1)
-		y.countTools(box, -1)
+		r.countTools(box, -1)
 	}
 	if len(uses) == 0 {
-		y.boxes.Delete(box.sum)
+		r.boxes.Delete(box.sum)
 	} else {
-		y.boxes.Set(box.sum, uses)
+		r.boxes.Set(box.sum, uses)
 	}
 }
 
-func (y *tally) countTools(box *toolbox, n int) {
+func (r *resolvedAgents) countTools(box *toolbox, n int) {
 	for _, entry := range box.entries {
-		addTo(y.tools, entry.ID, n)
+		addTo(r.tools, entry.ID, n)
 	}
 }
 
-// addTo adds n to a count, and removes one that has come to nothing.
+// addTo adds n to a count, and removes a count that reaches zero.
 func addTo(m *counts, id string, n int) {
 	known, _ := m.Get(id)
 	if known += n; known == 0 {
@@ -161,8 +161,8 @@ func addTo(m *counts, id string, n int) {
 	}
 }
 
-// inOrder returns the agents of a map in the order of the revision: the declared
-// ones, then those of each source.
+// inOrder returns the agents of a map in the order of the revision: declared agents first, then
+// the agents of each source.
 func inOrder(set *registry.Set, m *templates) []*template {
 	type placed struct {
 		at uint64

@@ -16,17 +16,17 @@ const RetryKey = "retry"
 // retrySchema is the JSON Schema of the section. Every field may be left out.
 const retrySchema = `{
   "type": "object",
-  "description": "How model calls are repeated that fail, and for how long a model may be silent.",
+  "description": "Retries of failed model calls, and how long a model may be silent.",
   "properties": {
-    "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often a call is repeated, for whatever reason; 0 never."},
-    "backoff_base": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "500ms", "description": "Longest wait before the first repetition; it doubles up to 8s."},
+    "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "Maximum retries of a call, for any reason; 0 for none."},
+    "backoff_base": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "500ms", "description": "Longest wait before the first retry; it doubles up to 8s."},
     "backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "backoff_base in milliseconds."},
-    "overloaded_backoff_base": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "2s", "description": "The same when the provider is overloaded."},
+    "overloaded_backoff_base": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "2s", "description": "Like backoff_base, when the provider is overloaded."},
     "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "overloaded_backoff_base in milliseconds."},
-    "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How many of these repetitions may take up an answer that broke off; 0 none."},
-    "stream_idle_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "60s", "description": "How long a stream may be silent, counted without retries, too; 0 for ever. Twice as long for models that think."},
+    "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How many of these retries may continue an interrupted answer; 0 for none."},
+    "stream_idle_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "60s", "description": "How long a stream may be silent; 0 for unlimited. Doubled for thinking models."},
     "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "stream_idle_timeout in seconds."},
-    "first_token_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "description": "How long a stream may be silent before its first token, as a local server is that reads a long prompt; 0 for ever. Default: stream_idle_timeout. Twice as long for models that think."}
+    "first_token_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "description": "How long a stream may be silent before its first token, for example while a local server reads a long prompt; 0 for unlimited. Default: stream_idle_timeout. Doubled for thinking models."}
   },
   "additionalProperties": false
 }`
@@ -66,12 +66,12 @@ type calling struct {
 // ever.
 type silence struct{ idle, firstToken time.Duration }
 
-// defaultCalling is that of an agent without a section.
+// defaultCalling returns the settings of an agent without a section.
 func defaultCalling() calling {
 	return calling{silence: silence{idle: model.DefaultIdleTimeout, firstToken: model.DefaultIdleTimeout}}
 }
 
-// decodeRetry returns what a section says.
+// decodeRetry decodes the section.
 func decodeRetry(raw json.RawMessage) (calling, diag.List) {
 	if raw == nil {
 		return defaultCalling(), nil

@@ -43,7 +43,7 @@ func onlyGuards(agent *spec.Agent) *spec.Agent {
 
 var _ model.NoModel = (*SingleCall)(nil)
 
-// AsksNoModel marks the call as one that is made without asking a model.
+// AsksNoModel marks the call as made without a model.
 func (*SingleCall) AsksNoModel() {}
 
 // Stream answers a first request with the call, and a second one with its result.

@@ -10,7 +10,7 @@ import (
 type Summary struct {
 	Agent    string `json:"agent"`
 	Resolves bool   `json:"resolves"`
-	// Path is where the agent stands in the configuration.
+	// Path locates the agent in the configuration.
 	Path string `json:"path,omitempty"`
 	// Model is the id of the model or pool. Upstream and Provider are set for a model,
 	// Pool, the ids of the members, for a pool.
@@ -18,7 +18,7 @@ type Summary struct {
 	Upstream string   `json:"upstream_model,omitempty"`
 	Provider string   `json:"provider,omitempty"`
 	Pool     []string `json:"pool,omitempty"`
-	// ModelFacts are what is known of the model, or of the pool's members, and from where.
+	// ModelFacts are the known properties of the model or the pool's members, with their sources.
 	ModelFacts []ModelFact `json:"model_facts,omitempty"`
 	// Endpoint is the address of the peer that an agent without a model runs at.
 	Endpoint  string `json:"endpoint,omitempty"`

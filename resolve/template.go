@@ -1,8 +1,6 @@
 package resolve
 
 import (
-	"fmt"
-
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
@@ -11,15 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// template is the part of a resolved agent that depends on the revision alone:
-// everything but the plugins' registration, which each resolve repeats. It is made
-// once, by the goroutine that resolves the agent first, and read-only from then on.
-// The next revision has it, too, unless what the agent depends on has changed.
+// template is the part of a resolved agent that depends only on the revision: everything except
+// the plugin registration, which each resolve repeats. The first resolve creates it; it is then
+// read-only. The next revision reuses it unless a dependency of the agent changed.
 type template struct {
-	// index and trace are there while the stages run. Later the template may
-	// belong to other revisions, too, which must not keep the first one.
-	index *index
-	trace *Trace
 	dependencies
 	agent  *spec.Agent
 	origin spec.Origin
@@ -37,8 +30,9 @@ type template struct {
 	served
 	// summary asks the model that writes summaries, when it is another one.
 	summary served
-	// summaryAt is where that model was named, below the agent.
-	summaryAt string
+	// policyFields are the fields of the context policy that the section compaction
+	// set, with their paths below the agent.
+	policyFields map[string]string
 
 	// provider serves the agent's model, and providers the members of its pool, by
 	// the ids of the models.
@@ -48,7 +42,7 @@ type template struct {
 	// may have.
 	prices      map[string]*spec.Pricing
 	outputLimit int
-	// form is that of the final answer; nil for any.
+	// form is the form of the final answer; nil for any.
 	form *backend.OutputForm
 	// declares are the variables that a turn may bring; nil for none.
 	declares *variables
@@ -79,8 +73,8 @@ type template struct {
 	choices []ToolChoice
 	// calls are the agents that the offered tools call.
 	calls []string
-	// dialects are what the models take as tools, and adapted the tools that they get in
-	// another form.
+	// dialects are the tool dialects of the models. adapted are the tools that are converted for
+	// them.
 	dialects []model.ToolDialect
 	adapted  []adaptedTool
 }
@@ -99,75 +93,11 @@ type gaps struct {
 	wanted     []string
 }
 
-// resolveAgent runs the stages for an agent that exists. A stage goes on where an
-// earlier one failed, so that all errors are found; what only follows from an
-// earlier error is left out.
-func (x *index) resolveAgent(id string, trace *Trace) *template {
-	declared, _ := x.set.Agent(id)
-	return x.runStages(&template{base: agentPath(x.set, declared)}, declared, trace)
-}
-
-// runStages runs the stages for an agent, in a template that says where it comes
-// from.
-func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *template {
-	t.index, t.trace = x, trace
-	t.agent, t.origin = x.set.Defaults.Apply(declared)
-	if t.call != nil {
-		t.agent = onlyGuards(t.agent)
-	}
-	t.validateAgent()
-	t.checkTenantVariables(x.set)
-	t.lookupModel()
-	if !t.agent.Local() {
-		t.reportIgnored()
-	}
-	if t.agent.UsesTools() {
-		t.prices, t.outputLimit = t.modelPrices(), t.maxOutput(t.agent)
-		t.provider, t.providers = t.servedBy(), t.poolProviders()
-		t.compileOutput()
-		t.compileVariables()
-		t.loadPlugins()
-		t.collectTools()
-	}
-	t.errs = dropRepeated(t.errs)
-	t.index, t.trace = nil, nil
-	return t
-}
-
-// within returns the template as it is while the stages run in a revision.
-func (t *template) within(x *index) *template {
-	own := *t
-	own.index = x
-	return &own
-}
-
-// validateAgent checks the agent's record by itself.
-func (t *template) validateAgent() {
-	for _, d := range t.agent.Validate() {
-		if d.Code == diag.InvalidEndpoint {
-			continue // the first stage reports it, with the backend's own findings
-		}
-		if d.Code == diag.MissingField {
-			d.Message = fmt.Sprintf("agent %q has no %s", t.agent.ID, d.Path)
-		}
-		d.Path = t.pathOf(d.Path)
-		t.addError(d.ForAgent(t.agent.ID))
-	}
-}
-
 // pathOf returns where a part of the agent is defined: the agent's own record,
 // or the defaults.
 func (t *template) pathOf(rel string) string { return t.origin.Path(t.base, rel) }
 
 func (t *template) addError(err error) { t.errs = append(t.errs, err) }
-
-// failAll reports diagnostics with paths below the agent.
-func (t *template) failAll(list diag.List) {
-	for _, d := range list {
-		d.Path = t.pathOf(d.Path)
-		t.addError(d.ForAgent(t.agent.ID))
-	}
-}
 
 func (t *template) addWarning(d diag.Diagnostic) {
 	t.warnings = append(t.warnings, d.ForAgent(t.agent.ID))

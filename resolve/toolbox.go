@@ -13,7 +13,7 @@ import (
 // agent that has them runs.
 type toolbox struct {
 	entries []*toolset.Entry
-	// sum is the hash of the entries of one that is shared.
+	// sum is the hash of a shared toolbox's entries.
 	sum uint64
 	set func() *toolset.Set
 }
@@ -30,7 +30,7 @@ type toolboxes struct {
 	own     map[uint64][]*toolbox
 }
 
-// newToolboxes returns toolboxes that begin with those of another revision.
+// newToolboxes returns toolboxes that start with those carried over from another revision.
 func newToolboxes(carried *persist.Map[uint64, []boxUse]) *toolboxes {
 	return &toolboxes{carried: carried, own: make(map[uint64][]*toolbox)}
 }

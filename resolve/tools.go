@@ -31,13 +31,13 @@ func (c *ToolChoice) Offered() bool {
 // collectTools is the third stage. It merges the global tools, the delegates and
 // the tools of plugins, finds conflicts, and filters the whole by the agent's
 // catalog.
-func (t *template) collectTools() {
-	t.trace.beginStage(StageTools)
-	defer t.trace.endStage()
-	m := t.mergeTools()
-	catalog, list := toolset.CompileFilter(t.agent)
-	t.failAll(list)
-	t.catalog, t.unreadable = catalog, len(list) > 0
+func (r *resolver) collectTools() {
+	r.trace.beginStage(StageTools)
+	defer r.trace.endStage()
+	m := r.mergeTools()
+	catalog, list := toolset.CompileFilter(r.agent)
+	r.failAll(list)
+	r.catalog, r.unreadable = catalog, len(list) > 0
 	m.filterTools(catalog)
 	m.checkGates()
 	m.checkDialects()
@@ -46,36 +46,35 @@ func (t *template) collectTools() {
 
 // merger collects the tools of one agent.
 type merger struct {
-	*template
-	// all are the tools of all sources: the global ones, then own, which are
-	// those of this agent, by id.
+	*resolver
+	// all are the tools of all sources, by id: the global tools, then the agent's own.
 	all []*toolset.Entry
 	own map[string]*toolset.Entry
-	// lost are the ids of tools that could not be added for an error that was
-	// reported. What names one of them is no mistake.
+	// lost are the ids of tools that were left out because of a reported error, so that
+	// references to them are not reported again.
 	lost []string
 }
 
 // mergeTools puts the tools of all sources together. Of two tools with one id the
 // first stays, and the conflict is an error.
-func (t *template) mergeTools() *merger {
-	m := &merger{template: t, all: slices.Clip(t.index.tools)}
-	if t.trace.isOn() {
-		t.trace.addNote("merged", "the global tools", strconv.Itoa(len(m.all))+" in all")
+func (r *resolver) mergeTools() *merger {
+	m := &merger{resolver: r, all: slices.Clip(r.index.tools)}
+	if r.trace.isOn() {
+		r.trace.addNote("merged", "the global tools", strconv.Itoa(len(m.all))+" in all")
 	}
 	m.addBrought()
-	for i, id := range t.agent.Delegates {
-		if !slices.Contains(t.agent.Delegates[:i], id) {
+	for i, id := range r.agent.Delegates {
+		if !slices.Contains(r.agent.Delegates[:i], id) {
 			m.addDelegate(i, id)
 		}
 	}
-	for i, id := range t.agent.Handoffs {
-		if !slices.Contains(t.agent.Handoffs[:i], id) {
+	for i, id := range r.agent.Handoffs {
+		if !slices.Contains(r.agent.Handoffs[:i], id) {
 			m.addHandoff(i, id)
 		}
 	}
-	if t.env != nil {
-		for _, p := range t.env.Tools() {
+	if r.env != nil {
+		for _, p := range r.env.Tools() {
 			m.addPluginTool(p)
 		}
 	}
@@ -172,7 +171,7 @@ func (m *merger) addTool(id string, entry *toolset.Entry, found diag.List, path 
 	}
 }
 
-// agentTool is a tool that leads to an agent, and what is wrong with it.
+// agentTool is a tool that calls an agent, with its problems.
 type agentTool struct {
 	entry *toolset.Entry
 	found diag.List
@@ -219,32 +218,31 @@ func (x *index) agentTool(source toolset.Source, id string, tool func() tools.To
 	return known.(*agentTool) //nolint:forcetypeassert // as above
 }
 
-// filterTools applies the catalog, and finds what the gates say of each tool.
+// filterTools applies the catalog, and records the gates' verdict on each tool.
 func (m *merger) filterTools(catalog *toolset.Filter) {
-	t := m.template
 	seen := make([]*toolset.Entry, 0, len(m.all))
 	var denied []*toolset.Entry
 	for _, entry := range m.all {
-		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID), Verdict: t.verdictOn(entry.ID)}
+		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID), Verdict: m.verdictOn(entry.ID)}
 		if choice.Rule.Visible {
 			seen = append(seen, entry)
 			if !choice.Offered() {
 				denied = append(denied, entry)
 			} else if entry.Source.Kind == toolset.SourceDelegate {
-				t.calls = append(t.calls, entry.Source.Name)
+				m.calls = append(m.calls, entry.Source.Name)
 			}
 		}
-		if t.trace.isOn() {
-			t.choices = append(t.choices, choice)
-			t.traceTool(&choice)
+		if m.trace.isOn() {
+			m.choices = append(m.choices, choice)
+			m.traceTool(&choice)
 		}
 	}
-	t.seen = m.toolboxOf(seen)
-	t.counted = m.countedToolbox(seen)
-	t.offered = t.seen
+	m.seen = m.toolboxOf(seen)
+	m.counted = m.countedToolbox(seen)
+	m.offered = m.seen
 	if denied != nil {
 		offered := slices.DeleteFunc(slices.Clone(seen), func(e *toolset.Entry) bool { return slices.Contains(denied, e) })
-		t.offered = m.toolboxOf(offered)
+		m.offered = m.toolboxOf(offered)
 	}
 }
 
@@ -276,9 +274,8 @@ func (m *merger) checkGates() {
 	}
 }
 
-// toolboxOf returns the toolbox of some tools. The tools of plugins are the
-// agent's own, and those of a turn the turn's, so there is nobody to share them
-// with.
+// toolboxOf returns the toolbox of some tools. Tools of plugins belong to the agent and tools of
+// a turn to the turn, so such toolboxes are not shared.
 func (m *merger) toolboxOf(entries []*toolset.Entry) *toolbox {
 	if m.passing || m.hasPluginTools() {
 		return newToolbox(entries)
@@ -310,13 +307,13 @@ func (t *template) verdictOn(id string) plugins.Verdict {
 	return t.env.ToolVerdict(id)
 }
 
-func (t *template) traceTool(c *ToolChoice) {
+func (m *merger) traceTool(c *ToolChoice) {
 	switch {
 	case !c.Rule.Visible:
-		t.trace.addChoice("dropped", "tool", c.ID, c.Rule.Rule())
+		m.trace.addChoice("dropped", "tool", c.ID, c.Rule.Rule())
 	case !c.Offered():
-		t.trace.addChoice("hidden", "tool", c.ID, fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule))
+		m.trace.addChoice("hidden", "tool", c.ID, fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule))
 	default:
-		t.trace.addChoice("kept", "tool", c.ID, c.Rule.Rule())
+		m.trace.addChoice("kept", "tool", c.ID, c.Rule.Rule())
 	}
 }

@@ -14,10 +14,10 @@ const (
 
 // Choice is one thing that a stage did.
 type Choice struct {
-	// Action is what was done: looked up, wrapped, injected, validated, added,
-	// dropped and so on.
+	// Action is a verb such as "looked up", "wrapped", "injected", "validated", "added" or
+	// "dropped".
 	Action string `json:"action"`
-	// Subject is what it was done to, as in `model "default"`.
+	// Subject is the object of the action, as in `model "default"`.
 	Subject string `json:"subject"`
 	// Detail says by which rule, or what came of it.
 	Detail string `json:"detail,omitempty"`

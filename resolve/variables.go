@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
@@ -25,10 +26,10 @@ const maxVariables = 256 << 10
 // maxProblems is how many unknown variables are reported.
 const maxProblems = 20
 
-// maxFilledPrompt bounds what the references of a prompt stand for, in bytes.
+// maxFilledPrompt bounds the total size of the values that fill a prompt, in bytes.
 const maxFilledPrompt = 4 << 20
 
-// Variables are what a turn brings for the prompts of its agents. They are data: they
+// Variables are values that a turn supplies for the prompts of its agents. They are data: they
 // never change what an agent may do, and are never logged.
 type Variables struct {
 	// Fill is set for a turn. Otherwise the prompt keeps its references, and nothing is
@@ -43,49 +44,51 @@ type Variables struct {
 	Tenant tools.TenantSource
 }
 
-// TenantVariablesOf returns the variables of a tenant as a revision declares them.
+// TenantVariablesOf returns the variables of a tenant as a revision declares them. It returns nil
+// for a revision that has no use for them: without declarations and servers that need logins.
 func TenantVariablesOf(rev *registry.Revision, source tools.TenantSource) *tools.TenantVariables {
-	if rev.Set().Tenants == nil {
+	set := rev.Set()
+	if set.Tenants == nil && set.Bundles.Len() == 0 {
 		return nil
 	}
-	return &tools.TenantVariables{Declared: rev.Set().Tenants, Source: source}
+	return &tools.TenantVariables{Declared: set.Tenants, Source: source}
 }
 
 // VariablesError reports that the variables of a turn are not those that its agent
 // declares, or that its tenant lacks some.
 type VariablesError struct {
 	Agent string
-	// Problems describe what is wrong, without the values.
+	// Problems describe the errors, without the values.
 	Problems []string
-	// Err is why a value could not be read; nil if that is not what is wrong.
+	// Err is the error of reading a value; nil for other problems.
 	Err error
 }
 
 // Unwrap returns why a value could not be read, or nil.
 func (e *VariablesError) Unwrap() error { return e.Err }
 
-// Error names the agent and what is wrong.
+// Error names the agent and the problems.
 func (e *VariablesError) Error() string {
 	return fmt.Sprintf("the variables of the turn do not fit agent %s: %s", e.Agent, strings.Join(e.Problems, "; "))
 }
 
-// variables are what an agent declares, compiled.
+// variables are an agent's declared variables, compiled.
 type variables struct {
 	spec.Variables
 	schema *schema.Schema
 }
 
 // compileVariables compiles the schema of the agent's variables.
-func (t *template) compileVariables() {
-	if len(t.agent.Variables) == 0 {
+func (r *resolver) compileVariables() {
+	if len(r.agent.Variables) == 0 {
 		return
 	}
-	compiled, err := schema.Compile(t.agent.Variables)
+	compiled, err := schema.Compile(r.agent.Variables)
 	if err != nil {
-		t.addError(diag.New(diag.InvalidSchema, t.pathOf("variables"), "variables is not a valid JSON Schema: %v", err).ForAgent(t.agent.ID))
+		r.addError(diag.New(diag.InvalidSchema, r.pathOf("variables"), "variables is not a valid JSON Schema: %v", err).ForAgent(r.agent.ID))
 		return
 	}
-	t.declares = &variables{t.agent.DeclaredVariables(), compiled}
+	r.declares = &variables{r.agent.DeclaredVariables(), compiled}
 }
 
 // fillAgent returns the agent with the variables of a turn and of its tenant in their
@@ -138,7 +141,7 @@ func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent 
 	return &filled, nil
 }
 
-// tenantReader reads what an agent refers to of a tenant's variables.
+// tenantReader reads the tenant variables that an agent refers to.
 type tenantReader struct {
 	variables *tools.TenantVariables
 	problems  []string
@@ -152,7 +155,7 @@ func (r *tenantReader) addProblem(text string) {
 	}
 }
 
-// read returns a value for a model, or notes what is wrong with it.
+// read returns a value for a model, or records why it cannot be used.
 func (r *tenantReader) read(ctx context.Context, name string) string {
 	value, err := r.variables.Read(ctx, name)
 	if e, ok := errors.AsType[*tools.TenantVariableError](err); ok {
@@ -181,17 +184,17 @@ func (r *tenantReader) readEffort(ctx context.Context, name string) *spec.Effort
 	return &effort
 }
 
-// checkTenantVariables checks what the agent refers to of the variables of tenants.
-func (t *template) checkTenantVariables(set *registry.Set) {
-	for _, name := range t.agent.SystemPrompt.References(spec.TenantScope) {
-		t.failAll(set.Tenants.CheckReference("system_prompt", name, false))
+// checkTenantVariables checks the agent's references to tenant variables.
+func (r *resolver) checkTenantVariables(set *registry.Set) {
+	for _, name := range r.agent.SystemPrompt.References(spec.TenantScope) {
+		r.failAll(set.Tenants.CheckReference("system_prompt", name, false))
 	}
-	if e := t.agent.ReasoningEffort; e != nil && e.Variable != "" {
-		t.failAll(set.Tenants.CheckReference("reasoning_effort", e.Variable, false))
+	if e := r.agent.ReasoningEffort; e != nil && e.Variable != "" {
+		r.failAll(set.Tenants.CheckReference("reasoning_effort", e.Variable, false))
 	}
 }
 
-// checkTenantVariables checks what the settings of tools refer to.
+// checkTenantVariables checks the references in the settings of tools.
 func (c *check) checkTenantVariables() {
 	c.failAll(c.set.Tenants.CheckDefaults())
 	for id, tool := range c.set.Tools.All() {
@@ -202,7 +205,7 @@ func (c *check) checkTenantVariables() {
 	}
 }
 
-// checkReferencesOf checks what the settings of a tool, or of a bundle of them, refer to.
+// checkReferencesOf checks the references in the settings of a tool or a bundle of tools.
 func (c *check) checkReferencesOf(tool tools.Tool, path string) {
 	referrer, ok := tool.(tools.TenantReferrer)
 	if !ok {
@@ -263,13 +266,13 @@ func unknownVariable(name string, names []string) string {
 	return text
 }
 
-// check returns what is wrong with declared variables. It shows what is declared, never
-// a value.
+// check validates values against the declared variables. Problems show declarations, never
+// values.
 func (v *variables) check(ctx context.Context, values map[string]json.RawMessage) []string {
 	var problems []string
 	for _, name := range v.Required {
 		if _, ok := values[name]; !ok {
-			problems = append(problems, fmt.Sprintf("%q is missing", clip.Text(name)))
+			problems = append(problems, fmt.Sprintf("%q is required", clip.Text(name)))
 		}
 	}
 	if len(problems) > 0 {
@@ -294,7 +297,7 @@ func (v *variables) check(ctx context.Context, values map[string]json.RawMessage
 		}
 		seen[name] = true
 		if declared, ok := v.Properties[name]; ok {
-			problems = append(problems, fmt.Sprintf("%q does not fit %s", clip.Text(name), clip.Text(compactJSON(declared))))
+			problems = append(problems, fmt.Sprintf("%q does not fit %s", clip.Text(name), clip.Text(rawjson.CompactText(declared))))
 		} else {
 			problems = append(problems, "together they do not fit the schema that the agent declares")
 		}
@@ -302,8 +305,8 @@ func (v *variables) check(ctx context.Context, values map[string]json.RawMessage
 	return problems
 }
 
-// textOf returns a variable as it stands in a prompt: a text as it is, anything else as
-// JSON, and the default of the schema, or nothing, for one that the turn does not bring.
+// textOf returns the text of a variable in a prompt: a string as it is, anything else as JSON. If
+// the turn does not supply the variable, it is the schema's default, or empty.
 func (v *variables) textOf(name string, values map[string]json.RawMessage) string {
 	if v == nil {
 		return ""
@@ -325,5 +328,5 @@ func (v *variables) textOf(name string, values map[string]json.RawMessage) strin
 	if json.Unmarshal(value, &text) == nil && value[0] == '"' {
 		return text
 	}
-	return compactJSON(value)
+	return rawjson.CompactText(value)
 }

@@ -21,35 +21,35 @@ const permissionKey = spec.PermissionSection
 // warnAll adds the warnings, except those that only follow from an error that was
 // reported.
 func (m *merger) warnAll(catalog *toolset.Filter) {
-	t, ids := m.template, m.toolIDs()
-	explained := t.unreadable || t.broken
-	if !t.broken {
-		explained = t.warnUnmatched(ids, catalog) || explained
-		t.warnToolBudgets(ids)
+	ids := m.toolIDs()
+	explained := m.unreadable || m.broken
+	if !m.broken {
+		explained = m.warnUnmatched(ids, catalog) || explained
+		m.warnToolBudgets(ids)
 	}
-	explained = t.warnPermissionShaped() || explained
+	explained = m.warnPermissionShaped() || explained
 	m.warnNoEffect(ids, catalog)
-	t.checkPermissionRules(ids, catalog)
-	t.warnHookFilter()
-	t.reportUnclaimed()
+	m.checkPermissionRules(ids, catalog)
+	m.warnHookFilter()
+	m.reportUnclaimed()
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
-	t.toolless = len(t.seen.entries) == 0 && len(ids) > 0 && !t.wantsNoTools() && !slices.ContainsFunc(ids, visible)
-	t.anyTool = t.anyTool || t.toolless
-	if t.toolless && !explained {
-		t.addWarning(diag.New(diag.NoTools, t.pathOf(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
+	m.toolless = len(m.seen.entries) == 0 && len(ids) > 0 && !m.wantsNoTools() && !slices.ContainsFunc(ids, visible)
+	m.anyTool = m.anyTool || m.toolless
+	if m.toolless && !explained {
+		m.addWarning(diag.New(diag.NoTools, m.pathOf(""), "the catalog leaves agent %q with no tool; registered: %d", m.agent.ID, len(ids)))
 	}
 }
 
 // isHidden reports whether the catalog filters a tool out, unless that follows from a
 // mistake in the catalog itself, which is reported.
-func (t *template) isHidden(catalog *toolset.Filter, id string) bool {
-	return !catalog.Decide(id).Visible && !t.unreadable && !slices.Contains(t.wanted, id)
+func (m *merger) isHidden(catalog *toolset.Filter, id string) bool {
+	return !catalog.Decide(id).Visible && !m.unreadable && !slices.Contains(m.wanted, id)
 }
 
 // wantsNoTools reports whether the agent's catalog explicitly allows no tools, as
 // allowed_tools: [] does.
-func (t *template) wantsNoTools() bool {
-	a := t.agent
+func (m *merger) wantsNoTools() bool {
+	a := m.agent
 	return (a.AllowedTools != nil || a.AllowedToolPatterns != nil) && len(a.AllowedTools)+len(a.AllowedToolPatterns) == 0
 }
 
@@ -69,73 +69,73 @@ func (m *merger) toolIDs() []string {
 
 // warnUnmatched warns of catalog entries that match none of the tools. It reports
 // whether one of them was to allow something.
-func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bool) {
+func (m *merger) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bool) {
 	patterns, literals := catalog.Unmatched(ids)
-	t.anyTool = t.anyTool || len(patterns)+len(literals) > 0
+	m.anyTool = m.anyTool || len(patterns)+len(literals) > 0
 	for _, d := range patterns {
-		if d.Entry != "" && !permissionShaped(d.Entry) && !t.index.set.Expected(d.Entry) {
-			w := diag.New(diag.UnmatchedPattern, t.entryPath(d), "pattern %q matches no registered tool", d.Entry)
+		if d.Entry != "" && !permissionShaped(d.Entry) && !m.index.set.Expected(d.Entry) {
+			w := diag.New(diag.UnmatchedPattern, m.entryPath(d), "pattern %q matches no registered tool", d.Entry)
 			if strings.HasPrefix(d.Entry, "^") || strings.HasSuffix(d.Entry, "$") || strings.Contains(d.Entry, ".*") {
-				w = w.WithHint("patterns are globs, not regular expressions: * stands for any text, and the whole id must match")
+				w = w.WithHint("patterns are globs, not regular expressions: * matches any text, and the whole id must match")
 			}
-			t.addWarning(w)
+			m.addWarning(w)
 			allows = allows || d.Field == toolset.FieldAllowedToolPatterns
 		}
 	}
 	for _, d := range literals {
-		if permissionShaped(d.Entry) || t.index.set.Expected(d.Entry) {
+		if permissionShaped(d.Entry) || m.index.set.Expected(d.Entry) {
 			continue
 		}
-		w := diag.New(diag.UnmatchedTool, t.entryPath(d), "%q names no registered tool", d.Entry)
+		w := diag.New(diag.UnmatchedTool, m.entryPath(d), "%q names no registered tool", d.Entry)
 		if strings.ContainsAny(d.Entry, "*?[{") {
 			w = w.WithHint("%s holds literal ids; patterns belong in %s", d.Field, patternField(d.Field))
-		} else if near := t.nearestTool(d.Entry, ids); near != "" {
+		} else if near := m.nearestTool(d.Entry, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
-			t.wanted = append(t.wanted, near)
+			m.wanted = append(m.wanted, near)
 		}
-		t.addWarning(w)
+		m.addWarning(w)
 		allows = allows || d.Field == toolset.FieldAllowedTools
 	}
 	return allows
 }
 
 // warnToolBudgets warns of budgets of tools that do not exist.
-func (t *template) warnToolBudgets(ids []string) {
-	for _, name := range slices.Sorted(maps.Keys(t.agent.ToolBudgets)) {
-		t.dependOn(onTool, name)
+func (m *merger) warnToolBudgets(ids []string) {
+	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
+		m.dependOn(onTool, name)
 		if _, ok := slices.BinarySearch(ids, name); ok {
 			continue
 		}
-		t.anyTool = true
-		if t.index.set.Expected(name) {
+		m.anyTool = true
+		if m.index.set.Expected(name) {
 			continue
 		}
-		w := diag.New(diag.UnmatchedTool, t.pathOf(diag.Key("tool_budgets", name)), "%q names no registered tool", name).AtKey()
-		if near := t.nearestTool(name, ids); near != "" {
+		w := diag.New(diag.UnmatchedTool, m.pathOf(diag.Key("tool_budgets", name)), "%q names no registered tool", name).AtKey()
+		if near := m.nearestTool(name, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
 		}
-		t.addWarning(w)
+		m.addWarning(w)
 	}
 }
 
 // warnPermissionShaped warns of catalog entries that look like permission
 // rules. It reports whether one of them was to allow something.
-func (t *template) warnPermissionShaped() (allows bool) {
+func (m *merger) warnPermissionShaped() (allows bool) {
 	for _, field := range []struct {
 		name    toolset.Field
 		entries []string
 	}{
-		{toolset.FieldAllowedTools, t.agent.AllowedTools},
-		{toolset.FieldAllowedToolPatterns, t.agent.AllowedToolPatterns},
-		{toolset.FieldExcludedTools, t.agent.ExcludedTools},
-		{toolset.FieldExcludedToolPatterns, t.agent.ExcludedToolPatterns},
+		{toolset.FieldAllowedTools, m.agent.AllowedTools},
+		{toolset.FieldAllowedToolPatterns, m.agent.AllowedToolPatterns},
+		{toolset.FieldExcludedTools, m.agent.ExcludedTools},
+		{toolset.FieldExcludedToolPatterns, m.agent.ExcludedToolPatterns},
 	} {
 		for i, entry := range field.entries {
 			if permissionShaped(entry) {
 				name, _ := ruleTool(entry)
-				t.wanted = append(t.wanted, name)
+				m.wanted = append(m.wanted, name)
 				allows = allows || field.name == toolset.FieldAllowedTools || field.name == toolset.FieldAllowedToolPatterns
-				t.addWarning(diag.New(diag.PermissionShapedEntry, t.pathOf(diag.Index(string(field.name), i)),
+				m.addWarning(diag.New(diag.PermissionShapedEntry, m.pathOf(diag.Index(string(field.name), i)),
 					"%q looks like a permission rule; a catalog entry is only a tool id or pattern", entry).
 					WithHint("write it under sections.permission.rules"))
 			}
@@ -145,7 +145,10 @@ func (t *template) warnPermissionShaped() (allows bool) {
 }
 
 // nearestTool looks for a near match among the tools of this agent.
-func (t *template) nearestTool(id string, ids []string) string {
+func (m *merger) nearestTool(id string, ids []string) string {
+	if call := agenttool.DelegatePrefix + id; slices.Contains(ids, call) {
+		return call
+	}
 	near, _ := nearest.Of(id, ids)
 	return near
 }
@@ -157,8 +160,8 @@ func patternField(f toolset.Field) toolset.Field {
 	return toolset.FieldExcludedToolPatterns
 }
 
-func (t *template) entryPath(d toolset.Decision) string {
-	return t.pathOf(diag.Index(string(d.Field), d.Index))
+func (m *merger) entryPath(d toolset.Decision) string {
+	return m.pathOf(diag.Index(string(d.Field), d.Index))
 }
 
 // permissionShaped reports whether an entry has the form name(…), with
@@ -170,8 +173,8 @@ func permissionShaped(entry string) bool {
 
 // checkPermissionRules reports rules that name a tool the agent does not have: as errors
 // if nothing provides the tool and the rule was written to restrict it.
-func (t *template) checkPermissionRules(ids []string, catalog *toolset.Filter) {
-	raw, ok := t.agent.Sections[permissionKey]
+func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
+	raw, ok := m.agent.Sections[permissionKey]
 	if !ok {
 		return
 	}
@@ -190,24 +193,24 @@ func (t *template) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 		name, literal := ruleTool(rule.Tool)
 		_, registered := slices.BinarySearch(ids, name)
 		if literal {
-			t.dependOn(onTool, name)
-			t.anyTool = t.anyTool || !registered
+			m.dependOn(onTool, name)
+			m.anyTool = m.anyTool || !registered
 		}
-		if !literal || seen[name] || registered && !t.isHidden(catalog, name) || !registered && (t.broken || t.index.set.Expected(name)) {
+		if !literal || seen[name] || registered && !m.isHidden(catalog, name) || !registered && (m.broken || m.index.set.Expected(name)) {
 			continue
 		}
 		seen[name] = true
-		t.wanted = append(t.wanted, name)
-		path := t.pathOf(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
+		m.wanted = append(m.wanted, name)
+		path := m.pathOf(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
 		switch {
 		case registered:
-			t.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
-		case t.isProvidedElsewhere(name):
-			t.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which agent %q does not have", name, t.agent.ID))
+			m.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
+		case m.isProvidedElsewhere(name):
+			m.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which agent %q does not have", name, m.agent.ID))
 		case restricts(rule.Behavior, section.Default):
-			t.addError(t.hintNearest(diag.New(diag.UnknownRuleTool, path, "the rule names tool %q, which does not exist, so it restricts nothing", name), name, ids).ForAgent(t.agent.ID))
+			m.addError(m.hintNearest(diag.New(diag.UnknownRuleTool, path, "the rule names tool %q, which does not exist, so it restricts nothing", name), name, ids).ForAgent(m.agent.ID))
 		default:
-			t.addWarning(t.hintNearest(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which is unknown", name), name, ids))
+			m.addWarning(m.hintNearest(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which is unknown", name), name, ids))
 		}
 	}
 }
@@ -220,8 +223,8 @@ func restricts(behavior, byDefault string) bool {
 
 // hintNearest suggests the tool that is meant, or a pattern for tools that only turns
 // bring.
-func (t *template) hintNearest(d diag.Diagnostic, name string, ids []string) diag.Diagnostic {
-	if near := t.nearestTool(name, ids); near != "" {
+func (m *merger) hintNearest(d diag.Diagnostic, name string, ids []string) diag.Diagnostic {
+	if near := m.nearestTool(name, ids); near != "" {
 		return d.WithHint("did you mean %q?", near)
 	}
 	if d.Code == diag.UnknownRuleTool {
@@ -232,21 +235,21 @@ func (t *template) hintNearest(d diag.Diagnostic, name string, ids []string) dia
 
 // isProvidedElsewhere reports whether other agents of the revision have a tool that this
 // one does not have, or may have it once their peers are asked.
-func (t *template) isProvidedElsewhere(name string) bool {
+func (m *merger) isProvidedElsewhere(name string) bool {
 	leadsToAgent := strings.HasPrefix(name, agenttool.DelegatePrefix) || strings.HasPrefix(name, agenttool.HandoffPrefix)
 	if leadsToAgent {
-		t.anySource = true
-		for _, id := range t.index.set.AgentIDs() {
+		m.anySource = true
+		for _, id := range m.index.set.AgentIDs() {
 			if name == agenttool.DelegateID(id) || name == agenttool.HandoffID(id) {
-				t.dependOn(onAgent, id)
+				m.dependOn(onAgent, id)
 				return true
 			}
 		}
-		return len(t.index.set.Sources.IDs()) > 0
+		return len(m.index.set.Sources.IDs()) > 0
 	}
-	t.anyPlugin = true
-	return slices.ContainsFunc(t.index.set.Plugins.IDs(), func(id string) bool {
-		env := t.buildAlone(id)
+	m.anyPlugin = true
+	return slices.ContainsFunc(m.index.set.Plugins.IDs(), func(id string) bool {
+		env := m.buildAlone(id)
 		return env == nil || slices.ContainsFunc(env.Tools(), func(p execution.PluginTool) bool { return p.ID == name })
 	})
 }
@@ -260,22 +263,22 @@ func ruleTool(rule string) (name string, literal bool) {
 	return name, name != "" && !regex && !strings.ContainsAny(name, "*?[{")
 }
 
-func (t *template) warnHookFilter() {
-	loaded := make([]string, len(t.loaded))
-	for i := range t.loaded {
-		loaded[i] = t.loaded[i].ID
+func (m *merger) warnHookFilter() {
+	loaded := make([]string, len(m.loaded))
+	for i := range m.loaded {
+		loaded[i] = m.loaded[i].ID
 	}
-	for i, id := range t.agent.ActiveHookFilter {
-		if slices.Contains(loaded, id) || slices.Contains(t.agent.PluginIDs, id) {
+	for i, id := range m.agent.ActiveHookFilter {
+		if slices.Contains(loaded, id) || slices.Contains(m.agent.PluginIDs, id) {
 			continue
 		}
-		t.dependOn(onPlugin, id)
-		w := diag.New(diag.UnknownHookFilter, t.pathOf(diag.Index("active_hook_filter", i)), "plugin %q is not loaded by this agent", id)
+		m.dependOn(onPlugin, id)
+		w := diag.New(diag.UnknownHookFilter, m.pathOf(diag.Index("active_hook_filter", i)), "plugin %q is not loaded by this agent", id)
 		if near, ok := nearest.Of(id, loaded); ok {
 			w = w.WithHint("did you mean %q?", near)
-		} else if _, ok := t.index.set.Plugins.Get(id); ok {
+		} else if _, ok := m.index.set.Plugins.Get(id); ok {
 			w = w.WithHint("add it to plugin_ids")
 		}
-		t.addWarning(w)
+		m.addWarning(w)
 	}
 }

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/plugins/window"
 	"github.com/agentruntime/agentruntime/spec"
@@ -15,20 +14,20 @@ func (t *template) policyOf(agent *spec.Agent) window.Policy {
 
 // clampPolicy gives the agent the policy that its model and the defaults make of
 // the one it declares.
-func (t *template) clampPolicy() {
-	if t.agent.ContextPolicy == nil || t.executor == nil {
+func (r *resolver) clampPolicy() {
+	if r.agent.ContextPolicy == nil || r.executor == nil {
 		return
 	}
-	own := *t.agent
-	p := t.policyOf(t.agent)
-	own.ContextPolicy = p.Spec(t.agent.ContextPolicy)
-	t.agent = &own
+	own := *r.agent
+	p := r.policyOf(r.agent)
+	own.ContextPolicy = p.Spec(r.agent.ContextPolicy)
+	r.agent = &own
 }
 
 // policyText describes the agent's effective context policy for people.
 func (t *template) policyText(agent *spec.Agent) string {
 	p := t.policyOf(agent)
-	text := fmt.Sprintf("%s: %d tokens, %d of them for the answer", t.summaryAt[:strings.LastIndexByte(t.summaryAt, '.')], p.ContextTokens, p.OutputTokens)
+	text := fmt.Sprintf("context_policy: %d tokens, %d of them for the answer", p.ContextTokens, p.OutputTokens)
 	if p.CompactAt > 0 {
 		text += fmt.Sprintf("; summaries from %d on", p.CompactAt)
 	}
@@ -52,21 +51,21 @@ func (t *template) newWindow(agent *spec.Agent) *window.Plugin {
 // maxOutput returns how many tokens an answer of the agent may have: those that its
 // context policy keeps free, or else all that its model declares; 0 leaves it to the
 // model.
-func (t *template) maxOutput(agent *spec.Agent) int {
+func (r *resolver) maxOutput(agent *spec.Agent) int {
 	if agent.ContextPolicy == nil {
-		return t.capabilities.DeclaredOutput
+		return r.capabilities.DeclaredOutput
 	}
-	p := t.policyOf(agent)
+	p := r.policyOf(agent)
 	return p.OutputTokens
 }
 
-// modelPrices returns what the models cost that the agent may ask, by id.
-func (t *template) modelPrices() map[string]*spec.Pricing {
-	if t.summary.capabilities.Pricing == nil {
-		return t.capabilities.Pricing
+// modelPrices returns the prices of the models that the agent may use, by id.
+func (r *resolver) modelPrices() map[string]*spec.Pricing {
+	if r.summary.capabilities.Pricing == nil {
+		return r.capabilities.Pricing
 	}
 	all := make(map[string]*spec.Pricing)
-	for _, known := range []map[string]*spec.Pricing{t.capabilities.Pricing, t.summary.capabilities.Pricing} {
+	for _, known := range []map[string]*spec.Pricing{r.capabilities.Pricing, r.summary.capabilities.Pricing} {
 		for id, p := range known {
 			all[id] = p
 		}

@@ -19,11 +19,11 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// CheckWorkflow returns what is wrong with a workflow in a revision: what it says by
-// itself, and what it calls. Paths are relative to the workflow.
+// CheckWorkflow returns the problems of a workflow in a revision, including those of the agents
+// and tools it calls. Paths are relative to the workflow.
 func CheckWorkflow(rev *registry.Revision, w *workflow.Workflow) diag.List {
 	list := w.Validate()
-	return append(list, (&workflowCheck{index: indexOf(rev), workflow: w}).checkCalls()...)
+	return append(list, w.AsWritten((&workflowCheck{index: indexOf(rev), workflow: w}).checkCalls())...)
 }
 
 // checkWorkflows checks all workflows: each by itself, and that the ids of what starts
@@ -33,14 +33,13 @@ func (c *check) checkWorkflows() {
 	for id, w := range c.set.Workflows.All() {
 		path := c.set.Workflows.Path(id)
 		c.failBelow(path, w.Validate())
-		c.failBelow(path, (&workflowCheck{index: c.index, workflow: w}).checkCalls())
+		c.failBelow(path, w.AsWritten((&workflowCheck{index: c.index, workflow: w}).checkCalls()))
 		c.checkStarts(w, path, taken)
 		c.failBelow(path, checkWebhookSecrets(c.set, w))
 	}
 }
 
-// checkWebhookSecrets checks what the secrets of webhooks refer to of the variables of
-// tenants.
+// checkWebhookSecrets checks the references of webhook secrets to tenant variables.
 func checkWebhookSecrets(set *registry.Set, w *workflow.Workflow) diag.List {
 	var list diag.List
 	for i := range w.Webhooks {
@@ -64,7 +63,7 @@ func (c *check) checkStarts(w *workflow.Workflow, path string, taken map[string]
 			taken[key] = at // within one workflow the record itself is checked
 			return
 		}
-		c.addError(diag.New(diag.DuplicateID, at, "another workflow has a %s with the id %q", kind, id).WithHint("the other one is %s; give this one an id of its own", first))
+		c.addError(diag.New(diag.DuplicateID, at, "another workflow has a %s with the id %q", kind, id).WithHint("the other one is %s; give this one a different id", first))
 	}
 	for i := range w.Schedules {
 		claim("schedule", w.ScheduleID(&w.Schedules[i]), diag.Join(path, diag.Index("schedules", i)))
@@ -82,6 +81,10 @@ func (u *usage) addWorkflows(set *registry.Set) {
 	for _, w := range set.Workflows.All() {
 		steps := w.AllSteps()
 		for i := range steps {
+			if turn := steps[i].Agent; turn != nil && turn.ModelID != "" {
+				near, _ := nearest.Of(turn.ModelID, set.Models.IDs())
+				u.models.also[turn.ModelID], u.models.also[near] = true, true
+			}
 			if call := steps[i].Tool; call != nil {
 				near, _ := nearest.Of(call.Name, set.Tools.IDs())
 				u.tools.also[call.Name], u.tools.also[near] = true, true
@@ -90,7 +93,7 @@ func (u *usage) addWorkflows(set *registry.Set) {
 	}
 }
 
-// workflowCheck checks what a workflow calls.
+// workflowCheck checks the calls of a workflow.
 type workflowCheck struct {
 	*index
 	workflow *workflow.Workflow
@@ -117,7 +120,7 @@ func (w *workflowCheck) checkCalls() diag.List {
 	return w.list
 }
 
-// pathOf returns where a step stands in its workflow.
+// pathOf returns the path of a step in its workflow.
 func (w *workflowCheck) pathOf(i int, s *workflow.Step) string {
 	switch {
 	case len(w.workflow.Steps) > 0:
@@ -129,7 +132,7 @@ func (w *workflowCheck) pathOf(i int, s *workflow.Step) string {
 	}
 }
 
-// checkAgentTurn checks that the agent of a step exists, and what it may call.
+// checkAgentTurn checks that the agent of a step exists, and which agents it may call.
 func (w *workflowCheck) checkAgentTurn(path string, s *workflow.Step) {
 	id := s.Agent.Agent
 	agent, ok := w.set.Agent(id)
@@ -148,6 +151,9 @@ func (w *workflowCheck) checkAgentTurn(path string, s *workflow.Step) {
 		w.checkRemoteTurn(path, s)
 		return
 	}
+	if agent.Local() {
+		w.checkTurnModel(path, s.Agent.ModelID)
+	}
 	t := w.templateOf(id)
 	if t == nil || t.broken || t.unreadable || t.seen == nil {
 		return // the agent itself is reported
@@ -157,10 +163,24 @@ func (w *workflowCheck) checkAgentTurn(path string, s *workflow.Step) {
 	}
 }
 
-// checkRemoteTurn reports what a step asks of an agent that runs elsewhere.
+// checkTurnModel checks that the model of a turn exists, if it names one.
+func (w *workflowCheck) checkTurnModel(path, id string) {
+	_, isModel := w.set.Models.Get(id)
+	_, isPool := w.set.Pools.Get(id)
+	if id == "" || isModel || isPool {
+		return
+	}
+	missing := diag.FromError(w.modelNotFound(id, "", diag.Join(path, "model_id")))
+	w.list = append(w.list, missing...)
+}
+
+// checkRemoteTurn reports settings that a step may not use for a remote agent.
 func (w *workflowCheck) checkRemoteTurn(path string, s *workflow.Step) {
 	if s.Agent.Tools != nil {
 		w.add(path, diag.New(diag.IgnoredField, "tools", "agent %q runs at an endpoint, which chooses its tools itself", s.Agent.Agent).AtKey())
+	}
+	if s.Agent.ModelID != "" {
+		w.add(path, diag.New(diag.IgnoredField, "model_id", "agent %q runs at an endpoint, which chooses its model itself", s.Agent.Agent).AtKey())
 	}
 }
 
@@ -187,7 +207,7 @@ func (w *workflowCheck) isDefined(id string) bool {
 	return found
 }
 
-// checkToolCall checks that the tool of a step exists, and takes what it is given.
+// checkToolCall checks that the tool of a step exists and accepts its arguments.
 func (w *workflowCheck) checkToolCall(path string, s *workflow.Step, earlier []workflow.Step) {
 	field := diag.Join(path, "tool.name")
 	if w.workflow.Target != nil && len(w.workflow.Steps) == 0 && strings.HasSuffix(path, "output_delivery") {

@@ -1,0 +1,71 @@
+package resolve
+
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// resolver runs the stages for an agent in a revision and fills its template. The template may
+// belong to later revisions, too, so it refers to neither the index nor the trace.
+type resolver struct {
+	*template
+	index *index
+	trace *Trace
+}
+
+// resolveAgent runs the stages for an existing agent. Later stages run even if an earlier one
+// failed, so that all errors are found, but consequences of an earlier error are not reported.
+func (x *index) resolveAgent(id string, trace *Trace) *template {
+	declared, _ := x.set.Agent(id)
+	return x.runStages(&template{base: agentPath(x.set, declared)}, declared, trace)
+}
+
+// runStages runs the stages for an agent, in a template that says where it comes
+// from.
+func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *template {
+	r := &resolver{template: t, index: x, trace: trace}
+	t.agent, t.origin = x.set.Defaults.Apply(declared)
+	if t.call != nil {
+		t.agent = onlyGuards(t.agent)
+	}
+	r.validateAgent()
+	r.checkTenantVariables(x.set)
+	r.lookupModel()
+	if !t.agent.Local() {
+		r.reportIgnored()
+	}
+	if t.agent.UsesTools() {
+		t.prices, t.outputLimit = r.modelPrices(), r.maxOutput(t.agent)
+		t.provider, t.providers = r.servedBy(), r.poolProviders()
+		r.compileOutput()
+		r.compileVariables()
+		r.loadPlugins()
+		r.collectTools()
+	}
+	t.errs = dropRepeated(t.errs)
+	return t
+}
+
+// validateAgent checks the agent's record by itself.
+func (r *resolver) validateAgent() {
+	for _, d := range r.agent.Validate() {
+		if d.Code == diag.InvalidEndpoint {
+			continue // the first stage reports it, with the backend's own findings
+		}
+		if d.Code == diag.MissingField {
+			d.Message = fmt.Sprintf("agent %q has no %s", r.agent.ID, d.Path)
+		}
+		d.Path = r.pathOf(d.Path)
+		r.addError(d.ForAgent(r.agent.ID))
+	}
+}
+
+// failAll reports diagnostics with paths below the agent.
+func (r *resolver) failAll(list diag.List) {
+	for _, d := range list {
+		d.Path = r.pathOf(d.Path)
+		r.addError(d.ForAgent(r.agent.ID))
+	}
+}
