@@ -26,15 +26,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// AgentRuntimeBuilder collects what a runtime is made of. Its With methods
-// never fail: what is wrong is kept, and Build returns all of it. A builder
-// belongs to one goroutine.
+// AgentRuntimeBuilder collects the parts of a runtime. Its With methods never fail; Build returns
+// all of their errors. Only one goroutine may use a builder.
 type AgentRuntimeBuilder struct {
 	set *registry.Set
-	// errs is what the With methods found, discovery what the latest Discover
-	// did, probes and refresh what the latest ProbePeers and RefreshTools did.
+	// errs are the errors of the With methods, discovery the latest Discover's, and probes and
+	// refresh the latest ProbePeers' and RefreshTools'.
 	errs, discovery, probes, refresh []error
-	// tenant has the variables that servers are asked for their tools with; nil for none.
+	// tenant has the variables for listing the tools of servers; nil for none.
 	tenant   tools.TenantSource
 	sources  int
 	logger   *zap.Logger
@@ -182,8 +181,7 @@ func (b *AgentRuntimeBuilder) WithWorkflow(w workflow.Workflow) *AgentRuntimeBui
 	return b
 }
 
-// WithDefaults sets what is merged under every local agent. The builder keeps a
-// copy.
+// WithDefaults sets the defaults of all local agents. The builder keeps a copy.
 func (b *AgentRuntimeBuilder) WithDefaults(defaults spec.Defaults) *AgentRuntimeBuilder {
 	b.set.Defaults = &spec.Defaults{Agent: *defaults.Clone()}
 	return b
@@ -208,9 +206,8 @@ func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilde
 	return b
 }
 
-// WithWarnings sets the function that gets the warnings of each revision that becomes
-// current, by Build or by a later publish, without those of the previous revision.
-// By default they are logged.
+// WithWarnings sets the function that receives the warnings of each new current revision, from
+// Build or a later publish, without the previous revision's. By default they are logged.
 func (b *AgentRuntimeBuilder) WithWarnings(warn func(diag.List)) *AgentRuntimeBuilder {
 	b.warn = warn
 	return b
@@ -256,9 +253,8 @@ func (b *AgentRuntimeBuilder) Build() (*runtime.AgentRuntime, error) {
 	return b.buildChecked(context.Background(), resolve.Check)
 }
 
-// BuildUnchecked makes the runtime without resolving anything: an agent that
-// cannot run fails when it is first asked for. The error is a *BuildError with
-// what the With methods found.
+// BuildUnchecked builds the runtime without resolving anything: an agent that cannot run fails
+// when it is first used. The error is a *BuildError with the errors of the With methods.
 func (b *AgentRuntimeBuilder) BuildUnchecked() (*runtime.AgentRuntime, error) {
 	return b.buildChecked(context.Background(), nil)
 }
@@ -286,9 +282,8 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 	return rev, withoutAmbiguity(found).Dedup()
 }
 
-// BuildRevision returns what the builder collected as a revision of its own, which no
-// runtime has as the current one. It is not checked: what does not resolve in it fails
-// when a turn needs it.
+// BuildRevision returns a separate revision, which is current in no runtime. It is not checked:
+// anything unresolved fails when a turn needs it.
 func (b *AgentRuntimeBuilder) BuildRevision(ctx context.Context) (*registry.Revision, error) {
 	return registry.NewStore(nil).PublishUnchecked(ctx, b.fillDraft)
 }
@@ -299,7 +294,7 @@ func withoutAmbiguity(list diag.List) diag.List {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.AmbiguousModel })
 }
 
-// joinedError returns what was found before anything was resolved.
+// joinedError returns the errors found before anything was resolved.
 func (b *AgentRuntimeBuilder) joinedError() error {
 	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...), errors.Join(b.probes...), errors.Join(b.refresh...))
 }
@@ -332,7 +327,7 @@ func (b *AgentRuntimeBuilder) buildChecked(ctx context.Context, check registry.C
 	return rt, nil
 }
 
-// fillDraft puts what the builder collected into an empty draft.
+// fillDraft fills an empty draft.
 func (b *AgentRuntimeBuilder) fillDraft(draft *registry.Draft) error {
 	draft.Set = b.set.Clone()
 	return nil

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// BundleError reports that a bundle could not be asked for its tools.
+// BundleError reports that listing the tools of a bundle failed.
 type BundleError struct {
 	// Bundle is the id of the entry.
 	Bundle string
@@ -44,22 +44,33 @@ func (b *AgentRuntimeBuilder) RefreshTools(ctx context.Context) {
 	for _, err := range b.refreshBundles(ctx, func(tools.LiveBundle) bool { return true }) {
 		b.refresh = append(b.refresh, err)
 		if bundle, _ := b.set.Bundles.Get(err.Bundle); len(bundle.Found) > 0 {
-			// The error says more than what was found before.
+			// The error says more than the earlier diagnostic.
 			b.set.Bundles.Put(err.Bundle, &registry.Bundle{Source: bundle.Source})
 		}
 	}
 }
 
-// ListToolsFor has the servers whose settings refer to variables of tenants asked for their
-// tools with those of one tenant. Otherwise the defaults of the variables are used.
+// ListToolsFor lists tools with one tenant's variables, for servers whose settings refer to
+// tenant variables. Without it the variables' defaults are used.
 func (b *AgentRuntimeBuilder) ListToolsFor(tenant tools.TenantSource) { b.tenant = tenant }
 
-// LearnTools asks for their tools the servers of which none are known. One that
-// fails has no tools; that is logged, and the dry run warns of it.
+// LearnTools lists the tools of servers without known tools. A server that fails has no tools;
+// that is logged, and the dry run warns about it.
 func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
 	for _, err := range b.refreshBundles(ctx, func(l tools.LiveBundle) bool { return !l.Known() }) {
 		b.logger.Named("tool."+err.Bundle).Warn("the tools cannot be listed", zap.Error(err.Err))
 	}
+}
+
+// UnknownTools returns the servers without known tools, and how the ids of their tools begin.
+func (b *AgentRuntimeBuilder) UnknownTools() map[string]string {
+	unknown := map[string]string{}
+	for id, bundle := range b.set.Bundles.All() {
+		if live, ok := bundle.Source.(tools.LiveBundle); ok && !live.Known() {
+			unknown[id] = live.Prefix()
+		}
+	}
+	return unknown
 }
 
 // ToolsError reports that the tools of a server could not be listed or published.
@@ -103,8 +114,8 @@ func hasNoCatalog(bundle *registry.Bundle) bool {
 	return slices.ContainsFunc(bundle.Found, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
 }
 
-// publishTools asks one bundle, and publishes its tools unless another configuration
-// has replaced it meanwhile.
+// publishTools lists the tools of one bundle and publishes them, unless another configuration has
+// replaced it in the meantime.
 func publishTools(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
 	if err := refreshBundle(ctx, live, &tools.TenantVariables{Declared: rt.Revision().Set().Tenants}); err != nil {
 		return err
@@ -159,8 +170,8 @@ func refreshBundle(ctx context.Context, bundle tools.LiveBundle, tenant *tools.T
 	return bundle.Refresh(ctx)
 }
 
-// Close closes what the builder made, for one whose runtime is not built or not
-// closed itself. What was adopted stays open.
+// Close closes the components that the builder made, if its runtime is not built or not closed
+// itself. Adopted components stay open.
 func (b *AgentRuntimeBuilder) Close() error {
 	if b.base != nil {
 		return b.set.CloseOwn(b.base.Set())
@@ -168,7 +179,7 @@ func (b *AgentRuntimeBuilder) Close() error {
 	return b.set.Close()
 }
 
-// errNotIn is returned if a bundle was removed from the runtime meanwhile.
+// errNotIn is returned if the runtime no longer has the bundle.
 var errNotIn = errors.New("the bundle is gone")
 
 // publishOnChange has a runtime publish a revision whenever the tools of a bundle change.
@@ -197,7 +208,7 @@ func (b *AgentRuntimeBuilder) publishOnChange(rt *runtime.AgentRuntime) {
 	}
 }
 
-// isOfBase reports whether a bundle is the one that the revision has that was built on.
+// isOfBase reports whether a bundle is the base revision's.
 func (b *AgentRuntimeBuilder) isOfBase(id string, bundle *registry.Bundle) bool {
 	if b.base == nil {
 		return false

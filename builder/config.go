@@ -21,10 +21,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// WithConfig adds everything that a loaded configuration declares. Components
-// are made but not started. One that cannot be made, or whose settings the
-// loader found wrong, is kept as a placeholder, so that what refers to it does
-// not look wrong, too.
+// WithConfig adds everything that a loaded configuration declares. Components are created but not
+// started. One that fails, or has invalid settings, is replaced by a placeholder, so that
+// references to it do not fail too.
 func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 	if f == nil {
 		return b.addInvalid("", "the configuration is nil")
@@ -84,7 +83,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 	return b
 }
 
-// withRecords adds what is data only.
+// withRecords adds entries that are only data.
 func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 	for i := range f.Models {
 		b.WithModel(f.Models[i])
@@ -127,9 +126,8 @@ func keepDeclaration[S, T any](set *registry.Set, path string, e config.Entry[sp
 	}
 }
 
-// setFingerprint keeps the fingerprint of a component's settings. The description is
-// left out: it changes nothing of what the component does. Secrets do not
-// enter, because the settings write themselves without them.
+// setFingerprint stores the fingerprint of a component's settings. It excludes the description,
+// which has no effect, and secrets, which settings omit when encoded.
 func setFingerprint(set *registry.Set, path, typ string, settings any) {
 	data, err := json.Marshal(settings)
 	if err != nil {
@@ -163,8 +161,8 @@ func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {
 	}
 }
 
-// unavailableTool stands for a tool that could not be made. Its parameters are
-// kept: what is wrong with them is something else.
+// unavailableTool replaces a tool that could not be created. It keeps the parameters, whose
+// errors are reported separately.
 type unavailableTool struct {
 	err        error
 	parameters json.RawMessage
@@ -192,16 +190,16 @@ func (t unavailableTool) Call(context.Context, *tools.Call) (tools.Result, error
 	return tools.Result{}, t.err
 }
 
-// unavailableProvider stands for an agent provider that could not be made.
+// unavailableProvider replaces an agent provider that could not be created.
 type unavailableProvider struct{ err error }
 
-// Validate finds nothing: what is wrong is reported for the provider itself.
+// Validate finds nothing: the error is reported for the provider itself.
 func (unavailableProvider) Validate(*spec.Endpoint) diag.List { return nil }
 
 // Host returns a backend that runs nothing.
 func (p unavailableProvider) Host(*spec.Endpoint) (backend.Backend, error) { return p, nil }
 
-// Probe returns nil: what is wrong is reported for the provider itself.
+// Probe returns nil: the error is reported for the provider itself.
 func (unavailableProvider) Probe(context.Context, *spec.Agent) error { return nil }
 
 // Profile promises all, so that nothing else looks wrong.
@@ -212,7 +210,7 @@ func (p unavailableProvider) Execute(context.Context, *backend.Job, backend.Host
 	return &backend.Result{}, fmt.Errorf("using the agent provider failed: %w", p.err)
 }
 
-// unavailablePlugin stands for a plugin that could not be made.
+// unavailablePlugin replaces a plugin that could not be created.
 type unavailablePlugin struct{}
 
 // Descriptor describes nothing.

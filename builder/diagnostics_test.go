@@ -51,7 +51,7 @@ func rows() []row {
 				b.WithModel(spec.Model{ID: "n", UpstreamModel: "up"}).WithAgentSpec(spec.Agent{ID: "a", ModelID: "n"}).
 					WithAgentSpec(spec.Agent{ID: "b", Description: "Helps.", ModelID: "m"})
 			},
-			want:  found(diag.MissingField, "", "models.n.provider_id", "provider_id is missing", ""),
+			want:  found(diag.MissingField, "", "models.n.provider_id", "provider_id is required", ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.MissingField }),
 		},
 		{
@@ -253,7 +253,7 @@ func rows() []row {
 						a.Sections = spec.Sections{"guard": []byte(`{"rules": [{"tool": "x"}, {}]}`)}
 					}))
 			},
-			want: found(diag.InvalidPluginConfig, "a", "agents.a.sections.guard.rules[1]", `section "guard": "tool" is missing`, ""),
+			want: found(diag.InvalidPluginConfig, "a", "agents.a.sections.guard.rules[1]", `section "guard": "tool" is required`, ""),
 			typed: is(func(e *resolve.InvalidPluginConfigError) bool {
 				return e.Agent == "a" && e.Plugin == "guard" && e.Key == "guard"
 			}),
@@ -435,7 +435,7 @@ func rows() []row {
 					WithTenants(spec.Tenants{Variables: map[string]spec.TenantVariable{"KEY": {Secret: true}}})
 			},
 			want: found(diag.InvalidValue, "a", "agents.a.system_prompt",
-				`the variable KEY is a secret, which cannot stand here`, `secrets can stand in the headers, the query and the path of the url of an http or mcp tool, and in secrets of webhooks`),
+				`the variable KEY is a secret, which cannot be used here`, `secrets can stand in the headers, the query and the path of the url of an http or mcp tool, and in secrets of webhooks`),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidValue }),
 		},
 		{
@@ -623,7 +623,7 @@ func rows() []row {
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates, a.Handoffs = []string{"c"}, []string{"c"} }), spec.Agent{ID: "c", ModelID: "m", SystemPrompt: "Rules."})
 			},
-			want: found(diag.NoDescription, "c", "agents.c", `agent "c" has no description, so others see its ID alone`, "say in description what the agent is for"),
+			want: found(diag.NoDescription, "c", "agents.c", `agent "c" has no description, so others see only its ID`, "describe the agent's purpose in description"),
 		},
 		{
 			name: "no-tools",

@@ -52,9 +52,9 @@ func (b *AgentRuntimeBuilder) Discover(ctx context.Context) {
 	}
 }
 
-// LearnAgents asks all remote sources for their agents, at the same time, and
-// returns what went wrong. A source that fails counts as not asked yet: what
-// refers to its agents is no mistake, and Rediscover asks it again.
+// LearnAgents lists the agents of all remote sources concurrently and returns the errors. A
+// failed source counts as unknown: references to its agents are not errors, and Rediscover tries
+// it again.
 func (b *AgentRuntimeBuilder) LearnAgents(ctx context.Context) []*DiscoveryError {
 	asked, errs := askSources(ctx, b.set)
 	for _, source := range asked {
@@ -63,10 +63,9 @@ func (b *AgentRuntimeBuilder) LearnAgents(ctx context.Context) []*DiscoveryError
 	return errs
 }
 
-// Rediscover asks all remote sources of a runtime again, and publishes a revision
-// with what they answer, if that is something new. A source that fails keeps the
-// agents that it had. It returns what went wrong, joined; the errors of sources
-// are of type *DiscoveryError.
+// Rediscover lists the agents of all remote sources again and publishes a revision if they
+// changed. A failed source keeps its agents. It returns the joined errors; source errors are of
+// type *DiscoveryError.
 func Rediscover(ctx context.Context, rt *runtime.AgentRuntime) error {
 	set := rt.Revision().Set()
 	asked, failed := askSources(ctx, set)
@@ -92,8 +91,8 @@ func Rediscover(ctx context.Context, rt *runtime.AgentRuntime) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// askSources asks the remote sources of a set, and returns new ones with what
-// they answered: the old may belong to a revision.
+// askSources lists the agents of a set's sources. It returns them as new sources, because the old
+// ones may belong to a revision.
 func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Source, failed []*DiscoveryError) {
 	names := set.Sources.IDs()
 	errs := make([]error, len(names))

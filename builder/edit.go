@@ -5,9 +5,9 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// NewEdit returns a builder of what a document declares, which differs by
-// an edit from the one that a revision was made of. Only what differs is made anew. The
-// caller has acquired the revision, and releases it after Publish or Close.
+// NewEdit returns a builder for a document that differs by an edit from a revision's document.
+// Only the differing parts are built. The caller has acquired the revision and releases it after
+// Publish or Close.
 func NewEdit(base *registry.Revision, edit *config.DocumentEdit) *AgentRuntimeBuilder {
 	b := New()
 	b.base, b.set = base, base.Set().Clone()

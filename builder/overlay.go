@@ -13,9 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// NewOverlay returns a builder of what a tenant sees: a revision with the overlay of the
-// tenant. Only what the overlay changes is made anew. The caller has acquired the
-// revision, and releases it when what the builder makes is closed.
+// NewOverlay returns a builder for a revision with a tenant's overlay. Only the changed parts are
+// built. The caller has acquired the revision and releases it after closing the builder's
+// components.
 func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay) *AgentRuntimeBuilder {
 	b := New()
 	b.base, b.set = base, base.Set().Clone()
@@ -52,8 +52,8 @@ func (b *AgentRuntimeBuilder) putWorkflows(tenant string, o *config.TenantOverla
 	}
 }
 
-// TenantWorkflows returns the workflows of a tenant: those of a configuration that belong
-// to it, as its overlay changes them, and then those that the overlay brings.
+// TenantWorkflows returns the workflows of a tenant: its workflows in the configuration with the
+// overlay's changes, then the overlay's additions.
 func TenantWorkflows(base *registry.Set, tenant string, o *config.TenantOverlay) (list []*workflow.Workflow) {
 	changed := make(map[string]*workflow.Workflow)
 	for _, w := range o.File.Workflows {
@@ -81,8 +81,8 @@ func TenantWorkflows(base *registry.Set, tenant string, o *config.TenantOverlay)
 	return list
 }
 
-// putTool makes a tool, in the place of the one with its id if there is one. One that the
-// tenant brings reaches no private addresses that the base does not allow.
+// putTool creates a tool and replaces an existing one with its id. A tenant's tool reaches no
+// private addresses except those that the base allows.
 func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) {
 	path := b.set.Tools.Path(e.ID)
 	if _, taken := b.base.Set().Tools.Get(e.ID); taken && brought {

@@ -19,9 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
-// checkPatches reports the patches that widen access although neither they nor their
-// file says allow_widening: rev, which resolves, is compared with what it would be
-// without them.
+// checkPatches reports patches that widen access without allow_widening of the patch or its file.
+// It compares rev, which resolves, with a revision without them.
 func (b *AgentRuntimeBuilder) checkPatches(ctx context.Context, rev *registry.Revision) diag.List {
 	var list diag.List
 	for _, file := range b.patched {
@@ -76,9 +75,8 @@ type widening struct {
 	change *resolve.Change
 }
 
-// responsiblePatch returns the patch that is the likely cause: that of the tool if it
-// does something else, of the agent, of an agent that it extends, of the tool, or the
-// first one.
+// responsiblePatch returns the likely cause: the patch of the tool if the tool changed, of the
+// agent, of an agent that it extends, of the tool, or else the first one.
 func responsiblePatch(file *config.File, guarded []config.Patch, set *registry.Set, w *widening) int {
 	find := func(registry, id string) int {
 		return slices.IndexFunc(guarded, func(p config.Patch) bool { return p.Registry == registry && p.ID == id })
@@ -108,7 +106,7 @@ func responsiblePatch(file *config.File, guarded []config.Patch, set *registry.S
 	return max(plugin, 0)
 }
 
-// reportWidening reports what a patch widens, at the field that is the likely cause.
+// reportWidening reports a widening patch at the likely field.
 func reportWidening(p *config.Patch, widened []widening) diag.Diagnostic {
 	w, c := widened[0], widened[0].change
 	var text string
@@ -161,10 +159,9 @@ func likelyField(p *config.Patch, c *resolve.Change) string {
 	return ""
 }
 
-// withoutPatches returns a set as it would be without the guarded patches of a file.
-// Components are those of the set, but for plugins, whose gates decide about calls:
-// those are made, and returned if they are to be closed. What a tool or provider does
-// is told by the fingerprint of its settings.
+// withoutPatches returns a set without the guarded patches of a file. It shares components with
+// the given set, except for plugins, whose gates decide about calls: these are created and
+// returned for closing. Fingerprints tell whether tools and providers differ.
 func (b *AgentRuntimeBuilder) withoutPatches(set *registry.Set, file *config.File) (*registry.Set, []io.Closer) {
 	f := file.BeforePatches()
 	before := set.Clone()
