@@ -20,11 +20,10 @@ import (
 
 // Backend is a place where agents run.
 //
-// Execute runs one turn on the caller's goroutine and returns when it is over. It is
-// called concurrently, once per turn. It emits what happens through the host, except
-// the events that open and end the turn, which the runtime emits. An error means
-// that the turn failed; the result, which may be nil, then holds its progress.
-// Execute returns soon after ctx ends.
+// Execute runs one turn on the caller's goroutine and returns when it ends. It is called
+// concurrently, once per turn. It emits the turn's events through the host, except for the first
+// and last, which the runtime emits. An error means that the turn failed; the result, which may
+// be nil, then holds its progress. Execute returns soon after ctx ends.
 type Backend interface {
 	Profile() Profile
 	Execute(ctx context.Context, job *Job, host Host) (*Result, error)
@@ -70,7 +69,7 @@ type Host interface {
 	Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error)
 	// Handoff resolves the agent that takes over the conversation, in the turn's
 	// revision. From then on the turn belongs to that agent.
-	Handoff(ctx context.Context, agentID string) (*spec.Agent, *Environment, error)
+	Handoff(ctx context.Context, agentID string) (*spec.Agent, *ExecutionEnv, error)
 	// Session returns the session of the turn, for its tools and hooks; never nil.
 	// It is safe for concurrent use.
 	Session() tools.Session
@@ -105,13 +104,12 @@ type Job struct {
 	TurnID    string
 	SessionID string
 	Agent     *spec.Agent
-	// History is the conversation before the Input, which is what the turn works
-	// on.
+	// History is the conversation before Input, the turn's input.
 	History, Input []model.Message
 	// Local is the environment of an agent that runs on the local loop; nil for
 	// an endpoint-backed agent, whose backend knows its peer.
-	Local *Environment
-	// Params override those of the agent, field by field.
+	Local *ExecutionEnv
+	// Params override the agent's parameters, field by field.
 	Params model.Params
 	// Session is the state that earlier turns of the session left.
 	Session map[string]json.RawMessage
@@ -123,8 +121,8 @@ type Job struct {
 	Limits
 	// Abort ends the context of Execute with a cause; nil if nobody can.
 	Abort context.CancelCauseFunc
-	// RunAside runs a function on a goroutine that nothing else uses meanwhile, which
-	// costs less than a go statement; nil if the backend has to start its own.
+	// RunAside runs a function on a goroutine that nothing else uses at the same time, which is
+	// cheaper than a go statement. If nil, the backend starts goroutines itself.
 	RunAside func(run func())
 	// Checkpoint, if set, receives the turn's state after each step that does not
 	// end it. An error stops the turn: ErrYield between two steps, any other as a
@@ -142,7 +140,7 @@ type Repeats struct {
 	CallKeys string
 }
 
-// Limits are the limits of a turn, besides those that its agent declares.
+// Limits are the limits of a turn, in addition to those its agent declares.
 type Limits struct {
 	// Ceiling holds the gates of the agents that delegated the turn. Its calls must
 	// pass them, too.
@@ -150,14 +148,14 @@ type Limits struct {
 	// Meter enforces the budgets of the turn and of those above; nil allows
 	// everything.
 	Meter *Meter
-	// Depth is the number of agents whose turns led to this one, including those of
-	// other runtimes, and MaxDepth its limit: an agent beyond it is not called.
+	// Depth is the number of agents whose turns led to this one, including those in other
+	// runtimes. MaxDepth is its limit.
 	Depth, MaxDepth int
 }
 
-// Environment is everything the local loop needs to run an agent. Env belongs to
-// one turn; the rest is shared by all turns of a revision.
-type Environment struct {
+// ExecutionEnv is everything that the local loop needs for one turn. Env belongs to the turn; the
+// rest is shared by all turns of a revision.
+type ExecutionEnv struct {
 	// Model calls the agent's model, or the members of its pool.
 	Model model.Executor
 	// Upstream is the vendor's name of the model.
@@ -173,7 +171,7 @@ type Environment struct {
 	// the id of its provider if the vendor is unknown.
 	ModelID  string
 	Provider string
-	// Providers are those of a pool's members, by model id.
+	// Providers are the providers of a pool's members, by model id.
 	Providers map[string]string
 	// Pricing holds the prices of models, by id.
 	Pricing map[string]*spec.Pricing

@@ -19,8 +19,8 @@ const (
 	BudgetToolCalls  = "tool_calls"
 )
 
-// BudgetError reports that a turn needed more than its budgets, or those of a turn
-// that delegated it, allow.
+// BudgetError reports that a turn exceeded its budgets, or those inherited from a delegating
+// turn.
 type BudgetError struct {
 	// Budget is one of the codes above.
 	Budget string
@@ -38,7 +38,7 @@ func (e *BudgetError) toTermination() event.Termination {
 	return event.Termination{Type: event.BudgetExceeded, Code: e.Budget, Detail: e.Error()}
 }
 
-// Spent is what a turn and its delegates have used.
+// Spent is the usage of a turn and its delegates.
 type Spent struct {
 	Tokens     int           `json:"tokens,omitempty"`
 	Cost       float64       `json:"cost,omitempty"`
@@ -47,8 +47,8 @@ type Spent struct {
 	ToolCalls  int           `json:"tool_calls,omitempty"`
 }
 
-// Meter enforces the budgets of a turn. What a delegate spends counts for all turns
-// above it. A nil meter allows everything. It is safe for concurrent use.
+// Meter enforces the budgets of a turn. A delegate's usage counts for all turns above it. A nil
+// meter allows everything. It is safe for concurrent use.
 type Meter struct {
 	parent  *Meter
 	budgets spec.Budgets
@@ -90,7 +90,7 @@ func (m *Meter) Budgets() *spec.Budgets {
 	return &m.budgets
 }
 
-// Spent returns what was spent so far, including the time of the current stretch.
+// Spent returns the usage so far, including the time since the turn was last resumed.
 func (m *Meter) Spent() Spent {
 	if m == nil {
 		return Spent{}
@@ -117,8 +117,8 @@ func (m *Meter) Remaining() (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// Left returns what the turn may still use, by its own budgets and those of the
-// turns above; nil if it has no limits. An exhausted budget is 0 or less.
+// Left returns the turn's remaining budgets, limited by the turns above; nil if it has no limits.
+// An exhausted budget is 0 or less.
 func (m *Meter) Left() *spec.Budgets {
 	var left *spec.Budgets
 	for ; m != nil; m = m.parent {
@@ -135,7 +135,7 @@ func (m *Meter) Left() *spec.Budgets {
 	return left
 }
 
-// subtractUsed returns the rest of a limit; nil if there is no limit.
+// subtractUsed returns the rest of a limit; nil means no limit.
 func subtractUsed[N int | float64 | spec.Duration](limit *N, used N) *N {
 	if limit == nil {
 		return nil

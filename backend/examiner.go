@@ -25,9 +25,9 @@ type Examiner interface {
 	Examine(ctx context.Context, endpoint *spec.Endpoint, header map[string][]string) (*Examination, error)
 }
 
-// Examination is what was seen of a peer.
+// Examination is the findings about a peer.
 type Examination struct {
-	// Peer is the URL that was given, and Name what the peer calls itself.
+	// Peer is the given URL, and Name the peer's name for itself.
 	Peer   string  `json:"peer"`
 	Name   string  `json:"name,omitempty"`
 	Checks []Check `json:"checks"`
@@ -38,13 +38,13 @@ type Check struct {
 	// Name is the name of the check.
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
-	// Seen is what the peer does, and Want what would be right; Want is empty
-	// when nothing is wrong.
+	// Seen is the peer's behavior, and Want the correct behavior; Want is empty if nothing is
+	// wrong.
 	Seen string `json:"seen"`
 	Want string `json:"want,omitempty"`
 }
 
-// Outcome is what a check came to.
+// Outcome is the result of a check.
 type Outcome string
 
 // The outcomes: nothing is wrong, something could be better, and something keeps
@@ -55,7 +55,7 @@ const (
 	OutcomeError   Outcome = "error"
 )
 
-// Count returns how many checks came to an outcome.
+// Count returns the number of checks with an outcome.
 func (e *Examination) Count(o Outcome) int {
 	n := 0
 	for i := range e.Checks {

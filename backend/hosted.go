@@ -10,10 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// AgentProvider is a provider of agents that the runtime hosts: a program that works
-// on the turns, while their tools, plugins and limits are those of this runtime. One
-// that is an io.Closer is closed with the last revision that has it, and one that is a
-// Starter is told when a server starts. It is called concurrently.
+// AgentProvider provides agents hosted by the runtime: a program runs the turns, with this
+// runtime's tools, plugins and limits. An io.Closer is closed with the last revision that has it,
+// and a Starter is told when a server starts. It is called concurrently.
 type AgentProvider interface {
 	// Validate returns the problems of an agent's endpoint, with paths relative to it.
 	// It must not reach out.
@@ -22,14 +21,13 @@ type AgentProvider interface {
 	// gets the agent's environment in Job.Local, without a model. Host must not reach
 	// out.
 	Host(endpoint *spec.Endpoint) (Backend, error)
-	// Probe returns why the provider cannot run an agent as it is declared, or nil: a
-	// *CapabilityError if the agent needs what the provider cannot do, and any other
-	// error if the provider cannot be used. It starts the provider, or asks the one that
-	// runs.
+	// Probe returns why the provider cannot run an agent as declared, or nil: a *CapabilityError
+	// if it lacks a capability, and any other error if it is unusable. It starts the provider
+	// unless it is running.
 	Probe(ctx context.Context, agent *spec.Agent) error
 }
 
-// CapabilityError reports what an agent provider cannot do although an agent needs it.
+// CapabilityError reports capabilities that an agent needs and its provider lacks.
 type CapabilityError struct {
 	Provider, Capability, Need string
 }
@@ -54,13 +52,13 @@ const (
 	PreparedWorkspaces Capability = "supports_prepared_workspace"
 )
 
-// Capabilities are what an agent provider can do in turns of this runtime.
+// Capabilities are the capabilities of an agent provider in turns of this runtime.
 type Capabilities []Capability
 
 // Have reports whether a capability is among them.
 func (c Capabilities) Have(one Capability) bool { return slices.Contains(c, one) }
 
-// CapabilityReporter is implemented by agent providers that report what they can do.
+// CapabilityReporter is implemented by agent providers that report their capabilities.
 type CapabilityReporter interface {
 	// Capabilities asks nobody if a process runs; else it waits for one to start, at most
 	// until ctx ends. ToolCalls is among them if the provider can call the runtime's tools.
@@ -75,14 +73,12 @@ type Starter interface {
 
 // Retirer is implemented by agent providers that have to know when they are used no more.
 type Retirer interface {
-	// Retire is called once, when a revision without the provider has taken the place of
-	// the one that has it. Turns of the old one may go on, and begin, until Close. It
-	// returns at once.
+	// Retire is called once, when a revision without the provider has become current. Turns of
+	// older revisions may continue and start until Close. It returns at once.
 	Retire()
 }
 
-// AgentProviderSettings is what the runtime gives an agent provider of a configuration
-// when it makes one.
+// AgentProviderSettings is passed by the runtime to a new agent provider of a configuration.
 type AgentProviderSettings struct {
 	// ID is the provider's id.
 	ID string

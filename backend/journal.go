@@ -28,21 +28,20 @@ type JournalEntry struct {
 	// Resume is where the tool continues if the process dies during the call; nil
 	// if it cannot.
 	Resume json.RawMessage `json:"resume,omitempty"`
-	// After holds the effects of the call besides its result. It is set for
-	// Journaler.Settle alone: the journal of a State does not repeat it.
+	// After holds the side effects of the call. It is only set for Journaler.Settle; the journal
+	// of a State does not repeat it.
 	After *Aftermath `json:"after,omitempty"`
 }
 
-// Aftermath holds the effects of a call besides its result.
+// Aftermath holds a call's effects, apart from its result.
 type Aftermath struct {
-	// Interactions are what a call waits for, and Resume is what its tool needs to
-	// continue.
+	// Interactions are the interactions that a call waits for; Resume is the state from which its
+	// tool continues.
 	Interactions []*Interaction  `json:"tickets,omitempty"`
 	Resume       json.RawMessage `json:"resume,omitempty"`
 	// Handoff is the agent that was asked to take over.
 	Handoff string `json:"hand_off,omitempty"`
-	// Usage and Cost are those of the call's delegates, and Currency is that of
-	// Cost.
+	// Usage and Cost cover the call's delegates; Currency is the currency of Cost.
 	Usage    model.Usage `json:"usage,omitzero"`
 	Cost     float64     `json:"cost,omitempty"`
 	Currency string      `json:"currency,omitempty"`
@@ -57,22 +56,20 @@ type Aftermath struct {
 // that the turn can continue there if the process dies. It is only called from the
 // goroutine that runs Execute.
 type Journaler interface {
-	// Begin is called before tool calls of which at least one has an effect other
-	// than tools.Read. The state is that of the turn in the middle of the step: its
-	// journal has an entry without outcome for each call that is about to begin. An
-	// error prevents the calls and fails the turn.
+	// Begin is called before tool calls of which at least one has an effect other than
+	// tools.Read. The state is the turn's in the middle of the step: its journal has an entry
+	// without outcome for each call about to begin. An error prevents the calls and fails the
+	// turn.
 	Begin(ctx context.Context, state *State) error
 	// Keep records where a running call can continue, and returns once that is
 	// durable.
 	Keep(ctx context.Context, entry *JournalEntry) error
-	// Settle records the outcome of a call, as soon as it is known. The result is
-	// what the model will see; nil for a call that waits. Settle must not block,
-	// and may keep its arguments.
+	// Settle records the outcome of a call as soon as it is known. result is what the model will
+	// see; nil for a call that waits. Settle must not block, and may keep its arguments.
 	Settle(entry *JournalEntry, result *model.ToolResult)
 }
 
-// Recorded is what a Journaler was passed about a call: the entry, and the result,
-// if it has one.
+// Recorded is a call as recorded by a Journaler: the entry, and the result, if any.
 type Recorded struct {
 	Entry  JournalEntry
 	Result *model.ToolResult
@@ -150,7 +147,7 @@ func (s *State) entryIndex(key string) int {
 	return slices.IndexFunc(s.Journal, func(e JournalEntry) bool { return e.IdempotencyKey == key })
 }
 
-// applyAftermath applies the effects of a call besides its result.
+// applyAftermath applies a call's effects, apart from its result.
 func (s *State) applyAftermath(a *Aftermath) {
 	if len(a.Agents) > 0 {
 		s.Agents = s.AgentUsages()

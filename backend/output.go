@@ -17,8 +17,8 @@ type OutputForm struct {
 	schema *schema.Schema
 }
 
-// NewOutputForm compiles a form. An invalid schema is only an error if answers must
-// satisfy it; one that exceeds a limit always is.
+// NewOutputForm compiles a schema. An invalid schema is an error only if answers must satisfy it;
+// one that exceeds a limit always is.
 func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 	compiled, err := schema.Compile(output.Schema)
 	if err != nil && (output.OnMismatch != spec.MismatchAccepted || errors.As(err, new(*schema.LimitError))) {
@@ -29,13 +29,12 @@ func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 	return &OutputForm{Spec: &named, schema: compiled}, nil
 }
 
-// Check returns the JSON value of an answer, and what is wrong with it, or "". A
-// value inside a fenced block counts: models that were not set to answer in JSON
-// often write one.
+// Check returns the JSON value of an answer, and the problem with it or "". A value inside a
+// fenced block is accepted, because models without a JSON mode often write one.
 func (f *OutputForm) Check(ctx context.Context, answer string) (value, problem string) {
 	value = stripFence(answer)
 	if !json.Valid([]byte(value)) {
-		return value, "it is not a JSON value"
+		return value, "not a JSON value"
 	}
 	if f.schema == nil {
 		return value, ""

@@ -14,13 +14,13 @@ type Level string
 const (
 	LevelNone Level = "none"
 
-	// ContinueInProcess continues from a State of the backend's own, and
-	// ContinueRemote also from one that names a turn at a peer.
+	// ContinueInProcess continues from a State that the backend wrote. ContinueRemote also
+	// continues from a State that names a turn at a peer.
 	ContinueInProcess Level = "in_process_state"
 	ContinueRemote    Level = "remote_state"
 
-	// DecisionsDurable takes answers to what a suspended turn waits for, together
-	// with its State.
+	// DecisionsDurable accepts answers to a suspended turn's interactions together with its
+	// State.
 	DecisionsDurable Level = "durable_resume"
 
 	// OverrideParams accepts parameters of model calls for one turn, and
@@ -43,8 +43,8 @@ const (
 	TranscriptFull   Level = "full_transcript"
 )
 
-// Profile describes what a backend supports. Each dimension is something that a
-// turn may need; an empty one counts as the lowest level.
+// Profile describes the capabilities of a backend. Each dimension is something that a turn may
+// need; an empty one counts as the lowest level.
 type Profile struct {
 	Continuation Level `json:"continuation"`
 	Decisions    Level `json:"decisions"`
@@ -78,11 +78,10 @@ func WeakestProfile() Profile {
 	}
 }
 
-// Requirements describes what a turn needs of its backend. An empty dimension is
-// not required.
+// Requirements describes the capabilities that a turn needs. An empty dimension is not required.
 type Requirements Profile
 
-// Mismatch is one dimension in which a backend cannot do what a turn needs.
+// Mismatch is a dimension in which a backend does not meet a turn's requirements.
 type Mismatch struct {
 	Dimension string
 	Required  Level

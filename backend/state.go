@@ -31,17 +31,17 @@ type State struct {
 	// Agent is the id of the agent that has the conversation.
 	Agent string        `json:"agent"`
 	Stats plugins.Stats `json:"stats"`
-	// Revision is the one that the turn ran in last; zero for a delegate, which runs in
-	// that of its root turn.
+	// Revision is the revision in which the turn last ran; zero for a delegate, which uses its
+	// root turn's.
 	Revision StateRevision `json:"revision,omitzero"`
 	// Budgets and Output are those that the turn began with. They also apply after
 	// a handoff.
-	// Agents is what each agent used; empty while one agent did it all.
+	// Agents is the usage of each agent; empty while one agent used one model.
 	Agents  event.AgentUsages  `json:"agents,omitempty"`
 	Budgets *spec.Budgets      `json:"budgets,omitempty"`
 	Output  *spec.OutputSchema `json:"output,omitempty"`
 	Spent   Spent              `json:"spent,omitzero"`
-	// Seq is that of the turn's latest event.
+	// Seq is the sequence number of the turn's latest event.
 	Seq      uint64 `json:"seq,omitempty"`
 	Response string `json:"response,omitempty"`
 	// FinishReason is why the last answer ended.
@@ -49,12 +49,11 @@ type State struct {
 	// Messages are those that the turn added after its input.
 	Messages []model.Message `json:"messages,omitempty"`
 	Plugins  execution.State `json:"plugins,omitzero"`
-	// Calls are those of the last answer, in order, as long as one of them has
-	// no result, or InStep.
+	// Calls are the calls of the last answer, in order, while one of them has no result or InStep
+	// is set.
 	Calls []CallState `json:"calls,omitempty"`
-	// Remote is the turn at the peer, for an agent that runs elsewhere: its Resume
-	// is what the backend needs to continue, and its Interactions what the peer
-	// waits for.
+	// Remote is the turn at the peer, for an agent that runs elsewhere: Resume is the backend's
+	// state to continue from, and Interactions are the peer's.
 	Remote *CallState `json:"remote,omitempty"`
 	// Hosted is how far the turn at a hosted provider has come, for an agent that runs
 	// at one.
@@ -101,8 +100,8 @@ type SessionState struct {
 	Version uint64 `json:"session_version,omitempty"`
 	// Custom is the application's own state; nil if it has none.
 	Custom json.RawMessage `json:"custom,omitempty"`
-	// Artifacts are those of the session, in order and without their data, and
-	// ArtifactBytes is the size of this turn's.
+	// Artifacts are the session's artifacts, in order and without data. ArtifactBytes is the size
+	// of this turn's artifacts.
 	Artifacts     []tools.Artifact `json:"artifacts,omitempty"`
 	ArtifactBytes int              `json:"artifact_bytes,omitempty"`
 }
@@ -110,8 +109,7 @@ type SessionState struct {
 // CallState is a tool call of a step that is not over.
 type CallState struct {
 	ID string `json:"id"`
-	// Outcome is empty for a call that has not begun, and suspended for one that
-	// waits.
+	// Outcome is empty for a call that has not begun, and suspended for a call that waits.
 	Outcome event.CallOutcome `json:"outcome,omitempty"`
 	// Decided is set if the gates and hooks let the call through, and the hooks
 	// after the call have not run yet.
@@ -119,13 +117,13 @@ type CallState struct {
 	// Skipped is set if a guard answered the call, so that it counts neither as a
 	// success nor as a failure.
 	Skipped bool `json:"skipped,omitempty"`
-	// Arguments are those of the call as a person changed them.
+	// Arguments are the call's arguments as edited by a person.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Result is the result of the call, once it has one.
 	Result *model.ToolResult `json:"result,omitempty"`
-	// Interactions are what a suspended call waits for.
+	// Interactions are the interactions that a suspended call waits for.
 	Interactions []*Interaction `json:"tickets,omitempty"`
-	// Resume is what a tool that waited needs to continue.
+	// Resume is the state from which a tool that waited continues.
 	Resume json.RawMessage `json:"resume,omitempty"`
 	// Answers are the answers that have arrived and were not used yet.
 	Answers []interaction.Answer `json:"resolutions,omitempty"`
@@ -153,9 +151,8 @@ func DecodeState(data []byte) (*State, error) {
 	return s, nil
 }
 
-// RestoreState reads the JSON form of a state whose messages and journal are stored
-// separately, and adds what was recorded since it was made. It rejects what
-// DecodeState rejects.
+// RestoreState reads the JSON form of a state whose messages and journal are stored separately,
+// and adds everything recorded later. It rejects the same states as DecodeState.
 func RestoreState(data []byte, messages []model.Message, journal []Recorded) (*State, error) {
 	s, err := decodeUnchecked(data)
 	if err != nil {
@@ -203,7 +200,7 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// AgentUsages returns a copy of what each agent used, also while one agent did it all.
+// AgentUsages returns a copy of the usage of each agent. It always has an entry.
 func (s *State) AgentUsages() event.AgentUsages {
 	if len(s.Agents) > 0 {
 		return slices.Clone(s.Agents)
@@ -211,9 +208,9 @@ func (s *State) AgentUsages() event.AgentUsages {
 	return event.AgentUsages{UsageOf(s.Agent, &s.Stats)}
 }
 
-// UsageOf returns what an agent used that did all of a turn so far.
+// UsageOf returns the usage of an agent that ran the whole turn so far.
 func UsageOf(agent string, stats *plugins.Stats) event.AgentUsage {
-	u := event.AgentUsage{Agent: agent, ToolCalls: stats.ToolCalls, Usage: stats.Usage}
+	u := event.AgentUsage{Agent: agent, ModelID: stats.ModelID, ToolCalls: stats.ToolCalls, Usage: stats.Usage}
 	if stats.Currency != "" {
 		u.Cost = &event.Cost{Amount: stats.Cost, Currency: stats.Currency}
 	}
@@ -232,7 +229,7 @@ func (s *State) Check() error {
 	case !hasWholeParts(s.Messages), !hasWholeParts(s.Notes), !hasWholeParts(s.Said):
 		return errors.New("a message of the state of the turn has an empty part")
 	case s.Remote != nil && len(s.Calls) > 0:
-		return errors.New("the state of the turn has calls of its own and a turn at a peer")
+		return errors.New("the state of the turn has both calls and a turn at a peer")
 	case s.Remote != nil && s.Remote.Outcome == event.CallSuspended && (len(s.Remote.Interactions) == 0 || slices.Contains(s.Remote.Interactions, nil)):
 		return errors.New("the turn at the peer waits for nothing")
 	case s.InStep && len(s.Calls) == 0:
@@ -291,7 +288,7 @@ func (s *State) askedCalls() []*model.ToolCall {
 	return nil
 }
 
-// Interactions returns what the turn waits for: the interactions that have no answer.
+// Interactions returns the interactions without an answer.
 func (s *State) Interactions() []*interaction.Request {
 	var open []*interaction.Request
 	for c := range s.waitingCalls() {
@@ -332,9 +329,8 @@ func (c *CallState) openInteractions() []*Interaction {
 	return open
 }
 
-// Answer records the answer to an interaction, named by its id or that of its call.
-// Repeating an answer changes nothing. It fails with an *interaction.UnknownError
-// or an *interaction.AnswerError, which change nothing.
+// Answer records the answer to an interaction, found by its id or its call's. Repeating an answer
+// changes nothing. An *interaction.UnknownError or *interaction.AnswerError also changes nothing.
 func (s *State) Answer(r interaction.Answer) error {
 	call, request := s.findOpen(r.Target)
 	if request == nil {

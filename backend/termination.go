@@ -38,7 +38,7 @@ func (e *HookTimeoutError) Error() string {
 	return fmt.Sprintf("the plugins took longer than %s in %s", e.Limit, e.Phase)
 }
 
-// The codes of failed turns, besides the classes of model errors.
+// Codes of failed turns, in addition to the classes of model errors.
 const (
 	// CodePlugin is a turn that failed in a plugin.
 	CodePlugin = "plugin"
