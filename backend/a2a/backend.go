@@ -19,9 +19,9 @@ var (
 	_ backend.Aborter = (*remote)(nil)
 )
 
-// Profile returns what a peer can do. A turn goes on from its state alone, days
-// later and in another process; of the conversation the peer gets what is new.
-// Its budgets go to the peer, and what the peer reports counts against them.
+// Profile returns a peer's capabilities. A turn continues from its state alone, days later and in
+// another process; the peer receives the new part of the conversation and the remaining budgets,
+// and the usage that it reports counts against them.
 func (*remote) Profile() backend.Profile {
 	return backend.Profile{
 		Continuation: backend.ContinueRemote,
@@ -87,7 +87,7 @@ func (r *remote) Abort(ctx context.Context, state *backend.State) error {
 	return r.peer.CancelTask(ctx, c.TaskID)
 }
 
-// turnResult returns what the turn came to, or how far it came.
+// turnResult returns the turn's result, or its progress.
 func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	r := &backend.Result{
 		Outcome: event.Outcome{Termination: termination, Response: t.response, Steps: t.stats.Steps, Usage: t.stats.Usage},
@@ -107,7 +107,7 @@ func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	return r
 }
 
-// addedMessages returns what the turn adds to the conversation.
+// addedMessages returns the messages that the turn adds to the conversation.
 func (t *turn) addedMessages() []model.Message {
 	if t.response == "" {
 		return nil

@@ -32,9 +32,8 @@ func (t *turn) checkLimits() error {
 	return nil
 }
 
-// taskDepth is how many turns led to the task: as many as led to this turn, whose
-// work it does. A turn that nobody delegated leads to it itself, so that runtimes
-// which send turns to each other come to an end.
+// taskDepth is the number of turns that led to the task, which is the same as for this turn. It
+// is at least 1, so that runtimes which send turns to each other stop eventually.
 func (t *turn) taskDepth() int { return max(t.job.Depth, 1) }
 
 // usedUp returns the error of a budget of which nothing is left.
@@ -42,7 +41,7 @@ func usedUp(budget string, used int) error {
 	return &backend.BudgetError{Budget: budget, Limit: float64(used), Used: float64(used)}
 }
 
-// newGrant returns what the peer may use of what the turn has left, and until when.
+// newGrant returns the remaining budgets for the peer, and their deadline.
 func (t *turn) newGrant() *a2awire.Grant {
 	g := &a2awire.Grant{Depth: t.taskDepth(), Deadline: t.course.Deadline}
 	left := t.job.Meter.Left()
@@ -61,8 +60,7 @@ func (t *turn) newGrant() *a2awire.Grant {
 	return g
 }
 
-// countSpent counts what the peer has used. Money of another currency than that of the
-// turn does not count.
+// countSpent counts the peer's usage. Costs in another currency than the turn's do not count.
 func (t *turn) countSpent(used *a2awire.Report) {
 	t.stats.Usage.Add(used.Usage)
 	t.stats.Steps += used.Steps

@@ -9,12 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 )
 
-// courseVersion is the version of the JSON form of a course, and of what a
-// session keeps of a peer.
+// courseVersion is the version of the JSON form of a course and of a memory.
 const courseVersion = 1
 
-// course is how far a turn at a peer has come: what is needed to go on with it,
-// in another process. It is the Resume of the turn's state.
+// course is the progress of a turn at a peer: the data for continuing it, even in another
+// process. It is the Resume of the turn's state.
 type course struct {
 	Version int `json:"version"`
 	// Peer is where the task is: no other peer gets its ids.
@@ -32,8 +31,8 @@ type course struct {
 	Questions int `json:"tickets,omitempty"`
 }
 
-// decodeCourse reads what a state holds of a turn at a peer. One that cannot be
-// read must not be taken for a turn that has not begun.
+// decodeCourse reads the course in a state. An unreadable one must not be taken for a turn that
+// has not begun.
 func decodeCourse(data json.RawMessage) (*course, error) {
 	c := new(course)
 	err := json.Unmarshal(data, c)
@@ -52,8 +51,8 @@ func decodeCourse(data json.RawMessage) (*course, error) {
 	return c, nil
 }
 
-// memory is what a session keeps of a peer: the conversation there. The task is
-// not part of it: a new turn is a new task.
+// memory is the part of a session that belongs to a peer: the conversation there. It excludes the
+// task, because each turn creates a new one.
 type memory struct {
 	Version   int    `json:"version"`
 	Peer      string `json:"peer"`
@@ -76,7 +75,7 @@ func recallContext(session map[string]json.RawMessage, agentID, peer string) (st
 		err = fmt.Errorf("it has version %d and context id %q", m.Version, m.ContextID)
 	}
 	if err != nil {
-		return "", fmt.Errorf("read what the session keeps of agent %s at its peer: %w", agentID, err)
+		return "", fmt.Errorf("read the session's record of agent %s at its peer: %w", agentID, err)
 	}
 	if m.Peer != peer {
 		return "", nil

@@ -6,9 +6,8 @@
 // budgets. The peer is reached by a client that does not trust it (internal/client),
 // and examined for the command doctor by internal/doctor.
 //
-// A turn is a task at the peer, and a session a context. What the turn goes on
-// from is kept before each message and when the peer has told the task's id, so
-// that neither a restart here nor a connection that breaks loses the task, or
-// begins a second one.
-// Whatever ends the turn, other than the worker's end, ends the task too.
+// A turn is a task at the peer, and a session a context. The turn's state is saved before each
+// message and once the task's id is known, so neither a restart nor a broken connection loses the
+// task or starts a second one. Whatever ends the turn, except the end of its worker, also ends
+// the task.
 package a2a

@@ -30,8 +30,8 @@ var _ backend.Terminator = (*PeerError)(nil)
 // ErrUnsigned reports that a card lacks a required signature.
 var ErrUnsigned = client.ErrUnsigned
 
-// The codes of turns that failed at a peer, besides timeout, unauthorized and
-// rate_limited, which mean what they mean for models.
+// Codes of turns that failed at a peer, in addition to timeout, unauthorized and rate_limited,
+// which mean the same as for models.
 const (
 	// CodeRemoteFailed is a task that the peer says has failed.
 	CodeRemoteFailed = client.CodeRemoteFailed
@@ -41,7 +41,7 @@ const (
 	CodeUnreachable = client.CodeUnreachable
 	// CodeRefused is a peer that answered with an error.
 	CodeRefused = client.CodeRefused
-	// CodeProtocol is a peer that does what the protocol does not allow.
+	// CodeProtocol means that the peer violated the protocol.
 	CodeProtocol = client.CodeProtocol
 	// CodeTooLarge is a peer that sent more than is accepted.
 	CodeTooLarge = client.CodeTooLarge

@@ -72,8 +72,8 @@ func NewFactory(s Settings) *Factory {
 // Kind returns Kind.
 func (*Factory) Kind() string { return Kind }
 
-// Validate reports what is wrong with the target and the options of an endpoint;
-// the rest is checked by its record. It reaches nothing.
+// Validate checks the target and options of an endpoint; its record checks the rest. It makes no
+// requests.
 func (*Factory) Validate(e *spec.Endpoint) diag.List { return client.Validate(e) }
 
 // New returns the backend of an endpoint. It reaches nothing.
@@ -116,10 +116,9 @@ func (f *Factory) forgetPeer(key peerKey) {
 	}
 }
 
-// Discover returns the agents of a source: those of its list of cards, if it has
-// one, or else that of its one card. Ids are made of the names of the cards, and
-// the agents are reached as the source says, not where a card would have it. It
-// ends with ctx, which is given a limit when it has none.
+// Discover returns the agents of a source, from its list of cards or else its single card. Ids
+// are derived from the names in the cards, and agents are reached as the source says, not as a
+// card says. It ends with ctx, and applies a default timeout if ctx has none.
 func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error) {
 	e := source.Endpoint()
 	if list := f.Validate(e); list.HasErrors() {

@@ -38,8 +38,8 @@ func (t *turn) finishStep() (event.Termination, error) {
 	return event.Termination{Type: event.NaturalEnd}, nil
 }
 
-// keepFiles keeps the images and files of the task as artifacts of the session,
-// and returns what the answer says of them.
+// keepFiles stores the task's images and files as artifacts of the session, and returns the text
+// that the answer has about them.
 func (t *turn) keepFiles(text string) string {
 	notes := exchange.NoteFiles(text, t.exchange.Files(), t.keepFile)
 	if notes != "" {
@@ -48,8 +48,8 @@ func (t *turn) keepFiles(text string) string {
 	return notes
 }
 
-// keepFile keeps one file. Its name is one that no other turn's has: a peer must
-// not be able to replace what others keep.
+// keepFile stores one file under a name unique to the turn: a peer must not be able to replace
+// other turns' files.
 func (t *turn) keepFile(number int, name, media string, data []byte) (string, error) {
 	id := t.job.TurnID + "/m" + strconv.Itoa(t.course.Step) + "/f" + strconv.Itoa(number)
 	_, err := t.host.Session().KeepArtifact(tools.Artifact{ID: id, Name: id + "/" + name, MediaType: media, Data: data})

@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The actions of interactions: what a peer waits for.
+// Actions of interactions from a peer.
 const (
 	// ActionInput asks for a message to the peer's agent: a text, or an object
 	// with text or data.
@@ -44,7 +44,7 @@ var (
 // maxQuestion is how much an interaction repeats of a peer's question, in bytes.
 const maxQuestion = 64 << 10
 
-// askQuestion makes the turn wait for what the peer asks.
+// askQuestion makes the turn wait for the answer to the peer's question.
 func (t *turn) askQuestion() {
 	x := t.exchange
 	t.course.Questions++
@@ -67,9 +67,8 @@ func (t *turn) askQuestion() {
 	t.host.Emit(&event.InteractionRequest{Request: request.Request})
 }
 
-// peerQuestion returns what the peer asks, and what a program needs to know about
-// it: which task asks, and the data that came with the question unless it is too
-// large.
+// peerQuestion returns the peer's question and its parameters for programs: the task, and the
+// data sent with the question unless it is too large.
 func (t *turn) peerQuestion() (text string, parameters json.RawMessage) {
 	at := t.exchange.Position()
 	about := map[string]any{"task_id": string(at.TaskID), "context_id": at.ContextID}
@@ -80,7 +79,7 @@ func (t *turn) peerQuestion() (text string, parameters json.RawMessage) {
 	return text, encodeRecord(about)
 }
 
-// given is what a person said to what a peer asks.
+// given is a person's answer to a peer's question.
 type given struct {
 	// refused is set if the answer was refused.
 	refused bool
@@ -136,7 +135,7 @@ func readAnswer(request *interaction.Request, r *interaction.Answer) (*given, er
 	return a, nil
 }
 
-// peerQuestion is what a peer of this kind says of a question, as data.
+// peerQuestion is the data that peers of this kind send with a question.
 type peerQuestion struct {
 	Interaction string          `json:"interaction_id"`
 	Action      string          `json:"action"`
@@ -155,9 +154,9 @@ func questionOf(parameters json.RawMessage) *peerQuestion {
 	return &asked.Data
 }
 
-// askedForm returns the form of the answer that a tool of the peer's asks a
-// person for; nil for other questions. An answer is held against it here, where
-// it can be asked for again: to the peer a wrong one is an error.
+// askedForm returns the schema of the answer to a question from a peer's tool; nil for other
+// questions. Answers are checked here, where a person can correct them; the peer would report an
+// error.
 func askedForm(parameters json.RawMessage) json.RawMessage {
 	q := questionOf(parameters)
 	if q == nil || q.Action != tools.ActionAsk {
@@ -174,9 +173,9 @@ func answerTo(q *peerQuestion, response any) *a2a.Part {
 	return a2a.NewDataPart(map[string]any{"interaction_id": q.Interaction, "response": response})
 }
 
-// authorizedPart returns the part that tells a peer that somebody has authorised its
-// agent; nil for one that finds out by itself. A peer that waits for an answer
-// names the interaction and the form of the answer with its question.
+// authorizedPart returns the part that tells a peer that its agent was authorized; nil for a peer
+// that finds out itself. A peer that waits for an answer sends the interaction and the answer's
+// schema with its question.
 func authorizedPart(parameters json.RawMessage) *a2a.Part {
 	q := questionOf(parameters)
 	if q == nil {
@@ -199,7 +198,7 @@ func (t *turn) takeAnswers() (*given, error) {
 		r := &t.waits.answers[i]
 		at := slices.IndexFunc(t.waits.interactions, func(request *backend.Interaction) bool { return request.ID == r.Target })
 		if at < 0 {
-			return nil, fmt.Errorf("the answer %q belongs to nothing that the turn at the peer waits for", r.Target)
+			return nil, fmt.Errorf("the answer %q matches no open interaction of the turn at the peer", r.Target)
 		}
 		a, err := readAnswer(&t.waits.interactions[at].Request, r)
 		if err != nil {

@@ -47,7 +47,7 @@ func (h *turnHost) Delegate(context.Context, tools.DelegateRequest) (*tools.Dele
 	panic("a turn at a peer delegates nothing")
 }
 
-func (h *turnHost) Handoff(context.Context, string) (*spec.Agent, *backend.Environment, error) {
+func (h *turnHost) Handoff(context.Context, string) (*spec.Agent, *backend.ExecutionEnv, error) {
 	panic("a turn at a peer is not handed off")
 }
 

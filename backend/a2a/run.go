@@ -31,7 +31,7 @@ func newTurn(p *client.Peer, job *backend.Job, host backend.Host) (*turn, error)
 	return t, nil
 }
 
-// exchangeHooks returns what the exchange tells the turn.
+// exchangeHooks returns the turn's callbacks for the exchange.
 func (t *turn) exchangeHooks() exchange.Hooks {
 	return exchange.Hooks{
 		ShowText:  func(text string) { t.host.Emit(&event.TextDelta{Delta: text}) },
@@ -111,7 +111,7 @@ func (t *turn) beginTurn(ctx context.Context, said *given) (context.Context, err
 			return ctx, err
 		}
 	case x.Position().TaskID != "":
-		// What was shown since the state was kept is not known.
+		// Text shown after the state was saved is unknown.
 		t.host.Emit(&event.StreamReset{Reason: "the answer of the peer is read again"})
 	}
 	ctx, t.span = telemetry.TurnFromContext(ctx).StartStep(ctx, t.course.Step, t.job.Agent.ID)

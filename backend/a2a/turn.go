@@ -25,8 +25,7 @@ import (
 // turn is one turn at a peer: an exchange with it, within the turn's budgets and
 // time, and shown to the host. It belongs to the goroutine that runs Execute.
 //
-// What the turn goes on from is kept before a message is sent, and when the peer
-// has told the ids of the task.
+// Its state is saved before a message is sent and once the peer has returned the ids of the task.
 type turn struct {
 	peer     *client.Peer
 	job      *backend.Job
@@ -35,14 +34,13 @@ type turn struct {
 
 	course course
 	stats  plugins.Stats
-	// waits is what the turn waits for, or has waited for until the peer has the
-	// answers.
+	// waits is the turn's open wait, kept until the peer has the answers.
 	waits    wait
 	response string
 	span     telemetry.StepSpan
 }
 
-// wait is what a turn waits for, as its state has it.
+// wait is an open wait, in the form of the turn's state.
 type wait struct {
 	outcome      event.CallOutcome
 	interactions []*backend.Interaction
@@ -65,7 +63,7 @@ func (t *turn) restoreState(s *backend.State) error {
 		return err
 	}
 	if c.Peer != t.peer.Target() {
-		return fmt.Errorf("go on with the task at peer %s: %w", c.Peer, errOtherPeer)
+		return fmt.Errorf("continue the task at peer %s: %w", c.Peer, errOtherPeer)
 	}
 	t.course, t.stats, t.response = *c, s.Stats, s.Response
 	t.waits = wait{outcome: s.Remote.Outcome, interactions: s.Remote.Interactions, answers: slices.Clone(s.Remote.Answers)}
@@ -130,13 +128,13 @@ func (t *turn) saveCheckpoint(ctx context.Context) error {
 	return nil
 }
 
-// taskActivity is what a turn shows of its task.
+// taskActivity is the shown progress of a task.
 type taskActivity struct {
 	Peer      string     `json:"peer"`
 	TaskID    a2a.TaskID `json:"task_id"`
 	ContextID string     `json:"context_id,omitempty"`
 	State     string     `json:"state"`
-	// Message is what the agent says of it, cut where it is long.
+	// Message is the agent's message about it, cut if long.
 	Message string `json:"message,omitempty"`
 }
 
@@ -152,7 +150,7 @@ func (t *turn) showTask(state, text string) {
 	})
 }
 
-// currentState returns what the turn goes on from.
+// currentState returns the state from which the turn continues.
 func (t *turn) currentState() *backend.State {
 	c := t.course
 	c.Position = t.exchange.Position()

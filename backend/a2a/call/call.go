@@ -254,8 +254,8 @@ func (c *Request) probeCardless(ctx context.Context, p *client.Peer, noCard erro
 	return "", p.Fail(client.CodeCard, "", fmt.Sprintf("%v; and no agent answers without one", noCard), noCard)
 }
 
-// isCardless reports whether the error of fetching a card means that there is no
-// usable card, and not that the peer is unreachable or refuses.
+// isCardless reports whether the error means that the peer has no usable card, rather than that
+// it is unreachable or rejects the request.
 func isCardless(err error) bool {
 	if refused, ok := errors.AsType[*client.HTTPError](err); ok {
 		return refused.Status >= http.StatusBadRequest && client.JudgeStatus(refused.Status).Code == client.CodeRefused

@@ -97,8 +97,8 @@ const (
 	maxRetryAfter = 24 * time.Hour
 )
 
-// hiddenError returns the error that an answer is, without secrets. A peer may repeat
-// in it what the request carried.
+// hiddenError returns the error in a response, without secrets that the peer may have repeated
+// from the request.
 func hiddenError(resp *http.Response, hidden []string) *HTTPError {
 	e := newHTTPError(resp)
 	if resp.Request != nil {

@@ -34,10 +34,9 @@ func requestID(req *http.Request) (id any, ok bool) {
 	return call.ID, true
 }
 
-// CheckID returns an error for an answer to another request. An error may have no
-// id: the peer could not read that of the request. It decodes as the SDK does, which
-// does not see what follows the answer, and leaves it to the SDK to refuse what is no
-// object.
+// CheckID returns an error for a response to another request. An error response may have no id,
+// if the peer could not read the request's. Like the SDK, it ignores data after the response, and
+// leaves it to the SDK to reject responses that are not objects.
 func CheckID(data []byte, id any) error {
 	var answer struct {
 		ID    any             `json:"id"`
@@ -52,8 +51,7 @@ func CheckID(data []byte, id any) error {
 	return ErrForeignAnswer
 }
 
-// holdToID makes the body of an answer end with an error where it answers another
-// request than that of JSON-RPC which was made.
+// holdToID makes reading the body fail if the response answers another JSON-RPC request.
 func holdToID(req *http.Request, resp *http.Response) {
 	id, ok := requestID(req)
 	if !ok {
@@ -74,7 +72,7 @@ type wholeAnswer struct {
 	err  error
 }
 
-// Read reads what was found to be the answer.
+// Read reads the checked response.
 func (a *wholeAnswer) Read(p []byte) (int, error) {
 	if a.read == nil {
 		data, err := io.ReadAll(a.ReadCloser)

@@ -117,7 +117,7 @@ func (e *events) endLine() bool {
 	return empty
 }
 
-// limits bound what a peer sends, and how long it may send nothing.
+// limits bound the size of a peer's responses, and how long it may be silent.
 type limits struct {
 	idle time.Duration
 	// event and answer are how large an event and an answer may be, in bytes.

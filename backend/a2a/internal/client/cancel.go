@@ -12,8 +12,7 @@ import (
 // to return.
 const cancelLimit = 4 * time.Second
 
-// CancelTask ends a task. One that has ended already, or is not known any more,
-// is no error.
+// CancelTask cancels a task. It succeeds if the task has ended or is unknown.
 func (p *Peer) CancelTask(ctx context.Context, id a2a.TaskID) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelLimit)
 	defer cancel()

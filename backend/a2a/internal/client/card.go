@@ -42,7 +42,7 @@ func badCard(format string, args ...any) error {
 func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
-		return nil, badCard("it is no JSON object")
+		return nil, badCard("not a JSON object")
 	}
 	if !isSet(fields["supportedInterfaces"]) && (isSet(fields["url"]) || isSet(fields["additionalInterfaces"])) {
 		return parseOldCard(data, fields)
@@ -58,7 +58,7 @@ func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	if json.Unmarshal(plain, card) == nil {
 		return card, nil
 	}
-	// What the runtime does not need must not make a card useless.
+	// Errors in fields that the runtime ignores must not make a card unusable.
 	for _, name := range []string{"securitySchemes", "securityRequirements", "skills", "provider"} {
 		delete(fields, name)
 	}
@@ -209,8 +209,8 @@ func versionOf(declared a2a.ProtocolVersion, o *Options) (a2a.ProtocolVersion, e
 	return "", fmt.Errorf("speaks version %q of the protocol, which this runtime does not", CleanText(string(declared), MaxName))
 }
 
-// interfaceURL parses the URL of an interface. That of gRPC may be host:port,
-// which is reached with TLS unless it is meant to be on this machine.
+// interfaceURL parses the URL of an interface. For gRPC it may be host:port, which uses TLS
+// unless it names this machine.
 func interfaceURL(raw string, binding a2a.TransportProtocol) (*url.URL, error) {
 	if binding == a2a.TransportProtocolGRPC && !strings.Contains(raw, "://") {
 		host, _, _ := strings.Cut(raw, "/")

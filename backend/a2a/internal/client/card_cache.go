@@ -26,13 +26,13 @@ const (
 	staleFor = 30 * time.Second
 )
 
-// cardCache keeps what the card of a peer comes to, as long as the card is
-// valid. One fetch serves all that wait for it. It is safe for concurrent use.
+// cardCache caches the connection that results from a peer's card while the card is valid.
+// Concurrent callers share one fetch. It is safe for concurrent use.
 type cardCache struct {
-	// fetch fetches the card. The tag is that of the cached card; nil bytes mean
-	// that it has not changed.
+	// fetch fetches the card. tag is the cached card's tag; nil bytes mean that the card has not
+	// changed.
 	fetch func(ctx context.Context, tag string) (*Fetched, error)
-	// open makes of a card what is kept.
+	// open opens the connection for a card.
 	open func(ctx context.Context, card []byte) (*Connection, error)
 	ttl  time.Duration
 
@@ -64,7 +64,7 @@ type flight struct {
 	err  error
 }
 
-// get returns what the card comes to.
+// get returns the connection for the card.
 func (c *cardCache) get(ctx context.Context) (*Connection, error) {
 	for {
 		c.mu.Lock()

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ListScopes writes the security requirements of a card, and those of its skills, as
-// the SDK reads them: with the scopes of a scheme as an array. The protocol has them
-// as an object with a list, which may be missing. It changes fields.
+// ListScopes rewrites the security requirements of a card and its skills for the SDK, which reads
+// a scheme's scopes as an array. In the protocol they are an object with an optional list. It
+// modifies fields.
 func ListScopes(fields map[string]json.RawMessage) error {
 	if err := listRequirements(fields); err != nil {
 		return err

@@ -24,12 +24,12 @@ func TestCardsThatAreBad(t *testing.T) {
 	t.Parallel()
 	const at = `{"name":"n","supportedInterfaces":[`
 	for card, want := range map[string]string{
-		``:              "it is no JSON object",
-		`null`:          "it is no JSON object",
-		`[]`:            "it is no JSON object",
-		`"card"`:        "it is no JSON object",
+		``:              "not a JSON object",
+		`null`:          "not a JSON object",
+		`[]`:            "not a JSON object",
+		`"card"`:        "not a JSON object",
 		`{"name":1}`:    "json: cannot unmarshal number into Go struct field AgentCard.name of type string",
-		`{`:             "it is no JSON object",
+		`{`:             "not a JSON object",
 		`{}`:            "it has no name",
 		`{"name":"  "}`: "it has no name",
 		`{"name":"n"}`:  "it has no interface",
@@ -145,7 +145,7 @@ func TestAnswersThatAreNoCard(t *testing.T) {
 		"a page":         {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") }, `fetch the agent card: the peer answers with content of type "text/html", not with JSON`},
 		"a flood":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, MaxCard+1)) }, "fetch the agent card: the agent card of the peer is larger than 262144 bytes"},
 		"not changed":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "fetch the agent card: the peer answers 304 Not Modified"},
-		"something else": {func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, []int{1}) }, "the agent card cannot be used: it is no JSON object"},
+		"something else": {func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, []int{1}) }, "the agent card cannot be used: not a JSON object"},
 	} {
 		h := peertest.NewHost(t)
 		h.Answer(tt.answer, nil)

@@ -24,8 +24,7 @@ const MaxDescription = 4 << 10
 // discoveryTimeout is how long asking a peer for its card may take.
 const discoveryTimeout = 30 * time.Second
 
-// Discover returns the agents of a source: those of its list of cards, if it has
-// one, or else that of its one card.
+// Discover returns the agents of a source, from its list of cards or else its single card.
 func Discover(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) ([]*spec.Agent, error) {
 	o, list := readOptions(e.Options)
 	if list.HasErrors() {
@@ -79,9 +78,8 @@ func agentID(name, baseURL string) string {
 	return cmp.Or(idSlug(name), idSlug(last), "agent")
 }
 
-// discoverList returns the agents of a source that lists their cards. Each is
-// reached as its own card says, within what the source allows. The error is
-// errNoList when the source has no list.
+// discoverList returns the agents of a source that lists their cards. Each is reached as its card
+// says, within the limits of the source. The error is errNoList if the source has no list.
 //
 // A card that cannot be used is left out and logged. A list in which no card can
 // be used, or two have one name, fails.
@@ -111,8 +109,8 @@ func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap
 	return p.listedAgents(location, cards)
 }
 
-// lacksList reports whether a failed request for a list means that there is no
-// list. An error of a busy or broken server does not.
+// lacksList reports whether a failed request means that the list does not exist. Errors of a busy
+// or broken server do not mean that.
 func lacksList(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		switch refused.Status {
@@ -153,8 +151,7 @@ func (p *Peer) listedAgents(location *url.URL, cards []json.RawMessage) ([]*spec
 // maxShownCards is how many cards that cannot be used an error names.
 const maxShownCards = 5
 
-// listedAgent returns the agent of a card, which is checked like one that a peer
-// serves alone.
+// listedAgent returns the agent of a listed card, which is checked like a single card.
 func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (*spec.Agent, error) {
 	if id == "" {
 		return nil, badCard("its name gives no id")

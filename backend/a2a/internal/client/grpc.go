@@ -36,8 +36,7 @@ type grpcConnections struct {
 	// http makes the requests of the other transports, with the same credential
 	// and limits.
 	http *transport
-	// roots are the authorities that a server's certificate may be signed by; nil
-	// for those of the system.
+	// roots are the accepted certificate authorities; nil means the system's.
 	roots *x509.CertPool
 
 	mu   sync.Mutex
@@ -181,8 +180,8 @@ func (s *grpcStream) RecvMsg(m any) error {
 	return err
 }
 
-// callError returns the error of a call as the other transports have it, where
-// the SDK would lose what it says.
+// callError converts the error of a call to the form of the other transports, since the SDK would
+// lose its details.
 func callError(err error, limit int64) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {

@@ -16,7 +16,7 @@ type HTTPError struct {
 	RetryAfter time.Duration
 	// WWWAuthenticate is how the peer wants to be shown who asks.
 	WWWAuthenticate string
-	// Message is what the peer says of it, cleaned and cut.
+	// Message is the peer's message, cleaned and cut.
 	Message string
 	// Err is the error of the protocol; nil if the body has none.
 	Err error
@@ -25,7 +25,7 @@ type HTTPError struct {
 	renewed bool
 }
 
-// Error names the status and what the peer says.
+// Error returns the status and the peer's message.
 func (e *HTTPError) Error() string {
 	text := fmt.Sprintf("the peer answers %d %s", e.Status, http.StatusText(e.Status))
 	if e.Message != "" {
@@ -51,9 +51,9 @@ func (*IdleError) Timeout() bool { return true }
 
 // TooLargeError reports that an event or an answer of a peer exceeds its limit.
 type TooLargeError struct {
-	// What is what is too large: "an event", "an answer", "the agent card".
+	// What names the oversized part, such as "an event", "an answer" or "the agent card".
 	What string
-	// Limit is how large it may be, in bytes.
+	// Limit is the maximum size in bytes.
 	Limit int64
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// The codes of turns that failed at a peer, besides timeout, unauthorized and
-// rate_limited, which mean what they mean for models.
+// Codes of turns that failed at a peer, in addition to timeout, unauthorized and rate_limited,
+// which mean the same as for models.
 const (
 	// CodeRemoteFailed is a task that the peer says has failed.
 	CodeRemoteFailed = "remote_failed"
@@ -31,7 +31,7 @@ const (
 	CodeUnreachable = "peer_unreachable"
 	// CodeRefused is a peer that answered with an error.
 	CodeRefused = "peer_refused"
-	// CodeProtocol is a peer that does what the protocol does not allow.
+	// CodeProtocol means that the peer violated the protocol.
 	CodeProtocol = "peer_protocol"
 	// CodeTooLarge is a peer that sent more than is accepted.
 	CodeTooLarge = "too_large"
@@ -58,8 +58,7 @@ type PeerError struct {
 	Task string
 	// Detail says more, where there is more: cleaned and cut, without credentials.
 	Detail string
-	// Err is what the SDK or the transport returned; nil when the peer answered
-	// as it should.
+	// Err is the error of the SDK or transport; nil if the response was well-formed.
 	Err error
 }
 
@@ -77,7 +76,7 @@ func (e *PeerError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns what the SDK or the transport returned.
+// Unwrap returns the error of the SDK or transport.
 func (e *PeerError) Unwrap() error { return e.Err }
 
 // Termination returns how the turn ends.
@@ -107,10 +106,10 @@ const (
 	Final
 )
 
-// Judgement is what is made of the error of a call.
+// Judgement classifies the error of a call.
 type Judgement struct {
 	Trouble Trouble
-	// Code is that of a turn that fails by the error.
+	// Code is the code of a turn that fails with the error.
 	Code string
 }
 

@@ -47,8 +47,8 @@ func ParseList(data []byte) ([]json.RawMessage, error) {
 	return cards, nil
 }
 
-// entry is a list's entry of an agent, besides its card. One with a CardURL points
-// to the card instead of containing it, as in /api/a2a/WORKSPACE/discovery.
+// entry is an agent's entry in a list, without its card. With a CardURL it refers to the card
+// instead of containing it, as in /api/a2a/WORKSPACE/discovery.
 type entry struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -56,9 +56,8 @@ type entry struct {
 	CardURL     string `json:"agentCardUrl"`
 }
 
-// ListedName returns the id of the agent that an entry of a list describes: its
-// name where that is an id, or else what the name gives; empty when it gives
-// none.
+// ListedName returns the agent ID of a list entry: its name if that is a valid ID, or an ID derived
+// from the name. It returns "" if the name yields no ID.
 func ListedName(data json.RawMessage) string {
 	var e entry
 	if json.Unmarshal(data, &e) != nil {

@@ -36,9 +36,9 @@ type Options struct {
 
 	Card CardOptions
 
-	// allowPrivate are the hosts with private addresses that may be reached, and
-	// allowOrigins the origins, besides that of the base URL, that interfaces may
-	// have and credentials go to.
+	// allowPrivate are the hosts with private addresses that may be reached. allowOrigins are the
+	// origins, in addition to the base URL's, that interfaces may have and that receive
+	// credentials.
 	allowPrivate, allowOrigins []string
 	// anyOrigin also allows interfaces of other origins, which get no credentials.
 	// It cannot be configured.
@@ -46,7 +46,7 @@ type Options struct {
 
 	// idleTimeout is how long the peer may send nothing.
 	idleTimeout time.Duration
-	// maxEventBytes and maxOutputBytes bound an event, and what a turn comes to.
+	// maxEventBytes limits an event, and MaxOutputBytes a turn's output.
 	maxEventBytes, MaxOutputBytes int
 	// concurrency is how many turns may run at the peer at once.
 	concurrency int
@@ -56,8 +56,8 @@ type Options struct {
 type CardOptions struct {
 	// URL is where the card is, an URL or a path; empty for the usual place.
 	URL string
-	// List is the location of the list of cards with the endpoint's, a URL or a
-	// path; empty for a card of its own.
+	// List is the location of the list with the endpoint's card, a URL or path; empty for a
+	// separate card.
 	List string
 	// ttl is how long a card is taken for true.
 	ttl        time.Duration
@@ -72,7 +72,7 @@ const (
 	maxCardTTL      = 24 * time.Hour
 	maxHistory      = 10_000
 	minBytes        = 1 << 10
-	// maxEvent is what the SDK reads of an event at most.
+	// maxEvent is the SDK's limit for an event.
 	maxEvent       = 10 << 20
 	maxOutput      = 256 << 20
 	maxConcurrency = 100_000
@@ -114,8 +114,8 @@ var settings = map[string]setting{
 	"concurrency":      intSetting(func(o *Options) *int { return &o.concurrency }, 1, maxConcurrency),
 }
 
-// readOptions returns the options of an endpoint, and what is wrong with them.
-// Paths are relative to the endpoint.
+// readOptions returns the options of an endpoint and their problems. Paths are relative to the
+// endpoint.
 func readOptions(raw map[string]json.RawMessage) (Options, diag.List) {
 	o := defaultOptions()
 	var list diag.List
@@ -139,11 +139,11 @@ func readOptions(raw map[string]json.RawMessage) (Options, diag.List) {
 	return o, o.checkConflicts()
 }
 
-// Validate reports what is wrong with the target and the options of an endpoint.
+// Validate checks the target and options of an endpoint.
 func Validate(e *spec.Endpoint) diag.List {
 	o, list := readOptions(e.Options)
 	if e.Target == "." || e.Target == ".." {
-		list = append(list, diag.New(diag.InvalidEndpoint, "target", "target %q is no name of an agent", e.Target))
+		list = append(list, diag.New(diag.InvalidEndpoint, "target", "target %q is not a valid agent name", e.Target))
 	}
 	if keyOutsideHeader(e.Auth) && onlyGRPC(&o) {
 		list = append(list, diag.New(diag.InvalidEndpoint, "auth.in", "a key in a %s cannot be sent over gRPC", e.Auth.In))
@@ -162,7 +162,7 @@ func (o *Options) checkConflicts() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "options.card_list", "card_list and card_url are both set; a card is in one place"))
 	}
 	if o.Card.Signatures != SignaturesOff && len(o.Card.Keys.Keys) == 0 {
-		list = append(list, diag.New(diag.MissingField, "options.signature_keys", "signature_keys is missing; signatures are %s", o.Card.Signatures))
+		list = append(list, diag.New(diag.MissingField, "options.signature_keys", "signature_keys is required when signatures are %s", o.Card.Signatures))
 	}
 	return list
 }
@@ -188,7 +188,7 @@ func intSetting(field func(*Options) *int, least, most int) setting {
 
 func decodeInt(raw json.RawMessage, to *int, least, most int) error {
 	if json.Unmarshal(raw, to) != nil {
-		return errors.New("is no whole number")
+		return errors.New("is not a whole number")
 	}
 	if *to < least || *to > most {
 		return fmt.Errorf("is %d; allowed are %d to %d", *to, least, most)
@@ -200,7 +200,7 @@ func durationOf(field func(*Options) *time.Duration, least, most time.Duration) 
 	return func(o *Options, raw json.RawMessage) error {
 		var d spec.Duration
 		if json.Unmarshal(raw, &d) != nil {
-			return errors.New("is no duration such as 10s or 1m30s")
+			return errors.New("is not a duration such as 10s or 1m30s")
 		}
 		if d.Std() < least || d.Std() > most {
 			return fmt.Errorf("is %s; allowed are %s to %s", d, least, most)
@@ -212,7 +212,7 @@ func durationOf(field func(*Options) *time.Duration, least, most time.Duration) 
 
 func decodeTexts(raw json.RawMessage, to *[]string) error {
 	if json.Unmarshal(raw, to) != nil {
-		return errors.New("is no list of texts")
+		return errors.New("is not a list of texts")
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func locationSetting(field func(*Options) *string) setting {
 
 func setLocation(to *string, raw json.RawMessage) error {
 	if json.Unmarshal(raw, to) != nil || *to == "" {
-		return errors.New("is no URL and no path")
+		return errors.New("is neither a URL nor a path")
 	}
 	u, err := url.Parse(*to)
 	switch {
@@ -283,7 +283,7 @@ func setAllowOrigins(o *Options, raw json.RawMessage) error {
 	for _, text := range o.allowOrigins {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-			return fmt.Errorf("has %q, which is no origin such as https://agents.example:8443", clip.Text(text))
+			return fmt.Errorf("has %q, which is not an origin such as https://agents.example:8443", clip.Text(text))
 		}
 	}
 	return nil
@@ -298,15 +298,15 @@ func setSignatures(o *Options, raw json.RawMessage) error {
 	return nil
 }
 
-// setSignatureKeys reads a JWK set, or a text that holds one, as a reference to
-// a file gives it. What is wrong with a key is not repeated.
+// setSignatureKeys reads a JWK set, or a text that holds one, as from a file reference. Errors do
+// not repeat the keys.
 func setSignatureKeys(o *Options, raw json.RawMessage) error {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(text)
 	}
 	if json.Unmarshal(raw, &o.Card.Keys) != nil || len(o.Card.Keys.Keys) == 0 {
-		return errors.New("is no JWK set: an object whose field keys is a list of keys")
+		return errors.New("is not a JWK set: an object with a list of keys in the field keys")
 	}
 	for i, key := range o.Card.Keys.Keys {
 		if !key.IsPublic() || !key.Valid() {

@@ -44,8 +44,8 @@ func trustedOrigins(e *spec.Endpoint, o *Options) trusted {
 // has reports whether a URL has one of the origins.
 func (t trusted) has(u *url.URL) bool { return t[Origin(u)] }
 
-// NamesMachine reports whether a host that is written in a configuration names the
-// machine itself or an address, so that a private one is no accident.
+// NamesMachine reports whether a configured host is this machine or an address, so that a private
+// address is intended.
 func NamesMachine(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

@@ -4,26 +4,23 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/wait"
 )
 
-// Pace spaces attempts: each wait is longer than the one before, and those of two
-// turns are not the same.
+// Pace spaces attempts with growing, jittered waits.
 type Pace struct{ Next, Most time.Duration }
 
-// Wait waits until the next attempt, and for as long as the peer asks at least.
-// The error is that of ctx.
+// Wait waits until the next attempt, but at least as long as the peer requested. It returns the
+// error of ctx.
 func (p *Pace) Wait(ctx context.Context, least time.Duration) error {
 	const spread = 5 // a fifth more or less
 	pause := p.Next - p.Next/spread + rand.N(2*p.Next/spread+1)
 	p.Next = min(p.Next+p.Next/2, max(p.Most, p.Next))
-	timer := time.NewTimer(max(pause, least))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if wait.For(ctx, max(pause, least)) != nil {
 		return ctx.Err()
 	}
+	return nil
 }
 
 // OutlastsContext reports whether a wait would last longer than the context.

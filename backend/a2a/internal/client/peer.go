@@ -68,7 +68,7 @@ func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 	return p, nil
 }
 
-// newCredential returns what requests to a peer carry. What it asks goes through
+// newCredential returns the credential for requests to a peer. Its token requests go through
 // base.
 func newCredential(a *spec.Auth, base http.RoundTripper) credential.Credential {
 	switch {
@@ -160,8 +160,8 @@ func CloseUnused(p *Peer) {
 	runtime.AddCleanup(p, func(g *grpcConnections) { _ = g.close() }, p.grpc)
 }
 
-// Shown returns what the peer says as it may be shown and logged: cleaned, cut to
-// limit bytes, and without the endpoint's secrets.
+// Shown returns a peer's text for display and logs: cleaned, cut to limit bytes, and without the
+// endpoint's secrets.
 func (p *Peer) Shown(text string, limit int) string {
 	return CleanText(redactSecrets(text, p.http.secrets), limit)
 }
@@ -173,8 +173,8 @@ func (p *Peer) Trusts(u *url.URL) bool { return p.http.trust.has(u) }
 // body must be closed.
 func (p *Peer) Send(req *http.Request) (*http.Response, error) { return p.http.sendRequest(req) }
 
-// Authorize has requests carry a header in place of the credential, and hides its
-// values. It is called before the first request.
+// Authorize sends a header instead of the credential, and hides its values. Call it before the
+// first request.
 func (p *Peer) Authorize(header http.Header) {
 	h := fixedHeader(header)
 	p.http.auth = h

@@ -16,8 +16,7 @@ var protocolErrors = map[int]error{
 	-32007: a2a.ErrExtendedCardNotConfigured, -32008: a2a.ErrExtensionSupportRequired, -32009: a2a.ErrVersionNotSupported,
 }
 
-// DecodeError reads the body of an error: that of JSON-RPC, that of REST, or
-// anything else, which has no error of the protocol.
+// DecodeError reads the body of an error: JSON-RPC, REST, or anything else, for which err is nil.
 func DecodeError(data []byte) (message string, err error) {
 	var body struct {
 		Error   json.RawMessage `json:"error"`

@@ -11,9 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// newSDKClient returns the client of the SDK for the one interface that was chosen.
-// The tenant of an inbound call is not passed on: the peer gets the one that its
-// card names.
+// newSDKClient returns an SDK client for the chosen interface. It does not pass on the tenant of
+// an inbound call: the peer receives the tenant named in its card.
 func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnections, card *a2a.AgentCard, to *Chosen, extension bool) (*a2aclient.Client, error) {
 	client := &http.Client{
 		Transport:     requests,

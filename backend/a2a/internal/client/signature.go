@@ -28,8 +28,7 @@ var ErrUnsigned = errors.New("the agent card is not signed")
 
 // SignatureError reports that no signature of a card is valid.
 type SignatureError struct {
-	// Count is how many signatures there are, and Err what is wrong with the last
-	// of them.
+	// Count is the number of signatures, and Err the error of the last one.
 	Count int
 	Err   error
 }
@@ -39,7 +38,7 @@ func (e *SignatureError) Error() string {
 	return fmt.Sprintf("none of the agent card's %d signatures is right: %v", e.Count, e.Err)
 }
 
-// Unwrap returns what is wrong with the last signature.
+// Unwrap returns the error of the last signature.
 func (e *SignatureError) Unwrap() error { return e.Err }
 
 // SignatureAlgorithms are the allowed algorithms. Those without a public key are
@@ -49,8 +48,8 @@ var SignatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose
 // MaxSignatures bounds how many signatures of a card are looked at.
 const MaxSignatures = 16
 
-// checkSignatures checks the signatures of a card, as it was received, against
-// known keys. One that is right is enough.
+// checkSignatures checks the signatures of a card, as received, against known keys. One valid
+// signature suffices.
 func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode SignatureMode, keys *jose.JSONWebKeySet) error {
 	if mode == SignaturesOff || mode == SignaturesIfPresent && len(signatures) == 0 {
 		return nil
@@ -72,7 +71,7 @@ func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode Sign
 }
 
 var (
-	errNotJWS         = errors.New("it is no JWS of ES256, EdDSA or RS256")
+	errNotJWS         = errors.New("it is not a JWS of ES256, EdDSA or RS256")
 	errUnknownKey     = errors.New("it names no known key")
 	errWrongSignature = errors.New("it does not fit the card and any known key")
 )

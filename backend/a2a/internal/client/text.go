@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxShown is how much of what a peer says is shown, in bytes.
+	// MaxShown limits the shown text of a peer, in bytes.
 	MaxShown = 500
 	// MaxName is how much is shown of a name that a peer gives, in bytes.
 	MaxName = 80

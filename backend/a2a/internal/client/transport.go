@@ -8,21 +8,19 @@ import (
 	"github.com/agentruntime/agentruntime/internal/credential"
 )
 
-// transport makes the requests to one peer: with its credential, as a part of
-// the trace that they belong to, and without trust in the answers. What the SDK
-// does not see of an answer, or sees too late, is judged here.
+// transport sends requests to one peer with its credential and trace context. It validates the
+// responses where the SDK does not, or does so too late.
 type transport struct {
 	base   http.RoundTripper
 	auth   credential.Credential
 	trust  trusted
 	limits limits
-	// secrets are what of the configured credential must not be shown.
+	// secrets are the parts of the configured credential to redact.
 	secrets []string
 }
 
-// RoundTrip makes a request of the protocol. An answer that is no success is an
-// *HTTPError. There is no bound for the whole of an answer's time, only for how
-// long nothing comes: a stream may last.
+// RoundTrip makes a request of the protocol. An unsuccessful response is an *HTTPError. There is
+// no limit for the total time, because a stream may last, only for the time without data.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.sendRequest(req)
 	if err != nil {
@@ -54,8 +52,8 @@ func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// credentialFor returns what a request carries: nothing to an origin that the
-// configuration does not name.
+// credentialFor returns the credential for a request: none for an origin that the configuration
+// does not name.
 func (t *transport) credentialFor(req *http.Request) credential.Credential {
 	if t.trust.has(req.URL) {
 		return t.auth

@@ -37,7 +37,7 @@ type question struct {
 	stream  bool
 }
 
-// unknownCall is what a call carries as its id.
+// unknownCall is the id in calls.
 const unknownCall = "doctor"
 
 // checkCalls looks at how an interface answers.
@@ -101,7 +101,7 @@ func hasForeignID(to *called, got *seen) bool {
 	return to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC && got.status/100 == 2 && client.CheckID(got.body, unknownCall) != nil
 }
 
-// errorDefect returns what is wrong with the form of an error, or nothing.
+// errorDefect describes the defect in the form of an error, or returns "".
 func errorDefect(to *called, got *seen) string {
 	if to.Iface.ProtocolBinding != a2a.TransportProtocolJSONRPC {
 		if got.status != http.StatusNotFound {
@@ -155,7 +155,7 @@ func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
 	case err != nil:
 		x.addWarning(name, "an error VersionNotSupported", "A2A-Version: 99.0: %v", err)
 	case errors.Is(got.err, a2a.ErrVersionNotSupported):
-		x.addPass(name, "a version that there is not is refused")
+		x.addPass(name, "an unknown version is rejected")
 	default:
 		x.addWarning(name, "an error VersionNotSupported", "A2A-Version: 99.0 is answered with %s", got.describeAnswer())
 	}

@@ -41,8 +41,8 @@ func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 	return card
 }
 
-// readStrictly reads every part of a card of version 1, and returns what is wrong
-// with the first one that cannot be read.
+// readStrictly reads every part of a card of version 1, and returns the error of the first
+// unreadable one.
 func readStrictly(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -58,9 +58,8 @@ func readStrictly(data []byte) error {
 	return json.Unmarshal(plain, new(a2a.AgentCard))
 }
 
-// bareScopes returns the names of the schemes whose scopes a card of version 1 has as
-// an array. An empty one is what the SDK for Go writes, and all SDKs read it; with
-// scopes in it only that SDK does.
+// bareScopes returns the names of schemes whose scopes are an array in a card of version 1. The
+// Go SDK writes an empty array, which all SDKs read; only the Go SDK reads one with scopes.
 func bareScopes(data []byte) []string {
 	var card struct {
 		Requirements []struct {
@@ -114,7 +113,7 @@ func nullEntries(value any, path string) []string {
 	return found[:min(len(found), maxNulls)]
 }
 
-// checkFields looks at what a card must say.
+// checkFields checks the required fields of a card.
 func (x *examiner) checkFields(card *a2a.AgentCard) {
 	const name = "card fields"
 	var missing []string
@@ -179,7 +178,7 @@ func (x *examiner) checkInterfaces(card *a2a.AgentCard) []*called {
 	if len(card.SupportedInterfaces) == 0 {
 		x.addFailure("interfaces", "at least one entry in supportedInterfaces", "the card has none")
 	}
-	// One that cannot be used is passed over as long as there is another.
+	// An unusable one is skipped as long as there is another.
 	report := x.addFailure
 	if slices.ContainsFunc(card.SupportedInterfaces, func(iface *a2a.AgentInterface) bool {
 		_, err := x.peer.CheckAnyVersion(iface)
@@ -201,7 +200,7 @@ func (x *examiner) checkInterfaces(card *a2a.AgentCard) []*called {
 	return usable
 }
 
-// wantOf returns what an interface that cannot be used should be.
+// wantOf describes how to fix an unusable interface.
 func (x *examiner) wantOf(iface *a2a.AgentInterface) string {
 	base, err := url.Parse(x.peer.Endpoint.BaseURL)
 	if iface == nil || err != nil {

@@ -86,8 +86,7 @@ func (x *examiner) checkAddress() {
 	}
 }
 
-// fetchCard checks where the card is and how it is served. It returns nil if there
-// is no card.
+// fetchCard checks the card's location and how it is served. It returns nil without a card.
 func (x *examiner) fetchCard(ctx context.Context) *seen {
 	const name = "card location"
 	want := "an agent card at " + x.cardURL.String()
@@ -146,8 +145,7 @@ func (x *examiner) contentType(got *seen) {
 	}
 }
 
-// checkCaching looks at whether the card can be kept, and asked for only when it has
-// changed.
+// checkCaching checks whether the card can be cached and revalidated.
 func (x *examiner) checkCaching(ctx context.Context, got *seen) {
 	const name, want = "card caching", "an ETag, an answer of 304 to If-None-Match, and Cache-Control: max-age"
 	tag, age := got.header.Get("ETag"), client.MaxAge(got.header)
@@ -168,7 +166,7 @@ func (x *examiner) checkCaching(ctx context.Context, got *seen) {
 	}
 }
 
-// checkChoice looks at what the runtime would do with the card.
+// checkChoice checks how the runtime would use the card.
 func (x *examiner) checkChoice(card *a2a.AgentCard) {
 	to, err := x.peer.Choose(card)
 	if err != nil {
@@ -178,8 +176,7 @@ func (x *examiner) checkChoice(card *a2a.AgentCard) {
 	x.addPass("choice", "the runtime speaks %s of version %s at %s", to.Iface.ProtocolBinding, to.Declared, to.Iface.URL)
 }
 
-// cardProblem returns what is wrong with a card, without what was said of its
-// interfaces.
+// cardProblem describes a card's problem, without problems of its interfaces.
 func cardProblem(err error) string {
 	if bad, ok := errors.AsType[*client.CardError](err); ok {
 		return bad.Problem

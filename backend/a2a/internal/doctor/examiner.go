@@ -20,7 +20,7 @@ type examiner struct {
 	cardURL *url.URL
 	// credential is set if requests have a credential.
 	credential bool
-	// agent is the one that is looked at, of a list; empty for a card of its own.
+	// agent is the examined agent of a list; empty for a single card.
 	agent string
 	found *backend.Examination
 }
@@ -46,7 +46,7 @@ func (x *examiner) addFinding(name string, o backend.Outcome, want, format strin
 	})
 }
 
-// seen is what a peer answered.
+// seen is a peer's response.
 type seen struct {
 	status int
 	header http.Header

@@ -16,8 +16,8 @@ import (
 const (
 	// between separates the texts of two artifacts.
 	between = "\n\n"
-	// Overhead is what an artifact or a part counts besides its content, in
-	// bytes, so that empty ones are bounded too.
+	// Overhead is the size that an artifact or part counts in addition to its content, in bytes,
+	// so that the number of empty ones is limited too.
 	Overhead = 256
 	// maxDelta is how large the text of one event is, in bytes.
 	maxDelta = 32 << 10
@@ -33,20 +33,20 @@ func (e *outputError) Error() string {
 // assembly puts the artifacts of a task together from what comes of them, and
 // knows what of their text was shown.
 type assembly struct {
-	// limit is how large everything may be together, in bytes, and size is how
-	// large it is. spent is what was shown besides and is not kept.
+	// limit is the maximum and size the current total size, in bytes. spent counts text that was
+	// shown but is not kept.
 	limit, size, spent int
 	artifacts          []*artifact
 	byID               map[a2a.ArtifactID]*artifact
-	// last is the last artifact with text: what is added to another one does not
-	// come at the end of the text.
+	// last is the last artifact with text. Text added to another one is not at the end of the
+	// output.
 	last *artifact
-	// stale is set if the text does not begin with what was shown. It is shown
-	// again when it is complete.
+	// stale is set if the text no longer begins with the shown text. It is then shown again once
+	// complete.
 	stale bool
 	shown shown
-	// show shows text, and reset takes back what the step has shown; nil when
-	// nobody looks.
+	// show shows text, and reset withdraws the text shown in this step; nil if nobody is
+	// watching.
 	show  func(text string)
 	reset func()
 }
@@ -55,7 +55,7 @@ type assembly struct {
 type artifact struct {
 	text  strings.Builder
 	files []model.Part
-	// size is what it counts, and least what it counts when it is empty.
+	// size is the counted size, and least the size counted when empty.
 	size, least int
 }
 
@@ -119,8 +119,8 @@ func (a *assembly) hasTextAfter(at *artifact) bool {
 	return false
 }
 
-// replaceContent gives an artifact another content. One that begins like the earlier
-// one is a longer form of it.
+// replaceContent replaces the content of an artifact. Content that begins like the earlier one
+// extends it.
 func (a *assembly) replaceContent(at *artifact, text string, parts []*a2a.Part) error {
 	old := at.text.String()
 	a.size -= at.size - at.least
@@ -140,7 +140,7 @@ func (a *assembly) replaceContent(at *artifact, text string, parts []*a2a.Part) 
 	return a.addFiles(at, parts)
 }
 
-// addFiles adds the parts that are no text. One that cannot be used is left out.
+// addFiles adds the parts that are not text. Unusable ones are left out.
 func (a *assembly) addFiles(at *artifact, parts []*a2a.Part) error {
 	for i, p := range parts {
 		if p == nil || !isFile(p) {
@@ -167,14 +167,14 @@ func isFile(p *a2a.Part) bool {
 	}
 }
 
-// countGrowth counts what is about to be kept of an artifact.
+// countGrowth counts data about to be kept for an artifact.
 func (a *assembly) countGrowth(at *artifact, n int) error {
 	at.size += n
 	a.size += n
 	return a.checkBounds()
 }
 
-// countShown counts what is shown without being kept.
+// countShown counts text that is shown without being kept.
 func (a *assembly) countShown(n int) error {
 	a.spent += n
 	return a.checkBounds()
@@ -187,8 +187,7 @@ func (a *assembly) checkBounds() error {
 	return nil
 }
 
-// rebuildFrom takes the artifacts of a task as they are for all that there is, and
-// shows what is new of them.
+// rebuildFrom replaces everything by the artifacts of a task, and shows the new parts.
 func (a *assembly) rebuildFrom(artifacts []*a2a.Artifact) error {
 	a.artifacts, a.byID, a.last, a.size = nil, nil, nil, 0
 	a.stale = true // nothing is shown before all is there
@@ -213,8 +212,7 @@ func (a *assembly) rebuildFrom(artifacts []*a2a.Artifact) error {
 	return nil
 }
 
-// showRest shows what is not shown yet of an answer that is complete. What was
-// shown otherwise is taken back.
+// showRest shows the rest of a complete answer, and withdraws shown text that differs from it.
 func (a *assembly) showRest(text string) {
 	if !a.shown.isPrefixOf(text) {
 		if a.shown.step > 0 && a.reset != nil {
@@ -229,7 +227,7 @@ func (a *assembly) showRest(text string) {
 	a.showText(text[a.shown.bytes:])
 }
 
-// showText shows text that follows on what was shown, in pieces.
+// showText shows text that continues the shown text, in pieces.
 func (a *assembly) showText(text string) {
 	for len(text) > 0 {
 		piece := clip.Head(text, maxDelta)
@@ -285,7 +283,7 @@ type shown struct {
 // shownBefore is what earlier steps of a turn showed.
 func shownBefore(before mark) shown { return shown{before: before, bytes: before.Bytes} }
 
-// seed prepares for more text, after one that begins with what was shown.
+// seed initializes the hash with the shown text, which is the beginning of text.
 func (s *shown) seed(text string) {
 	if s.hash == nil {
 		s.hash = sha256.New()
@@ -300,7 +298,7 @@ func (s *shown) add(text string) {
 	s.step += len(text)
 }
 
-// isPrefixOf reports whether a text begins with what was shown.
+// isPrefixOf reports whether a text begins with the shown text.
 func (s *shown) isPrefixOf(text string) bool {
 	if s.bytes < 0 || len(text) < s.bytes {
 		return false

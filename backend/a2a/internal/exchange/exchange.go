@@ -16,11 +16,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// Exchange is a message to a peer and what the peer makes of it: a reply, or a
-// task that is followed until it has settled. After a question it continues with
-// another message to the same task. It belongs to one goroutine.
+// Exchange is a message to a peer with its result: a reply, or a task that is followed until it
+// settles. After a question it continues with another message to the same task. It belongs to one
+// goroutine.
 //
-// However the events of a task break off, the task goes on, and is looked for.
+// If the events of a task break off, the task continues, and the exchange looks it up again.
 type Exchange struct {
 	peer  *client.Peer
 	hooks Hooks
@@ -30,7 +30,7 @@ type Exchange struct {
 	phase phase
 	// hasTask is set once the task's id is known, also for other goroutines.
 	hasTask atomic.Bool
-	// parts are those of the message that is to be sent.
+	// parts are the parts of the message to be sent.
 	parts []*a2a.Part
 
 	// conn is how the peer was spoken to last; nil before the first call.
@@ -50,8 +50,8 @@ type Exchange struct {
 
 // Hooks are the callbacks of an exchange's owner. Each may be nil.
 type Hooks struct {
-	// ShowText shows more of the answer. resetText takes back what was shown since
-	// the message was sent.
+	// ShowText shows more of the answer. resetText withdraws everything shown since the message
+	// was sent.
 	ShowText  func(text string)
 	ResetText func()
 	// ShowState shows the state of the task.
@@ -59,16 +59,15 @@ type Hooks struct {
 	// Keep is called when the peer has accepted the message or told the ids of its
 	// task, to keep the position. An error ends the exchange.
 	Keep func(ctx context.Context) error
-	// Grant returns what the peer may use for the task.
+	// Grant returns the peer's budgets for the task.
 	Grant func() *a2awire.Grant
-	// Spend counts what the peer used since the last call.
+	// Spend counts the peer's usage since the last call.
 	Spend func(used *a2awire.Report)
-	// Exceeded returns why the task must not go on.
+	// Exceeded returns why the task must stop.
 	Exceeded func() error
 }
 
-// Position is how far an exchange has come: what is needed to go on with it, in
-// another process.
+// Position is the progress of an exchange: the data for continuing it, even in another process.
 type Position struct {
 	// MessageID is the id of the last message, or of the one about to be sent.
 	// Accepted is set once the peer has it.
@@ -80,13 +79,13 @@ type Position struct {
 	State     a2a.TaskState `json:"state,omitempty"`
 	// Asked tells the question that was answered last from a new one.
 	Asked string `json:"asked,omitempty"`
-	// Reported is what the peer has said that the task used.
+	// Reported is the task's usage as reported by the peer.
 	Reported a2awire.Report `json:"reported,omitzero"`
 	// Shown is how much of the answer was shown for the messages before.
 	Shown mark `json:"shown,omitzero"`
 }
 
-// offers are what the peer turned out not to offer.
+// offers records features that the peer turned out to lack.
 type offers struct{ noStream, noSubscribe bool }
 
 // coverage is how much is known of a task's result.
@@ -140,7 +139,7 @@ func (x *Exchange) Position() Position {
 func (x *Exchange) makeMove(m move) error {
 	next, err := x.phase.afterMove(m)
 	if err != nil {
-		return fmt.Errorf("go on with the exchange: %w", err)
+		return fmt.Errorf("continue the exchange: %w", err)
 	}
 	x.phase = next
 	return nil
@@ -183,11 +182,11 @@ func (x *Exchange) Asks() bool { return x.phase == phaseAsking }
 // Accepted reports whether the peer has the message.
 func (x *Exchange) Accepted() bool { return x.phase.isAccepted() }
 
-// CloseMessage ends what is shown for the message.
+// CloseMessage ends the text shown for the message.
 func (x *Exchange) CloseMessage() { x.at.Shown = x.output.shown.mark() }
 
 // ErrTimeUp ends the context of an exchange that took longer than it may.
-var ErrTimeUp = errors.New("the time that the endpoint allows is over")
+var ErrTimeUp = errors.New("the endpoint's timeout has passed")
 
 // Ended returns why the exchange's context ended.
 func (x *Exchange) Ended(ctx context.Context) error {
@@ -206,8 +205,8 @@ func (x *Exchange) Fail(code, detail string, err error) error {
 	return x.peer.Fail(code, x.at.TaskID, detail, err)
 }
 
-// lastingError returns the error of an exchange that ends by the error of a call, or
-// nil when it goes on.
+// lastingError returns the error with which a failed call ends the exchange, or nil if the
+// exchange continues.
 func (x *Exchange) lastingError(cut error) error {
 	if cut == nil || x.phase.isSettled() || client.Judge(cut).Trouble != client.Final {
 		return nil
@@ -253,9 +252,8 @@ var messageSpace = uuid.MustParse("5be3b1c8-3c1c-4f0e-9d3c-0d2a6f6f7c51")
 // to end. Its owner has ten seconds to return.
 const LearnLimit = 4 * time.Second
 
-// withGrace returns a context for a call that may tell the task's id. When the
-// exchange's context ends it goes on for a while, unless the id is known or the
-// task is to be left running.
+// withGrace returns a context for a call that may return the task's id. It outlives the
+// exchange's context for a while, unless the id is known or the task is left running.
 func (x *Exchange) withGrace(ctx context.Context) (context.Context, func()) {
 	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -80,9 +80,8 @@ func (x *Exchange) readTask(ctx context.Context) reading {
 	return reading{wrong: x.Take(ctx, task)}
 }
 
-// confirmTask looks at a task that has been completed, or asks something, when
-// something of what it came to may be missing: what is shown of a message cannot be
-// taken back once the next one was sent.
+// confirmTask fetches a completed or asking task if parts of its result may be missing, because
+// text shown for a message cannot be withdrawn after the next message.
 func (x *Exchange) confirmTask(ctx context.Context) error {
 	asks := x.phase == phaseAsking
 	full := x.coverage == coverageFull

@@ -18,8 +18,8 @@ import "fmt"
 //	   │             ▼   │             │
 //	   └──draft──── asking ─────end────┘
 //
-// In asking, replied and ended the exchange has settled: nothing more comes
-// unless somebody here goes on. Whatever else a peer makes of its task is refused.
+// In asking, replied and ended the exchange has settled: nothing more arrives unless the caller
+// continues it. Any other change of the task by the peer is rejected.
 type phase int
 
 const (
@@ -29,7 +29,7 @@ const (
 	phaseDrafted
 	// phaseSent has a message that may have been sent, and whose fate is unknown.
 	phaseSent
-	// phaseWorking has a task at the peer that goes on.
+	// phaseWorking means that the peer's task is running.
 	phaseWorking
 	// phaseAsking has a task that waits for somebody.
 	phaseAsking

@@ -13,7 +13,7 @@ import (
 type reading struct {
 	// cut is why they broke off; nil when they ended, or enough is known.
 	cut error
-	// wrong is what is wrong with what came. The exchange ends with it.
+	// wrong is the error in received data. The exchange ends with it.
 	wrong error
 }
 

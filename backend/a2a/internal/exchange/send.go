@@ -100,7 +100,7 @@ func singleEvent(call func() (a2a.Event, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) { yield(call()) }
 }
 
-// newSendRequest returns what is sent.
+// newSendRequest returns the request that sends the message.
 func (x *Exchange) newSendRequest(ctx context.Context, conn *client.Connection, immediately bool) *a2a.SendMessageRequest {
 	m := &a2a.Message{
 		ID: x.at.MessageID, Role: a2a.MessageRoleUser, Parts: x.parts,

@@ -62,8 +62,8 @@ func (x *Exchange) passSnapshot() {
 	}
 }
 
-// takeMessage applies a message: the answer of a peer that makes no task, or what
-// the agent says besides its work.
+// takeMessage applies a message: the reply of a peer without a task, or an agent's remark about
+// its work.
 func (x *Exchange) takeMessage(ctx context.Context, m *a2a.Message) error {
 	if x.at.TaskID != "" {
 		if err := x.takeIDs(ctx, m.TaskID, m.ContextID); err != nil {
@@ -137,8 +137,8 @@ func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID strin
 	return x.hooks.Keep(ctx)
 }
 
-// idProblem returns what is wrong with an id of the peer's, which becomes part of
-// events and requests, possibly of their paths; or "".
+// idProblem describes the problem with an id from the peer, which becomes part of events,
+// requests and possibly paths; or returns "".
 func idProblem(id string, inPath bool) string {
 	switch {
 	case len(id) > MaxID:

@@ -23,8 +23,8 @@ func (e *CanceledError) Error() string {
 	return "the peer canceled the task: " + e.said
 }
 
-// Verdict returns why an exchange that has settled came to no answer; nil when it
-// did, or when the peer asks. A task that the peer canceled is a *canceledError.
+// Verdict returns why a settled exchange has no answer; nil if it has one, or if the peer asks a
+// question. A task canceled by the peer is a *canceledError.
 func (x *Exchange) Verdict() error {
 	said := messageText(x.status.Message)
 	switch {
@@ -39,8 +39,7 @@ func (x *Exchange) Verdict() error {
 	}
 }
 
-// Answer returns the text that the peer answered with: that of the artifacts, or
-// else the agent's last words.
+// Answer returns the peer's answer: the text of its artifacts, or else the agent's last words.
 func (x *Exchange) Answer() (string, error) {
 	text := x.output.joinedText()
 	if text == "" && (x.phase == phaseReplied || x.at.State == a2a.TaskStateCompleted) {
@@ -58,12 +57,10 @@ func (x *Exchange) Text() string { return x.output.joinedText() }
 // Files returns the images and files of the artifacts.
 func (x *Exchange) Files() []model.Part { return x.output.fileParts() }
 
-// ShowAnswer shows what was not shown yet of an answer that is complete. What was
-// shown otherwise is taken back.
+// ShowAnswer shows the rest of a complete answer, and withdraws shown text that differs from it.
 func (x *Exchange) ShowAnswer(text string) { x.output.showRest(text) }
 
-// Question returns what the peer asks, and the data that came with the question;
-// nil for none.
+// Question returns the peer's question and the data sent with it; nil for none.
 func (x *Exchange) Question() (text string, data any) {
 	if x.status.Message == nil {
 		return "", nil
@@ -74,8 +71,8 @@ func (x *Exchange) Question() (text string, data any) {
 // NoteQuestion notes which question the next message answers.
 func (x *Exchange) NoteQuestion() { x.at.Asked = questionFingerprint(&x.status) }
 
-// NoteFiles returns what an answer with a text says of the files that came with
-// it. Each file that came with its data is kept by keep, which returns its id.
+// NoteFiles returns an answer's text about the files sent with it. keep stores each file sent
+// with its data and returns its id.
 func NoteFiles(text string, files []model.Part, keep func(number int, name, media string, data []byte) (id string, err error)) string {
 	var notes strings.Builder
 	for i := range files {
