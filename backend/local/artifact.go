@@ -14,7 +14,7 @@ func (t *turn) keepWhole(c *call, result *tools.Result) string {
 	if result.Whole == "" {
 		return ""
 	}
-	// Every call has an artifact of its own: none takes the place of another.
+	// Each call has a separate artifact, so none replaces another.
 	id := t.job.TurnID + "/a" + strconv.Itoa(t.stats.Steps) + "/" + c.ID // with the mark: it is unique in the store
 	note := fmt.Sprintf("\n[the whole output is kept as artifact %s]", id)
 	_, err := t.host.Session().KeepArtifact(tools.Artifact{

@@ -19,10 +19,10 @@ import (
 // How long a call may take to return after its context has ended, before it is
 // abandoned. The goroutine of an abandoned call ends when the tool does.
 const (
-	// patience is that of a tool.
+	// patience is the grace period of a tool.
 	patience = 500 * time.Millisecond
-	// delegatePatience is that of a delegate, which may have to end a task at a
-	// peer. It is less than a turn has, so that the turn still records the call.
+	// delegatePatience is the grace period of a delegate, which may have to end a task at a peer.
+	// It is shorter than a turn's, so that the turn still records the call.
 	delegatePatience = 9 * time.Second
 )
 
@@ -101,7 +101,7 @@ func (b *batch) runCalls(ctx context.Context) error {
 	return err
 }
 
-// startCall runs a call on a goroutine of its own.
+// startCall runs a call on a separate goroutine.
 func (b *batch) startCall(ctx context.Context, i int) {
 	c := b.calls[i]
 	c.applyMove(moveStart)
@@ -140,6 +140,8 @@ func (b *batch) awaitCalls(ctx context.Context) {
 			n.keep.answer <- b.keepCall(c, n.keep)
 		case n.delegated != nil:
 			b.addDelegate(c, n.delegated)
+		case n.sampled != nil:
+			b.addSample(c, n.sampled)
 		case n.handOff != nil:
 			n.handOff.answer <- b.askHandoff(c, n.handOff.agent)
 		case c.phase != callRunning: // sent after the call was abandoned or suspended
@@ -165,6 +167,8 @@ func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	case result.Wait != nil:
 		c.resume = result.Wait.State
 		b.suspendCall(c, interactionsOf(result.Wait))
+	case result.Indeterminate:
+		b.settleInDoubt(c, model.PartsText(result.Content))
 	case result.IsError:
 		b.settleCall(c, result, event.CallFailed)
 	default:
@@ -195,8 +199,8 @@ func failureOf(ended error) string {
 	}
 }
 
-// addDelegate adds what a delegate used and cost. Its own calls were counted
-// for the budgets already.
+// addDelegate adds a delegate's usage and cost. Its calls have already been counted against the
+// budgets.
 func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	b.host.FlushSession() // what a delegate makes belongs to the session
 	after := c.ensureAftermath()
@@ -219,7 +223,7 @@ func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	b.stats.Cost += r.Cost.Amount
 }
 
-// askHandoff notes that another agent takes over when the step is over.
+// askHandoff schedules a handoff to another agent for the end of the step.
 func (b *batch) askHandoff(c *call, agent string) error {
 	if err := b.mayHandoff(agent); err != nil {
 		return err

@@ -19,8 +19,7 @@ type call struct {
 	*model.ToolCall
 	entry *toolset.Entry
 	phase callPhase
-	// result and outcome are those of a call that has a result; skipped is set if a
-	// guard provided it.
+	// result and outcome are set for a call with a result; skipped is set if a guard provided it.
 	result  tools.Result
 	outcome event.CallOutcome
 	skipped bool
@@ -31,17 +30,17 @@ type call struct {
 	span *telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
 	journal int
-	// left holds the effects of the call besides its result; nil if it has none.
+	// left holds the call's effects, apart from its result; nil for none.
 	left *backend.Aftermath
 
 	waiting
 }
 
-// waiting is what a call has that waits, or has waited, for something outside.
+// waiting is the state of a call that waits, or has waited, for something outside.
 type waiting struct {
 	interactions []*backend.Interaction
 	answers      []interaction.Answer
-	// resume is what the tool needs to go on, and resumed what it is given.
+	// resume is the tool's state to continue from, and resumed is passed to the tool.
 	resume  json.RawMessage
 	resumed *tools.Resumed
 	// edited is set if a person changed the arguments.
@@ -99,15 +98,14 @@ func (c *call) interactionByID(id string) *backend.Interaction {
 	return nil
 }
 
-// passAnswers hands the answers to the tool, if the interaction is one of its own.
+// passAnswers passes the answers to the tool, if the tool created the interaction.
 func (c *call) passAnswers(request *backend.Interaction) {
 	if request != nil && request.Mode == interaction.PassDecisionToTool {
 		c.resumed = &tools.Resumed{Answers: c.toolAnswers(), State: c.resume}
 	}
 }
 
-// editArguments gives the call other arguments than the model asked for, which the
-// conversation keeps.
+// editArguments replaces the arguments of the call, but not in the conversation.
 func (c *call) editArguments(arguments json.RawMessage) {
 	edited := *c.ToolCall
 	edited.Arguments = arguments

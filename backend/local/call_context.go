@@ -9,10 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// callContext is the context of a tool call. It ends when the step's does, when the
-// call's time is up, or when the call is over. It does what a context of the standard
-// library with a timeout and an AfterFunc would do, in fewer allocations: every tool
-// call needs one, and most tools never look at it.
+// callContext is the context of a tool call. It ends with the step's context, at the call's
+// timeout, or when the call ends. It replaces a timeout and an AfterFunc of the standard library
+// with fewer allocations: every tool call needs one, and most tools never use it.
 type callContext struct {
 	context.Context //nolint:containedctx // that of the step
 
@@ -32,7 +31,7 @@ type callContext struct {
 	detach func() bool
 }
 
-// beginCall makes the context begin at a time, within that of a step.
+// beginCall starts the context at a time, within a step's context.
 func (c *callContext) beginCall(step context.Context, begun time.Time, limit time.Duration) {
 	c.Context = step
 	c.mu.Lock() // the context may end before it has begun

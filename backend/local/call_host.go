@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// callHost is what a running tool can ask of the runtime.
+// callHost serves the requests of a running tool.
 type callHost struct {
 	tools.Session
 	batch *batch
@@ -25,7 +25,7 @@ type callHost struct {
 	// life is the call's context, and ctx is life with the span of the call.
 	life callContext
 	ctx  context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
-	// result is what the tool returned.
+	// result is the tool's result.
 	result tools.Result
 	// over is set once the call has returned or was abandoned.
 	over atomic.Bool
@@ -38,7 +38,7 @@ var (
 	_ tools.Session = (*callHost)(nil)
 )
 
-// run calls the tool. One that ends the goroutine with Goexit has a result, too.
+// run calls the tool. A tool that ends the goroutine with Goexit also gets a result.
 func (h *callHost) run() {
 	returned := false
 	defer func() {
@@ -63,9 +63,9 @@ func (h *callHost) beginPatience() {
 }
 
 // errCallOver is returned to a tool that uses its host after its call.
-var errCallOver = errors.New("the tool call is over")
+var errCallOver = errors.New("the tool call has ended")
 
-// Progress shows what the tool produced so far.
+// Progress shows the tool's output so far.
 func (h *callHost) Progress(text string) {
 	if h.over.Load() {
 		return
@@ -121,7 +121,7 @@ func (e *DelegateEffectError) Error() string {
 	return fmt.Sprintf("call agent %s: tool %s must have the effect %q to run agents", e.Agent, e.Tool, tools.Once)
 }
 
-// keepState has it kept what the call goes on from when the process dies.
+// keepState stores the state from which the call continues if the process dies.
 func (h *callHost) keepState(ctx context.Context, state json.RawMessage) error {
 	asked := &keepRequest{ctx: ctx, state: state, answer: make(chan error, 1)}
 	h.batch.sendNote(note{index: h.index, keep: asked})

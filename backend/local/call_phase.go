@@ -1,8 +1,8 @@
 package local
 
-// callPhase is how far a tool call of a step has come. Each change of it is a
-// callMove; one that the phase does not have is a fault of the loop and panics,
-// which fails the turn: a call is rather lost than made twice.
+// callPhase is the progress of a tool call within a step. Each transition is a callMove. An
+// invalid transition is a bug of the loop and panics, which fails the turn: losing a call is
+// better than making it twice.
 //
 //	asked ─allow─▶ allowed ─enter─▶ entered ─start─▶ running ─settle─▶ returned ─finish─▶ over
 //	               allowed ─doubt─▶ inDoubt ─enter─▶ entered
@@ -12,13 +12,12 @@ package local
 //	allowed, inDoubt ─withdraw─▶ asked
 //	asked, waiting, allowed, entered ─settle─▶ over
 //
-// A State has a call as asked, waiting, allowed, returned or over. One that was
-// inDoubt, entered or running is allowed there, and its entry in the journal says
-// whether it began.
+// A State stores a call as asked, waiting, allowed, returned or over. A call that was inDoubt,
+// entered or running is stored as allowed; its journal entry tells whether it began.
 type callPhase uint8
 
 const (
-	// callAsked: the model asked for it, and nothing was decided yet.
+	// callAsked: the model requested the call, and nothing is decided yet.
 	callAsked callPhase = iota
 	// callWaiting: it waits for answers from outside.
 	callWaiting

@@ -108,8 +108,8 @@ func (t *turn) hasWaitingCalls() bool {
 	return slices.ContainsFunc(t.calls, func(c call) bool { return c.phase == callWaiting })
 }
 
-// oneByOne asks the gates about each call in turn, so that they see the effects of
-// the calls before it. Calls after one that waits wait for it.
+// oneByOne runs the gates for each call in turn, so that they see the effects of earlier calls.
+// If a call waits, the later ones wait for it.
 func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
 		r, err := t.decideCall(ctx, &calls[i])
@@ -169,7 +169,7 @@ func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	if c.phase > callWaiting || c.phase == callWaiting && len(c.answers) == 0 {
 		return stepResult{}, nil
 	}
-	if done := t.takeUp(c); done {
+	if done := t.applyAnswers(c); done {
 		return stepResult{}, nil
 	}
 	if c.entry = t.env.Tools.Get(c.Name); c.entry == nil {

@@ -27,8 +27,8 @@ func (e *HandoffLimitError) Error() string {
 	return fmt.Sprintf("the conversation does not go to agent %s: it may change hands %d times in a turn", e.Agent, e.Limit)
 }
 
-// mayHandoff returns why the conversation cannot change hands again. The limit
-// is that of the agent that gives it away.
+// mayHandoff returns why another handoff is not possible. The limit is set by the agent handing
+// off.
 func (t *turn) mayHandoff(agentID string) error {
 	if limit := t.agent.HandoffLimit(); t.stats.Handoffs >= limit {
 		return &HandoffLimitError{Agent: agentID, Limit: limit}
@@ -36,9 +36,8 @@ func (t *turn) mayHandoff(agentID string) error {
 	return nil
 }
 
-// changeHands lets the agent take over that was asked for in the step before.
-// When that cannot be, the turn is blocked: the agent that has the conversation
-// has said that it is done.
+// changeHands performs the handoff requested in the previous step. If that is impossible, the
+// turn is blocked, because the current agent has declared itself done.
 func (t *turn) changeHands(ctx context.Context) (stepResult, error) {
 	for t.handOff != "" {
 		to := t.handOff
@@ -63,9 +62,8 @@ func (t *turn) changeHands(ctx context.Context) (stepResult, error) {
 	return stepResult{}, nil
 }
 
-// handTo lets an agent take over: the plugins of the one before come to their
-// end, those of the new one begin.
-func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Environment) error {
+// handTo performs a handoff: it ends the previous agent's plugins and starts the new agent's.
+func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.ExecutionEnv) error {
 	if err := execution.NewEngine(env.Env, t.job.Ceiling).Restore(t.engine.Export()); err != nil {
 		return err // before anything of the agent is over
 	}
@@ -93,7 +91,7 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 
 // leaveAgent runs the last phases of the agent that has the conversation, before
 // another one takes over. Handoffs that these phases ask for are ignored.
-func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
+func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.ExecutionEnv) error {
 	c := &t.engine.Context
 	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandoff, Detail: "agent " + to.ID + " takes over"}
 	leave := func(ctx context.Context) error { return t.engine.Leave(ctx, env.Env) }

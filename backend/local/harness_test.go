@@ -36,7 +36,7 @@ type stage struct {
 	// delegate answers Host.Delegate.
 	delegate func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
 	// handOff answers Host.Handoff.
-	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error)
+	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.ExecutionEnv, error)
 	// sees receives every event as it is emitted; unheard keeps none.
 	sees    func(event.Data)
 	unheard bool
@@ -94,7 +94,7 @@ func (s stage) playIn(ctx context.Context, t *testing.T) scene {
 	job := &backend.Job{
 		TurnID: "turn", SessionID: "session", Agent: &s.agent, History: s.history,
 		Input: []model.Message{model.User("go")}, Params: s.params, Limits: backend.Limits{Ceiling: s.ceiling},
-		Local: &backend.Environment{
+		Local: &backend.ExecutionEnv{
 			Model: s.model, Upstream: "upstream", Pool: s.pool, Env: env, Tools: set, Offered: set.Declarations(),
 		},
 	}
@@ -132,7 +132,7 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	return h.stage.delegate(ctx, req)
 }
 
-func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
+func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.ExecutionEnv, error) {
 	return h.stage.handOff(ctx, agentID)
 }
 

@@ -21,16 +21,15 @@ type inbox struct {
 	notes []note
 	// first is the memory for the first notes: a call that only returns sends one.
 	first [1]note
-	// closed is set when nobody listens any more, and over is closed then; nil if
-	// nobody asked for it.
+	// closed is set when nobody listens any more; over, if not nil, is then closed.
 	closed bool
 	over   chan struct{}
 }
 
-// note is what a running call tells the turn. Exactly one kind of it is set.
+// note is a message from a running call to the turn. Exactly one field is set.
 type note struct {
 	index int
-	// result is what the call came to.
+	// result is the call's result.
 	result *tools.Result
 	// ended is why the context of an abandoned call ended.
 	ended error
@@ -38,12 +37,14 @@ type note struct {
 	data event.Data
 	// event is one of a delegate, to emit.
 	event *event.Event
-	// delegated is what a delegate came to.
+	// delegated is a delegate's result.
 	delegated *tools.DelegateResult
+	// sampled is the usage of a model call that the tool made.
+	sampled *sample
 	// handOff asks for another agent; the answer is an error if it cannot take
 	// over.
 	handOff *handOffRequest
-	// keep has it kept what the call goes on from.
+	// keep asks to store the state from which the call continues.
 	keep *keepRequest
 	// session reports that the call changed the session.
 	session bool

@@ -10,11 +10,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// takeUpCalls prepares the calls of a state to continue. Calls that were running
+// prepareCalls prepares the calls of a state to continue. Calls that were running
 // when the process died are executed again, with the same key, unless their effect
 // forbids it: nobody can know whether such a call has taken effect. A call that
 // recorded where it can resume is resumed there.
-func (t *turn) takeUpCalls() {
+func (t *turn) prepareCalls() {
 	for i := range t.calls {
 		c := &t.calls[i]
 		if !c.phase.isLetThrough() {
@@ -47,19 +47,24 @@ func isRepeatable(effect tools.Effect) bool {
 	return effect == tools.Read || effect == tools.Idempotent
 }
 
-// leaveOpen settles a call of which nobody knows whether it has taken effect, or
-// asks a person what came of it.
+// leaveOpen settles a call that a crash interrupted and that must not be repeated.
 func (t *turn) leaveOpen(c *call) {
-	if t.job.Indeterminate == backend.IndeterminateAsk {
-		c.resume = nil
-		t.suspendCall(c, []*backend.Interaction{{Request: interaction.Request{
-			Action: backend.ActionIndeterminate, Mode: interaction.UseDecisionAsToolResult,
-			Message: indeterminateText(c.Name) + " Find out whether it has, and answer with what the agent is to take for the result of the call.",
-		}}})
-	} else {
-		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
-	}
+	t.settleInDoubt(c, indeterminateText(c.Name))
 	t.recordOutcome(c, event.CallIndeterminate)
+}
+
+// settleInDoubt settles a call that may or may not have taken effect, or asks a person for
+// its result.
+func (t *turn) settleInDoubt(c *call, text string) {
+	if t.job.Indeterminate != backend.IndeterminateAsk {
+		t.settleCall(c, tools.ErrorResult(text), event.CallIndeterminate)
+		return
+	}
+	c.resume = nil
+	t.suspendCall(c, []*backend.Interaction{{Request: interaction.Request{
+		Action: backend.ActionIndeterminate, Mode: interaction.UseDecisionAsToolResult,
+		Message: text + " Find out whether it has, and answer with what the agent is to take for the result of the call.",
+	}}})
 }
 
 func indeterminateText(tool string) string {

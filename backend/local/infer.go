@@ -111,7 +111,7 @@ func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.Infere
 	}, nil
 }
 
-// countInference counts what a model call used and cost, whether it failed or not.
+// countInference counts the usage and cost of a model call, even a failed one.
 func (t *turn) countInference() {
 	usage, id := t.answer.Usage, t.servedBy()
 	t.engine.Context.AddUsage(usage, id)
@@ -126,8 +126,7 @@ func (t *turn) countInference() {
 	t.call.End(outcome)
 }
 
-// keepPartial takes what was shown of an answer that broke off for the turn's
-// response.
+// keepPartial adds the shown part of an interrupted answer to the turn's response.
 func (t *turn) keepPartial() {
 	if text := t.answer.Text(); text != "" {
 		t.response = text
@@ -198,8 +197,8 @@ func (t *turn) modelError(ctx context.Context, err error) error {
 	return model.AsError(err)
 }
 
-// wasCalled reports whether a call of an earlier step has an id. Results and what is
-// asked of others are found by the ids of calls, so each is there once in a turn.
+// wasCalled reports whether an earlier step has a call with this id. Results and interactions are
+// found by call id, so ids must be unique within a turn.
 func (t *turn) wasCalled(id string) bool {
 	for i := t.first; i < len(t.transcript); i++ {
 		for j := range t.transcript[i].Parts {

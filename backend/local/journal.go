@@ -37,8 +37,8 @@ func (b *batch) beginCalls(ctx context.Context) (may int, err error) {
 	return may, err
 }
 
-// enterCall counts a call and records that it begins. One that waited, or was under
-// way when the process died, was counted before.
+// enterCall counts a call and records that it begins. A call that waited or was running when the
+// process died is already counted.
 func (b *batch) enterCall(c *call) error {
 	key := b.callKey(c)
 	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
@@ -76,7 +76,7 @@ func (t *turn) isJournaled() bool {
 	return ok
 }
 
-// keepCall has it kept what a call that is under way goes on from.
+// keepCall stores the state from which a running call continues.
 func (b *batch) keepCall(c *call, asked *keepRequest) error {
 	if c.phase != callRunning {
 		return errCallOver
@@ -117,7 +117,7 @@ func (t *turn) recordOutcome(c *call, outcome event.CallOutcome) {
 	j.Settle(&kept, &result)
 }
 
-// pendingAftermath returns the effects of the call besides its result, or nil.
+// pendingAftermath returns the call's effects, apart from its result, or nil.
 func (c *call) pendingAftermath() *backend.Aftermath {
 	if c.left == nil && c.phase.hasResult() {
 		return nil

@@ -126,7 +126,7 @@ func (c *course) Stream(context.Context, *model.Request) iter.Seq2[model.Event, 
 }
 
 // environment resolves an agent anew.
-func (c *course) environment(t fataler, agent string, cancel func()) (*spec.Agent, *backend.Environment) {
+func (c *course) environment(t fataler, agent string, cancel func()) (*spec.Agent, *backend.ExecutionEnv) {
 	a := &spec.Agent{ID: agent, MaxHandoffs: new(4)}
 	var loaded []execution.Loaded
 	for _, id := range c.loads[agent] {
@@ -144,16 +144,16 @@ func (c *course) environment(t fataler, agent string, cancel func()) (*spec.Agen
 		entries = append(entries, entry)
 	}
 	set := toolset.NewSet(entries)
-	return a, &backend.Environment{Model: c, Upstream: "m", Env: env, Tools: set, Offered: set.Declarations()}
+	return a, &backend.ExecutionEnv{Model: c, Upstream: "m", Env: env, Tools: set, Offered: set.Declarations()}
 }
 
 // lifecycleHost resolves the agents that take over.
 type lifecycleHost struct {
 	*host
-	resolve func(agent string) (*spec.Agent, *backend.Environment)
+	resolve func(agent string) (*spec.Agent, *backend.ExecutionEnv)
 }
 
-func (h lifecycleHost) Handoff(_ context.Context, agent string) (*spec.Agent, *backend.Environment, error) {
+func (h lifecycleHost) Handoff(_ context.Context, agent string) (*spec.Agent, *backend.ExecutionEnv, error) {
 	if agent == "gone" {
 		return nil, nil, errors.New("there is no such agent")
 	}
@@ -167,7 +167,7 @@ func (c *course) run(t fataler) {
 	var state *backend.State
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
-		resolve := func(id string) (*spec.Agent, *backend.Environment) { return c.environment(t, id, cancel) }
+		resolve := func(id string) (*spec.Agent, *backend.ExecutionEnv) { return c.environment(t, id, cancel) }
 		a, env := resolve(agent)
 		job := &backend.Job{
 			TurnID: "turn", Agent: a, Input: []model.Message{model.User("go")}, Local: env, State: state,

@@ -28,7 +28,7 @@ var _ backend.Backend = Backend{}
 // context has ended.
 const runEndLimit = 5 * time.Second
 
-// Profile returns what the loop can do.
+// Profile returns the loop's capabilities.
 func (Backend) Profile() backend.Profile { return backend.LocalProfile() }
 
 // Execute runs one turn, from its start or from job.State. The result is never nil:
@@ -111,7 +111,7 @@ func (t *turn) withTimeLimit(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { timer.Stop(); stop() }
 }
 
-// turnResult returns what the turn came to, or how far it came.
+// turnResult returns the turn's result, or its progress.
 func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	r := &backend.Result{
 		Outcome: event.Outcome{
@@ -177,8 +177,8 @@ func (t *turn) nextStep(ctx context.Context) (stepResult, error) {
 	return t.runStep(ctx)
 }
 
-// saveCheckpoint hands out the turn's state, if somebody keeps it. The end that a
-// plugin asked for comes first: it is not part of a state.
+// saveCheckpoint saves the turn's state, if anyone keeps it. It first handles an end requested by
+// a plugin, which is not part of a state.
 func (t *turn) saveCheckpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || t.stop != nil || ctx.Err() != nil {
 		return nil
@@ -200,15 +200,15 @@ func (t *turn) endTurn(ctx context.Context, termination event.Termination) error
 	return err
 }
 
-// releaseTurn runs the last phase of a turn that goes on elsewhere, or later.
+// releaseTurn runs the last phase of a turn that continues elsewhere or later.
 func (t *turn) releaseTurn(ctx context.Context) {
 	ctx, cancel := lastContext(ctx)
 	defer cancel()
 	_ = t.runLastPhase(ctx, plugins.Deactivate, t.deactivatePlugins) // it fails by a dead letter, or the sink's panic
 }
 
-// lastContext returns the context of the last phases, one of their own when that
-// of the turn has ended.
+// lastContext returns the context for the last phases: the turn's, or a new one if that has
+// ended.
 func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
@@ -216,7 +216,7 @@ func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), runEndLimit)
 }
 
-// runLastPhase runs one of the last phases and shows what it changed.
+// runLastPhase runs one of the last phases and shows its changes.
 func (t *turn) runLastPhase(ctx context.Context, phase plugins.Phase, run lifecycle) (err error) {
 	defer panics.Recover(&err)
 	if err := t.runHooks(ctx, phase, run); err != nil {

@@ -9,13 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// maxRepairs is how often an answer is asked for again that does not have the
-// form asked for.
+// maxRepairs is how many times an answer that does not match the schema is requested again.
 const maxRepairs = 1
 
-// concludeTurn ends the turn with its last answer, if that is whole, or need not be,
-// and has the form asked for. One that does not have it is asked for again, once,
-// without tools.
+// concludeTurn ends the turn with its last answer, if it is complete, or need not be, and matches
+// the schema. If it does not match, it is requested once more, without tools.
 func (t *turn) concludeTurn(ctx context.Context) (stepResult, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
 		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
@@ -36,11 +34,11 @@ func (t *turn) concludeTurn(ctx context.Context) (stepResult, error) {
 		t.response = value
 		return endTurn(event.Termination{Type: event.NaturalEnd}), nil
 	case t.reason == model.FinishMaxTokens:
-		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off, so it does not have the form asked for"}
+		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off, so it does not match the output schema"}
 	case t.repairs >= maxRepairs && t.form.Spec.OnMismatch == spec.MismatchAccepted:
 		return endTurn(event.Termination{Type: event.NaturalEnd}), nil
 	case t.repairs >= maxRepairs:
-		return stepResult{}, &model.Error{Class: model.InvalidOutput, Message: "the answer does not have the form asked for: " + problem}
+		return stepResult{}, &model.Error{Class: model.InvalidOutput, Message: "the answer does not match the output schema: " + problem}
 	}
 	t.repairs++
 	t.withoutTools = true

@@ -7,8 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// buildRequest puts the next request together from the conversation and what the
-// plugins made of it.
+// buildRequest builds the next request from the conversation and the plugins' plan.
 func (t *turn) buildRequest() (*model.Request, error) {
 	t.plan = t.engine.TakeRequest()
 	req := &model.Request{
@@ -58,8 +57,7 @@ func (t *turn) wantsCaching() bool {
 	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
 }
 
-// applyPlan changes a request as the plugins asked for. The conversation itself
-// stays as it is.
+// applyPlan applies the plugins' plan to a request. The conversation does not change.
 func (t *turn) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
 	if plan.Model != "" && !t.env.Pool {
 		req.Model = plan.Model

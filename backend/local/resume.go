@@ -17,7 +17,7 @@ import (
 // answers, and those that were not reached yet.
 func (t *turn) resumeStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
-	r, err = t.goOn(ctx)
+	r, err = t.resumeCalls(ctx)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result, c.InteractionAnswer, c.Interaction = nil, nil, nil, nil, nil
 	if err != nil || r.course != suspends {
@@ -27,17 +27,16 @@ func (t *turn) resumeStep(ctx context.Context) (r stepResult, err error) {
 	return r, err
 }
 
-// goOn works on the calls of a state.
-func (t *turn) goOn(ctx context.Context) (stepResult, error) {
+// resumeCalls continues the calls of a state.
+func (t *turn) resumeCalls(ctx context.Context) (stepResult, error) {
 	t.engine.Context.Answer = t.lastAnswer()
-	t.takeUpCalls()
+	t.prepareCalls()
 	return t.workCalls(ctx)
 }
 
-// takeUp applies the answers to a call that waited, and reports whether that
-// settles it. What does not is judged like a fresh call, with the answer at
-// hand.
-func (t *turn) takeUp(c *call) (settled bool) {
+// applyAnswers applies the answers to a call that waited, and reports whether that
+// settles it. Otherwise the gates decide about it like a new call, with the answer.
+func (t *turn) applyAnswers(c *call) (settled bool) {
 	if len(c.answers) == 0 {
 		return false
 	}

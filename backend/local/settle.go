@@ -53,9 +53,8 @@ func eventResult(parts []model.Part, isError bool) event.ToolResult {
 	return event.ToolResult{Content: content, IsError: isError}
 }
 
-// keepResults adds the results of the step's calls to the conversation, in the
-// order of the calls. A call that has none, because the turn ended before, was
-// interrupted: a conversation in which a call has no result cannot go on.
+// keepResults adds the results of the step's calls to the conversation, in order. A call without
+// a result is recorded as interrupted, because a conversation needs a result for every call.
 func (t *turn) keepResults() {
 	if len(t.calls) == 0 {
 		return
@@ -76,7 +75,7 @@ func (t *turn) keepResults() {
 	t.keepSaid()
 }
 
-// keepSaid adds what the user said with the answers to the conversation.
+// keepSaid adds the user's messages that came with answers to the conversation.
 func (t *turn) keepSaid() {
 	for i := range t.said {
 		t.said[i].ID = t.messageID("u") + "." + strconv.Itoa(i+1)
@@ -85,8 +84,8 @@ func (t *turn) keepSaid() {
 	t.said = nil
 }
 
-// countFailures counts the step among those in a row in which every call
-// failed. What a guard answered is neither a success nor a failure.
+// countFailures counts the consecutive steps in which every call failed. A guard's answer is
+// neither a success nor a failure.
 func (t *turn) countFailures() {
 	failed := false
 	for i := range t.calls {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// currentState returns the turn as it is between two steps, or before tool calls.
-// It shares nothing that the turn goes on to change.
+// currentState returns the turn's state between two steps, or before tool calls. It shares no
+// mutable data with the turn.
 func (t *turn) currentState() *backend.State {
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)
@@ -77,8 +77,8 @@ func (t *turn) restoreState(s *backend.State) error {
 	return nil
 }
 
-// journalOf returns the journal up to the step of the state. What was recorded of
-// a later one is of calls that the state does not have: their step is run again.
+// journalOf returns the journal up to the step of the state. Later entries belong to calls that
+// the state does not have, whose step is repeated.
 func journalOf(s *backend.State) []backend.JournalEntry {
 	journal := slices.DeleteFunc(slices.Clone(s.Journal), func(e backend.JournalEntry) bool { return e.Step > s.Stats.Steps })
 	for i := range journal {

@@ -9,9 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// runStep goes through one step, or through the rest of the one that a state is in
-// the middle of. Whatever happens, the calls of its answer have results when it is
-// over, unless they wait for something outside.
+// runStep runs a step, or the rest of a step that a state was saved in. Whatever happens, the
+// calls of its answer have results at its end, unless they wait for something outside.
 func (t *turn) runStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	begun := t.inStep
@@ -37,7 +36,7 @@ func (t *turn) runStep(ctx context.Context) (r stepResult, err error) {
 func (t *turn) completeStep(ctx context.Context, begun bool) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	if begun {
-		r, err = t.goOn(ctx)
+		r, err = t.resumeCalls(ctx)
 	} else {
 		r, err = t.runInference(ctx)
 	}
@@ -66,8 +65,8 @@ func (t *turn) runInference(ctx context.Context) (stepResult, error) {
 	return t.settleAnswer(ctx, answer)
 }
 
-// settleAnswer keeps an answer and does what it asks for. The answer is kept before
-// anything may end the turn, so a text that was shown is never lost.
+// settleAnswer keeps an answer and carries out its calls. It keeps the answer before anything can
+// end the turn, so that shown text is never lost.
 func (t *turn) settleAnswer(ctx context.Context, said model.Message) (stepResult, error) {
 	t.transcript = append(t.transcript, said)
 	answer := &t.transcript[len(t.transcript)-1]

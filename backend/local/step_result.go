@@ -2,8 +2,8 @@ package local
 
 import "github.com/agentruntime/agentruntime/event"
 
-// stepResult is what a step, or a part of one, came to: the turn goes on, which is
-// the zero value, is suspended, or ends.
+// stepResult is the outcome of a step or a part of one: the turn continues, which is the zero
+// value, is suspended, or ends.
 type stepResult struct {
 	course      course
 	termination event.Termination

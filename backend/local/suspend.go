@@ -40,36 +40,35 @@ func (t *turn) suspendCall(c *call, interactions []*backend.Interaction) {
 	}
 }
 
-// whyUnanswerable returns why a call cannot wait for interactions, and keep what its
-// tool needs to go on, or "".
+// whyUnanswerable returns why a call cannot wait for interactions and store its tool's state, or
+// "".
 func whyUnanswerable(interactions []*backend.Interaction, resume json.RawMessage) string {
 	malformed := func(raw json.RawMessage) bool { return len(raw) > 0 && !json.Valid(raw) }
 	if len(interactions) == 0 {
 		return "it asks nothing"
 	}
 	if malformed(resume) {
-		return "the state it would go on from is no JSON"
+		return "its state is not JSON"
 	}
 	for _, request := range interactions {
 		if !clip.IsClean(request.ID) { // an answer could not name it
 			return "the id of its question holds a NUL or is not UTF-8"
 		}
 		if malformed(request.Parameters) || malformed(request.Arguments) {
-			return "the parameters or arguments of its question are no JSON"
+			return "the parameters or arguments of its question are not JSON"
 		}
 		if len(request.ResponseSchema) == 0 {
 			continue
 		}
 		if _, err := schema.Compile(request.ResponseSchema); err != nil {
-			return fmt.Sprintf("the form of its answer is no valid JSON Schema: %v", err)
+			return fmt.Sprintf("its answer schema is not a valid JSON Schema: %v", err)
 		}
 	}
 	return ""
 }
 
-// freeID returns the id of an interaction: the one it has, or that of its call,
-// unless the turn had such an interaction already. A late answer to the earlier one
-// must not be taken for an answer to this one.
+// freeID returns the id of an interaction: its own or its call's, unless the turn already had
+// that one. A late answer to the earlier interaction must not answer this one.
 func (t *turn) freeID(c *call, request *backend.Interaction) string {
 	id := cmp.Or(request.ID, c.ID)
 	for n := 2; t.knowsInteraction(id); n++ {

@@ -87,11 +87,11 @@ func TestWhatAToolThatWaitsMayGetWrong(t *testing.T) {
 		{"the same question twice", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q"}, {ID: "q"}, {ID: "q"}}}}, "", []string{"q", "q#2", "q#3"}},
 		{"questions without ids", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {}}}}, "", []string{"x", "x#2"}},
 		{"an id like that of another", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q#2"}, {ID: "q"}, {ID: "q"}}}}, "", []string{"q#2", "q", "q#3"}},
-		{"a state that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, State: broken}}, "x! the call cannot wait: the state it would go on from is no JSON", nil},
-		{"arguments that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Tool: "y", Arguments: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
-		{"parameters that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {Parameters: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
-		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: broken}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it is not JSON", nil},
-		{"an invalid schema", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it must be", nil},
+		{"a state that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, State: broken}}, "x! the call cannot wait: its state is not JSON", nil},
+		{"arguments that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Tool: "y", Arguments: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are not JSON", nil},
+		{"parameters that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {Parameters: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are not JSON", nil},
+		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: broken}}}}, "x! the call cannot wait: its answer schema is not a valid JSON Schema: it is not JSON", nil},
+		{"an invalid schema", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: its answer schema is not a valid JSON Schema: it must be", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stage{
@@ -139,7 +139,7 @@ func TestAGateThatLetsACallWaitForNothingSensibleFailsTheCall(t *testing.T) {
 		}})},
 	}.play(t)
 	got.ends(t, event.NaturalEnd, "")
-	if results := got.results(); !strings.HasPrefix(results[0], "x! the call cannot wait: the form of its answer") {
+	if results := got.results(); !strings.HasPrefix(results[0], "x! the call cannot wait: its answer schema") {
 		t.Errorf("the results are %q", results)
 	}
 }
@@ -209,7 +209,7 @@ func TestWhatAToolAsksOfItsHostWhenItsCallIsOverIsRefused(t *testing.T) {
 	}
 	got := s.play(t)
 	got.ends(t, event.NaturalEnd, "")
-	if want := "y call agent z: the tool call is over; hand off to agent z: the tool call is over"; got.results()[1] != want {
+	if want := "y call agent z: the tool call has ended; hand off to agent z: the tool call has ended"; got.results()[1] != want {
 		t.Errorf("the results are %q", got.results())
 	}
 	host.Progress("psst")

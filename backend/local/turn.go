@@ -20,17 +20,17 @@ type turn struct {
 	job   *backend.Job
 	host  backend.Host
 	meter *backend.Meter
-	// form is that of the final answer, whichever agent gives it; nil for any.
+	// form is the schema of the final answer, whichever agent gives it; nil for none.
 	form *backend.OutputForm
 	speaker
 	stats plugins.Stats
 	conversation
 	inference
-	// calls are those of the step's answer until their results are kept.
+	// calls are the calls of the step's answer until their results are kept.
 	calls []call
 	// inStep is set while a step is not over.
 	inStep bool
-	// deadLetters are those of the agents that had the conversation before.
+	// deadLetters come from the agents that had the conversation before.
 	deadLetters []execution.DeadLetter
 	ending
 	// span observes the turn; nil when nobody does.
@@ -38,26 +38,26 @@ type turn struct {
 	// watch ends the turn when a plugin takes too long.
 	watch watch
 
-	// kept is what a State carries besides.
+	// kept is stored in a State as well.
 	kept
 }
 
 // speaker is who has the conversation.
 type speaker struct {
-	// agent is the one that has it, and env what it runs with.
+	// agent has the conversation, and env is its environment.
 	agent  *spec.Agent
-	env    *backend.Environment
+	env    *backend.ExecutionEnv
 	engine *execution.Engine
 }
 
 // conversation is what has been said.
 type conversation struct {
-	// transcript is the system prompt, if there is one, the conversation, and
-	// what the turn adds, from first on. Requests are parts of it.
+	// transcript is the system prompt, if any, the conversation, and the turn's messages, which
+	// start at first. Requests are slices of it.
 	transcript []model.Message
 	prompt     int
 	first      int
-	// ids are those of the current step's messages.
+	// ids are the ids of the current step's messages.
 	ids messageIDs
 }
 
@@ -73,15 +73,15 @@ type inference struct {
 	deltas []event.TextDelta
 	// call observes the model call; nil when nobody does.
 	call *telemetry.ModelSpan
-	// plan is what the plugins made of the step's request; nil for nothing.
+	// plan is the plugins' plan for the step's request; nil for none.
 	plan *plugins.RequestPlan
 }
 
 // ending is how a turn ends.
 type ending struct {
-	// stop is the end that a plugin asked for outside of AfterInference.
+	// stop is an end requested by a plugin, except in AfterInference.
 	stop *event.Termination
-	// ended is what the hooks of the last phases see.
+	// ended is passed to the hooks of the last phases.
 	ended event.Termination
 }
 
@@ -95,7 +95,7 @@ type kept struct {
 	repairs       int
 	handOff       string
 	journal       []backend.JournalEntry
-	// agents is what each agent used; empty while one agent did it all.
+	// agents is the usage of each agent; empty while one agent used one model.
 	agents   event.AgentUsages
 	resolved map[string]interaction.Answer
 	// said are messages of the user that follow the results of the calls.
@@ -109,7 +109,7 @@ const room = 5
 // lifecycle is a method of the engine that runs one of the phases at the ends.
 type lifecycle func(ctx context.Context) error
 
-// messageIDs are those of the messages that a step adds.
+// messageIDs are the ids of the messages that a step adds.
 type messageIDs struct {
 	step            int
 	answer, results string
@@ -176,35 +176,51 @@ func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle)
 	return err
 }
 
-// showState shows what the plugins remember, if that changed.
+// showState shows the plugins' state, if it changed.
 func (t *turn) showState() {
 	if snapshot := t.engine.Snapshot(); snapshot != nil {
 		t.host.Emit(&event.StateSnapshot{Snapshot: snapshot})
 	}
 }
 
-// countSpent counts what a model call used and cost. A budget counts every price as if
-// it were in its own currency, so that it lets no more through; what the turn is
-// said to have cost is of one currency.
+// countSpent counts the usage and cost of a model call. A budget counts every price as if in its
+// currency, so that it never lets more through; the reported cost of a turn is in one currency.
 func (t *turn) countSpent(usage model.Usage, modelID string) {
-	price := t.env.Pricing[modelID]
-	cost := backend.Price(price, usage)
-	t.meter.Spend(usage, cost)
-	if len(t.agents) > 0 {
-		own := event.AgentUsage{Agent: t.agent.ID, Usage: usage}
-		if price != nil {
-			own.Cost = &event.Cost{Amount: cost, Currency: price.CurrencyCode()}
-		}
-		t.agents.Add(own)
+	t.meter.Spend(usage, backend.Price(t.env.Pricing[modelID], usage))
+	t.addCost(usage, modelID)
+}
+
+// addCost adds usage to the agent, and its cost to the turn. It returns the cost, or nil
+// if the model has no price.
+func (t *turn) addCost(usage model.Usage, modelID string) (cost *event.Cost) {
+	t.noteModel(usage, modelID)
+	if price := t.env.Pricing[modelID]; price != nil {
+		cost = &event.Cost{Amount: backend.Price(price, usage), Currency: price.CurrencyCode()}
 	}
-	if price == nil {
-		return
+	if len(t.agents) > 0 {
+		t.agents.Add(event.AgentUsage{Agent: t.agent.ID, ModelID: modelID, Usage: usage, Cost: cost})
+	}
+	if cost == nil {
+		return nil
 	}
 	if t.stats.Currency == "" {
-		t.stats.Currency = price.CurrencyCode()
+		t.stats.Currency = cost.Currency
 	}
-	if t.stats.Currency == price.CurrencyCode() {
-		t.stats.Cost += cost
+	if t.stats.Currency == cost.Currency {
+		t.stats.Cost += cost.Amount
+	}
+	return cost
+}
+
+// noteModel begins to count by model when a second model is called. The usage of that call is
+// already in the stats.
+func (t *turn) noteModel(usage model.Usage, modelID string) {
+	if t.stats.ModelID == "" {
+		t.stats.ModelID = modelID
+	}
+	if t.stats.ModelID != modelID && len(t.agents) == 0 {
+		t.splitUsage()
+		t.agents[0].Usage.Sub(usage)
 	}
 }
 

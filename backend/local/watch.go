@@ -18,10 +18,9 @@ const (
 	hookTicks = 32
 )
 
-// watch ends a turn whose plugins take too long. They run on the turn's own goroutine, so
-// all that can be done to one that ignores its context is to end the turn. A timer looks
-// at each tick whether the same phase still runs, which costs a phase less than to read
-// the clock.
+// watch ends a turn whose plugins take too long. They run on the turn's goroutine, so ending the
+// turn is all that can be done about one that ignores its context. A timer checks at each tick
+// whether the same phase still runs, which is cheaper for a phase than reading the clock.
 type watch struct {
 	end context.CancelCauseFunc
 	// begun is how many phases have begun. Only the turn's goroutine uses it.
@@ -68,8 +67,7 @@ func (w *watch) countTick() {
 	}
 }
 
-// isLate reports whether the phase that runs has taken too long. If not, the timer goes
-// on.
+// isLate reports whether the running phase has taken too long. If not, the timer continues.
 func (w *watch) isLate() (running uint64, late bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
