@@ -24,7 +24,7 @@ var (
 	_ backend.Aborter = (*hosted)(nil)
 )
 
-// Profile is that of the local loop: it runs the turn.
+// Profile returns the local loop's profile, because the loop runs the turn.
 func (*hosted) Profile() backend.Profile { return backend.LocalProfile() }
 
 // errDrained is why the context of a turn ends that the shut down of its provider does not
@@ -34,7 +34,7 @@ var errDrained = errors.New("the provider is shut down")
 // errTimeUp is why the context of a turn ends whose time is up.
 var errTimeUp = errors.New("the turn at the provider took too long")
 
-// Execute runs one turn on the local loop, with the provider in place of the model.
+// Execute runs one turn on the local loop, with the provider instead of a model.
 func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 	if job.Local == nil {
 		return &backend.Result{}, fmt.Errorf("run agent %s: it has no local environment", job.Agent.ID)

@@ -14,27 +14,28 @@ import (
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is what a configuration file says of a provider, however it is reached.
+// Config is the configuration of a provider, however it is reached.
 type Config struct {
-	Description string                `json:"description,omitempty" doc:"What the provider is for."`
-	Config      json.RawMessage       `json:"config,omitempty" doc:"What the provider is configured with: an object that only the provider reads."`
-	Connections map[string]Connection `json:"connections,omitempty" doc:"What the provider may ask for while a turn runs, by name: headers and parameters that it reaches others with."`
+	Description string                `json:"description,omitempty" doc:"The provider's purpose."`
+	Config      json.RawMessage       `json:"config,omitempty" doc:"The provider's configuration: an object that only the provider reads."`
+	Connections map[string]Connection `json:"connections,omitempty" doc:"Headers and parameters that the provider may request while a turn runs, by name, to reach other services."`
 
 	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"How long it may take until the provider is ready."`
 	HealthInterval *spec.Duration `json:"health_interval,omitempty" alias:"health_interval_ms:ms" default:"15s" doc:"The time between two looks at its health. After two in a row that fail it is replaced."`
-	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"How long turns may go on when the provider is shut down, or is changed in the configuration."`
+	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"How long running turns may continue when the provider is shut down or changed in the configuration."`
 }
 
-// ProcessConfig is what a configuration file says of a provider that is started here.
+// ProcessConfig configures a provider that the runtime starts.
 type ProcessConfig struct {
 	Config
 
 	Command []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved."`
-	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime."`
+	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in and to which a relative path of the program refers. Defaults to the runtime's directory."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR, LANG, TZ, SSL_CERT_FILE and SSL_CERT_DIR alone."`
 	Pool    *PoolConfig       `json:"pool,omitempty" doc:"How many processes there are. One by default."`
 }
@@ -46,7 +47,7 @@ type PoolConfig struct {
 	Restart  string `json:"restart,omitempty" enum:"always|never" default:"always" doc:"Whether a process that ends is started again, ever later if it keeps ending."`
 }
 
-// AddressConfig is what a configuration file says of a provider that is running.
+// AddressConfig configures a provider that is already running.
 type AddressConfig struct {
 	Config
 
@@ -55,7 +56,7 @@ type AddressConfig struct {
 	GrantKey    string `json:"grant_key,omitempty" secret:"true" doc:"A secret of 32 characters or more that grants are signed with, so that turns of the provider outlive a restart of the runtime. Random by default."`
 }
 
-// Connection is what a provider reaches others with.
+// Connection gives a provider access to another service.
 type Connection struct {
 	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of requests."`
 	Params  map[string]string `json:"params,omitempty" doc:"Parameters, such as a base URL."`
@@ -88,11 +89,18 @@ func (c AddressConfig) MarshalJSON() ([]byte, error) {
 
 // Kinds returns the ways to host a provider.
 func Kinds() []backend.AgentProviderKind {
+	kinds, _ := KindsWithManager()
+	return kinds
+}
+
+// KindsWithManager returns Kinds, and a function that sets who answers the providers' requests for
+// sessions and turns.
+func KindsWithManager() ([]backend.AgentProviderKind, func(providerproto.Manager)) {
 	h := newHosts()
 	return []backend.AgentProviderKind{
 		spec.NewKind("process", "A provider that is started here.", h.openProcess),
 		spec.NewKind("address", "A provider that is running on this machine.", h.openAddress),
-	}
+	}, func(m providerproto.Manager) { h.manager.Store(&m) }
 }
 
 // Validate checks what tags cannot say.
@@ -153,7 +161,7 @@ func checkAddress(path, address string) diag.List {
 	}
 	if file, ok := strings.CutPrefix(address, "unix:"); ok {
 		if file == "" {
-			return diag.List{diag.New(diag.InvalidValue, path, "the path of the socket is missing after unix:")}
+			return diag.List{diag.New(diag.InvalidValue, path, "the path of the socket is required after unix:")}
 		}
 		return nil
 	}

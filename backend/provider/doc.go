@@ -3,10 +3,9 @@
 // provider is started or where it listens; an agent whose endpoint has backend: provider
 // runs there.
 //
-// A turn of such an agent is a turn of the local loop, in which the provider takes the
-// place of the model: what the provider says until it calls tools is an answer, the
-// calls are tool calls of that answer, and what they came to is the next request. So
-// the turn's tools, rules, budgets, journal and interactions are those of every other
-// agent. The provider's turn is told apart by an id that is made of that of our turn,
-// so that neither a restart here nor a lost reply begins it twice.
+// A turn of such an agent runs on the local loop, with the provider in the role of the model: its
+// output up to a tool call is an answer, its tool calls are the answer's calls, and their results
+// form the next request. So the turn's tools, rules, budgets, journal and interactions work as
+// for other agents. The id of the provider's turn is derived from the turn's id, so that neither
+// a restart nor a lost reply starts it twice.
 package provider

@@ -17,13 +17,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// drive is one turn at a provider, in place of a model. It belongs to the goroutine that
-// runs Execute, but for what questions use.
+// drive runs one turn at a provider, like a model. It belongs to the goroutine of Execute, except
+// the parts that questions use.
 type drive struct {
 	hosted *hosted
 	job    *backend.Job
 	host   backend.Host
-	env    backend.Environment
+	env    backend.ExecutionEnv
 
 	at    position
 	began time.Time
@@ -31,11 +31,11 @@ type drive struct {
 	last *backend.State
 	// met is set once the turn at the provider was seen by this drive.
 	met bool
-	// unkept is set if a state could not be kept: somebody else may go on.
+	// unkept is set if a state could not be stored: another worker may have taken over.
 	unkept bool
 
 	process process
-	desk    *hostservice.Desk
+	calls   *hostservice.CallQueue
 	// known are the calls of the provider's turn, by id.
 	known map[string]bool
 	said  saying
@@ -52,7 +52,7 @@ func newDrive(h *hosted, job *backend.Job, host backend.Host) (*drive, error) {
 			return nil, err
 		}
 		if at.Provider != h.provider.id {
-			return nil, fmt.Errorf("go on with the turn at agent provider %s: %w", at.Provider, errOtherProvider)
+			return nil, fmt.Errorf("continue the turn at agent provider %s: %w", at.Provider, errOtherProvider)
 		}
 		d.at = *at
 	}
@@ -92,8 +92,7 @@ func (d *drive) loopHost() backend.Host {
 	return d.host
 }
 
-// journalingHost adds how far the turn at the provider has come to the states that it
-// keeps.
+// journalingHost adds the position of the provider's turn to the states that it stores.
 type journalingHost struct {
 	backend.Host
 	backend.Journaler
@@ -129,8 +128,8 @@ func (d *drive) keepState(ctx context.Context, state *backend.State) error {
 	return err
 }
 
-// keepPosition has the turn kept as it was after the last step, but for the turn at the
-// provider that is about to begin.
+// keepPosition stores the state after the last step, with the provider's turn that is about to
+// start.
 func (d *drive) keepPosition(ctx context.Context) error {
 	state := &backend.State{Version: backend.StateVersion, Agent: d.job.Agent.ID, Budgets: d.job.Meter.Budgets(), Spent: d.job.Meter.Spent()}
 	if d.last != nil {
@@ -142,11 +141,11 @@ func (d *drive) keepPosition(ctx context.Context) error {
 	return d.keepState(ctx, state)
 }
 
-// Stream lets the provider go on, from the messages of the request or from the results
-// of its calls, until it calls tools or its turn has ended.
+// Stream continues the provider with the messages of the request or the results of its calls,
+// until it calls tools or its turn ends.
 func (d *drive) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		err := d.goOn(ctx, req, yield)
+		err := d.continueTurn(ctx, req, yield)
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(model.Event{}, err)
 		}
@@ -156,14 +155,14 @@ func (d *drive) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 // errStopped reports that nobody reads the answer any more.
 var errStopped = errors.New("the answer is not read any more")
 
-// goOn lets the provider go on.
-func (d *drive) goOn(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) error {
+// continueTurn lets the provider continue.
+func (d *drive) continueTurn(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) error {
 	d.said = saying{yield: yield}
 	if err := d.attach(ctx); err != nil {
 		return err
 	}
 	if d.at.Live {
-		if err := d.takeUpTurn(ctx, req); err != nil {
+		if err := d.resumeTurn(ctx, req); err != nil {
 			return err
 		}
 	} else if err := d.beginTurn(ctx, req); err != nil {
@@ -172,10 +171,10 @@ func (d *drive) goOn(ctx context.Context, req *model.Request, yield func(model.E
 	return d.followTurn(ctx)
 }
 
-// takeUpTurn goes on with the turn at the provider. One that was about to be created when
-// the runtime ended is created, if the provider keeps its turns and does not know it.
-func (d *drive) takeUpTurn(ctx context.Context, req *model.Request) error {
-	if err := d.openDesk(); err != nil {
+// resumeTurn continues the turn at the provider. If the runtime ended while creating it, the turn
+// is created now if the provider keeps its turns and does not know it.
+func (d *drive) resumeTurn(ctx context.Context, req *model.Request) error {
+	if err := d.openCalls(); err != nil {
 		return err
 	}
 	d.deliverResults(req)
@@ -190,7 +189,7 @@ func (d *drive) takeUpTurn(ctx context.Context, req *model.Request) error {
 	if err := d.createSession(ctx); err != nil {
 		return err
 	}
-	d.at.Grant = hostservice.HashGrant(d.desk.Grant)
+	d.at.Grant = hostservice.HashGrant(d.calls.Grant)
 	if err := d.keepPosition(ctx); err != nil {
 		return err
 	}
@@ -219,9 +218,9 @@ func (d *drive) releaseProcess() { d.process.use(nil) }
 // grantLimit is how long a grant is valid at most.
 const grantLimit = 24 * time.Hour
 
-// openDesk lets the provider call back for the turn.
-func (d *drive) openDesk() error {
-	if d.desk != nil && d.desk.TurnID == d.at.TurnID {
+// openCalls lets the provider call back for the turn.
+func (d *drive) openCalls() error {
+	if d.calls != nil && d.calls.TurnID == d.at.TurnID {
 		return nil
 	}
 	entries := d.job.Local.Tools
@@ -231,14 +230,14 @@ func (d *drive) openDesk() error {
 			offered = append(offered, hostservice.Tool{Tool: t, Effect: entries.Get(t.Name).Descriptor.EffectClass()})
 		}
 	}
-	desk, err := d.hosted.provider.host.service.Open(&hostservice.Turn{
-		SessionID: d.at.SessionID, TurnID: d.at.TurnID, Tools: offered, Connections: d.hosted.provider.connections,
+	calls, err := d.hosted.provider.host.service.Open(&hostservice.Turn{
+		SessionID: d.at.SessionID, TurnID: d.at.TurnID, RuntimeTurnID: d.job.TurnID, Tools: offered, Connections: d.hosted.provider.connections,
 		Until: time.Now().Add(grantLimit), Earlier: d.at.Grant,
 	})
 	if err != nil {
 		return err
 	}
-	d.desk = desk
+	d.calls = calls
 	if d.job.State != nil {
 		d.settleResults(d.job.State.Messages)
 	}
@@ -261,10 +260,10 @@ func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	d.at.TurnID, d.at.Seq, d.at.Live, d.at.Grant = turnIDFor(d.job.TurnID, d.at.Number), 0, true, ""
 	d.met = true
 	clear(d.known)
-	if err := d.openDesk(); err != nil {
+	if err := d.openCalls(); err != nil {
 		return err
 	}
-	d.at.Grant = hostservice.HashGrant(d.desk.Grant)
+	d.at.Grant = hostservice.HashGrant(d.calls.Grant)
 	if err := d.keepPosition(ctx); err != nil {
 		return err
 	}
@@ -283,8 +282,8 @@ func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	return d.explainError(ctx, "create the turn", err)
 }
 
-// needs returns what the turn needs of the provider. The session of a delegate is one of its
-// own, for which nobody asked a workspace.
+// needs returns the turn's requirements on the provider. A delegate has a separate session,
+// without a requested workspace.
 func (d *drive) needs(req *model.Request) needs {
 	return needs{form: req.Output != nil, tools: usesTools(d.job.Agent), workspace: d.job.Workspace != nil && d.job.Depth == 0}
 }
@@ -326,7 +325,7 @@ func (d *drive) createSession(ctx context.Context) error {
 		made, err = d.process.current().CreateSession(ctx, request)
 	}
 	if err == nil && made.GetId() != d.at.SessionID {
-		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned session %q in place of %q", made.GetId(), d.at.SessionID)}
+		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned session %q instead of %q", made.GetId(), d.at.SessionID)}
 	}
 	return d.explainError(ctx, "create the session", err)
 }
@@ -337,7 +336,7 @@ func (d *drive) createTurn(ctx context.Context, req *model.Request, known, again
 	create := &providerproto.CreateAgentProviderTurnRequest{
 		TurnId: d.at.TurnID, SessionId: d.at.SessionID, IdempotencyKey: d.at.TurnID, Model: d.hosted.options.Model,
 		Messages: d.newMessages(req, known, again), ExecutionRef: d.job.TurnID, CreatedBy: d.actor(), Subject: d.subject(),
-		RunGrant: d.desk.Grant,
+		RunGrant: d.calls.Grant,
 	}
 	var err error
 	if create.ModelOptions, err = structOf(d.modelOptions(req)); err != nil {
@@ -349,7 +348,7 @@ func (d *drive) createTurn(ctx context.Context, req *model.Request, known, again
 			return fmt.Errorf("encode the form of the answer: %w", err)
 		}
 	}
-	if len(d.desk.Tools) > 0 && listsTools(d.process.current().Capabilities) {
+	if len(d.calls.Tools) > 0 && listsTools(d.process.current().Capabilities) {
 		create.ToolSource = providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG
 		create.ToolRefs = []*providerproto.AgentToolRef{{Plugin: "*"}}
 	}
@@ -358,7 +357,7 @@ func (d *drive) createTurn(ctx context.Context, req *model.Request, known, again
 		return err
 	}
 	if made.GetId() != d.at.TurnID || made.GetSessionId() != d.at.SessionID {
-		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned turn %q of session %q in place of %q of %q",
+		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned turn %q of session %q instead of %q of %q",
 			made.GetId(), made.GetSessionId(), d.at.TurnID, d.at.SessionID)}
 	}
 	return nil
@@ -379,13 +378,13 @@ func (d *drive) settleResults(messages []model.Message) {
 		for j := range messages[i].Parts {
 			if r := messages[i].Parts[j].ToolResult; r != nil {
 				d.known[r.CallID] = true
-				d.desk.SettleCall(d.providerCall(r.CallID), outcomeOf(r))
+				d.calls.SettleCall(d.providerCall(r.CallID), outcomeOf(r))
 			}
 		}
 	}
 }
 
-// endTurn ends the turn at the provider, if it has not ended, and what it may call.
+// endTurn ends the turn at the provider, if it has not ended, and its access to tools.
 func (d *drive) endTurn(ctx context.Context, why error) {
 	if d.at.TurnID == "" {
 		return
@@ -421,7 +420,7 @@ func (p *Provider) cancelTurn(ctx context.Context, at *position, reason string) 
 	return cancelTurn(ctx, lease.Instance, at, reason)
 }
 
-// cancelTurn ends a turn at a provider. One that the provider does not know has ended.
+// cancelTurn cancels a turn at a provider. An unknown turn has already ended.
 func cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) error {
 	select {
 	case <-i.Lost():

@@ -25,9 +25,9 @@ const (
 	CodeDrained = "provider_drained"
 	// CodeRefused is a provider that answered a call with an error.
 	CodeRefused = "provider_refused"
-	// CodeProtocol is a provider that does what the protocol does not allow.
+	// CodeProtocol means that the provider violated the protocol.
 	CodeProtocol = "provider_protocol"
-	// CodeCapability is a turn that needs what the provider cannot do.
+	// CodeCapability means that the turn needs a capability that the provider lacks.
 	CodeCapability = "provider_capability"
 	// CodeWorkspace is a turn of a session whose workspace is gone.
 	CodeWorkspace = "workspace_unavailable"
@@ -38,7 +38,7 @@ const (
 
 // TurnError reports why a turn at a provider failed.
 type TurnError struct {
-	// Code is one of those of this package; empty for a turn that the provider canceled.
+	// Code is a code of this package; empty for a turn that the provider canceled.
 	Code   string
 	Detail string
 	// Err is the cause; nil if the provider gave none.

@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -16,10 +17,10 @@ import (
 // maxShown bounds the data of an event that is shown, in bytes.
 const maxShown = 256 << 10
 
-// saying is what the provider said in an answer, and passes it on.
+// saying collects and forwards the provider's output in an answer.
 type saying struct {
 	yield func(model.Event, error) bool
-	// text is what was said since the last whole message, and whole is everything.
+	// text is the output since the last complete message, whole is all output.
 	text, whole strings.Builder
 	// marks are how long whole was before events that added to it.
 	marks   []mark
@@ -53,7 +54,7 @@ func (s *saying) say(text string) error {
 	return s.pass(model.Event{Type: model.EventText, Delta: text})
 }
 
-// takeBack takes back what was said since an event: the provider's model is asked again.
+// takeBack retracts the output since an event, because the provider's model is called again.
 func (s *saying) takeBack(since int64) error {
 	kept := s.whole.String()
 	for i, m := range s.marks {
@@ -91,8 +92,8 @@ func (s *saying) complete(text string) error {
 	return err
 }
 
-// conclude takes the text of the whole turn. What was said of it in this answer stays;
-// an answer that is another one takes its place.
+// conclude handles the text of the whole turn. It keeps this answer's output if it is part of the
+// text, and replaces it otherwise.
 func (s *saying) conclude(text string) error {
 	text = clip.Clean(text)
 	said := s.whole.String()
@@ -109,14 +110,18 @@ func (s *saying) conclude(text string) error {
 	return s.say(text)
 }
 
-// showEvent passes on one event of the provider. Text and reasoning are parts of the
-// answer; what the loop shows itself is left out; everything else is an activity.
+// showEvent forwards one event of the provider. Text and reasoning become parts of the answer;
+// events that the loop reports itself are dropped; all others become activities.
 func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 	if e.GetType() == display.TypeAssistantReset {
 		return d.said.takeBack(int64(e.GetData().GetFields()["from_seq"].GetNumberValue()))
 	}
 	d.said.marks = append(d.said.marks, mark{e.GetSeq(), d.said.whole.Len()})
 	kind, phase := kindOf(e)
+	isRaw := d.isTranslated(e, kind) && hasMore(e)
+	if isRaw {
+		d.showActivity(e, true)
+	}
 	text := e.GetDisplay().GetText()
 	if text == "" {
 		text = dataText(e, "text", "delta", "content")
@@ -138,15 +143,52 @@ func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 		}
 	case kind == "tool" && d.known[firstText(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId"))]:
 		return nil // the loop shows the calls that it runs
-	case kind == "" && (e.GetVisibility() == "private" || strings.HasPrefix(e.GetType(), "turn.")):
+	case kind == "" && strings.HasPrefix(e.GetType(), "turn."):
 		return nil
 	}
-	d.showActivity(e)
+	if !isRaw {
+		d.showActivity(e, false)
+	}
 	return nil
 }
 
-// kindOf returns the kind and the phase of an event: those of its display, or else those
-// that its type stands for.
+// isTranslated reports whether an event becomes events of the turn itself.
+func (d *drive) isTranslated(e *providerproto.AgentTurnEvent, kind string) bool {
+	switch kind {
+	case "text", "reasoning", "interaction", "status":
+		return true
+	case "error":
+		return strings.HasPrefix(e.GetType(), "turn.")
+	case "tool":
+		return d.known[firstText(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId"))]
+	default:
+		return strings.HasPrefix(e.GetType(), "turn.")
+	}
+}
+
+// translatedFields are the fields of the data of events whose types the runtime knows. Their values
+// are in the events of the turn.
+var translatedFields = []string{
+	"text", "delta", "content", "error", "message", "status", "status_message", "reason", "session_id", "model", "interaction_id",
+	"tool_call_id", "tool_id", "tool_name", "arguments", "output",
+}
+
+// hasMore reports whether an event has a type of its provider, or data that the events of the turn
+// do not show.
+func hasMore(e *providerproto.AgentTurnEvent) bool {
+	bare := &providerproto.AgentTurnEvent{Type: e.GetType()}
+	if kind, _ := kindOf(bare); kind == "" {
+		return true
+	}
+	for name := range e.GetData().GetFields() {
+		if !slices.Contains(translatedFields, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf returns the kind and phase of an event: from its display, or else from its type.
 func kindOf(e *providerproto.AgentTurnEvent) (kind, phase string) {
 	if s := e.GetDisplay(); s != nil {
 		return strings.TrimSpace(s.GetKind()), strings.TrimSpace(s.GetPhase())
@@ -183,8 +225,9 @@ func dataText(e *providerproto.AgentTurnEvent, names ...string) string {
 	return ""
 }
 
-// showActivity shows an event as it is.
-func (d *drive) showActivity(e *providerproto.AgentTurnEvent) {
+// showActivity shows an event as it is. A raw one is beside events of the turn that show the same:
+// it is private and has no display.
+func (d *drive) showActivity(e *providerproto.AgentTurnEvent, raw bool) {
 	shown := display.ForeignEvent{
 		ID: clip.Clean(e.GetId()), Seq: e.GetSeq(), Type: clip.Clean(e.GetType()), Source: clip.Clean(e.GetSource()),
 		Visibility: clip.Clean(e.GetVisibility()),
@@ -192,7 +235,9 @@ func (d *drive) showActivity(e *providerproto.AgentTurnEvent) {
 	if data := e.GetData(); data != nil {
 		shown.Data = jsonOf(data)
 	}
-	if given := e.GetDisplay(); given != nil {
+	if given := e.GetDisplay(); raw {
+		shown.Visibility = display.Private
+	} else if given != nil {
 		shown.Display = jsonOf(given)
 	}
 	d.host.Emit(&event.ActivitySnapshot{

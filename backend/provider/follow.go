@@ -7,13 +7,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/model"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
 const (
-	// eventPage is how many events are asked for at once.
+	// eventPage is the number of events per request.
 	eventPage = 200
 	// maxBatch is how many calls make one answer.
 	maxBatch = 100
@@ -25,7 +26,7 @@ const (
 	gatherTime = time.Millisecond
 )
 
-// isLive reports whether a turn goes on.
+// isLive reports whether a turn is still running.
 func isLive(s providerproto.AgentExecutionStatus) bool {
 	switch s {
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_PENDING,
@@ -40,11 +41,11 @@ func isLive(s providerproto.AgentExecutionStatus) bool {
 // followTurn passes on what happens until the provider calls tools, asks something, or
 // the turn has ended.
 func (d *drive) followTurn(ctx context.Context) error {
-	wait := firstPoll
+	pause := firstPoll
 	for {
-		called := d.desk.HasCalls()
+		called := d.calls.HasCalls()
 		if called && d.process.current().Capabilities.GetParallelToolCalls() {
-			pause(ctx, gatherTime)
+			_ = wait.For(ctx, gatherTime)
 		}
 		n, err := d.readEvents(ctx)
 		if err == nil {
@@ -60,12 +61,12 @@ func (d *drive) followTurn(ctx context.Context) error {
 			continue
 		}
 		if n > 0 {
-			wait = firstPoll
+			pause = firstPoll
 		}
-		if err := d.awaitChange(ctx, wait); err != nil {
+		if err := d.awaitChange(ctx, pause); err != nil {
 			return err
 		}
-		wait = min(2*wait, lastPoll)
+		pause = min(2*pause, lastPoll)
 	}
 }
 
@@ -74,7 +75,7 @@ func (d *drive) awaitChange(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case <-d.desk.Wake():
+	case <-d.calls.Wake():
 	case <-d.process.current().Lost():
 	case <-timer.C:
 	case <-ctx.Done():
@@ -83,24 +84,15 @@ func (d *drive) awaitChange(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// reattach finds the turn again after a call failed: in the process that took the place
-// of one that ended. It returns the error if the turn cannot go on.
+// reattach finds the turn again after a failed call, in the process that replaced an ended one.
+// It returns the error if the turn cannot continue.
 func (d *drive) reattach(ctx context.Context, err error) error {
 	lost := d.lostBy(ctx, err)
 	if ended := backend.Ended(ctx); ended != nil {
 		return ended
 	}
 	if !isSilence(err) && !lost {
-		return d.explainError(ctx, "go on with the turn", err)
+		return d.explainError(ctx, "continue the turn", err)
 	}
 	if p := d.process.current(); lost && !p.Elsewhere && !p.Capabilities.GetResumableTurns() {
 		d.at.Live = false
@@ -116,10 +108,10 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 		return d.lostError(err)
 	}
 	if isSilence(err) || err != nil && d.isLost() { // calls end as canceled with their connection
-		pause(ctx, lastPoll)
+		_ = wait.For(ctx, lastPoll)
 		return backend.Ended(ctx)
 	}
-	return d.explainError(ctx, "go on with the turn", err)
+	return d.explainError(ctx, "continue the turn", err)
 }
 
 // isSilence reports whether a call failed because nothing was heard of the provider, which
@@ -157,8 +149,8 @@ func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 	}
 }
 
-// lookAtTurn reports whether the answer is over: the provider's turn has ended or waits
-// for somebody, or it called tools.
+// lookAtTurn reports whether the answer is complete: the provider's turn has ended, waits for
+// somebody, or called tools.
 func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err error) {
 	turn, err := d.getTurn(ctx)
 	if status.Code(err) == codes.NotFound {
@@ -181,8 +173,8 @@ func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err err
 	return false, nil
 }
 
-// notFound reports that the provider does not know the turn. One that keeps its turns
-// never got it; of any other nobody knows, and the turn must not be begun again.
+// notFound reports that the provider does not know the turn. A provider that keeps its turns
+// never received it; otherwise this is uncertain, and the turn must not be started again.
 func (d *drive) notFound(err error) error {
 	d.at.Live = false
 	return d.lostError(err)
@@ -190,7 +182,7 @@ func (d *drive) notFound(err error) error {
 
 // passCalls makes the calls of the provider calls of the answer.
 func (d *drive) passCalls() error {
-	for i, c := range d.desk.TakeCalls(maxBatch) {
+	for i, c := range d.calls.TakeCalls(maxBatch) {
 		id := d.loopCall(c.ID)
 		d.known[c.ID] = true
 		if err := d.said.pass(

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
@@ -20,6 +22,16 @@ import (
 type hosts struct {
 	mu   sync.Mutex
 	open map[hostKey]*host
+
+	manager atomic.Pointer[providerproto.Manager]
+}
+
+// currentManager returns who answers requests for sessions and turns; nil for nobody.
+func (h *hosts) currentManager() providerproto.Manager {
+	if m := h.manager.Load(); m != nil {
+		return *m
+	}
+	return nil
 }
 
 // hostKey is a hash of a configuration.
@@ -33,11 +45,11 @@ type host struct {
 	key hostKey
 	// users have the provider open, and current is how many of them are not retired.
 	users, current int
-	// drain is how long turns may go on that nobody current works on.
+	// drain limits how long turns of an outdated host may continue.
 	drain  time.Duration
 	logger *slog.Logger
-	// limit has the pool rest when the time is up, and resting waits for that. used is set
-	// if the pool may have been started anew meanwhile.
+	// limit shuts the pool down when the time is up, and resting waits for that. used is set if
+	// the pool may have been started again in between.
 	limit   *time.Timer
 	resting sync.WaitGroup
 	used    bool
@@ -74,7 +86,7 @@ func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole a
 	defer h.mu.Unlock()
 	shared := h.open[key]
 	if shared == nil {
-		settings := pool.Settings{Name: s.ID, Logger: s.Logger, Host: hostservice.New(s.ID, grantKey)}
+		settings := pool.Settings{Name: s.ID, Logger: s.Logger, Host: hostservice.New(s.ID, grantKey, h.currentManager)}
 		if len(c.Config) > 0 {
 			settings.Config = new(structpb.Struct)
 			if err := settings.Config.UnmarshalJSON(c.Config); err != nil {

@@ -60,9 +60,9 @@ func subjectOf(at *position) *providerproto.AgentSubjectContext {
 	return &providerproto.AgentSubjectContext{SubjectId: "session:" + at.SessionID, SubjectKind: "session"}
 }
 
-// newMessages returns what the provider does not know of a request: all of it, or only
-// what is new when the provider knows the conversation so far. When an answer is asked
-// for again, only the note about it is new.
+// newMessages returns the messages of a request that the provider does not know: all, or only the
+// new ones if it knows the conversation so far. When an answer is requested again, only the note
+// about it is new.
 func (d *drive) newMessages(req *model.Request, known, again bool) []*providerproto.AgentMessage {
 	messages := req.Messages
 	if again {
@@ -145,8 +145,8 @@ func partOf(p *model.Part) *providerproto.AgentMessagePart {
 	}
 }
 
-// loopCall returns the id that a call of the provider has in the turn: its own, but for
-// the further turns at the provider, which may use the same ids again.
+// loopCall returns the turn's id for a call of the provider: the call's id, qualified in further
+// provider turns, which may reuse ids.
 func (d *drive) loopCall(id string) string {
 	if d.at.Number < 2 {
 		return id

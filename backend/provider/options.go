@@ -24,7 +24,7 @@ type options struct {
 // optionNames are those that there are.
 var optionNames = []string{"metadata", "model", "model_options"}
 
-// decodeOptions reads the options of an endpoint, and returns what is wrong with them.
+// decodeOptions decodes the options of an endpoint, and returns their problems.
 func decodeOptions(e *spec.Endpoint) (*options, diag.List) {
 	o := new(options)
 	var list diag.List

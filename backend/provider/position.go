@@ -11,18 +11,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// positionVersion is the version of the JSON form of a position, and of what a session
-// keeps of a provider.
+// positionVersion is the version of the JSON form of a position, and of a session's memory of a
+// provider.
 const positionVersion = 1
 
-// position is how far a turn at a provider has come: what is needed to go on with it. It
-// is kept before the turn is created there, and after each step.
+// position is the position of a turn at a provider, needed to continue it. It is stored before
+// the turn is created there, and after each step.
 type position struct {
 	Version   int    `json:"version"`
 	Provider  string `json:"provider"`
 	SessionID string `json:"session_id"`
-	// TurnID is the provider's turn; empty before the first one. Number counts them: an
-	// answer in the wrong form is asked for again in another turn.
+	// TurnID is the provider's turn; empty before the first one. Number counts the provider's
+	// turns: an answer in the wrong form is requested again in another turn.
 	TurnID string `json:"turn_id,omitempty"`
 	Number int    `json:"number"`
 	// Seq is the last event that was read.
@@ -38,8 +38,8 @@ type position struct {
 // errOtherProvider reports that a turn is not at the agent's current provider.
 var errOtherProvider = errors.New("the agent's endpoint is another provider now")
 
-// decodePosition reads what a state holds of a turn at a provider. One that cannot be
-// read must not be taken for a turn that has not begun.
+// decodePosition decodes the position in a state. It fails for an unreadable one, which must not
+// be confused with a turn that has not started.
 func decodePosition(data json.RawMessage) (*position, error) {
 	at := new(position)
 	err := json.Unmarshal(data, at)
@@ -69,7 +69,7 @@ func turnIDFor(turnID string, number int) string {
 	return uuid.NewSHA1(providerIDs, []byte("turn\x00"+turnID+"\x00"+strconv.Itoa(number))).String()
 }
 
-// memory is what a session keeps of a provider: the session there.
+// memory is a session's memory of a provider: the session there.
 type memory struct {
 	Version   int    `json:"version"`
 	Provider  string `json:"provider"`

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
 )
 
-// process is the process that a turn uses at the moment. It is safe for concurrent use:
-// questions are asked on goroutines of their own.
+// process is the process that a turn currently uses. It is safe for concurrent use, because
+// questions are asked in separate goroutines.
 type process struct {
 	mu    sync.Mutex
 	lease *pool.Lease

@@ -38,7 +38,7 @@ var (
 	_ backend.CapabilityReporter = (*Provider)(nil)
 )
 
-// Validate reports what is wrong with the options of an endpoint.
+// Validate reports the problems of an endpoint's options.
 func (*Provider) Validate(e *spec.Endpoint) diag.List {
 	_, list := decodeOptions(e)
 	return list
@@ -72,8 +72,8 @@ func (p *Provider) Start() {
 	}
 }
 
-// Probe starts the provider, or asks the one that runs, and returns why an agent cannot
-// run there.
+// Probe starts the provider, or connects to the running one, and returns why an agent cannot run
+// there.
 func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 	lease, err := p.acquireFirst(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 // ask for the capabilities.
 var errUnusable = errors.New("the provider cannot be used now; the reason is in the log of the runtime")
 
-// Capabilities returns what the provider can do, as the process that runs has reported it.
+// Capabilities returns the provider's capabilities, as reported by the running process.
 func (p *Provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
 	can := p.host.Capabilities()
 	if can == nil {
@@ -127,12 +127,11 @@ func usesTools(agent *spec.Agent) bool {
 	return len(agent.AllowedTools)+len(agent.AllowedToolPatterns)+len(agent.Delegates) > 0
 }
 
-// needs are what a turn needs of its provider: an answer of a form, tools, and to work in
-// a workspace.
+// needs are a turn's requirements on its provider: structured output, tools, and a workspace.
 type needs struct{ form, tools, workspace bool }
 
-// checkCapabilities returns a *backend.CapabilityError if the provider cannot do what a turn
-// needs.
+// checkCapabilities returns a *backend.CapabilityError if the provider does not meet a turn's
+// requirements.
 func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, n needs) error {
 	switch {
 	case n.workspace && !can.GetSupportsPreparedWorkspace():

@@ -1,10 +1,12 @@
 package provider
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -23,18 +25,20 @@ const (
 	questionTool = "provider_question"
 	// maxAsked is how often a question is asked whose answer the provider refuses.
 	maxAsked = 3
-	// maxQuestion bounds what a person is shown, in bytes.
+	// maxQuestion bounds the text shown to a person, and maxTitle its title, in bytes.
 	maxQuestion = 64 << 10
+	maxTitle    = 1 << 10
 )
 
 // The forms of the answers, compact as they are stored.
 var (
 	approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)
 	textSchema     = json.RawMessage(`{"type":"string"}`)
+	inputSchema    = json.RawMessage(`{"type":["string","object"]}`)
 )
 
-// addQuestions adds the tool by which questions wait to those of the turn. No model is
-// offered it.
+// addQuestions adds the tool that represents waiting questions to the turn. It is never offered
+// to a model.
 func (d *drive) addQuestions() {
 	if e := d.env.Tools.Get(questionTool); e != nil {
 		return // a tool of the configuration has the name, and the questions fail
@@ -46,7 +50,7 @@ func (d *drive) addQuestions() {
 	d.env.Tools = toolset.NewSet(append(d.env.Tools.Entries()[:d.env.Tools.Len():d.env.Tools.Len()], entry))
 }
 
-// askQuestions makes what the provider asks calls of the answer, which wait.
+// askQuestions turns the provider's questions into waiting calls of the answer.
 func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 	list, err := d.process.current().ListInteractions(ctx, &providerproto.ListAgentProviderInteractionsRequest{TurnId: d.at.TurnID, Subject: d.subject()})
 	if err != nil {
@@ -114,18 +118,22 @@ func (q question) Call(ctx context.Context, call *tools.Call) (tools.Result, err
 
 // requestOf returns the question of a provider as a person sees it.
 func requestOf(i *providerproto.AgentInteraction) interaction.Request {
-	message := i.GetPrompt()
-	if t := i.GetTitle(); t != "" && t != message {
-		message = t + "\n" + message
+	title, message := clip.At(maxTitle, clip.Clean(i.GetTitle())), clip.Clean(i.GetPrompt())
+	if title == message {
+		message = ""
 	}
-	r := interaction.Request{
-		ID: clip.Clean(i.GetId()), Action: tools.ActionAsk, Message: clip.At(maxQuestion, clip.Clean(message)), ResponseSchema: textSchema,
+	if title != "" {
+		message = strings.TrimSuffix(title+"\n"+message, "\n")
 	}
+	r := interaction.Request{ID: clip.Clean(i.GetId()), Action: tools.ActionAsk, Title: title, Message: clip.At(maxQuestion, message), ResponseSchema: textSchema}
 	if i.GetRequest() != nil {
 		r.Parameters = jsonOf(i.GetRequest())
 	}
-	if i.GetType() == providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL {
+	switch i.GetType() {
+	case providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL:
 		r.Action, r.ResponseSchema = ActionApproval, approvalSchema
+	case providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT:
+		r.Kind, r.ResponseSchema = interaction.KindInput, inputSchema
 	}
 	return r
 }
@@ -145,7 +153,7 @@ func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction,
 		return tools.ErrorResult("the question was not answered"), nil
 	case a.Action == interaction.Cancel:
 		resolution, err = structpb.NewStruct(map[string]any{"approved": false, "reason": a.Reason})
-	case approval:
+	case approval, bytes.HasPrefix(bytes.TrimSpace(a.Result), []byte("{")):
 		err = resolution.UnmarshalJSON(a.Result)
 	default:
 		var text string

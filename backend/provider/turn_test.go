@@ -219,6 +219,8 @@ func TestAProviderAsks(t *testing.T) {
 	}{
 		"for approval":      {providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL, `{"approved":true}`, `approved:true`},
 		"for clarification": {providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_CLARIFICATION, `"blue"`, `response:blue`},
+		"for input":         {providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT, `{"city":"Oslo"}`, `city:Oslo`},
+		"for input as text": {providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT, `"Oslo"`, `response:Oslo`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, able(), func(ctx context.Context, turn *providertest.Turn) {
@@ -285,6 +287,42 @@ func TestEventsOfTheProviderAreShown(t *testing.T) {
 	}
 	if want := []string{`shell.ran {"exit":0} bash own Ran`}; len(shown) == 0 || !slices.Equal(shown[:1], want) {
 		t.Errorf("the events are %q, not %q", shown, want)
+	}
+}
+
+// TestRawEventsStayReadable has events that become events of the turn, with a type or with data that
+// only the provider knows.
+func TestRawEventsStayReadable(t *testing.T) {
+	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {
+		turn.Emit("turn.started", nil, nil)
+		turn.Emit("claude.message", map[string]any{"uuid": "m1"}, &providerproto.AgentTurnDisplay{Kind: "text", Phase: "delta", Text: "All "})
+		turn.Emit("assistant.delta", map[string]any{"text": "do", "logprob": -1}, nil)
+		turn.Emit("assistant.delta", map[string]any{"text": "ne."}, nil)
+		turn.Emit("codex.thought", map[string]any{"hash": "h"}, &providerproto.AgentTurnDisplay{Kind: "reasoning", Phase: "delta", Text: "Hm."})
+		turn.Emit("turn.checkpoint", map[string]any{"at": 1}, nil)
+		turn.Succeed("All done.")
+	})
+	result, err := r.run(t, "Go.")
+	if err != nil || result.Response != "All done." || r.sink.text() != "All done." {
+		t.Fatalf("the turn came to %+v, %v", result, err)
+	}
+	var raw []string
+	for _, e := range r.sink.events {
+		a, ok := e.Data.(*event.ActivitySnapshot)
+		if !ok {
+			continue
+		}
+		var shown display.ForeignEvent
+		if err := json.Unmarshal(a.Content, &shown); err != nil {
+			t.Fatal(err)
+		}
+		raw = append(raw, fmt.Sprintf("%d %s %s %s %s", shown.Seq, shown.Visibility, shown.Type, strings.ReplaceAll(string(shown.Data), " ", ""), shown.Display))
+	}
+	want := []string{
+		`2 private claude.message {"uuid":"m1"} `, `3 private assistant.delta {"logprob":-1,"text":"do"} `, `5 private codex.thought {"hash":"h"} `, `6 private turn.checkpoint {"at":1} `,
+	}
+	if diff := cmp.Diff(want, raw); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -24,13 +24,13 @@ type Call struct {
 	Arguments json.RawMessage
 }
 
-// Outcome is what a call came to: a status as in HTTP, and a text.
+// Outcome is the outcome of a call: a status as in HTTP, and a text.
 type Outcome struct {
 	Status int32
 	Body   string
 }
 
-// Connection is what a provider needs to reach something that was configured for it.
+// Connection lets a provider reach a service that was configured for it.
 type Connection struct {
 	Headers, Params map[string]string
 }
@@ -38,24 +38,26 @@ type Connection struct {
 // Turn is a turn whose provider may call back.
 type Turn struct {
 	SessionID, TurnID string
+	// RuntimeTurnID is the turn of the runtime.
+	RuntimeTurnID string
 	// Tools are those that the turn may use, sorted by name.
 	Tools []Tool
-	// Connections are those of the provider, by name.
+	// Connections are the provider's connections, by name.
 	Connections map[string]Connection
 	// Until is when the grant of the turn expires.
 	Until time.Time
-	// Earlier is the hash of the grant that the provider got from an earlier process, if
-	// it did: it goes on being valid. See HashGrant.
+	// Earlier is the hash of the grant that the provider got from an earlier process, if any;
+	// that grant stays valid. See HashGrant.
 	Earlier string
 }
 
-// accepts reports whether a grant is the one that an earlier process gave out.
+// accepts reports whether an earlier process issued the grant.
 func (t *Turn) accepts(grant string) bool {
 	return t.Earlier != "" && subtle.ConstantTimeCompare([]byte(HashGrant(grant)), []byte(t.Earlier)) == 1
 }
 
-// Desk takes the calls of one turn, and hands them to the worker of the turn.
-type Desk struct {
+// CallQueue takes the calls of one turn, and hands them to the worker of the turn.
+type CallQueue struct {
 	Turn
 	// Grant proves that a call belongs to the turn.
 	Grant string
@@ -70,23 +72,23 @@ type Desk struct {
 	closed bool
 }
 
-// pending is a call, and what it came to once done is closed.
+// pending is a call, with its outcome once done is closed.
 type pending struct {
 	Call
 	done    chan struct{}
 	outcome Outcome
 }
 
-func newDesk(t *Turn) *Desk {
-	return &Desk{Turn: *t, wake: make(chan struct{}, 1), calls: map[string]*pending{}, over: make(chan struct{})}
+func newCallQueue(t *Turn) *CallQueue {
+	return &CallQueue{Turn: *t, wake: make(chan struct{}, 1), calls: map[string]*pending{}, over: make(chan struct{})}
 }
 
 // Wake receives something when there may be calls to take.
-func (d *Desk) Wake() <-chan struct{} { return d.wake }
+func (d *CallQueue) Wake() <-chan struct{} { return d.wake }
 
 // TakeCalls returns up to a number of calls that nobody took yet, in the order in
 // which they came.
-func (d *Desk) TakeCalls(most int) []Call {
+func (d *CallQueue) TakeCalls(most int) []Call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := min(most, len(d.queue))
@@ -99,15 +101,15 @@ func (d *Desk) TakeCalls(most int) []Call {
 }
 
 // HasCalls reports whether there are calls to take.
-func (d *Desk) HasCalls() bool {
+func (d *CallQueue) HasCalls() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.queue) > 0
 }
 
-// SettleCall answers a call, be it one that is still to come: a provider repeats a call
-// whose answer it did not get.
-func (d *Desk) SettleCall(id string, outcome Outcome) {
+// SettleCall answers a call, even a future one: a provider repeats a call whose answer it did not
+// receive.
+func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.calls[id]
@@ -125,7 +127,7 @@ func (d *Desk) SettleCall(id string, outcome Outcome) {
 
 // makeCall queues a call, unless it is known, and waits for its outcome. ok is false if
 // the turn ended before.
-func (d *Desk) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, err error) {
+func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, err error) {
 	p, known := d.enterCall(c)
 	if p == nil {
 		return Outcome{}, false, nil
@@ -145,7 +147,7 @@ func (d *Desk) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, 
 
 // enterCall returns the call with an id, which it queues if it is new; nil when the
 // turn has ended.
-func (d *Desk) enterCall(c Call) (p *pending, known bool) {
+func (d *CallQueue) enterCall(c Call) (p *pending, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -164,14 +166,14 @@ func (d *Desk) enterCall(c Call) (p *pending, known bool) {
 	return p, false
 }
 
-// sameAs reports whether another call is a repetition. What was made before a restart
-// is known by its id alone.
+// sameAs reports whether another call is a repetition. Calls made before a restart are identified
+// by id alone.
 func (p *pending) sameAs(c *Call) bool {
 	return p.Tool == "" || p.Tool == c.Tool && bytes.Equal(p.Arguments, c.Arguments)
 }
 
 // close refuses all calls from now on, also those that wait.
-func (d *Desk) close() {
+func (d *CallQueue) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -181,7 +183,7 @@ func (d *Desk) close() {
 }
 
 // toolNamed returns the tool with a name, or nil.
-func (d *Desk) toolNamed(name string) *Tool {
+func (d *CallQueue) toolNamed(name string) *Tool {
 	for i := range d.Tools {
 		if d.Tools[i].Name == name {
 			return &d.Tools[i]

@@ -18,7 +18,7 @@ const (
 	maxGrant = 4 << 10
 )
 
-// grantClaims is what a grant says: which turn it is for, at which provider.
+// grantClaims are the contents of a grant: the turn and the provider.
 type grantClaims struct {
 	jwt.Claims
 	Provider string `json:"provider"`
@@ -30,8 +30,8 @@ type grantClaims struct {
 // learns nothing.
 var errGrant = errors.New("the run grant is not valid")
 
-// signGrant returns the grant of a turn. process tells those of this process from those
-// that an earlier one gave out.
+// signGrant returns the grant of a turn. process distinguishes grants of this process from
+// earlier ones.
 func signGrant(key []byte, process, provider, session, turn string, until time.Time) (string, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: key}, nil)
 	if err != nil {
@@ -43,15 +43,15 @@ func signGrant(key []byte, process, provider, session, turn string, until time.T
 	}).Serialize()
 }
 
-// HashGrant returns what a grant is known by after a restart, when the key is another
-// one: see Turn.Earlier.
+// HashGrant returns the hash that identifies a grant after a restart, when the key is different:
+// see Turn.Earlier.
 func HashGrant(grant string) string {
 	sum := sha256.Sum256([]byte(grant))
 	return hex.EncodeToString(sum[:])
 }
 
-// checkGrant returns what a grant says, unless it has expired, and reports whether it was
-// signed with the key. What is not signed proves nothing.
+// checkGrant returns the claims of an unexpired grant, and reports whether it was signed with the
+// key. Unsigned claims prove nothing.
 func checkGrant(key []byte, grant string, now time.Time) (claims *grantClaims, signed bool, err error) {
 	if len(grant) > maxGrant {
 		return nil, false, errGrant

@@ -16,11 +16,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // hosting returns a service with the turns t1 and t2 of the session s.
-func hosting(t *testing.T, provider string, key []byte) (s *Service, one, two *Desk) {
+func hosting(t *testing.T, provider string, key []byte) (s *Service, one, two *CallQueue) {
 	t.Helper()
-	s = New(provider, key)
+	s = New(provider, key, func() providerproto.Manager { return nil })
 	t.Cleanup(s.Close)
-	open := func(turn string) *Desk {
+	open := func(turn string) *CallQueue {
 		d, err := s.Open(&Turn{SessionID: "s", TurnID: turn, Until: time.Now().Add(time.Hour), Tools: []Tool{{Tool: model.Tool{Name: "pay"}}},
 			Connections: map[string]Connection{"bank": {Headers: map[string]string{"Authorization": "secret"}}}})
 		if err != nil {
@@ -111,7 +111,7 @@ func TestAGrantEndsWithItsTurn(t *testing.T) {
 
 func TestAGrantOutlivesARestart(t *testing.T) {
 	_, before, _ := hosting(t, "desk", nil)
-	s := New("desk", nil) // another process, with another key
+	s := New("desk", nil, func() providerproto.Manager { return nil }) // another process, with another key
 	t.Cleanup(s.Close)
 	for method, call := range calls {
 		s.CloseTurn("t1")

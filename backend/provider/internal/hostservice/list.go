@@ -19,14 +19,14 @@ const (
 	// replaced by anySchema.
 	maxSchema = 128 << 10
 	anySchema = `{"type":"object"}`
-	// maxSearchText bounds what a provider may search in, in bytes.
+	// maxSearchText bounds the text that a provider may search, in bytes.
 	maxSearchText = 1200
 )
 
 // ListTools lists the tools of a turn, or with a query those that match it, the best
 // first. The token of a page is a number of tools to skip.
 func (s *Service) ListTools(ctx context.Context, req *providerproto.ListAgentToolsRequest) (*providerproto.ListAgentToolsResponse, error) {
-	d, err := s.deskOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+	d, err := s.callsOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func listedTool(t *Tool) *providerproto.ListedAgentTool {
 	}
 }
 
-// annotationsOf returns what is known of a tool by the class of its effect.
+// annotationsOf derives a tool's annotations from its effect class.
 func annotationsOf(e tools.Effect) *providerproto.OperationAnnotations {
 	switch e {
 	case tools.Read:

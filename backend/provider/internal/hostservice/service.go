@@ -33,13 +33,15 @@ type Service struct {
 
 	provider string
 	key      []byte
+	// manager returns who answers AgentManagerHost; nil for nobody.
+	manager func() providerproto.Manager
 	// process tells the grants of this process from earlier ones.
 	process string
 	server  *grpc.Server
 	serving sync.WaitGroup
 
 	mu    sync.Mutex
-	desks map[string]*Desk // by turn
+	turns map[string]*CallQueue // by turn
 	// opened is closed and replaced when a turn is opened.
 	opened chan struct{}
 }
@@ -50,14 +52,15 @@ const adoptTime = 10 * time.Second
 
 // New returns the service of a provider. An empty key is replaced by a random one. Grants
 // of an earlier process are then known by their hash alone.
-func New(provider string, key []byte) *Service {
+func New(provider string, key []byte, manager func() providerproto.Manager) *Service {
 	if len(key) == 0 {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // it never fails
 	}
-	s := &Service{provider: provider, key: key, process: rand.Text(), desks: map[string]*Desk{}, opened: make(chan struct{})}
+	s := &Service{provider: provider, key: key, manager: manager, process: rand.Text(), turns: map[string]*CallQueue{}, opened: make(chan struct{})}
 	s.server = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.UnaryInterceptor(continueTrace))
 	providerproto.RegisterAgentHostServer(s.server, s)
+	providerproto.RegisterAgentManagerHostServer(s.server, managerServer{Service: s})
 	return s
 }
 
@@ -81,20 +84,20 @@ func (s *Service) Close() {
 }
 
 // Open lets a turn call back until Close is called for it. A turn that is open already
-// keeps its desk, with the calls that wait there.
-func (s *Service) Open(t *Turn) (*Desk, error) {
+// keeps its calls, with the calls that wait there.
+func (s *Service) Open(t *Turn) (*CallQueue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgetExpired(time.Now())
-	if d := s.desks[t.TurnID]; d != nil && d.SessionID == t.SessionID {
+	if d := s.turns[t.TurnID]; d != nil && d.SessionID == t.SessionID {
 		return d, nil
 	}
-	d := newDesk(t)
+	d := newCallQueue(t)
 	var err error
 	if d.Grant, err = signGrant(s.key, s.process, s.provider, t.SessionID, t.TurnID, t.Until); err != nil {
 		return nil, err
 	}
-	s.desks[t.TurnID] = d
+	s.turns[t.TurnID] = d
 	close(s.opened)
 	s.opened = make(chan struct{})
 	return d, nil
@@ -102,28 +105,28 @@ func (s *Service) Open(t *Turn) (*Desk, error) {
 
 // forgetExpired drops turns whose grant has expired: nobody will end them.
 func (s *Service) forgetExpired(now time.Time) {
-	for id, d := range s.desks {
+	for id, d := range s.turns {
 		if now.After(d.Until) {
-			delete(s.desks, id)
+			delete(s.turns, id)
 			d.close()
 		}
 	}
 }
 
-// CloseTurn ends what a turn may call.
+// CloseTurn ends a turn's access to tools.
 func (s *Service) CloseTurn(turnID string) {
 	s.mu.Lock()
-	d := s.desks[turnID]
-	delete(s.desks, turnID)
+	d := s.turns[turnID]
+	delete(s.turns, turnID)
 	s.mu.Unlock()
 	if d != nil {
 		d.close()
 	}
 }
 
-// deskOf returns the desk of the turn that a grant is for. A call of a turn that an
+// callsOf returns the calls of the turn that a grant is for. A call of a turn that an
 // earlier process began may come before the turn is taken up here, and waits for that.
-func (s *Service) deskOf(ctx context.Context, grant, session, turn string) (*Desk, error) {
+func (s *Service) callsOf(ctx context.Context, grant, session, turn string) (*CallQueue, error) {
 	claims, signed, err := checkGrant(s.key, grant, time.Now())
 	if err != nil {
 		return nil, status.Error(codes.PermissionDenied, err.Error())
@@ -135,7 +138,7 @@ func (s *Service) deskOf(ctx context.Context, grant, session, turn string) (*Des
 	if signed && claims.ID == s.process {
 		limit = 0
 	}
-	d := s.awaitDesk(ctx, turn, limit)
+	d := s.awaitCalls(ctx, turn, limit)
 	switch {
 	case d != nil && !signed && !d.accepts(grant):
 		return nil, status.Error(codes.PermissionDenied, errGrant.Error())
@@ -145,14 +148,13 @@ func (s *Service) deskOf(ctx context.Context, grant, session, turn string) (*Des
 	return d, nil
 }
 
-// awaitDesk returns the desk of a turn, for which it waits for a time; nil if there is
-// none.
-func (s *Service) awaitDesk(ctx context.Context, turn string, limit time.Duration) *Desk {
+// awaitCalls waits for the calls of a turn for a limited time; it returns nil if none exists.
+func (s *Service) awaitCalls(ctx context.Context, turn string, limit time.Duration) *CallQueue {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		d, opened := s.desks[turn], s.opened
+		d, opened := s.turns[turn], s.opened
 		s.mu.Unlock()
 		if d != nil || limit == 0 {
 			return d
@@ -169,7 +171,7 @@ func (s *Service) awaitDesk(ctx context.Context, turn string, limit time.Duratio
 
 // ExecuteTool runs a tool of the turn. A tool that fails is a result.
 func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAgentToolRequest) (*providerproto.ExecuteAgentToolResponse, error) {
-	d, err := s.deskOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+	d, err := s.callsOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
 		return nil, err
 	}
@@ -202,9 +204,9 @@ func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAge
 	return &providerproto.ExecuteAgentToolResponse{Status: outcome.Status, Body: outcome.Body}, nil
 }
 
-// ResolveConnection returns what was configured for the provider under a name.
+// ResolveConnection returns the provider's connection with a name.
 func (s *Service) ResolveConnection(ctx context.Context, req *providerproto.ResolveAgentConnectionRequest) (*providerproto.ResolvedAgentConnection, error) {
-	d, err := s.deskOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
+	d, err := s.callsOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 // something that it started still holds it.
 const pipeDelay = time.Second
 
-// inherited are the variables that a provider gets of the runtime's own, besides those
-// of every program.
+// inherited are the runtime's variables that a provider gets, in addition to those that every
+// program gets.
 var inherited = []string{"TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
 // child is a provider that was started here.
@@ -45,6 +45,7 @@ func (s *Settings) startChild(socket, hostSocket string) (*child, error) {
 		env[name] = value
 	}
 	env["GESTALT_PLUGIN_SOCKET"], env["GESTALT_AGENT_HOST_SOCKET"] = socket, hostSocket
+	env["GESTALT_AGENT_MANAGER_SOCKET"] = hostSocket
 	env["GESTALT_PLUGIN_NAME"], env["GESTALT_PLUGIN_PARENT_PID"] = s.Name, strconv.Itoa(os.Getpid())
 	cmd := exec.Command(path, s.Command[1:]...) //nolint:gosec // the configuration names the program
 	cmd.Args[0], cmd.Dir, cmd.Env = s.Command[0], s.Dir, process.Environment(env)

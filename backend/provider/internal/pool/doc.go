@@ -5,6 +5,6 @@
 // A slot is a place for one process, and has one goroutine that keeps it filled. The
 // goroutine ends with Close, and with Rest.
 //
-// The sockets of processes are in a directory of the pool, which ends with it. One that a
-// killed runtime has left is removed by the next pool of the same user.
+// The sockets of processes are in a directory of the pool, which is removed with it. The next
+// pool of the same user removes the directory of a killed runtime.
 package pool

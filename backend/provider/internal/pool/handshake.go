@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -45,7 +46,8 @@ func callInTrace(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// identifyProvider asks a provider what it is, and returns once the connection to it is made.
+// identifyProvider requests a provider's identity, and returns once the connection is
+// established.
 func (s *Settings) identifyProvider(ctx context.Context, conn *grpc.ClientConn) error {
 	identity, err := providerproto.NewProviderLifecycleClient(conn).GetProviderIdentity(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
 	if err != nil {
@@ -75,7 +77,7 @@ func awaitConnected(ctx context.Context, conn *grpc.ClientConn) error {
 	return nil
 }
 
-// prepareProvider configures a provider, waits until it is ready, and returns what it can do.
+// prepareProvider configures a provider, waits until it is ready, and returns its capabilities.
 func (s *Settings) prepareProvider(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
 	life := providerproto.NewProviderLifecycleClient(conn)
 	if err := s.configure(ctx, life); err != nil {
@@ -114,14 +116,14 @@ func awaitReady(ctx context.Context, life providerproto.ProviderLifecycleClient)
 		if health.GetReady() {
 			return nil
 		}
-		if !pause(ctx, readyPoll) {
+		if wait.For(ctx, readyPoll) != nil {
 			return fmt.Errorf("the provider is not ready (%s): %w", health.GetMessage(), context.Cause(ctx))
 		}
 	}
 }
 
-// capabilitiesOf asks a provider what it can do. One that does not implement the
-// question can do nothing in particular.
+// capabilitiesOf requests a provider's capabilities. A provider that does not implement the
+// method has none.
 func capabilitiesOf(ctx context.Context, conn *grpc.ClientConn) (*providerproto.AgentProviderCapabilities, error) {
 	can, err := providerproto.NewAgentProviderClient(conn).GetCapabilities(ctx, &providerproto.GetAgentProviderCapabilitiesRequest{})
 	if status.Code(err) == codes.Unimplemented {
@@ -131,16 +133,4 @@ func capabilitiesOf(ctx context.Context, conn *grpc.ClientConn) (*providerproto.
 		return nil, fmt.Errorf("ask the provider for its capabilities: %w", err)
 	}
 	return can, nil
-}
-
-// pause waits, and reports false if the context ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

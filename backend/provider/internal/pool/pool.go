@@ -36,14 +36,14 @@ type Pool struct {
 	changed         chan struct{}
 	closed, resting bool
 	started         int
-	// sticky has the slots of sessions, the one that was used last in front.
+	// sticky has the slots of sessions, most recently used first.
 	sticky map[string]*list.Element
 	order  *list.List
 }
 
 // period is the time in which the processes of a pool are used.
 type period struct {
-	// turns is the context that the turns end with, and slots that of the slots' goroutines.
+	// turns is the context of turns, and slots the context of the slots' goroutines.
 	turns, slots       context.Context //nolint:containedctx // those of the turns and slots
 	endTurns, endSlots context.CancelFunc
 }
@@ -167,10 +167,9 @@ func (l *Lease) Release() {
 	})
 }
 
-// Acquire returns a process for a turn of a session: the one that earlier turns of the
-// session had, or the one that has the least to do. It waits for a process that is being
-// started. The error does not tell why a start failed, which the provider may have worded:
-// the log does.
+// Acquire returns a process for a turn of a session: the process of its earlier turns, or the
+// least busy one. It waits for a starting process. The error omits the reason of a failed start,
+// which the provider may have worded; the log has it.
 func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 	return p.acquire(ctx, session, false)
 }
@@ -179,7 +178,7 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 // wait for another start.
 func (p *Pool) AcquireFirst(ctx context.Context) (*Lease, error) { return p.acquire(ctx, "", true) }
 
-// Capabilities returns what a process can do that is ready; nil while none is.
+// Capabilities returns the capabilities of a ready process; nil while none is ready.
 func (p *Pool) Capabilities() *providerproto.AgentProviderCapabilities {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -294,8 +293,7 @@ func (p *Pool) chooseSlot() (best *slot, err error) {
 	return best, nil
 }
 
-// stick makes a session belong to a slot, and forgets the one that was not used for the
-// longest time if there are too many.
+// stick assigns a session to a slot, and drops the least recently used one if there are too many.
 func (p *Pool) stick(session string, s *slot) {
 	if e := p.sticky[session]; e != nil {
 		p.order.MoveToFront(e)

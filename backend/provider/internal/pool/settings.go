@@ -8,21 +8,21 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Settings is what a pool is made of.
+// Settings configures a pool.
 type Settings struct {
 	// Name is the provider's name, and Config its configuration.
 	Name   string
 	Config *structpb.Struct
 	Logger *slog.Logger
-	// Host serves what the provider calls back for.
+	// Host serves the provider's callbacks.
 	Host *hostservice.Service
-	// Command starts a process; Dir and Env are its directory and what its environment
-	// has besides the usual.
+	// Command starts a process; Dir is its directory, and Env its environment in addition to the
+	// usual variables.
 	Command []string
 	Dir     string
 	Env     map[string]string
-	// Address is where a provider that is running listens, in place of Command, and
-	// HostAddress where Host is to listen for it; empty if it needs no tools.
+	// Address is the address of a running provider, used instead of Command. HostAddress is where
+	// Host listens for it; empty if it needs no tools.
 	Address, HostAddress string
 
 	// MinReady slots are filled from the start, MaxReady at most.
@@ -47,8 +47,8 @@ const (
 	// replace it.
 	healthTimeout = 5 * time.Second
 	maxUnhealthy  = 2
-	// firstBackoff and lastBackoff are how long a slot waits before it starts another
-	// process. One that ran for steadyTime has the first again.
+	// firstBackoff and lastBackoff are the shortest and longest pause before a slot starts
+	// another process. A process that ran for steadyTime resets the pause.
 	firstBackoff = 100 * time.Millisecond
 	lastBackoff  = 30 * time.Second
 	steadyTime   = 30 * time.Second

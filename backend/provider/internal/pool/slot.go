@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -21,12 +22,12 @@ import (
 // Instance is one process of a provider, from when it is ready until it is lost.
 type Instance struct {
 	providerproto.AgentProviderClient
-	// Capabilities are what it can do.
+	// Capabilities are the process's capabilities.
 	Capabilities *providerproto.AgentProviderCapabilities
 	// Number counts the processes that were started.
 	Number int
-	// Elsewhere is set for one that was not started here: that it is lost means that it
-	// cannot be reached, and not that it has ended.
+	// Elsewhere is set for a process that the runtime did not start: losing it means that it is
+	// unreachable, not that it has ended.
 	Elsewhere bool
 
 	conn *grpc.ClientConn
@@ -56,7 +57,7 @@ var errNotRunning = errors.New("the provider has ended and is not started again"
 
 // fillSlot keeps a process in a slot until the context ends.
 func (p *Pool) fillSlot(ctx context.Context, s *slot) {
-	wait := firstBackoff
+	pause := firstBackoff
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := p.runInstance(ctx, s)
@@ -65,7 +66,7 @@ func (p *Pool) fillSlot(ctx context.Context, s *slot) {
 			return
 		}
 		if time.Since(began) > steadyTime {
-			wait = firstBackoff
+			pause = firstBackoff
 		}
 		if p.settings.NeverRestart {
 			p.setSlot(s, func() { s.dead, s.failure = true, errors.Join(errNotRunning, err) })
@@ -76,11 +77,11 @@ func (p *Pool) fillSlot(ctx context.Context, s *slot) {
 		if p.settings.Address != "" {
 			message = "provider lost; connecting again"
 		}
-		p.settings.Logger.Warn(message, "slot", s.number, "error", err, "wait", wait)
-		if !pause(ctx, wait) {
+		p.settings.Logger.Warn(message, "slot", s.number, "error", err, "wait", pause)
+		if wait.For(ctx, pause) != nil {
 			return
 		}
-		wait = min(2*wait, lastBackoff)
+		pause = min(2*pause, lastBackoff)
 	}
 }
 
@@ -162,8 +163,8 @@ func explainStart(ctx context.Context, c *child, err error) error {
 	return err
 }
 
-// launch starts the process of a slot, or finds the one that runs. end removes what was
-// made for it.
+// launch starts the process of a slot, or finds the running one. end removes the resources
+// created for it.
 func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error) {
 	if p.settings.Address != "" {
 		return p.settings.Address, nil, func() {}, nil

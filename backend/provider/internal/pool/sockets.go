@@ -22,8 +22,8 @@ const (
 	makingTime = time.Minute
 )
 
-// sockets is a directory for the sockets of processes. A lock, which the system gives up
-// with this process, tells those of other processes that it is in use.
+// sockets is a directory for the sockets of processes. A lock, which the system releases with
+// this process, marks it as in use.
 type sockets struct {
 	dir  string
 	lock *os.File
