@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
@@ -16,17 +17,32 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxBuilds is how many revisions besides the current one a process keeps ready for
-// turns that began in them.
+// maxBuilds limits the revisions, besides the current one, that a process keeps built for turns
+// that started in them.
 const maxBuilds = 8
 
 // baseBuild begins the names of builds that are found by the hash of their document.
 const baseBuild = "document:"
 
-// builds are revisions that were built again from their documents.
-type builds struct {
+// Builds builds the revisions that turns need, and keeps them. It is safe for concurrent use.
+type Builds struct {
+	*core
+	history *History
+
+	list    buildList
+	tenants tenantCache
+	// recorded is the hash of the revision that Record stored last.
+	recorded string
+	// declared are the DeclaredHash of what documents were built to, by their hash.
+	declared map[string]string
+	// bases are how overlays of tenants see bases, by hash.
+	bases map[string]*config.TenantBase
+}
+
+// buildList has revisions that were built again from their documents.
+type buildList struct {
 	mu sync.Mutex
-	// ready are the builds, the one that was used last at the end.
+	// ready are the builds, most recently used last.
 	ready  []*rebuilt
 	closed bool
 	// closing are the goroutines that close what nobody uses any more.
@@ -45,17 +61,17 @@ type rebuilt struct {
 	err   error
 	// shared is set for a revision that the runtime has, or had, as the current one.
 	shared bool
-	// missing are what came from the program and is gone, without what the current
-	// revision of the runtime lacks as well.
+	// missing are the components that came from the program and no longer exist, except those
+	// that the runtime's current revision lacks as well.
 	missing components
 
 	mu sync.Mutex
-	// judged says of agents why turns of them cannot go on, or nil.
+	// judged maps agents to the reason why their turns cannot continue, or nil.
 	judged map[string]error
 }
 
 // Acquire returns the revision that a turn of an agent began in.
-func (f *Fleet) Acquire(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
+func (f *Builds) Acquire(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
 	r, err := f.rebuild(ctx, hash)
 	if err != nil {
 		return nil, err
@@ -72,18 +88,18 @@ func (f *Fleet) Acquire(ctx context.Context, hash, agentID string) (*registry.Re
 }
 
 // rebuild returns a build, which is made if it is not ready yet.
-func (f *Fleet) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
-	b := &f.builds
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
+func (f *Builds) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
+	list := &f.list
+	list.mu.Lock()
+	if list.closed {
+		list.mu.Unlock()
 		return nil, errors.New("the fleet is closed")
 	}
-	at := slices.IndexFunc(b.ready, func(r *rebuilt) bool { return r.build == hash })
+	at := slices.IndexFunc(list.ready, func(r *rebuilt) bool { return r.build == hash })
 	if at >= 0 {
-		r := b.ready[at]
-		b.ready = append(slices.Delete(b.ready, at, at+1), r)
-		b.mu.Unlock()
+		r := list.ready[at]
+		list.ready = append(slices.Delete(list.ready, at, at+1), r)
+		list.mu.Unlock()
 		select {
 		case <-r.ready:
 			return r, r.err
@@ -92,32 +108,32 @@ func (f *Fleet) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
 		}
 	}
 	r := &rebuilt{build: hash, ready: make(chan struct{}), judged: make(map[string]error)}
-	b.ready = append(b.ready, r)
-	b.mu.Unlock()
+	list.ready = append(list.ready, r)
+	list.mu.Unlock()
 	end, err := f.makeBuild(ctx, r)
 	r.err = err
 	close(r.ready)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	list.mu.Lock()
+	defer list.mu.Unlock()
 	if err != nil { // the next try may succeed: what is missing may be set up by then
-		b.dropBuild(r)
+		list.dropBuild(r)
 		return nil, err
 	}
 	if !r.shared { // by the list, until it is dropped
 		r.rev.Retain()
-		r.rev.EndAfterUsers(func() { b.closing.Go(end) })
+		r.rev.EndAfterUsers(func() { list.closing.Go(end) })
 	}
-	if b.closed {
+	if list.closed {
 		r.rev.Release()
 		return nil, errors.New("the fleet is closed")
 	}
-	for len(b.ready) > maxBuilds {
-		oldest := slices.IndexFunc(b.ready, func(other *rebuilt) bool { return other != r && other.isReady() })
+	for len(list.ready) > maxBuilds {
+		oldest := slices.IndexFunc(list.ready, func(other *rebuilt) bool { return other != r && other.isReady() })
 		if oldest < 0 {
 			break
 		}
-		other := b.ready[oldest]
-		b.dropBuild(other)
+		other := list.ready[oldest]
+		list.dropBuild(other)
 		other.rev.Release()
 	}
 	return r, nil
@@ -133,14 +149,14 @@ func (r *rebuilt) isReady() bool {
 	}
 }
 
-func (b *builds) dropBuild(r *rebuilt) {
+func (b *buildList) dropBuild(r *rebuilt) {
 	b.ready = slices.DeleteFunc(b.ready, func(other *rebuilt) bool { return other == r })
 }
 
 // makeBuild builds a revision from its document. end closes its components.
-func (f *Fleet) makeBuild(ctx context.Context, r *rebuilt) (end func(), err error) {
+func (f *Builds) makeBuild(ctx context.Context, r *rebuilt) (end func(), err error) {
 	if hash, isBase := strings.CutPrefix(r.build, baseBuild); isBase {
-		revision, err := f.Revision(ctx, hash)
+		revision, err := f.history.Revision(ctx, hash)
 		if _, unknown := errors.AsType[*NotFoundError](err); unknown {
 			return nil, fmt.Errorf("%w: the store does not have the base", service.ErrRevisionGone)
 		}
@@ -159,7 +175,7 @@ func (f *Fleet) makeBuild(ctx context.Context, r *rebuilt) (end func(), err erro
 	var known components
 	if len(record.Components) > 0 {
 		if err := json.Unmarshal(record.Components, &known); err != nil {
-			return nil, fmt.Errorf("%w: read what the program added to revision %d: %w", service.ErrRevisionGone, revision.Number, err)
+			return nil, fmt.Errorf("%w: read the components that the program added to revision %d: %w", service.ErrRevisionGone, revision.Number, err)
 		}
 	}
 	if revision.Tenant != "" {
@@ -168,9 +184,9 @@ func (f *Fleet) makeBuild(ctx context.Context, r *rebuilt) (end func(), err erro
 	return f.makeBase(ctx, r, revision, &known)
 }
 
-// makeBase builds a revision from the document of a base. known is what the program had
-// added to it.
-func (f *Fleet) makeBase(ctx context.Context, r *rebuilt, revision *Revision, known *components) (end func(), err error) {
+// makeBase builds a revision from the document of a base. known are the components that the
+// program had added.
+func (f *Builds) makeBase(ctx context.Context, r *rebuilt, revision *Revision, known *components) (end func(), err error) {
 	if current := f.settings.Runtime.AcquireRevision(); current.Set().Document == revision.Hash && len(known.missingFrom(current.Set()).Tools) == 0 {
 		r.rev, r.shared, r.missing = current, true, known.missingFrom(current.Set())
 		return nil, nil
@@ -206,8 +222,8 @@ func (f *Fleet) makeBase(ctx context.Context, r *rebuilt, revision *Revision, kn
 	}, nil
 }
 
-// judgeAgent returns why turns of an agent cannot go on: it, or an agent that it leads
-// to, does not resolve, or sees a tool that is gone.
+// judgeAgent returns why turns of an agent cannot continue: it or one of its delegates does not
+// resolve, or sees a tool that no longer exists.
 func (r *rebuilt) judgeAgent(ctx context.Context, agentID string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,17 +280,17 @@ func (r *rebuilt) describeMissing() string {
 // Close closes the revisions that were built again, as soon as nobody uses them, and
 // waits for that. It is called when no turn runs any more.
 func (f *Fleet) Close() {
-	b := &f.builds
-	b.mu.Lock()
-	b.closed = true
-	ready := b.ready
-	b.ready = nil
-	b.mu.Unlock()
+	list := &f.list
+	list.mu.Lock()
+	list.closed = true
+	ready := list.ready
+	list.ready = nil
+	list.mu.Unlock()
 	for _, r := range ready {
 		if r.isReady() {
 			r.rev.Release()
 		}
 	}
 	f.tenants.close()
-	b.closing.Wait()
+	list.closing.Wait()
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// components are what a program adds to the declarations of a document, by their ids.
+// components are the program's additions to the declarations of a document, by id.
 type components struct {
 	Tools     []string `json:"tools,omitempty"`
 	Plugins   []string `json:"plugins,omitempty"`
@@ -55,8 +55,8 @@ func (c *components) missingFrom(set *registry.Set) components {
 	}
 }
 
-// goneTool stands for a tool that the program had when a turn began. An agent that sees
-// it does not go on.
+// goneTool replaces a program's tool that existed when a turn started. An agent that sees it
+// cannot continue.
 type goneTool struct{}
 
 // Descriptor describes nothing.

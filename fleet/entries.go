@@ -46,10 +46,20 @@ func (e *InUseError) Error() string {
 	return text
 }
 
+// Editor reads and publishes single entries and patches. It is safe for concurrent use.
+type Editor struct {
+	*core
+	history   *History
+	publisher *Publisher
+
+	// viewed is the document that was looked at last.
+	viewed *view
+}
+
 // view is a document with its entries found, for lists.
 type view struct {
 	revision *store.Revision
-	// document is that of the revision without secrets.
+	// document is the revision's document without secrets.
 	document []byte
 
 	mu      sync.Mutex
@@ -58,7 +68,7 @@ type view struct {
 
 // Current returns the revision that the process runs, with its document. The error is
 // ErrNotStored if the store does not have it.
-func (f *Fleet) Current(ctx context.Context) (*Revision, error) {
+func (f *Editor) Current(ctx context.Context) (*Revision, error) {
 	v, err := f.currentView(ctx)
 	if err != nil {
 		return nil, err
@@ -67,7 +77,7 @@ func (f *Fleet) Current(ctx context.Context) (*Revision, error) {
 }
 
 // currentView returns the document that the process runs. It is read once per revision.
-func (f *Fleet) currentView(ctx context.Context) (*view, error) {
+func (f *Editor) currentView(ctx context.Context) (*view, error) {
 	running := f.Running()
 	if running.Hash == "" {
 		return nil, ErrNotStored
@@ -132,7 +142,7 @@ func (v *view) list(registry string) ([]Entry, error) {
 
 // Entries returns the entries of a registry of the revision that the process runs, in
 // their order, and that revision. The list is not to be changed.
-func (f *Fleet) Entries(ctx context.Context, registry string) ([]Entry, *Revision, error) {
+func (f *Editor) Entries(ctx context.Context, registry string) ([]Entry, *Revision, error) {
 	v, err := f.currentView(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -142,12 +152,12 @@ func (f *Fleet) Entries(ctx context.Context, registry string) ([]Entry, *Revisio
 }
 
 // Entry returns one of them. The error is a *NotFoundError for an unknown id.
-func (f *Fleet) Entry(ctx context.Context, registry, id string) (Entry, *Revision, error) {
+func (f *Editor) Entry(ctx context.Context, registry, id string) (Entry, *Revision, error) {
 	list, revision, err := f.Entries(ctx, registry)
 	if err != nil {
 		return Entry{}, nil, err
 	}
-	at := slices.IndexFunc(list, func(e Entry) bool { return e.ID == id })
+	at := slices.IndexFunc(list, func(one Entry) bool { return one.ID == id })
 	if at < 0 {
 		return Entry{}, revision, &NotFoundError{Kind: registry, ID: id}
 	}
@@ -163,10 +173,9 @@ type EntryChange struct {
 	Change
 }
 
-// PublishEntry publishes the revision that is expected with one entry changed. Besides
-// the errors of Publish there are a *NotFoundError and an *InUseError for an entry that
-// is to be removed.
-func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, error) {
+// PublishEntry publishes the expected revision with one entry changed. In addition to the errors
+// of Publish, it returns a *NotFoundError or an *InUseError when removing an entry.
+func (f *Editor) PublishEntry(ctx context.Context, e *EntryChange) (*Published, error) {
 	base, err := f.expectedRevision(ctx, e.Expected)
 	if err != nil {
 		return nil, err
@@ -180,20 +189,20 @@ func (f *Fleet) PublishEntry(ctx context.Context, e *EntryChange) (*Published, e
 	}
 	change := e.Change
 	change.Document = document
-	out, err := f.Publish(ctx, &change)
+	out, err := f.publisher.Publish(ctx, &change)
 	if invalid, ok := errors.AsType[*InvalidError](err); ok && e.Value == nil {
 		return nil, &InUseError{Kind: e.Registry, ID: e.ID, UsedBy: pathsOf(invalid.Findings.Errors())}
 	}
 	return out, err
 }
 
-// expectedRevision returns the revision that a change is made from. The error is that of
-// a conflict for an unknown one.
-func (f *Fleet) expectedRevision(ctx context.Context, hash string) (*Revision, error) {
+// expectedRevision returns the revision that a change is based on. For an unknown revision the
+// error is a conflict.
+func (f *Editor) expectedRevision(ctx context.Context, hash string) (*Revision, error) {
 	if v, err := f.currentView(ctx); err == nil && v.revision.Hash == hash {
 		return v.revision, nil
 	}
-	r, err := f.Revision(ctx, hash)
+	r, err := f.history.Revision(ctx, hash)
 	if _, unknown := errors.AsType[*NotFoundError](err); unknown {
 		return nil, f.conflictWith(ctx, "", hash)
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/builder"
@@ -20,10 +19,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// BellID is what a fleet rings for when it has published.
-const BellID = "revisions"
+// NotifyID is the id of a fleet's notifications after publishing.
+const NotifyID = "revisions"
 
-// Settings is what a Fleet is made of. All fields are required but Learn, Ring, Changed,
+// Settings configures a Fleet. All fields are required except Learn, Notify, Changed,
 // MeterProvider, Logger and Clock.
 type Settings struct {
 	Store   store.Revisions
@@ -32,18 +31,18 @@ type Settings struct {
 	NewBuilder func() *builder.AgentRuntimeBuilder
 	// Learn asks servers for their tools, and peers for their agents.
 	Learn func(context.Context, *builder.AgentRuntimeBuilder)
-	// Variables returns what a tenant has set for itself, for servers that are asked for
-	// their tools; nil for nothing.
+	// Variables returns the variables that a tenant has set, for listing the tools of servers;
+	// nil for none.
 	Variables func(tenant string) tools.TenantSource
 	// Config is how documents are read, and Dir where their relative paths start.
 	Config config.Options
 	Dir    string
-	// FromStore is set where the documents in the store decide what the runtime knows,
-	// and not the files of the process.
+	// FromStore is set if the documents in the store define the runtime, rather than the files of
+	// the process.
 	FromStore bool
-	// Ring tells other processes that there is a new revision, and Changed this one that
-	// there may be, of the base or of a tenant. Changed must not block.
-	Ring, Changed func()
+	// Notify notifies other processes of a new revision. Changed notifies this process that the
+	// base or a tenant may have a new revision; it must not block.
+	Notify, Changed func()
 	// MeterProvider takes which revision the process runs; nil measures nothing.
 	MeterProvider metric.MeterProvider
 	// TenantCache is how many tenants a process keeps ready if tenants.cache of the
@@ -55,39 +54,21 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Fleet is the part of a process that keeps revisions. It is safe for concurrent use.
+// Fleet is the part of a process that keeps revisions. Each part, such as Publisher or History, has
+// the methods for one subject. It is safe for concurrent use.
 type Fleet struct {
-	settings Settings
-	// news has room for one: the follower looks for all there are.
-	news chan struct{}
-	// publishing is held while the runtime gets another revision. editable is the one that
-	// this fleet gave it last, of the document in file.
-	publishing sync.Mutex
-	editable   *registry.Revision
-
-	mu      sync.Mutex
-	running Running
-	// file has what the process runs, and what of it is hidden where it is shown.
-	file     *config.File
-	recorded string
-	// declared are the DeclaredHash of what documents were built to, by their hash.
-	declared map[string]string
-	// viewed is the document that was looked at last.
-	viewed *view
-
-	// bases are how overlays of tenants see bases, by hash.
-	bases map[string]*config.TenantBase
-
-	builds  builds
-	tenants tenantCache
-	// validations admits what proves overlays for callers.
-	validations *validations
-	workflows   workflowView
+	*core
+	*Builds
+	*Editor
+	*Flows
+	*Follower
+	*History
+	*Publisher
 }
 
 // Running describes which revision a process runs.
 type Running struct {
-	// Number and Hash are those of the revision; zero for one that is not in the store.
+	// Number and Hash identify the revision; zero if it is not in the store.
 	Number uint64
 	Hash   string
 	// Wanted is the hash of the revision that is current in the store, if it differs,
@@ -107,32 +88,40 @@ func New(s Settings) (*Fleet, error) {
 	if s.Learn == nil {
 		s.Learn = func(context.Context, *builder.AgentRuntimeBuilder) {}
 	}
-	if s.Ring == nil {
-		s.Ring = func() {}
+	if s.Notify == nil {
+		s.Notify = func() {}
 	}
 	if s.Changed == nil {
 		s.Changed = func() {}
 	}
-	f := &Fleet{settings: s, news: make(chan struct{}, 1), declared: make(map[string]string), bases: make(map[string]*config.TenantBase), validations: newValidations()}
-	f.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))
+	c := &core{settings: s, news: make(chan struct{}, 1), validations: newValidations()}
+	history := &History{c}
+	builds := &Builds{core: c, history: history, declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
+	builds.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))
+	publisher := &Publisher{core: c, builds: builds, history: history}
+	flows := &Flows{core: c, builds: builds}
+	f := &Fleet{
+		core: c, Builds: builds, Editor: &Editor{core: c, history: history, publisher: publisher}, Flows: flows,
+		Follower: &Follower{core: c, builds: builds, flows: flows, publisher: publisher}, History: history, Publisher: publisher,
+	}
 	return f, f.measure(s.MeterProvider)
 }
 
 // Running returns which revision the process runs.
-func (f *Fleet) Running() Running {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.running
+func (c *core) Running() Running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
 }
 
-// FromStore reports whether the documents in the store decide what the runtime knows.
-func (f *Fleet) FromStore() bool { return f.settings.FromStore }
+// FromStore reports whether the documents in the store define the runtime.
+func (c *core) FromStore() bool { return c.settings.FromStore }
 
-// Start makes the store and the runtime agree: where the store decides, the runtime gets
-// the current revision of the store, or the store its first one from the file; otherwise
-// the store keeps what the file declares. The runtime has been built from the file.
-func (f *Fleet) Start(ctx context.Context, file *config.File) error {
-	f.setFile(file)
+// Start synchronizes the store and the runtime, which was built from the file. If the store
+// decides, the runtime gets the store's current revision, or an empty store gets the file's
+// document. Otherwise the store records the file's declarations.
+func (f *Follower) Start(ctx context.Context, file *config.File) error {
+	f.builds.setFile(file)
 	if !f.settings.FromStore {
 		return f.RecordFile(ctx, file)
 	}
@@ -143,16 +132,16 @@ func (f *Fleet) Start(ctx context.Context, file *config.File) error {
 	if err != nil {
 		return err
 	}
-	if err := f.adopt(ctx, current); err != nil {
+	if err := f.publisher.adopt(ctx, current); err != nil {
 		return err
 	}
 	f.ReportIgnored(file)
 	return nil
 }
 
-// ReportIgnored reports whether files declare something else than what the process runs,
-// and logs it: where the store decides, only their settings count.
-func (f *Fleet) ReportIgnored(file *config.File) bool {
+// ReportIgnored reports whether files declare something other than the running configuration, and
+// logs it. If the store decides, only their settings apply.
+func (f *Follower) ReportIgnored(file *config.File) bool {
 	running := f.Running()
 	document, err := file.Document()
 	if err == nil && config.HashDocument(document) == running.Hash {
@@ -166,15 +155,15 @@ func (f *Fleet) ReportIgnored(file *config.File) bool {
 // fileAuthor is who publishes what files declare.
 const fileAuthor = "file"
 
-// RecordFile stores what files declare as the current revision, so that turns that begin
-// in it can go on after a restart. It is called before the runtime gets it. Files with
-// secrets in them are not stored; that is logged.
-func (f *Fleet) RecordFile(ctx context.Context, file *config.File) error {
-	f.setFile(file)
+// RecordFile stores the declarations of files as the current revision, so that turns can resume
+// in it after a restart. Call it before the runtime gets the revision. Files with secrets are not
+// stored; this is logged.
+func (f *Follower) RecordFile(ctx context.Context, file *config.File) error {
+	f.builds.setFile(file)
 	document, err := file.Document()
 	if err != nil {
 		f.setRunning(Running{})
-		f.settings.Logger.Warn("revision not stored; turns that wait cannot go on in it after a restart", zap.Error(err))
+		f.settings.Logger.Warn("revision not stored; waiting turns cannot continue in it after a restart", zap.Error(err))
 		return nil
 	}
 	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
@@ -190,7 +179,7 @@ func (f *Fleet) RecordFile(ctx context.Context, file *config.File) error {
 	return nil
 }
 
-func (f *Fleet) setFile(file *config.File) {
+func (f *Builds) setFile(file *config.File) {
 	f.mu.Lock()
 	f.file = file
 	f.mu.Unlock()
@@ -201,18 +190,18 @@ func (f *Fleet) setFile(file *config.File) {
 	f.tenants.resize(size)
 }
 
-func (f *Fleet) currentFile() *config.File {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.file
+func (c *core) currentFile() *config.File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.file
 }
 
-// redactors returns what hides the values of variables in texts that are shown: those of
-// what the process runs, and of some other files.
-func (f *Fleet) redactors(files ...*config.File) func(string) string {
-	f.mu.Lock()
-	files = append(files, f.file)
-	f.mu.Unlock()
+// redactors returns a function that hides the values of variables in output: those of the running
+// configuration and of the given files.
+func (c *core) redactors(files ...*config.File) func(string) string {
+	c.mu.Lock()
+	files = append(files, c.file)
+	c.mu.Unlock()
 	return func(text string) string {
 		for _, file := range files {
 			if file != nil {
@@ -223,49 +212,48 @@ func (f *Fleet) redactors(files ...*config.File) func(string) string {
 	}
 }
 
-func (f *Fleet) setRunning(r Running) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.running = r
+func (c *core) setRunning(r Running) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = r
 }
 
-// built is what a document was made into, before a runtime has it.
+// built is the result of building a document, before a runtime has it.
 type built struct {
 	file    *config.File
 	builder *builder.AgentRuntimeBuilder
 }
 
-// build makes what a document declares. The caller closes the builder, or hands what it
-// made to a runtime.
-func (f *Fleet) build(ctx context.Context, document []byte) (*built, error) {
-	return f.buildFrom(ctx, config.Source{Name: f.documentName(), Data: document})
+// build builds the declarations of a document. The caller closes the builder, or passes the
+// result to a runtime.
+func (c *core) build(ctx context.Context, document []byte) (*built, error) {
+	return c.buildFrom(ctx, config.Source{Name: c.documentName(), Data: document})
 }
 
 // buildStored is build for the document of a revision of the store.
-func (f *Fleet) buildStored(ctx context.Context, document []byte) (*built, error) {
-	return f.buildFrom(ctx, config.Source{Name: f.documentName(), Data: document, Stored: true})
+func (c *core) buildStored(ctx context.Context, document []byte) (*built, error) {
+	return c.buildFrom(ctx, config.Source{Name: c.documentName(), Data: document, Stored: true})
 }
 
-func (f *Fleet) buildFrom(ctx context.Context, source config.Source) (*built, error) {
-	file, found := config.Parse([]config.Source{source}, f.settings.Config)
+func (c *core) buildFrom(ctx context.Context, source config.Source) (*built, error) {
+	file, found := config.Parse([]config.Source{source}, c.settings.Config)
 	if found.HasErrors() {
-		return nil, &InvalidError{Findings: f.placeFindings(file, found)}
+		return nil, &InvalidError{Findings: c.placeFindings(file, found)}
 	}
-	b := &built{file: file, builder: f.settings.NewBuilder().WithConfig(file)}
-	f.settings.Learn(ctx, b.builder)
+	b := &built{file: file, builder: c.settings.NewBuilder().WithConfig(file)}
+	c.settings.Learn(ctx, b.builder)
 	return b, nil
 }
 
-// buildEdit makes what a document declares by what it changes in the current revision, or
-// returns nil if it cannot. The caller closes the builder, or hands what it made to a
-// runtime.
-func (f *Fleet) buildEdit(current *registry.Revision, document []byte) *built {
-	if f.editable == nil || f.editable != current { // a program, or the server of a tool, has changed it
+// buildEdit builds a document by applying its changes to the current revision; it returns nil if
+// that is impossible. The caller closes the builder, or passes the result to a runtime.
+func (p *Publisher) buildEdit(current *registry.Revision, document []byte) *built {
+	if p.editable == nil || p.editable != current { // a program, or the server of a tool, has changed it
 		return nil
 	}
-	f.mu.Lock()
-	file := f.file
-	f.mu.Unlock()
+	p.mu.Lock()
+	file := p.file
+	p.mu.Unlock()
 	edit, ok := file.Edit(document)
 	if !ok {
 		return nil
@@ -275,7 +263,7 @@ func (f *Fleet) buildEdit(current *registry.Revision, document []byte) *built {
 
 // Record stores which document a revision of the runtime was made of, so that turns that
 // begin in it find it.
-func (f *Fleet) Record(ctx context.Context, rev *registry.Revision) error {
+func (f *Builds) Record(ctx context.Context, rev *registry.Revision) error {
 	build := rev.Hash()
 	if made, ok := rev.Derived(madeOfKey{}); ok {
 		return f.recordTenant(ctx, rev, made.(madeOf)) //nolint:forcetypeassert // only this package stores it
@@ -300,9 +288,9 @@ func (f *Fleet) Record(ctx context.Context, rev *registry.Revision) error {
 	return nil
 }
 
-// isDeclared reports whether a set has what a document declares. A program can change
-// the revision by itself.
-func (f *Fleet) isDeclared(document string, set *registry.Set) bool {
+// isDeclared reports whether a set equals the declarations of a document. A program can change
+// the revision itself.
+func (f *Builds) isDeclared(document string, set *registry.Set) bool {
 	declared := set.DeclaredHash()
 	known, ok := f.declared[document]
 	if !ok {

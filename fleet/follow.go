@@ -10,38 +10,46 @@ import (
 )
 
 const (
-	// pollInterval is how often a process asks for the current revision, also when it
-	// hears of none.
+	// pollInterval is the interval of polling for the current revision, in addition to
+	// notifications.
 	pollInterval = time.Second
-	// retryInterval is when a revision that could not be built is tried again.
+	// retryInterval is the pause before building a failed revision again.
 	retryInterval = 15 * time.Second
 )
 
-// Heard handles what was rung for, as dispatch.Bell tells it.
-func (f *Fleet) Heard(ids []string) {
-	if ids == nil || slices.Contains(ids, BellID) {
-		f.noteChange()
-		f.tellFollower()
+// Follower gives the runtime the revisions that files declare or other processes publish.
+type Follower struct {
+	*core
+	builds    *Builds
+	flows     *Flows
+	publisher *Publisher
+}
+
+// Heard handles the ids of a notification.
+func (f *Follower) Heard(ids []string) {
+	if ids == nil || slices.Contains(ids, NotifyID) {
+		f.builds.noteChange()
+		f.publisher.tellFollower()
 	}
 }
 
-// noteChange has what is known of tenants looked up again.
-func (f *Fleet) noteChange() {
+// noteChange invalidates the cached state of tenants.
+func (f *Builds) noteChange() {
 	f.tenants.generation.Add(1)
 	f.tenants.releaseReplaced(f.settings.Runtime.Revision())
 	f.settings.Changed()
 }
 
-func (f *Fleet) tellFollower() {
+func (p *Publisher) tellFollower() {
 	select {
-	case f.news <- struct{}{}:
+	case p.news <- struct{}{}:
 	default:
 	}
 }
 
 // Follow gives the runtime the revisions that other processes publish, until ctx ends.
 // Where files decide it does nothing.
-func (f *Fleet) Follow(ctx context.Context) {
+func (f *Follower) Follow(ctx context.Context) {
 	if !f.settings.FromStore {
 		return
 	}
@@ -56,13 +64,13 @@ func (f *Fleet) Follow(ctx context.Context) {
 		case <-ticker.C:
 		case <-f.news:
 		}
-		f.noteOverlays(ctx)
+		f.flows.noteOverlays(ctx)
 		hash, err := f.settings.Store.CurrentHash(ctx, "")
 		if err != nil || hash == "" || hash == f.Running().Hash || hash == failed && f.settings.Clock().Before(again) {
 			continue
 		}
 		failed = ""
-		if err := f.catchUp(ctx); err != nil && ctx.Err() == nil {
+		if err := f.publisher.catchUp(ctx); err != nil && ctx.Err() == nil {
 			failed, again = hash, f.settings.Clock().Add(retryInterval)
 			f.settings.Logger.Error("following the current revision failed; this process runs an earlier one",
 				zap.String("document", hash), zap.Error(err))
@@ -70,50 +78,50 @@ func (f *Fleet) Follow(ctx context.Context) {
 	}
 }
 
-// catchUp makes the current revision of the store that of the runtime.
-func (f *Fleet) catchUp(ctx context.Context) error {
-	f.publishing.Lock()
-	defer f.publishing.Unlock()
-	current, err := f.settings.Store.CurrentRevision(ctx, "")
+// catchUp updates the runtime to the store's current revision.
+func (p *Publisher) catchUp(ctx context.Context) error {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	current, err := p.settings.Store.CurrentRevision(ctx, "")
 	if err != nil {
 		return err
 	}
-	if current.Hash == f.Running().Hash { // it was published here meanwhile
+	if current.Hash == p.Running().Hash { // it was published here meanwhile
 		return nil
 	}
-	return f.adopt(ctx, current)
+	return p.adopt(ctx, current)
 }
 
-// adopt makes a revision of the store that of the runtime.
-func (f *Fleet) adopt(ctx context.Context, r *store.Revision) error {
-	if f.settings.Runtime.Revision().Set().Document == r.Hash {
-		f.setRunning(Running{Number: r.Number, Hash: r.Hash})
+// adopt updates the runtime to a revision of the store.
+func (p *Publisher) adopt(ctx context.Context, r *store.Revision) error {
+	if p.settings.Runtime.Revision().Set().Document == r.Hash {
+		p.setRunning(Running{Number: r.Number, Hash: r.Hash})
 		return nil
 	}
-	current := f.settings.Runtime.AcquireRevision()
+	current := p.settings.Runtime.AcquireRevision()
 	defer current.Release()
-	if made := f.buildEdit(current, r.Document); made != nil {
-		if f.swap(ctx, made, r) == nil {
+	if made := p.buildEdit(current, r.Document); made != nil {
+		if p.swap(ctx, made, r) == nil {
 			return nil
 		}
 		_ = made.builder.Close() // what is wrong, the whole document tells
 	}
-	made, err := f.buildStored(ctx, r.Document)
+	made, err := p.buildStored(ctx, r.Document)
 	if err == nil {
 		made.builder.Adopt(current)
-		if err = f.swap(ctx, made, r); err != nil {
+		if err = p.swap(ctx, made, r); err != nil {
 			_ = made.builder.Close() // what is not used has nothing to say
 		}
 	}
 	if err != nil {
-		f.fallBehind(r, err)
+		p.fallBehind(r, err)
 	}
 	return err
 }
 
 // fallBehind notes that the process does not run the current revision.
-func (f *Fleet) fallBehind(wanted *store.Revision, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.running.Wanted, f.running.Problem = wanted.Hash, err.Error()
+func (c *core) fallBehind(wanted *store.Revision, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running.Wanted, c.running.Problem = wanted.Hash, err.Error()
 }

@@ -47,8 +47,8 @@ type program struct {
 	// fromStore lets the store decide.
 	fromStore bool
 	// risky is set if the program has the tool of that name.
-	risky bool
-	ring  func()
+	risky  bool
+	notify func()
 	// tenantCache is how many tenants the process keeps ready; 0 is the default.
 	tenantCache int
 	gone        service.GonePolicy
@@ -109,7 +109,7 @@ func (p *program) start(t testing.TB, text string) *process {
 	}
 	f, err := fleet.New(fleet.Settings{
 		Store: p.store, Runtime: rt, NewBuilder: p.newBuilder, Config: p.options(),
-		Dir: p.dir, FromStore: p.fromStore, Ring: p.ring, Logger: p.logger, TenantCache: p.tenantCache,
+		Dir: p.dir, FromStore: p.fromStore, Notify: p.notify, Logger: p.logger, TenantCache: p.tenantCache,
 	})
 	if err != nil {
 		t.Fatal(err)

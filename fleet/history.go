@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// What a fleet keeps are records of the store.
+// The types of a fleet's history are the store's records.
 type (
 	// Revision is one publication of a document.
 	Revision = store.Revision
@@ -31,20 +32,24 @@ type (
 	AttemptPage = store.RevisionAttemptPage
 )
 
+// History reads and compares stored revisions, and explains the running one. It is safe for
+// concurrent use.
+type History struct{ *core }
+
 // Revisions returns a page of revisions, the newest first, without their documents.
-func (f *Fleet) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
-	return f.settings.Store.Revisions(ctx, store.RevisionQuery{Page: page})
+func (h *History) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
+	return h.settings.Store.Revisions(ctx, store.RevisionQuery{Page: page})
 }
 
-// Attempts returns a page of what was to be published, the newest first.
-func (f *Fleet) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
-	return f.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Page: page})
+// Attempts returns a page of publishing attempts, newest first.
+func (h *History) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
+	return h.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Page: page})
 }
 
 // Revision returns the latest revision with a hash. The error is a *NotFoundError for
 // an unknown one.
-func (f *Fleet) Revision(ctx context.Context, hash string) (*Revision, error) {
-	r, err := f.settings.Store.Revision(ctx, "", hash)
+func (h *History) Revision(ctx context.Context, hash string) (*Revision, error) {
+	r, err := h.settings.Store.Revision(ctx, "", hash)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, &NotFoundError{Kind: "revision", ID: hash}
 	}
@@ -53,23 +58,23 @@ func (f *Fleet) Revision(ctx context.Context, hash string) (*Revision, error) {
 
 // MaskDocument returns a document as it may be shown: values of fields that hold secrets,
 // which earlier versions of the runtime stored, are masked.
-func (f *Fleet) MaskDocument(document []byte) json.RawMessage {
-	return config.MaskDocument(document, f.settings.Config)
+func (c *core) MaskDocument(document []byte) json.RawMessage {
+	return config.MaskDocument(document, c.settings.Config)
 }
 
-// Diff compares what two revisions come to for each agent. Both are built in this
-// process, with the values that variables have now.
-func (f *Fleet) Diff(ctx context.Context, from, to string) (report *resolve.DiffReport, err error) {
+// Diff compares two revisions agent by agent. It builds both in this process, with the current
+// values of variables.
+func (h *History) Diff(ctx context.Context, from, to string) (report *resolve.DiffReport, err error) {
 	var both [2]*registry.Revision
 	var files []*config.File
 	var documents [2][]byte
 	for i, hash := range []string{from, to} {
-		r, err := f.Revision(ctx, hash)
+		r, err := h.Revision(ctx, hash)
 		if err != nil {
 			return nil, err
 		}
 		documents[i] = r.Document
-		made, err := f.buildStored(ctx, r.Document)
+		made, err := h.buildStored(ctx, r.Document)
 		if err != nil {
 			return nil, fmt.Errorf("revision %d cannot be built any more: %w", r.Number, err)
 		}
@@ -83,26 +88,32 @@ func (f *Fleet) Diff(ctx context.Context, from, to string) (report *resolve.Diff
 	if err != nil {
 		return nil, err
 	}
-	report = redactDiff(resolve.NewDiffReport(diffs), f.redactors(files...))
+	report = redactDiff(resolve.NewDiffReport(diffs), h.redactors(files...))
 	return report, report.AddEntries(documents[0], documents[1])
 }
 
 // Rollback publishes the document of an earlier revision once more.
-func (f *Fleet) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
-	r, err := f.Revision(ctx, hash)
+func (p *Publisher) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
+	r, err := p.history.Revision(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	change := *c
-	change.Document = r.Document
-	return f.Publish(ctx, &change)
+	change := rollbackTo(r, c)
+	return p.Publish(ctx, &change)
 }
 
-// Validate proves a document without storing anything. What is wrong with it is among
-// the findings; the report compares it with what the process runs, and is nil for a
-// document with errors.
-func (f *Fleet) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
-	out, err := f.Publish(ctx, &Change{Document: document, DryRun: true})
+// rollbackTo returns the change that publishes r again, with a default note.
+func rollbackTo(r *store.Revision, c *Change) Change {
+	change := *c
+	change.Document = r.Document
+	change.Note = cmp.Or(c.Note, fmt.Sprintf("rollback to revision %d", r.Number))
+	return change
+}
+
+// Validate checks a document without storing anything. Problems are returned as findings. The
+// report compares the document with the running revision; it is nil for a document with errors.
+func (p *Publisher) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
+	out, err := p.Publish(ctx, &Change{Document: document, DryRun: true})
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.Findings, nil, nil
 	}
@@ -115,31 +126,58 @@ func (f *Fleet) Validate(ctx context.Context, document []byte) (diag.List, *reso
 	return out.Findings, out.Diff, nil
 }
 
-// Diagnostics returns what is known to be wrong or suspicious in the revision that the
-// process runs.
-func (f *Fleet) Diagnostics(ctx context.Context) (diag.List, error) {
-	rev := f.settings.Runtime.AcquireRevision()
+// Diagnostics returns the known problems of the running revision.
+func (h *History) Diagnostics(ctx context.Context) (diag.List, error) {
+	rev := h.settings.Runtime.AcquireRevision()
 	defer rev.Release()
 	list, _ := resolve.Check(ctx, rev)
-	return f.redactFindings(f.placeFindings(f.currentFile(), list.Dedup())), ctx.Err()
+	return h.redactFindings(h.placeFindings(h.currentFile(), list.Dedup())), ctx.Err()
 }
 
-// Explain describes what an agent resolves to in the revision that the process runs: a
-// resolve.Summary as JSON, without the values of variables.
-func (f *Fleet) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
-	rev := f.settings.Runtime.AcquireRevision()
+// Explain describes how an agent resolves in the running revision: a resolve.Summary as JSON,
+// without the values of variables.
+func (h *History) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
+	rev := h.settings.Runtime.AcquireRevision()
 	defer rev.Release()
-	return f.explain(ctx, rev, agentID, f.currentFile().DocumentDecisions(agentID, ""))
+	return h.explain(ctx, rev, agentID, h.currentFile().DocumentDecisions(agentID, ""), h.placesOf)
 }
 
-// explanation is what an agent resolves to, and where its fields were decided.
+// explanation describes how an agent resolves, and the origin of its fields.
 type explanation struct {
 	*resolve.Summary
 
 	Decisions []config.Decision `json:"decisions,omitempty"`
+	// Places are where paths of the configuration are written in its files. They are
+	// absent where the store decides.
+	Places map[string]string `json:"places,omitempty"`
 }
 
-func (f *Fleet) explain(ctx context.Context, rev *registry.Revision, agentID string, decisions []config.Decision) (json.RawMessage, error) {
+// placesOf returns where the agent of a summary and the rules about its tools are written.
+func (h *History) placesOf(s *resolve.Summary) map[string]string {
+	if h.settings.FromStore || s.Path == "" {
+		return nil
+	}
+	file, places := h.currentFile(), map[string]string{}
+	note := func(path string) {
+		if place := file.Place(path); place != "" {
+			places[path] = place
+		}
+	}
+	note(s.Path)
+	for i := range s.Tools {
+		t := &s.Tools[i]
+		note(diag.Key("tools", t.ID))
+		if t.Rule.Field != "" {
+			note(diag.Index(diag.Key(s.Path, string(t.Rule.Field)), t.Rule.Index))
+		}
+		if t.Verdict.Path != "" {
+			note(s.Path + "." + t.Verdict.Path)
+		}
+	}
+	return places
+}
+
+func (c *core) explain(ctx context.Context, rev *registry.Revision, agentID string, decisions []config.Decision, placesOf func(*resolve.Summary) map[string]string) (json.RawMessage, error) {
 	e, err := resolve.Explain(ctx, rev, agentID)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -148,7 +186,7 @@ func (f *Fleet) explain(ctx context.Context, rev *registry.Revision, agentID str
 		return nil, &NotFoundError{Kind: "agents", ID: agentID}
 	}
 	summary := resolve.Summarize(agentID, e, diag.FromError(err))
-	return redactJSON(explanation{summary, decisions}, f.redactors())
+	return redactJSON(explanation{summary, decisions, placesOf(summary)}, c.redactors())
 }
 
 // redactJSON returns a value as JSON, with the texts in it redacted.
@@ -183,11 +221,11 @@ func redactTexts(v any, redact func(string) string) any {
 	return v
 }
 
-// placeFindings gives diagnostics about what a document declares the paths of what decided,
-// those of patches where patches did, and the name of the document. It changes the list.
-func (f *Fleet) placeFindings(file *config.File, list diag.List) diag.List {
+// placeFindings sets the name of the document in diagnostics, and replaces paths by those of the
+// deciding declaration or patch. It changes the list.
+func (c *core) placeFindings(file *config.File, list diag.List) diag.List {
 	nameDocument := func(span *diag.Span) {
-		if span.File == f.documentName() {
+		if span.File == c.documentName() {
 			span.File = shownDocument
 		}
 	}
@@ -202,11 +240,11 @@ func (f *Fleet) placeFindings(file *config.File, list diag.List) diag.List {
 	return list
 }
 
-// shownDocument is what the document of a revision is called in diagnostics.
+// shownDocument is the name of a revision's document in diagnostics.
 const shownDocument = "document"
 
-func (f *Fleet) redactFindings(list diag.List) diag.List {
-	redact := f.redactors()
+func (c *core) redactFindings(list diag.List) diag.List {
+	redact := c.redactors()
 	for i := range list {
 		list[i].Message, list[i].Hint = redact(list[i].Message), redact(list[i].Hint)
 	}

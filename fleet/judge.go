@@ -48,8 +48,8 @@ type judge struct {
 	found    diag.List
 }
 
-// findBases finds out what the agents of the tenant's own build on, and reports those that
-// build on nothing: the rules of the base would not hold for them.
+// findBases determines which base agents the tenant's own agents build on. It reports agents that
+// build on none, because the rules of the base would not apply to them.
 func (j *judge) findBases() {
 	j.buildsOn = make(map[string]string)
 	for _, id := range j.overlay.Agents {
@@ -184,8 +184,7 @@ func summaryModel(a *spec.Agent) string {
 	return a.ContextPolicy.SummaryModelID
 }
 
-// judgeBudgets reports budgets above both what the base allows and what the agent has
-// there.
+// judgeBudgets reports budgets above both the base's limits and the agent's budgets in the base.
 func (j *judge) judgeBudgets(id string) {
 	now, before := j.effective(j.tenant, id), j.effective(j.base, cmp.Or(j.buildsOn[id], id))
 	var limits *spec.Budgets

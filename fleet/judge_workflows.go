@@ -62,15 +62,15 @@ func checkSchedules(rights *spec.TenantRights, w *workflow.Workflow) (list diag.
 		if err != nil || times.ShortestGap() >= shortest { // the error is reported where it is decoded
 			continue
 		}
-		path := diag.Join(diag.Index("schedules", i), "cron")
+		path := w.WrittenPath(diag.Join(diag.Index("schedules", i), "cron"))
 		list = append(list, diag.New(diag.WidenedAccess, path, "a schedule of a tenant cannot be due more often than every %s", shortest).
 			WithHint("the configuration must allow it under tenants.may.workflows.min_every"))
 	}
 	return list
 }
 
-// judgeSteps reports calls of tools that steps may not make. Those that a workflow of the
-// configuration makes itself it may make as they are.
+// judgeSteps reports calls of tools that steps may not make, and models that they may not
+// choose. Steps that a workflow of the configuration has already may stay as they are.
 func (j *judge) judgeSteps(w, before *workflow.Workflow) {
 	var known [][]byte
 	if before != nil {
@@ -78,11 +78,16 @@ func (j *judge) judgeSteps(w, before *workflow.Workflow) {
 	}
 	steps := w.AllSteps()
 	for i, encoded := range encodeSteps(steps) {
-		call := steps[i].Tool
-		if call == nil || slices.Contains(j.overlay.OwnTools, j.tenant.Tools.Owner(call.Name)) || j.rights.Workflows.MayCall(call.Name) {
+		if encoded != nil && slices.ContainsFunc(known, func(other []byte) bool { return bytes.Equal(other, encoded) }) {
 			continue
 		}
-		if encoded != nil && slices.ContainsFunc(known, func(other []byte) bool { return bytes.Equal(other, encoded) }) {
+		if turn := steps[i].Agent; turn != nil && turn.ModelID != "" && !j.rights.MayChoose(turn.ModelID) {
+			path := diag.Join(diag.Key("workflows", w.ID), w.WrittenPath(diag.Join(diag.Index("steps", i), "agent.model_id")))
+			j.found = append(j.found, diag.New(diag.WidenedAccess, path, "a step of a workflow of a tenant cannot choose the model %q", clip.Text(turn.ModelID)).
+				WithHint("the configuration must allow it under tenants.may.models"))
+		}
+		call := steps[i].Tool
+		if call == nil || slices.Contains(j.overlay.OwnTools, j.tenant.Tools.Owner(call.Name)) || j.rights.Workflows.MayCall(call.Name) {
 			continue
 		}
 		path := diag.Join(diag.Key("workflows", w.ID), pathOfStep(w, i))
@@ -95,11 +100,11 @@ func refusedCall(path, tool string) diag.Diagnostic {
 		WithHint("the configuration must allow it under tenants.may.workflows.tools, or an agent has to make the call")
 }
 
-// pathOfStep returns where the tool of a step stands in its workflow.
+// pathOfStep returns the path of a step's tool in its workflow.
 func pathOfStep(w *workflow.Workflow, i int) string {
 	switch {
 	case len(w.Steps) > 0:
-		return diag.Join(diag.Index("steps", i), "tool.name")
+		return w.WrittenPath(diag.Join(diag.Index("steps", i), "tool.name"))
 	case i > 0:
 		return "target.output_delivery.tool"
 	default:

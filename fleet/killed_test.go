@@ -14,13 +14,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
-	"github.com/agentruntime/agentruntime/app/stores/postgres"
-	"github.com/agentruntime/agentruntime/app/stores/sqlite"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/driver"
+	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 
 // mortal is a process that publishes, and dies before or after one of the operations of
@@ -97,7 +98,7 @@ func runMortal(p *mortal) error {
 	components := shipped.Components()
 	for i := range components.Stores {
 		open := components.Stores[i].Open
-		components.Stores[i].Open = func(ctx context.Context, s store.Settings) (*app.Engine, error) {
+		components.Stores[i].Open = func(ctx context.Context, s store.Settings) (*driver.Engine, error) {
 			e, err := open(ctx, s)
 			if err == nil {
 				e.Store = &mortalStore{Store: e.Store, point: killtest.NewPoint(p.Point)}
@@ -169,7 +170,7 @@ type kept struct {
 }
 
 // readKept reads what a store has, as another process does.
-func readKept(t *testing.T, driver app.StoreDriver, s store.Settings) (k kept) {
+func readKept(t *testing.T, driver driver.Driver, s store.Settings) (k kept) {
 	t.Helper()
 	e, err := driver.Open(t.Context(), s)
 	if err != nil {
@@ -222,7 +223,7 @@ func readKept(t *testing.T, driver app.StoreDriver, s store.Settings) (k kept) {
 // one and none if it is not, and can publish.
 func TestAPublisherIsKilledAtAnyPoint(t *testing.T) {
 	t.Parallel()
-	for name, driver := range map[string]app.StoreDriver{"sqlite": sqlite.Driver(), "postgres": postgres.Driver()} {
+	for name, driver := range map[string]driver.Driver{"sqlite": sqlite.Driver(), "postgres": postgres.Driver()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

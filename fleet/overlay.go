@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,19 +16,19 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// overlaid is what an overlay of a tenant was made into.
+// overlaid is the result of applying an overlay of a tenant.
 type overlaid struct {
 	overlay *config.TenantOverlay
 	builder *builder.AgentRuntimeBuilder
 	rev     *registry.Revision
-	// findings are warnings and notes about what the overlay changes.
+	// findings are warnings and notes about the overlay's changes.
 	findings diag.List
 }
 
-// close closes what was made for the overlay.
+// close closes everything built for the overlay.
 func (o *overlaid) close() error { return o.builder.Close() }
 
-// madeOf is what a revision of a tenant was made of.
+// madeOf identifies the inputs of a tenant's revision.
 type madeOf struct {
 	tenant, overlay, base string
 	// workflows and tools are those that the overlay brings.
@@ -36,27 +37,27 @@ type madeOf struct {
 
 type madeOfKey struct{}
 
-// toolTime is how long the servers of a tenant's own tools are asked for them.
+// toolTime bounds listing the tools of a tenant's servers.
 const toolTime = 10 * time.Second
 
-// overlayName is what the overlay of a tenant is called. What its tools keep in files is
-// in a directory of the tenant.
-func (f *Fleet) overlayName(tenant string) string {
+// overlayName returns the document name of a tenant's overlay. Its tools keep their files in the
+// tenant's directory.
+func (c *core) overlayName(tenant string) string {
 	const shown = 16
 	sum := sha256.Sum256([]byte(tenant))
-	return filepath.Join(f.settings.Dir, ".runtime", "tenants", hex.EncodeToString(sum[:])[:shown], "overlay")
+	return filepath.Join(c.settings.Dir, ".runtime", "tenants", hex.EncodeToString(sum[:])[:shown], "overlay")
 }
 
-// lay lays the stored overlay of a tenant over a base, and proves that every agent resolves and
-// that none may do more than the base allows. The caller closes what it returns before
-// it releases the base. The error is an *InvalidError.
-func (f *Fleet) lay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
-	return f.layWhen(ctx, base, tenant, config.Source{Data: document, Stored: true}, func(context.Context) (func(), error) { return func() {}, nil })
+// applyOverlay applies the stored overlay of a tenant to a base, and checks that every agent
+// resolves and that none may do more than the base allows. The caller must close the result
+// before releasing the base. The error is an *InvalidError.
+func (f *Builds) applyOverlay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
+	return f.applyOverlayWhen(ctx, base, tenant, config.Source{Data: document, Stored: true}, func(context.Context) (func(), error) { return func() {}, nil })
 }
 
-// layWhen is lay for a caller that waits until the processor is free for it, and for
-// overlays that are not stored, too.
-func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, source config.Source, free func(context.Context) (done func(), err error)) (*overlaid, error) {
+// applyOverlayWhen is applyOverlay for stored and unsaved overlays. It first calls free, which
+// waits for processor time.
+func (f *Builds) applyOverlayWhen(ctx context.Context, base *overlayBase, tenant string, source config.Source, free func(context.Context) (done func(), err error)) (*overlaid, error) {
 	done, err := free(ctx)
 	if err != nil {
 		return nil, err
@@ -82,21 +83,12 @@ func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, s
 			return nil, err
 		}
 	}
-	rev, list := o.builder.BuildOverlay(ctx)
-	if err := ctx.Err(); err != nil {
+	list, err := o.build(ctx, base)
+	if err != nil {
 		_ = o.close()
 		return nil, err
 	}
-	o.rev = rev
-	if !list.HasErrors() {
-		judged, err := judgeOverlay(ctx, base, o)
-		if err != nil {
-			_ = o.close()
-			return nil, err
-		}
-		list = append(list, judged...)
-	}
-	list = slices.Concat(found, read.Place(concerning(list, read)))
+	list = slices.Concat(found, list)
 	list = f.nameSources(read.DecidedPaths(list), tenant)
 	if list.HasErrors() {
 		_ = o.close() // what is not used has nothing to say
@@ -109,13 +101,53 @@ func (f *Fleet) layWhen(ctx context.Context, base *overlayBase, tenant string, s
 	return o, nil
 }
 
+// build resolves the overlay's agents and compares them with the base.
+func (o *overlaid) build(ctx context.Context, base *overlayBase) (diag.List, error) {
+	rev, list := o.builder.BuildOverlay(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o.rev = rev
+	if !list.HasErrors() {
+		judged, err := judgeOverlay(ctx, base, o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, judged...)
+	}
+	return o.overlay.Place(concerning(list, o.overlay)), nil
+}
+
+// CheckOverlay checks a tenant's overlay over files, without a store: every agent must resolve and
+// may do no more than the files allow. rev is the revision of the files. The diagnostics have
+// places in source; agents lists the agents that the overlay adds or changes. The error is from
+// ctx, or of files that cannot be published.
+func CheckOverlay(ctx context.Context, file *config.File, rev *registry.Revision, tenant string, source config.Source) (list diag.List, agents []string, err error) {
+	document, err := file.Document()
+	if err != nil {
+		return nil, nil, err
+	}
+	base := &overlayBase{rev: rev}
+	if base.config, err = config.NewTenantBase(file, "base", document); err != nil {
+		return nil, nil, err
+	}
+	read, found := config.ParseTenantOverlay(base.seenBy(tenant), source)
+	if found.HasErrors() {
+		return found, read.Agents, nil
+	}
+	o := &overlaid{overlay: read, builder: builder.NewOverlay(rev, tenant, read)}
+	defer func() { err = errors.Join(err, o.close()) }()
+	list, err = o.build(ctx, base)
+	return slices.Concat(found, list), read.Agents, err
+}
+
 // bringsServers reports whether an overlay has tools whose servers have to be asked.
 func bringsServers(o *config.TenantOverlay) bool {
 	return slices.ContainsFunc(o.File.Tools, func(e config.Entry[toolKind]) bool { return e.Kind.Type == "mcp" && slices.Contains(o.OwnTools, e.ID) })
 }
 
-// concerning returns the errors of a list, and the warnings about what an overlay
-// changes: the others are those of the base.
+// concerning returns the errors of a list, and the warnings about the overlay's changes. Other
+// warnings belong to the base.
 func concerning(list diag.List, o *config.TenantOverlay) diag.List {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
 		if d.Severity == diag.Error || slices.Contains(o.Agents, d.Agent) {
@@ -134,7 +166,7 @@ func isBelowAny(path, registry string, ids []string) bool {
 }
 
 // nameSources names in diagnostics the overlay and the base, and not files of the process.
-func (f *Fleet) nameSources(list diag.List, tenant string) diag.List {
+func (f *Builds) nameSources(list diag.List, tenant string) diag.List {
 	name := func(span *diag.Span) {
 		switch span.File {
 		case "":

@@ -44,8 +44,8 @@ func (t *Tenant) Patch(ctx context.Context, registry, id string) (*Patch, *Revis
 	return p, current, err
 }
 
-// PublishPatch publishes the overlay that is expected with one patch changed. Besides the
-// errors of Publish there is a *NotFoundError for a patch that is to be removed.
+// PublishPatch publishes the expected overlay with one patch changed. In addition to the errors
+// of Publish, it returns a *NotFoundError when removing an unknown patch.
 func (t *Tenant) PublishPatch(ctx context.Context, c *PatchChange) (*Published, error) {
 	before := []byte(`{"version":1}`)
 	if c.Expected != "" {
@@ -93,7 +93,7 @@ func findPatch(list []Patch, registry, id string) (*Patch, error) {
 }
 
 // Patches returns the patches of the revision that the process runs, and that revision.
-func (f *Fleet) Patches(ctx context.Context) ([]Patch, *Revision, error) {
+func (f *Editor) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	v, err := f.currentView(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +103,7 @@ func (f *Fleet) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 }
 
 // Patch returns the patch of one entry. The error is a *NotFoundError without one.
-func (f *Fleet) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
+func (f *Editor) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
 	list, current, err := f.Patches(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -112,10 +112,9 @@ func (f *Fleet) Patch(ctx context.Context, registry, id string) (*Patch, *Revisi
 	return p, current, err
 }
 
-// PublishPatch publishes the revision that is expected with one of its patches changed.
-// Besides the errors of Publish there is a *NotFoundError for a patch that is to be
-// removed.
-func (f *Fleet) PublishPatch(ctx context.Context, c *PatchChange) (*Published, error) {
+// PublishPatch publishes the expected revision with one patch changed. In addition to the errors
+// of Publish, it returns a *NotFoundError when removing an unknown patch.
+func (f *Editor) PublishPatch(ctx context.Context, c *PatchChange) (*Published, error) {
 	base, err := f.expectedRevision(ctx, c.Expected)
 	if err != nil {
 		return nil, err
@@ -124,11 +123,11 @@ func (f *Fleet) PublishPatch(ctx context.Context, c *PatchChange) (*Published, e
 	if err != nil {
 		return nil, f.orConflict(ctx, "", c.Expected, err)
 	}
-	return f.Publish(ctx, change)
+	return f.publisher.Publish(ctx, change)
 }
 
 // conflictWith returns the conflict of a change of a revision that does not exist.
-func (f *Fleet) conflictWith(ctx context.Context, tenant, expected string) error {
+func (f *Editor) conflictWith(ctx context.Context, tenant, expected string) error {
 	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -136,9 +135,9 @@ func (f *Fleet) conflictWith(ctx context.Context, tenant, expected string) error
 	return &store.RevisionConflictError{Expected: expected, Current: current}
 }
 
-// orConflict returns the error of a change of a revision, or the conflict if another one is
-// current: what the change does not find there may be in that one.
-func (f *Fleet) orConflict(ctx context.Context, tenant, expected string, err error) error {
+// orConflict returns the error of a change, or a conflict if another revision has become current,
+// which may contain the entry that the change did not find.
+func (f *Editor) orConflict(ctx context.Context, tenant, expected string, err error) error {
 	current, currentErr := f.settings.Store.CurrentRevision(ctx, tenant)
 	if currentErr != nil || current.Hash == expected {
 		return err

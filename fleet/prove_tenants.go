@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// TenantsProof is what proving the overlays of all tenants over a new base came to.
+// TenantsProof is the result of checking the overlays of all tenants over a new base.
 type TenantsProof struct {
 	// Checked is how many overlays there are.
 	Checked int
@@ -64,32 +64,32 @@ func (e *BrokenTenantsError) Error() string {
 	return text
 }
 
-// proveTenants lays the overlays of all tenants over a base that is not current yet. It
-// returns what is to be stored with the base.
-func (f *Fleet) proveTenants(ctx context.Context, made *candidate, c *Change) (*TenantsProof, *store.ProvenOverlays, error) {
-	mark, err := f.settings.Store.OverlayMark(ctx)
+// proveTenants applies the overlays of all tenants to a base that is not current yet. It returns
+// the results to store with the base.
+func (p *Publisher) proveTenants(ctx context.Context, made *candidate, c *Change) (*TenantsProof, *store.ProvenOverlays, error) {
+	mark, err := p.settings.Store.OverlayMark(ctx)
 	if err != nil || mark == 0 {
 		return nil, &store.ProvenOverlays{Mark: mark}, err
 	}
 	base := &overlayBase{hash: config.HashDocument(made.document), rev: made.rev}
-	base.config, err = config.NewTenantBase(made.file, f.documentName(), made.document)
+	base.config, err = config.NewTenantBase(made.file, p.documentName(), made.document)
 	if err != nil && !errors.Is(err, ErrNoTenants) {
 		return nil, nil, err
 	}
-	p := &tenantsProver{fleet: f, base: base, progress: c.Progress}
-	if p.total, err = f.countTenants(ctx); err == nil {
-		err = p.proveAll(ctx)
+	prover := &tenantsProver{builds: p.builds, base: base, progress: c.Progress}
+	if prover.total, err = p.countTenants(ctx); err == nil {
+		err = prover.proveAll(ctx)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	proof := &TenantsProof{Checked: p.done, Broken: p.broken}
-	proof.Changed = p.changed
+	proof := &TenantsProof{Checked: prover.done, Broken: prover.broken}
+	proof.Changed = prover.changed
 	slices.SortFunc(proof.Broken, func(a, b BrokenTenant) int { return strings.Compare(a.Tenant, b.Tenant) })
 	slices.SortFunc(proof.Changed, func(a, b ChangedTenant) int { return strings.Compare(a.Tenant, b.Tenant) })
 	proven := &store.ProvenOverlays{Mark: mark}
 	for i := range proof.Broken {
-		held, err := f.baseOf(ctx, proof.Broken[i].Tenant, c.Expected)
+		held, err := p.baseOf(ctx, proof.Broken[i].Tenant, c.Expected)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,10 +98,9 @@ func (f *Fleet) proveTenants(ctx context.Context, made *candidate, c *Change) (*
 	return proof, proven, nil
 }
 
-// baseOf returns the hash of the base that a tenant is over, where current is the current
-// one.
-func (f *Fleet) baseOf(ctx context.Context, tenant, current string) (string, error) {
-	state, err := f.settings.Store.Overlay(ctx, tenant)
+// baseOf returns the hash of a tenant's base. current is the hash of the current base.
+func (p *Publisher) baseOf(ctx context.Context, tenant, current string) (string, error) {
+	state, err := p.settings.Store.Overlay(ctx, tenant)
 	if err != nil || state.Base != "" {
 		return state.Base, err
 	}
@@ -109,10 +108,10 @@ func (f *Fleet) baseOf(ctx context.Context, tenant, current string) (string, err
 }
 
 // countTenants returns how many tenants have overlays.
-func (f *Fleet) countTenants(ctx context.Context) (n int, err error) {
+func (p *Publisher) countTenants(ctx context.Context) (n int, err error) {
 	q := store.OverlayQuery{Limit: store.MaxPage}
 	for {
-		page, err := f.settings.Store.Overlays(ctx, q)
+		page, err := p.settings.Store.Overlays(ctx, q)
 		if err != nil {
 			return n, err
 		}
@@ -125,7 +124,7 @@ func (f *Fleet) countTenants(ctx context.Context) (n int, err error) {
 
 // tenantsProver lays overlays over a base, many at a time.
 type tenantsProver struct {
-	fleet    *Fleet
+	builds   *Builds
 	base     *overlayBase
 	progress func(done, total int)
 	total    int
@@ -144,7 +143,7 @@ const proofPage = 200
 func (p *tenantsProver) proveAll(ctx context.Context) error {
 	q := store.OverlayQuery{Limit: proofPage, Documents: true}
 	for {
-		page, err := p.fleet.settings.Store.Overlays(ctx, q)
+		page, err := p.builds.settings.Store.Overlays(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -183,7 +182,7 @@ func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
 	case p.base.config == nil:
 		err = &InvalidError{Findings: diag.List{diag.New(diag.WidenedAccess, "tenants", "the overlay of the tenant would have no base: %v", ErrNoTenants)}}
 	default:
-		made, err = p.fleet.lay(ctx, p.base, r.Tenant, r.Document)
+		made, err = p.builds.applyOverlay(ctx, p.base, r.Tenant, r.Document)
 	}
 	var changed *ChangedTenant
 	if made != nil {
@@ -206,14 +205,14 @@ func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
 	}
 }
 
-// compare compares what a tenant has now with what it has over the new base; nil if
+// compare compares a tenant's current revision with its revision over the new base; nil if
 // nothing differs. A tenant whose overlay does not resolve now is not compared.
 func (p *tenantsProver) compare(ctx context.Context, r *store.Revision, made *overlaid) (*ChangedTenant, error) {
-	state, err := p.fleet.settings.Store.Overlay(ctx, r.Tenant)
+	state, err := p.builds.settings.Store.Overlay(ctx, r.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	base, err := p.fleet.acquireBase(ctx, state.Base)
+	base, err := p.builds.acquireBase(ctx, state.Base)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -221,14 +220,14 @@ func (p *tenantsProver) compare(ctx context.Context, r *store.Revision, made *ov
 		return nil, nil //nolint:nilnil // there is nothing to compare with
 	}
 	defer base.rev.Release()
-	known, err := p.fleet.lay(ctx, base, r.Tenant, r.Document)
+	known, err := p.builds.applyOverlay(ctx, base, r.Tenant, r.Document)
 	if err != nil {
 		return nil, ctx.Err()
 	}
 	defer func() { _ = known.close() }()
 	changed := &ChangedTenant{Tenant: r.Tenant}
 	ids := slices.Concat(made.concerned(), known.concerned())
-	if changed.Diff, err = p.fleet.Tenant(r.Tenant).reportDiff(ctx, known.rev, made.rev, ids, known, made); err != nil {
+	if changed.Diff, err = p.builds.reportDiff(ctx, known.rev, made.rev, ids, known, made); err != nil {
 		return nil, err
 	}
 	for _, d := range made.findings {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -15,8 +16,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// ErrFromFiles reports that the files of the process decide what the runtime knows, so
-// that nothing else can be published.
+// ErrFromFiles reports that the files of the process define the runtime, so nothing else can be
+// published.
 var ErrFromFiles = errors.New("the configuration comes from files: change them, or set revisions.source to store")
 
 // InvalidError reports a document with errors.
@@ -31,7 +32,7 @@ func (e *InvalidError) Error() string { return e.Findings.Err().Error() }
 // WidenedError reports a change that lets agents do more than they may, and was not to.
 type WidenedError struct {
 	Diff *resolve.DiffReport
-	// Tenants is what a new base does to tenants; nil without tenants.
+	// Tenants are the effects of a new base on tenants; nil without tenants.
 	Tenants *TenantsProof
 }
 
@@ -48,7 +49,7 @@ func (e *WidenedError) Error() string {
 // LostError reports a change by which agents lose tools, and was not to.
 type LostError struct {
 	Diff *resolve.DiffReport
-	// Tenants is what a new base does to tenants; nil without tenants.
+	// Tenants are the effects of a new base on tenants; nil without tenants.
 	Tenants *TenantsProof
 }
 
@@ -62,8 +63,8 @@ func (e *LostError) Error() string {
 	})
 }
 
-// listAffected lists the agents that a function describes, also those of tenants, ten at
-// most.
+// listAffected lists the agents for which describe returns a text, including agents of tenants,
+// ten at most.
 func listAffected(diff *resolve.DiffReport, tenants *TenantsProof, describe func(*resolve.AgentDiff) string) string {
 	var who []string
 	add := func(diff *resolve.DiffReport, of string) {
@@ -138,13 +139,13 @@ func (c *Change) checkEffect(diff *resolve.DiffReport, tenants *TenantsProof) er
 	}
 }
 
-// Proof is what the dry run of a change found.
+// Proof is the result of the dry run of a change.
 type Proof struct {
-	// Hash is that of the document in its canonical form.
+	// Hash is the hash of the canonical document.
 	Hash string
 	// Findings are warnings and notes.
 	Findings diag.List
-	// Diff is what the change does to each agent.
+	// Diff is the effect of the change on each agent.
 	Diff *resolve.DiffReport
 }
 
@@ -152,7 +153,7 @@ type Proof struct {
 type Published struct {
 	Proof
 
-	// Number is that of the revision; 0 for a dry run.
+	// Number is the number of the revision; 0 for a dry run.
 	Number uint64
 	// Unchanged is set if the document was current already.
 	Unchanged bool
@@ -163,20 +164,32 @@ type Published struct {
 	recorded bool
 }
 
-// Publish proves that every agent of a document resolves, judges what the change widens,
-// and makes the document current: first in the store and then in this process; others
-// follow. Every attempt but dry runs is recorded. The error is ErrFromFiles, an
-// *InvalidError, a *config.PlainSecretError, a *WidenedError, a *BrokenTenantsError or a
+// Publisher proves documents and makes them the current revision. It is safe for concurrent use.
+type Publisher struct {
+	*core
+	builds  *Builds
+	history *History
+
+	// publishing is held while the runtime's revision is replaced. editable is the last revision
+	// that this fleet published to it, made from the document in file.
+	publishing sync.Mutex
+	editable   *registry.Revision
+}
+
+// Publish checks that every agent of a document resolves, judges any widened access, and makes
+// the document current, first in the store and then here; other processes follow. It records
+// every attempt except dry runs. The error is ErrFromFiles, an *InvalidError, a
+// *config.PlainSecretError, a *WidenedError, a *BrokenTenantsError or a
 // *store.RevisionConflictError.
-func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
-	if !f.settings.FromStore && !c.DryRun {
+func (p *Publisher) Publish(ctx context.Context, c *Change) (*Published, error) {
+	if !p.settings.FromStore && !c.DryRun {
 		return nil, ErrFromFiles
 	}
-	f.publishing.Lock()
-	defer f.publishing.Unlock()
-	out, err := f.publish(ctx, c)
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	out, err := p.publish(ctx, c)
 	if !c.DryRun && !out.recorded && ctx.Err() == nil {
-		err = errors.Join(err, f.addAttempt(ctx, "", c, out, err))
+		err = errors.Join(err, p.addAttempt(ctx, "", c, out, err))
 	}
 	if err != nil {
 		return nil, err
@@ -184,27 +197,27 @@ func (f *Fleet) Publish(ctx context.Context, c *Change) (*Published, error) {
 	return out, nil
 }
 
-// publish publishes a change by what it edits, or, if that is not enough to describe what
-// is wrong, by the whole document.
-func (f *Fleet) publish(ctx context.Context, c *Change) (*Published, error) {
-	current := f.settings.Runtime.AcquireRevision()
+// publish publishes a change incrementally, or builds the whole document if that is needed to
+// describe its errors.
+func (p *Publisher) publish(ctx context.Context, c *Change) (*Published, error) {
+	current := p.settings.Runtime.AcquireRevision()
 	defer current.Release()
-	if made := f.buildEdit(current, c.Document); made != nil {
-		out, err := f.publishBuilt(ctx, c, made)
+	if made := p.buildEdit(current, c.Document); made != nil {
+		out, err := p.publishBuilt(ctx, c, made)
 		if _, invalid := errors.AsType[*InvalidError](err); !invalid {
 			return out, err
 		}
 	}
-	made, err := f.build(ctx, c.Document)
+	made, err := p.build(ctx, c.Document)
 	if err != nil {
 		return new(Published), err
 	}
 	made.builder.Adopt(current)
-	return f.publishBuilt(ctx, c, made)
+	return p.publishBuilt(ctx, c, made)
 }
 
-// publishBuilt publishes what a document declares, and closes what is not used of it.
-func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *Published, err error) {
+// publishBuilt publishes a built document, and closes its unused parts.
+func (p *Publisher) publishBuilt(ctx context.Context, c *Change, made *built) (out *Published, err error) {
 	out = new(Published)
 	used := false
 	defer func() {
@@ -217,39 +230,39 @@ func (f *Fleet) publishBuilt(ctx context.Context, c *Change, made *built) (out *
 		return out, err
 	}
 	out.Hash = config.HashDocument(document)
-	if out.Unchanged, err = f.checkExpected(ctx, "", c, out.Hash); err != nil {
+	if out.Unchanged, err = p.checkExpected(ctx, "", c, out.Hash); err != nil {
 		return out, err
 	}
-	rev, err := f.prove(ctx, made, &out.Proof)
+	rev, err := p.prove(ctx, made, &out.Proof)
 	if err != nil {
 		return out, err
 	}
-	published, err := f.storeProven(ctx, &candidate{built: made, rev: rev, document: document}, c, out)
+	published, err := p.storeProven(ctx, &candidate{built: made, rev: rev, document: document}, c, out)
 	if err != nil || published == nil {
 		return out, err
 	}
 	out.Number, out.recorded = published.Number, true
-	f.noteChange()
-	if f.Running().Hash != out.Hash {
+	p.builds.noteChange()
+	if p.Running().Hash != out.Hash {
 		// The store has it now: from here on this process follows, as others do.
-		if err := f.swap(ctx, made, published); err != nil {
-			f.fallBehind(published, err)
-			f.tellFollower()
+		if err := p.swap(ctx, made, published); err != nil {
+			p.fallBehind(published, err)
+			p.tellFollower()
 		} else {
 			used = true
 		}
 	}
-	f.settings.Ring()
+	p.settings.Notify()
 	return out, nil
 }
 
 // checkExpected refuses what another publisher has overtaken, before more work is done. It
 // reports whether the document is current already, as when a request is repeated.
-func (f *Fleet) checkExpected(ctx context.Context, tenant string, c *Change, hash string) (isCurrent bool, err error) {
+func (p *Publisher) checkExpected(ctx context.Context, tenant string, c *Change, hash string) (isCurrent bool, err error) {
 	if c.DryRun && c.Expected == "" {
 		return false, nil // it is not made from any
 	}
-	known, err := f.settings.Store.CurrentHash(ctx, tenant)
+	known, err := p.settings.Store.CurrentHash(ctx, tenant)
 	switch {
 	case err != nil:
 		return false, err
@@ -260,7 +273,7 @@ func (f *Fleet) checkExpected(ctx context.Context, tenant string, c *Change, has
 	case known == "":
 		return false, &store.RevisionConflictError{Expected: c.Expected}
 	}
-	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
+	current, err := p.settings.Store.CurrentRevision(ctx, tenant)
 	if err != nil {
 		return false, err
 	}
@@ -268,17 +281,17 @@ func (f *Fleet) checkExpected(ctx context.Context, tenant string, c *Change, has
 	return false, &store.RevisionConflictError{Expected: c.Expected, Current: current}
 }
 
-// prove resolves every agent, and compares each with what it is now.
-func (f *Fleet) prove(ctx context.Context, made *built, proof *Proof) (*registry.Revision, error) {
+// prove resolves every agent, and compares it with its current state.
+func (p *Publisher) prove(ctx context.Context, made *built, proof *Proof) (*registry.Revision, error) {
 	rev, list := made.builder.Check(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	proof.Findings = f.placeFindings(made.file, made.file.Complete(nil, list))
+	proof.Findings = p.placeFindings(made.file, made.file.Complete(nil, list))
 	if proof.Findings.HasErrors() {
 		return nil, &InvalidError{Findings: proof.Findings}
 	}
-	return rev, f.compare(ctx, rev, proof, made.file)
+	return rev, p.compare(ctx, rev, proof, made.file)
 }
 
 // candidate is a base that resolves and is not current yet.
@@ -295,14 +308,14 @@ const tenantTries = 5
 
 // storeProven proves the overlays of tenants over a base and makes it current in the
 // store, unless it is a dry run: then it returns nil.
-func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out *Published) (published *Revision, err error) {
+func (p *Publisher) storeProven(ctx context.Context, base *candidate, c *Change, out *Published) (published *Revision, err error) {
 	findings, err := encodeFindings(out.Findings)
 	if err != nil {
 		return nil, err
 	}
 	for range tenantTries {
 		var proven *store.ProvenOverlays
-		if out.Tenants, proven, err = f.proveTenants(ctx, base, c); err != nil {
+		if out.Tenants, proven, err = p.proveTenants(ctx, base, c); err != nil {
 			return nil, err
 		}
 		if err := c.checkEffect(out.Diff, out.Tenants); err != nil {
@@ -314,11 +327,11 @@ func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out
 		if out.Tenants != nil && len(out.Tenants.Broken) > 0 && !c.ExceptBroken {
 			return nil, &BrokenTenantsError{Broken: out.Tenants.Broken}
 		}
-		published, err = f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
+		published, err = p.settings.Store.PublishRevision(ctx, &store.PublishRevision{
 			Revision: store.Revision{
-				Hash: out.Hash, Document: base.document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
+				Hash: out.Hash, Document: base.document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: p.settings.Clock(),
 			},
-			Expected: c.Expected, Proven: proven, Attempt: f.newAttempt("", c, out.Hash, findings),
+			Expected: c.Expected, Proven: proven, Attempt: p.newAttempt("", c, out.Hash, findings),
 		})
 		if !errors.Is(err, store.ErrOverlaysChanged) {
 			break
@@ -327,17 +340,17 @@ func (f *Fleet) storeProven(ctx context.Context, base *candidate, c *Change, out
 	return published, err
 }
 
-func (f *Fleet) compare(ctx context.Context, rev *registry.Revision, proof *Proof, file *config.File) error {
-	current := f.settings.Runtime.AcquireRevision()
+func (p *Publisher) compare(ctx context.Context, rev *registry.Revision, proof *Proof, file *config.File) error {
+	current := p.settings.Runtime.AcquireRevision()
 	defer current.Release()
 	diffs, err := resolve.Diff(ctx, current, rev)
 	if err != nil {
 		return err
 	}
-	proof.Diff = redactDiff(resolve.NewDiffReport(diffs), f.redactors(file))
-	f.mu.Lock()
-	running := f.file
-	f.mu.Unlock()
+	proof.Diff = redactDiff(resolve.NewDiffReport(diffs), p.redactors(file))
+	p.mu.Lock()
+	running := p.file
+	p.mu.Unlock()
 	if running == nil {
 		return nil
 	}
@@ -359,31 +372,31 @@ func redactDiff(r *resolve.DiffReport, redact func(string) string) *resolve.Diff
 	return r
 }
 
-// swap makes what was built the current revision of the runtime, which owns it then.
-func (f *Fleet) swap(ctx context.Context, made *built, published *store.Revision) error {
-	rev, err := made.builder.Publish(ctx, f.settings.Runtime)
+// swap makes the built revision the current revision of the runtime, which then owns it.
+func (p *Publisher) swap(ctx context.Context, made *built, published *store.Revision) error {
+	rev, err := made.builder.Publish(ctx, p.settings.Runtime)
 	if err != nil {
 		return err
 	}
-	f.setFile(made.file)
-	f.editable = rev
-	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
-	f.noteChange()
-	f.settings.Logger.Info("revision published", zap.Uint64("number", published.Number), zap.String("document", published.Hash),
+	p.builds.setFile(made.file)
+	p.editable = rev
+	p.setRunning(Running{Number: published.Number, Hash: published.Hash})
+	p.builds.noteChange()
+	p.settings.Logger.Info("revision published", zap.Uint64("number", published.Number), zap.String("document", published.Hash),
 		zap.Uint64("revision", rev.Number()), zap.String("author", published.Author))
 	return nil
 }
 
 // newAttempt returns the record of a change.
-func (f *Fleet) newAttempt(tenant string, c *Change, hash string, findings []byte) *store.RevisionAttempt {
+func (p *Publisher) newAttempt(tenant string, c *Change, hash string, findings []byte) *store.RevisionAttempt {
 	return &store.RevisionAttempt{
-		Tenant: tenant, Hash: hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Findings: findings, At: f.settings.Clock(),
+		Tenant: tenant, Hash: hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Findings: findings, At: p.settings.Clock(),
 	}
 }
 
 // addAttempt records what became of a change that was not stored.
-func (f *Fleet) addAttempt(ctx context.Context, tenant string, c *Change, out *Published, err error) error {
-	a := f.newAttempt(tenant, c, out.Hash, nil)
+func (p *Publisher) addAttempt(ctx context.Context, tenant string, c *Change, out *Published, err error) error {
+	a := p.newAttempt(tenant, c, out.Hash, nil)
 	findings := out.Findings
 	a.Outcome = store.RevisionRefused
 	switch {
@@ -398,7 +411,7 @@ func (f *Fleet) addAttempt(ctx context.Context, tenant string, c *Change, out *P
 	if a.Findings, encodeErr = encodeFindings(findings); encodeErr != nil {
 		return encodeErr
 	}
-	if addErr := f.settings.Store.AddRevisionAttempt(ctx, *a); addErr != nil {
+	if addErr := p.settings.Store.AddRevisionAttempt(ctx, *a); addErr != nil {
 		return fmt.Errorf("record the attempt to publish: %w", addErr)
 	}
 	return nil

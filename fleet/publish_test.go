@@ -152,15 +152,15 @@ func TestOneOfTwoPublishersHasAConflict(t *testing.T) {
 	}
 }
 
-// Replicas follow the bell, and without it the store.
+// Replicas follow notifications, and without them the store.
 func TestReplicasFollow(t *testing.T) {
-	for name, hears := range map[string]bool{"by the bell": true, "by asking": false} {
+	for name, hears := range map[string]bool{"by notification": true, "by asking": false} {
 		t.Run(name, func(t *testing.T) {
 			p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce()}
 			other := p.start(t, oldConfig)
 			other.follow()
 			if hears {
-				p.ring = func() { other.fleet.Heard([]string{fleet.BellID}) }
+				p.notify = func() { other.fleet.Heard([]string{fleet.NotifyID}) }
 			}
 			one := p.start(t, oldConfig)
 			if _, err := one.change(newConfig); err != nil {

@@ -11,7 +11,7 @@ import (
 // meanwhile, or missed it. The turn goes on as it began.
 func TestAReplicaGoesOnWithAnApprovedTurn(t *testing.T) {
 	for name, text := range map[string]string{"another prompt": newConfig, "no agent": withoutClerk, "no model": withoutModel} {
-		for replica, follows := range map[string]bool{"that follows": true, "that missed the bell": false} {
+		for replica, follows := range map[string]bool{"that follows": true, "that missed the notification": false} {
 			t.Run(name+", at a replica "+replica, func(t *testing.T) {
 				p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce()}
 				one, other := p.start(t, oldConfig), p.start(t, oldConfig)
@@ -25,7 +25,7 @@ func TestAReplicaGoesOnWithAnApprovedTurn(t *testing.T) {
 				if follows {
 					number = 2
 					other.follow()
-					other.fleet.Heard([]string{fleet.BellID})
+					other.fleet.Heard([]string{fleet.NotifyID})
 					other.until("the replica follows", func() bool { return other.fleet.Running().Number == 2 })
 				}
 				turn := other.approve(id)

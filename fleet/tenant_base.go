@@ -22,12 +22,11 @@ type overlayBase struct {
 	config *config.TenantBase
 }
 
-// documentName is what the document of a revision is called, and where relative paths in
-// it start.
-func (f *Fleet) documentName() string { return filepath.Join(f.settings.Dir, "document") }
+// documentName is the name of a revision's document. It is also the base of its relative paths.
+func (c *core) documentName() string { return filepath.Join(c.settings.Dir, "document") }
 
 // readBase returns how overlays see the base with a hash. It is read once.
-func (f *Fleet) readBase(ctx context.Context, hash string) (*config.TenantBase, error) {
+func (f *Builds) readBase(ctx context.Context, hash string) (*config.TenantBase, error) {
 	f.mu.Lock()
 	known, file := f.bases[hash], f.file
 	f.mu.Unlock()
@@ -59,9 +58,8 @@ func (f *Fleet) readBase(ctx context.Context, hash string) (*config.TenantBase, 
 	return base, nil
 }
 
-// acquireBase returns the base with a hash; empty is the one that the process runs. The
-// caller releases it.
-func (f *Fleet) acquireBase(ctx context.Context, hash string) (*overlayBase, error) {
+// acquireBase returns the base with a hash; empty means the running one. The caller releases it.
+func (f *Builds) acquireBase(ctx context.Context, hash string) (*overlayBase, error) {
 	rev := f.settings.Runtime.AcquireRevision()
 	if hash != "" && hash != rev.Set().Document {
 		rev.Release()

@@ -23,8 +23,7 @@ const DefaultTenantCache = 256
 // tenantCache has the revisions of the tenants that were used last.
 type tenantCache struct {
 	size int
-	// generation grows whenever somebody has published: what was looked up before is
-	// looked up again.
+	// generation grows with each published change, which invalidates earlier lookups.
 	generation atomic.Uint64
 	// mark is how often tenants have published, as far as the follower knows.
 	mark atomic.Uint64
@@ -40,16 +39,16 @@ type tenantCache struct {
 	used   list.List
 }
 
-// cachedTenant is what a process knows of one tenant. Who holds busy may use it.
+// cachedTenant is the cached state of a tenant. The holder of busy may use it.
 type cachedTenant struct {
 	name string
 	busy chan struct{}
-	// state is what the store had at checked, in a generation of the cache.
+	// state is the store's state at checked, in a generation of the cache.
 	state      store.OverlayState
 	checked    time.Time
 	generation uint64
-	// rev is the tenant's revision, retained, over a revision of the runtime, unless it
-	// is over another base; nil for a tenant without an overlay, or before it is made.
+	// rev is the tenant's revision, retained, over the runtime's revision or an older base. It is
+	// nil for a tenant without an overlay, or before it is built.
 	rev  *registry.Revision
 	over *registry.Revision
 	// dropped is set once the cache does not have it any more.
@@ -67,7 +66,7 @@ func (c *tenantCache) resize(size int) {
 	}
 }
 
-// dropOldest removes the entries that there is no room for.
+// dropOldest removes the entries that exceed the cache size.
 func (c *tenantCache) dropOldest() (dropped []*cachedTenant) {
 	for c.used.Len() > c.size {
 		old := c.used.Remove(c.used.Back()).(*cachedTenant) //nolint:forcetypeassert // the list has these alone
@@ -77,7 +76,7 @@ func (c *tenantCache) dropOldest() (dropped []*cachedTenant) {
 	return dropped
 }
 
-// find returns what is known of a tenant, for the caller alone until it calls done.
+// find returns the entry of a tenant, exclusively for the caller until done is called.
 func (c *tenantCache) find(ctx context.Context, name string) (t *cachedTenant, done func(), err error) {
 	for {
 		t, dropped, err := c.findEntry(name)
@@ -99,7 +98,7 @@ func (c *tenantCache) find(ctx context.Context, name string) (t *cachedTenant, d
 	}
 }
 
-// findEntry returns the entry of a tenant, and the entries that there is no room for.
+// findEntry returns the entry of a tenant, and the entries evicted to make room.
 func (c *tenantCache) findEntry(name string) (t *cachedTenant, dropped []*cachedTenant, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +117,7 @@ func (c *tenantCache) findEntry(name string) (t *cachedTenant, dropped []*cached
 	return t, c.dropOldest(), nil
 }
 
-// drop releases what an entry has: now, or when its user is done.
+// drop releases an entry's contents, now or when its user is done.
 func (t *cachedTenant) drop() {
 	t.dropped.Store(true)
 	select {
@@ -188,7 +187,7 @@ func (c *tenantCache) close() {
 
 // AnyTenants reports whether tenants may have overlays, so that the revision in which
 // turns begin depends on whose they are.
-func (f *Fleet) AnyTenants() bool {
+func (f *Builds) AnyTenants() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.file != nil && f.file.TenantRules.HasOverlays()
@@ -197,7 +196,7 @@ func (f *Fleet) AnyTenants() bool {
 // AcquireTenant returns the revision in which the turns of a tenant begin: its overlay
 // over the base, or the base itself for a tenant without one. The caller releases it. The
 // error wraps service.ErrRevisionGone if the overlay does not resolve.
-func (f *Fleet) AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error) {
+func (f *Builds) AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error) {
 	if tenant == "" || !f.AnyTenants() {
 		return f.settings.Runtime.AcquireRevision(), nil
 	}
@@ -228,9 +227,9 @@ func (f *Fleet) AcquireTenant(ctx context.Context, tenant string) (*registry.Rev
 	return t.rev, nil
 }
 
-// refreshTenant looks up what is current of a tenant, unless that was done within the
-// last second and nobody has published since.
-func (f *Fleet) refreshTenant(ctx context.Context, t *cachedTenant) error {
+// refreshTenant looks up the current state of a tenant, unless it was looked up within the last
+// second and nothing has been published since.
+func (f *Builds) refreshTenant(ctx context.Context, t *cachedTenant) error {
 	now, generation := f.settings.Clock(), f.tenants.generation.Load()
 	if !t.checked.IsZero() && t.generation == generation && now.Sub(t.checked) < pollInterval && !now.Before(t.checked) {
 		return nil
@@ -247,7 +246,7 @@ func (f *Fleet) refreshTenant(ctx context.Context, t *cachedTenant) error {
 }
 
 // makeTenant makes the revision of a tenant.
-func (f *Fleet) makeTenant(ctx context.Context, t *cachedTenant) error {
+func (f *Builds) makeTenant(ctx context.Context, t *cachedTenant) error {
 	base, err := f.acquireBase(ctx, t.state.Base)
 	if err != nil {
 		return err
@@ -255,7 +254,7 @@ func (f *Fleet) makeTenant(ctx context.Context, t *cachedTenant) error {
 	r, err := f.settings.Store.Revision(ctx, t.name, t.state.Hash)
 	var made *overlaid
 	if err == nil {
-		made, err = f.lay(ctx, base, t.name, r.Document)
+		made, err = f.applyOverlay(ctx, base, t.name, r.Document)
 	}
 	if err != nil {
 		base.rev.Release()
@@ -270,13 +269,13 @@ func (f *Fleet) makeTenant(ctx context.Context, t *cachedTenant) error {
 
 // keepOverlaid returns the revision that was made for an overlay, retained. It is closed,
 // and the base released, once nobody uses it.
-func (f *Fleet) keepOverlaid(made *overlaid, base *overlayBase) *registry.Revision {
+func (f *Builds) keepOverlaid(made *overlaid, base *overlayBase) *registry.Revision {
 	made.rev.Retain()
-	made.rev.EndAfterUsers(func() { f.builds.closing.Go(func() { f.endOverlaid(made, base) }) })
+	made.rev.EndAfterUsers(func() { f.list.closing.Go(func() { f.endOverlaid(made, base) }) })
 	return made.rev
 }
 
-func (f *Fleet) endOverlaid(made *overlaid, base *overlayBase) {
+func (f *Builds) endOverlaid(made *overlaid, base *overlayBase) {
 	if err := made.close(); err != nil {
 		f.settings.Logger.Warn("closing components of a tenant failed", zap.Error(err))
 	}
@@ -284,12 +283,12 @@ func (f *Fleet) endOverlaid(made *overlaid, base *overlayBase) {
 }
 
 // makeTenantBuild builds the revision of a tenant again, for turns that began in it.
-func (f *Fleet) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash string, revision *Revision, known *components) (end func(), err error) {
+func (f *Builds) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash string, revision *Revision, known *components) (end func(), err error) {
 	base, err := f.acquireBase(ctx, baseHash)
 	if err != nil {
 		return nil, err
 	}
-	made, err := f.lay(ctx, base, revision.Tenant, revision.Document)
+	made, err := f.applyOverlay(ctx, base, revision.Tenant, revision.Document)
 	if err != nil {
 		base.rev.Release()
 		if ctx.Err() != nil {
@@ -308,8 +307,8 @@ func (f *Fleet) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash string
 // recordedKey is where a revision of a tenant notes that its build is in the store.
 type recordedKey struct{}
 
-// recordTenant stores what the revision of a tenant was made of.
-func (f *Fleet) recordTenant(ctx context.Context, rev *registry.Revision, made madeOf) error {
+// recordTenant stores the inputs of a tenant's revision.
+func (f *Builds) recordTenant(ctx context.Context, rev *registry.Revision, made madeOf) error {
 	done := rev.Derive(recordedKey{}, func() any { return new(atomic.Bool) }).(*atomic.Bool) //nolint:forcetypeassert // stored here alone
 	if done.Load() {
 		return nil

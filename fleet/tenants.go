@@ -60,8 +60,8 @@ func (t *Tenant) Current(ctx context.Context) (*Revision, error) {
 	return r, err
 }
 
-// HeldOver returns the hash of the base that the tenant stays over, because its overlay
-// does not resolve over the current one; empty if it is over that.
+// HeldOver returns the hash of the older base that the tenant keeps using because its overlay
+// does not resolve over the current one; empty if it uses the current one.
 func (t *Tenant) HeldOver(ctx context.Context) (string, error) {
 	state, err := t.fleet.settings.Store.Overlay(ctx, t.name)
 	return state.Base, err
@@ -73,7 +73,7 @@ func (t *Tenant) Revisions(ctx context.Context, page Page) (RevisionPage, error)
 	return t.fleet.settings.Store.Revisions(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
 }
 
-// Attempts returns a page of what was to be published, the newest first.
+// Attempts returns a page of publishing attempts, newest first.
 func (t *Tenant) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
 	return t.fleet.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
 }
@@ -91,9 +91,9 @@ func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
 // maxOverlay bounds the overlay of a tenant, in bytes: reading one takes a multiple of it.
 const maxOverlay = 1 << 20
 
-// Publish is Fleet.Publish for the overlay: it proves that what the overlay changes
-// resolves over the base and does no more than the base allows. The report compares it
-// with what the tenant has now. The error may be ErrNoTenants, too.
+// Publish is Fleet.Publish for the overlay: it checks that the overlay resolves over the base and
+// does no more than the base allows. The report compares it with the tenant's current state. The
+// error may also be ErrNoTenants.
 func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if !t.fleet.settings.FromStore && !c.DryRun {
 		return nil, ErrFromFiles
@@ -116,15 +116,15 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	return out, nil
 }
 
-// lay lays an overlay of the tenant over a base for a caller.
-func (t *Tenant) lay(ctx context.Context, base *overlayBase, source config.Source) (*overlaid, error) {
-	return t.fleet.layWhen(ctx, base, t.name, source, t.fleet.validations.prove)
+// applyOverlay applies an overlay of the tenant to a base for a caller.
+func (t *Tenant) applyOverlay(ctx context.Context, base *overlayBase, source config.Source) (*overlaid, error) {
+	return t.fleet.applyOverlayWhen(ctx, base, t.name, source, t.fleet.validations.prove)
 }
 
-// baseTries is how often an overlay is proven anew because the base has changed.
+// baseTries limits the checks of an overlay after changes of the base.
 const baseTries = 5
 
-// publishOverBase publishes, and proves the overlay anew when the base changes meanwhile.
+// publishOverBase publishes the overlay, and checks it again if the base changes in between.
 func (t *Tenant) publishOverBase(ctx context.Context, c *Change) (out *Published, err error) {
 	for range baseTries {
 		if out, err = t.publish(ctx, c); !errors.Is(err, store.ErrBaseChanged) {
@@ -144,7 +144,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 		return out, err
 	}
 	defer base.rev.Release()
-	made, err := t.lay(ctx, base, config.Source{Data: c.Document})
+	made, err := t.applyOverlay(ctx, base, config.Source{Data: c.Document})
 	if err != nil {
 		return out, err
 	}
@@ -179,12 +179,12 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	f.settings.Logger.Info("overlay published", zap.String("tenant", t.name), zap.Uint64("number", published.Number),
 		zap.String("document", published.Hash), zap.String("author", published.Author))
 	f.noteChange()
-	f.settings.Ring()
+	f.settings.Notify()
 	return out, nil
 }
 
-// compare compares an overlay with what the tenant has now: its overlay over the current
-// base, or the base for a tenant whose overlay does not resolve there.
+// compare compares an overlay with the tenant's current state: its overlay over the current base,
+// or just the base if the overlay does not resolve there.
 func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid) (*resolve.DiffReport, error) {
 	before, ids := base.rev, slices.Clone(made.concerned())
 	current, err := t.Current(ctx)
@@ -192,7 +192,7 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 		return nil, err
 	}
 	if current != nil {
-		known, err := t.lay(ctx, base, config.Source{Data: current.Document, Stored: true})
+		known, err := t.applyOverlay(ctx, base, config.Source{Data: current.Document, Stored: true})
 		if err == nil {
 			defer func() { _ = known.close() }()
 			before = known.rev
@@ -201,7 +201,7 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 			return nil, err
 		}
 	}
-	report, err := t.reportDiff(ctx, before, made.rev, ids, made)
+	report, err := t.fleet.reportDiff(ctx, before, made.rev, ids, made)
 	if err != nil {
 		return nil, err
 	}
@@ -217,37 +217,18 @@ func (o *overlaid) concerned() []string {
 	return slices.Concat(o.overlay.Agents, o.overlay.Removed["agents"])
 }
 
-func (t *Tenant) reportDiff(ctx context.Context, before, after *registry.Revision, ids []string, shown ...*overlaid) (*resolve.DiffReport, error) {
-	done, err := t.fleet.validations.prove(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	slices.Sort(ids)
-	diffs, err := resolve.DiffAgents(ctx, before, after, slices.Compact(ids))
-	if err != nil {
-		return nil, err
-	}
-	var files []*config.File
-	for _, o := range shown {
-		files = append(files, o.overlay.File)
-	}
-	return redactDiff(resolve.NewDiffReport(diffs), t.fleet.redactors(files...)), nil
-}
-
 // Rollback publishes an earlier overlay once more.
 func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
 	r, err := t.Revision(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	change := *c
-	change.Document = r.Document
+	change := rollbackTo(r, c)
 	return t.Publish(ctx, &change)
 }
 
-// Diff compares what two revisions of the overlay come to over the current base, for the
-// agents that they change. An empty from is the base alone.
+// Diff compares two revisions of the overlay over the current base, for the agents that they
+// change. An empty from means the base alone.
 func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error) {
 	leave, err := t.fleet.validations.enter(ctx, t.name)
 	if err != nil {
@@ -274,7 +255,7 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 		if err != nil {
 			return nil, err
 		}
-		made, err := t.lay(ctx, base, config.Source{Data: r.Document, Stored: true})
+		made, err := t.applyOverlay(ctx, base, config.Source{Data: r.Document, Stored: true})
 		if err != nil {
 			return nil, fmt.Errorf("revision %d does not resolve over the current base: %w", r.Number, err)
 		}
@@ -282,7 +263,7 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 		*side.rev, documents[i] = made.rev, r.Document
 		shown, ids = append(shown, made), append(ids, made.concerned()...)
 	}
-	report, err := t.reportDiff(ctx, before, after, ids, shown...)
+	report, err := t.fleet.reportDiff(ctx, before, after, ids, shown...)
 	if err != nil {
 		return nil, err
 	}
@@ -301,8 +282,8 @@ func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *res
 	return out.Findings, out.Diff, nil
 }
 
-// Diagnostics returns what is known to be wrong or suspicious in what the overlay changes,
-// over the base that the tenant is over. Without an overlay it returns nothing.
+// Diagnostics returns the known problems of the overlay's changes, over the tenant's base.
+// Without an overlay it returns nothing.
 func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 	leave, err := t.fleet.validations.enter(ctx, t.name)
 	if err != nil {
@@ -322,7 +303,7 @@ func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 		return nil, err
 	}
 	defer base.rev.Release()
-	made, err := t.lay(ctx, base, config.Source{Data: r.Document, Stored: true})
+	made, err := t.applyOverlay(ctx, base, config.Source{Data: r.Document, Stored: true})
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.Findings, nil
 	}
@@ -333,7 +314,7 @@ func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 	return made.findings, nil
 }
 
-// Explain describes what an agent resolves to for the tenant, as Fleet.Explain does.
+// Explain describes how an agent resolves for the tenant, as Fleet.Explain does.
 func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
 	rev, err := t.fleet.AcquireTenant(ctx, t.name)
 	if err != nil {
@@ -344,7 +325,7 @@ func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	return t.fleet.explain(ctx, rev, agentID, decisions)
+	return t.fleet.explain(ctx, rev, agentID, decisions, func(*resolve.Summary) map[string]string { return nil })
 }
 
 // decisions returns where the fields of an agent were decided, in the base or in the

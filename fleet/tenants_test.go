@@ -311,7 +311,7 @@ func TestATurnIsPinnedToItsOverlay(t *testing.T) {
 func TestReplicasFollowOverlays(t *testing.T) {
 	var second *process
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
-	p.ring = func() { second.fleet.Heard([]string{fleet.BellID}) }
+	p.notify = func() { second.fleet.Heard([]string{fleet.NotifyID}) }
 	second = p.start(t, tenantBase)
 	one := p.start(t, tenantBase)
 	if got := second.tenantPrompt("acme", "clerk"); got != "base" {
@@ -319,15 +319,15 @@ func TestReplicasFollowOverlays(t *testing.T) {
 	}
 	one.mustPublishFor("acme", overlayOf("acme"))
 	if got := second.tenantPrompt("acme", "clerk"); got != "acme" {
-		t.Errorf("with the bell the prompt is %s", got)
+		t.Errorf("with the notification the prompt is %s", got)
 	}
 	second.fleet.Heard([]string{"something else"})
-	p.ring = nil
+	p.notify = nil
 	cut := p.start(t, tenantBase)
 	if _, err := cut.publishFor("acme", overlayOf("cut")); err != nil {
 		t.Fatal(err)
 	}
-	second.until("it follows without the bell", func() bool { return second.tenantPrompt("acme", "clerk") == "cut" })
+	second.until("it follows without a notification", func() bool { return second.tenantPrompt("acme", "clerk") == "cut" })
 }
 
 // Tenants whose overlays are alike have revisions of their own.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// validations admits callers that prove the overlays of tenants: one for each tenant, so
-// that no tenant keeps others waiting with requests of its own.
+// validations limits concurrent overlay checks to one per tenant, so that no tenant delays
+// others.
 type validations struct {
 	mu sync.Mutex
 	// byTenant are the tenants that are admitted or wait.

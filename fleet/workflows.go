@@ -21,18 +21,18 @@ import (
 
 var _ flows.Source = (*Fleet)(nil)
 
-// workflowView is what a process knows of the workflows of all tenants. It makes no
-// revisions: overlays that have workflows are read, and those of other tenants are not.
+// workflowView caches the workflows of all tenants. It builds no revisions: it reads only the
+// overlays that have workflows.
 type workflowView struct {
 	mu sync.Mutex
-	// generation is that of the cache of tenants at checked, when the mark of the store
-	// was mark.
+	// generation is the tenant cache's generation at checked, when the mark of the store was
+	// mark.
 	generation, mark uint64
 	checked          time.Time
 	// base is the number of the revision of the runtime that list was made over.
 	base uint64
 	list []flows.Declared
-	// tenants are those whose workflows are not those of the base.
+	// tenants are those whose workflows differ from the base.
 	tenants map[string]*tenantFlows
 }
 
@@ -45,13 +45,21 @@ type tenantFlows struct {
 	again time.Time
 }
 
-// Workflows returns the workflows that a tenant has now: those of its revision. An empty
-// tenant stands for all tenants.
-func (f *Fleet) Workflows(ctx context.Context, tenant string) ([]flows.Declared, error) {
+// Flows reads the workflows of revisions. It is safe for concurrent use.
+type Flows struct {
+	*core
+	builds *Builds
+
+	workflows workflowView
+}
+
+// Workflows returns the current workflows of a tenant's revision. An empty tenant means all
+// tenants.
+func (f *Flows) Workflows(ctx context.Context, tenant string) ([]flows.Declared, error) {
 	if tenant == "" {
 		return f.allWorkflows(ctx)
 	}
-	rev, err := f.AcquireTenant(ctx, tenant)
+	rev, err := f.builds.AcquireTenant(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +86,13 @@ func belongsTo(set *registry.Set, id, tenant string) bool {
 }
 
 // Begin returns the revision in which a run of a tenant begins, and one of its workflows.
-func (f *Fleet) Begin(ctx context.Context, tenant, id string) (w *workflow.Workflow, revision string, err error) {
-	rev, err := f.AcquireTenant(ctx, tenant)
+func (f *Flows) Begin(ctx context.Context, tenant, id string) (w *workflow.Workflow, revision string, err error) {
+	rev, err := f.builds.AcquireTenant(ctx, tenant)
 	if err != nil {
 		return nil, "", err
 	}
 	defer rev.Release()
-	if err := f.Record(ctx, rev); err != nil {
+	if err := f.builds.Record(ctx, rev); err != nil {
 		return nil, "", err
 	}
 	if belongsTo(rev.Set(), id, tenant) {
@@ -93,9 +101,9 @@ func (f *Fleet) Begin(ctx context.Context, tenant, id string) (w *workflow.Workf
 	return w, rev.Hash(), nil
 }
 
-// Check returns what is wrong with a workflow in the revision of a tenant.
-func (f *Fleet) Check(ctx context.Context, tenant string, w *workflow.Workflow) error {
-	rev, err := f.AcquireTenant(ctx, tenant)
+// Check returns the problems of a workflow in the revision of a tenant.
+func (f *Flows) Check(ctx context.Context, tenant string, w *workflow.Workflow) error {
+	rev, err := f.builds.AcquireTenant(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -115,8 +123,8 @@ func (f *Fleet) Check(ctx context.Context, tenant string, w *workflow.Workflow) 
 
 // CheckCall returns an error if a step of a workflow that somebody of a tenant made must not
 // call a tool in the revision that the tenant has now.
-func (f *Fleet) CheckCall(ctx context.Context, tenant, tool string) error {
-	rev, err := f.AcquireTenant(ctx, tenant)
+func (f *Flows) CheckCall(ctx context.Context, tenant, tool string) error {
+	rev, err := f.builds.AcquireTenant(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -140,19 +148,19 @@ func checkCall(rev *registry.Revision, path, tool string) diag.List {
 
 // allWorkflows returns the workflows of all tenants. While nobody publishes it asks the
 // store for one number a second.
-func (f *Fleet) allWorkflows(ctx context.Context) ([]flows.Declared, error) {
+func (f *Flows) allWorkflows(ctx context.Context) ([]flows.Declared, error) {
 	v := &f.workflows
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	base := f.settings.Runtime.AcquireRevision()
 	defer base.Release()
-	generation, now := f.tenants.generation.Load(), f.settings.Clock()
+	generation, now := f.builds.tenants.generation.Load(), f.settings.Clock()
 	fresh := v.base == base.Number() && !v.failed(now)
 	if fresh && v.generation == generation && now.Sub(v.checked) < pollInterval && !now.Before(v.checked) {
 		return v.list, nil
 	}
 	var mark uint64
-	if f.AnyTenants() {
+	if f.builds.AnyTenants() {
 		var err error
 		if mark, err = f.settings.Store.OverlayMark(ctx); err != nil {
 			return nil, err
@@ -179,11 +187,11 @@ func (v *workflowView) failed(now time.Time) bool {
 
 // readWorkflows reads the workflows of all tenants whose overlays have any, as far as they
 // have changed.
-func (f *Fleet) readWorkflows(ctx context.Context, base *registry.Revision) error {
+func (f *Flows) readWorkflows(ctx context.Context, base *registry.Revision) error {
 	v := &f.workflows
 	tenants := make(map[string]*tenantFlows)
 	var names []string
-	for after := ""; f.AnyTenants(); {
+	for after := ""; f.builds.AnyTenants(); {
 		page, err := f.settings.Store.WorkflowOverlays(ctx, after, store.MaxPage)
 		if err != nil {
 			return err
@@ -213,7 +221,7 @@ func (f *Fleet) readWorkflows(ctx context.Context, base *registry.Revision) erro
 
 // refreshFlows returns the workflows of a tenant: those that are known if nothing has
 // changed, or if they cannot be read now.
-func (f *Fleet) refreshFlows(ctx context.Context, known *tenantFlows, base uint64, o store.TenantOverlay) *tenantFlows {
+func (f *Flows) refreshFlows(ctx context.Context, known *tenantFlows, base uint64, o store.TenantOverlay) *tenantFlows {
 	now := f.settings.Clock()
 	if known != nil && known.state == o.OverlayState && known.base == base && (known.again.IsZero() || now.Before(known.again)) {
 		return known
@@ -231,8 +239,8 @@ func (f *Fleet) refreshFlows(ctx context.Context, known *tenantFlows, base uint6
 }
 
 // flowsOf reads the workflows of a tenant.
-func (f *Fleet) flowsOf(ctx context.Context, o store.TenantOverlay) ([]flows.Declared, error) {
-	base, err := f.acquireBase(ctx, o.Base)
+func (f *Flows) flowsOf(ctx context.Context, o store.TenantOverlay) ([]flows.Declared, error) {
+	base, err := f.builds.acquireBase(ctx, o.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -263,14 +271,14 @@ func (b *overlayBase) seenBy(tenant string) *config.TenantBase {
 	return b.config.SeenWith(ids)
 }
 
-// noteOverlays has what is known of tenants looked up again if one has published and this
-// process has not heard of it.
-func (f *Fleet) noteOverlays(ctx context.Context) {
-	if !f.AnyTenants() {
+// noteOverlays invalidates the cached state of tenants if one has published without this process
+// noticing.
+func (f *Flows) noteOverlays(ctx context.Context) {
+	if !f.builds.AnyTenants() {
 		return
 	}
 	mark, err := f.settings.Store.OverlayMark(ctx)
-	if err == nil && f.tenants.mark.Swap(mark) != mark {
-		f.noteChange()
+	if err == nil && f.builds.tenants.mark.Swap(mark) != mark {
+		f.builds.noteChange()
 	}
 }
