@@ -46,13 +46,13 @@ type Activation struct {
 	// which uses its parent's.
 	revision *registry.Revision
 
-	// result and err are what the backend returned last.
+	// result and err are the latest return values of the backend.
 	result *backend.Result
 	err    error
 }
 
-// Prepare resolves what a turn needs in the revision of the request, and keeps that
-// until Close. It fails if the request cannot begin.
+// Prepare resolves a turn in the revision of the request, and holds the revision until Close. It
+// fails if the request cannot start.
 func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sink) (*Activation, error) {
 	a, err := r.newActivation(ctx, req, sink)
 	if err != nil {
@@ -96,8 +96,7 @@ func (a *Activation) Observe(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Execute runs the turn until it ends, suspends, yields or is lost. ctx is the one
-// that Observe returned.
+// Execute runs the turn until it ends, suspends, yields or is lost. ctx must come from Observe.
 func (a *Activation) Execute(ctx context.Context) Disposition {
 	a.result, a.err = a.host.executeJob(ctx)
 	switch {
@@ -130,7 +129,7 @@ func (a *Activation) Suspend() *Result {
 	return a.Leave(nil)
 }
 
-// waitingFor returns the event that lists what a suspended turn waits for.
+// waitingFor returns the event that lists the open interactions of a suspended turn.
 func waitingFor(state *backend.State) *event.RunWaiting {
 	waiting := new(event.RunWaiting)
 	for _, request := range state.Interactions() {
@@ -170,6 +169,10 @@ func (a *Activation) stopWaiting(ctx context.Context) {
 // Abandon ends the turn's delegates that wait at peers, after the turn was ended
 // from outside.
 func (a *Activation) Abandon(ctx context.Context) { a.host.abandonDelegates(ctx) }
+
+// AgentUsages returns the usage of each agent in a result of the activation. It always has an
+// entry.
+func (a *Activation) AgentUsages(r *Result) event.AgentUsages { return a.host.agentUsages(r) }
 
 // Artifacts returns the artifacts of the session, without their data.
 func (a *Activation) Artifacts() []tools.Artifact { return a.host.session.Artifacts() }

@@ -19,7 +19,7 @@ type ancestry struct {
 	depth   int
 	ceiling []plugins.CeilingGate
 	meter   *backend.Meter
-	// session is that of the root turn, which owns the artifacts of its delegates.
+	// session is the root turn's session, which owns the artifacts of its delegates.
 	session *sessionState
 }
 
@@ -27,8 +27,7 @@ type ancestry struct {
 type DelegationError struct {
 	// Agent is the agent that should have been called.
 	Agent string
-	// Chain lists the agents whose turns led there, the root first, without those
-	// of other runtimes.
+	// Chain lists the agents whose turns led there, root first, except those in other runtimes.
 	Chain []string
 	// Depth is the limit that was reached, or 0 if the agent is already part of the
 	// chain.

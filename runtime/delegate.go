@@ -15,8 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// actionDelegate is the action of a delegate's interaction that has none of its
-// own.
+// actionDelegate is used for a delegate's interaction without an action.
 const actionDelegate = "agent_delegate:suspended"
 
 // Delegate runs a turn of another agent as part of this one: in the same revision
@@ -55,9 +54,7 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 		h.delegates.setWaiting(req.CallID, PeerTasks(result.State))
 	}
 	out := &tools.DelegateResult{Outcome: result.Outcome, TurnID: result.TurnID, Status: result.Status}
-	if len(out.Agents) == 0 {
-		out.Agents = event.AgentUsages{{Agent: result.Agent, ToolCalls: len(result.Journal), Usage: result.Usage, Cost: result.Cost}}
-	}
+	out.Agents = child.agentUsages(result)
 	if turn.State != nil {
 		countSince(out, turn.State)
 	}
@@ -90,7 +87,7 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 	var waiting suspendedDelegate
 	err := json.Unmarshal(resumed.State, &waiting)
 	if err == nil && waiting.State == nil {
-		err = errors.New("the state is missing")
+		err = errors.New("the state is required")
 	}
 	if err != nil {
 		return fmt.Errorf("resume agent %s: invalid state: %w", req.AgentID, err)
@@ -99,8 +96,8 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 	return nil
 }
 
-// countSince subtracts what a delegate had used before it was resumed: that was
-// counted when it began to wait.
+// countSince subtracts a delegate's usage before it was resumed, which was counted when it
+// started to wait.
 func countSince(out *tools.DelegateResult, before *backend.State) {
 	out.Usage.Sub(before.Stats.Usage)
 	if out.Cost != nil {
@@ -109,7 +106,7 @@ func countSince(out *tools.DelegateResult, before *backend.State) {
 	out.Agents = out.Agents.Since(before.AgentUsages())
 }
 
-// suspendDelegate passes on what a delegate waits for.
+// suspendDelegate passes on a delegate's interactions.
 func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	state, err := json.Marshal(suspendedDelegate{TurnID: result.TurnID, SessionID: result.SessionID, State: result.State})
 	if err != nil {

@@ -133,7 +133,8 @@ func TestUsageIsBrokenDownByAgent(t *testing.T) {
 	twice := one
 	twice.Add(one)
 	want := event.AgentUsages{
-		{Agent: "boss", ToolCalls: 1, Usage: twice}, {Agent: "clerk", ToolCalls: 1, Usage: twice}, {Agent: "intern", ToolCalls: 1, Usage: twice},
+		{Agent: "boss", ModelID: "boss", ToolCalls: 1, Usage: twice}, {Agent: "clerk", ModelID: "clerk", ToolCalls: 1, Usage: twice},
+		{Agent: "intern", ModelID: "intern", ToolCalls: 1, Usage: twice},
 	}
 	if diff := cmp.Diff(want, got.Agents); diff != "" {
 		t.Error(diff)

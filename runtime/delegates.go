@@ -24,7 +24,8 @@ func (d *delegates) restoreFrom(state *backend.State) {
 	}
 }
 
-// setWaiting replaces what a call waits for at peers; no states remove the call.
+// setWaiting replaces the states of delegates that a call waits for at peers; no states remove
+// the call.
 func (d *delegates) setWaiting(callID string, states []*backend.State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -32,6 +32,37 @@ func (weatherModel) Stream(_ context.Context, req *model.Request) iter.Seq2[mode
 	}
 }
 
+func ExampleAgentRuntime_Events() {
+	type place struct {
+		City string `json:"city"`
+	}
+	weather := &tools.Func[place, string]{
+		Description: "Tells the weather of a city.",
+		Effect:      tools.Read,
+		Run:         func(_ context.Context, in place) (string, error) { return "sunny in " + in.City, nil },
+	}
+	rt, err := builder.New().
+		WithProvider("demo", weatherModel{}).
+		WithModel(spec.Model{ID: "small", ProviderID: "demo", UpstreamModel: "demo-1"}).
+		WithTool("weather", weather).
+		WithAgentSpec(spec.Agent{ID: "guide", ModelID: "small", Description: "Knows the weather."}).
+		Build()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for ev, err := range rt.Events(context.Background(), runtime.Prompt("guide", "How is Paris?")) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if text, ok := ev.Data.(*event.TextDelta); ok {
+			fmt.Println(text.Delta)
+		}
+	}
+	// Output: It is sunny in Paris
+}
+
 func ExampleAgentRuntime_Run() {
 	type place struct {
 		City string `json:"city" jsonschema:"where to look"`

@@ -11,21 +11,21 @@ import (
 	"github.com/agentruntime/agentruntime/internal/panics"
 )
 
-// patience is how long a turn may take to return after its context has ended. After
-// that it is abandoned; its goroutine ends when what it waits for does. An
-// abandoned turn takes at most a second more, to end its tasks at peers.
+// patience is how long a turn may take to return after its context has ended before it is
+// abandoned. Its goroutine then ends when its blocking call does. Abandoning takes up to a second
+// more, to end tasks at peers.
 const patience = 10 * time.Second
 
 // errNoOutcome is the error of a turn whose goroutine was ended by runtime.Goexit.
 var errNoOutcome = errors.New("the turn ended without a result")
 
-// outcome is what a backend returned.
+// outcome is a backend's return values.
 type outcome struct {
 	result *backend.Result
 	err    error
 }
 
-// jobRun is a job that runs on a goroutine of its own.
+// jobRun is a job running on a separate goroutine.
 type jobRun struct {
 	host *host
 	ctx  context.Context //nolint:containedctx // that of the job

@@ -26,17 +26,17 @@ type host struct {
 	identity
 	speaker
 	parent *ancestry
-	// variables are what the turn brought for the prompts of its agents.
+	// variables are the turn's variables for its agents' prompts.
 	variables json.RawMessage
 	// depth is the number of agents, in other runtimes, that led to the root turn.
 	depth int
-	// session is what the turn sees of its session.
+	// session is the turn's view of its session.
 	session sessionState
 	// journal records calls in the middle of a step; nil if nobody keeps it.
 	journal backend.Journaler
-	// watch receives what the turn waits for; nil if nobody answers.
+	// watch receives the turn's interactions; nil if nobody answers.
 	watch func(*event.InteractionRequest)
-	// delegates are the ones that wait at peers.
+	// delegates are the delegates waiting at peers.
 	delegates delegates
 	// overdue is when a turn whose context has ended is abandoned; zero until the
 	// context ends.
@@ -56,10 +56,9 @@ type binding struct {
 type identity struct {
 	turnID    string
 	sessionID string
-	// tenant owns the turn; empty for a delegate's turn and for one that is not
-	// stored.
+	// tenant owns the turn; empty for delegates and turns that are not stored.
 	tenant string
-	// tenantSource has what the tenant has set; nil for nothing.
+	// tenantSource has the tenant's variables; nil for none.
 	tenantSource tools.TenantSource
 }
 
@@ -78,10 +77,12 @@ type emission struct {
 	// gate, which guards the sink: one goroutine at a time may emit, and none after the
 	// sink panicked or the turn was abandoned.
 	state atomic.Uint64
+	// served is the model that answered first; nil before that.
+	served atomic.Pointer[string]
 	// clock is when an event of this moment was emitted.
 	clock time.Time
-	// path is that of a delegate's events, and delegated is set if the sink takes those
-	// of delegates.
+	// path is the path of a delegate's events. delegated is set if the sink accepts delegates'
+	// events.
 	path      []string
 	delegated bool
 }
@@ -89,7 +90,7 @@ type emission struct {
 // activeAgent is the agent that took over the conversation, if one did.
 type activeAgent struct {
 	agent *spec.Agent
-	env   *backend.Environment
+	env   *backend.ExecutionEnv
 }
 
 // The bits of emission.state. The gate is open when neither of its bits is set.
@@ -208,7 +209,7 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 	return &named
 }
 
-// completeState adds what the loop does not know to a state.
+// completeState adds the fields of a state that the loop does not know.
 func (h *host) completeState(state *backend.State) {
 	state.Seq = h.latestSeq()
 	if h.parent == nil {
@@ -250,8 +251,32 @@ func (h *host) Emit(data event.Data) {
 		if h.watch != nil {
 			h.watch(d)
 		}
+	case *event.InferenceComplete:
+		h.served.CompareAndSwap(nil, &d.ModelID)
 	}
 	h.emit(data)
+}
+
+// agentUsages returns the usage of each agent. It always has an entry.
+func (h *host) agentUsages(r *Result) event.AgentUsages {
+	if len(r.Agents) > 0 {
+		return r.Agents
+	}
+	return event.AgentUsages{{Agent: r.Agent, ModelID: h.firstModel(), ToolCalls: len(r.Journal), Usage: r.Usage, Cost: r.Cost}}
+}
+
+// firstModel returns the model that the turn called first; empty for agents that run elsewhere.
+func (h *host) firstModel() string {
+	switch served := h.served.Load(); {
+	case h.job.State != nil && h.job.State.Stats.ModelID != "":
+		return h.job.State.Stats.ModelID
+	case served != nil:
+		return *served
+	case h.job.Local != nil:
+		return h.job.Local.ModelID
+	default:
+		return ""
+	}
 }
 
 func (h *host) emit(data event.Data) {
@@ -273,12 +298,11 @@ func (h *host) EmitDelegated(ev *event.Event) {
 	h.state.CompareAndSwap(busy, busy&^gateBusy)
 }
 
-// moment is how long the times of events are counted from that of an earlier one.
+// moment is how long event times are derived from an earlier one.
 const moment = time.Second
 
-// readClock returns the time of an event. Events come in crowds: within a moment their
-// time is counted from that of the first one, which costs half as much as to read the
-// time of day.
+// readClock returns the time of an event. Events come in bursts: within a moment their time is
+// derived from the first one's, at half the cost of reading the time of day.
 func (e *emission) readClock() time.Time {
 	if since := time.Since(e.clock); since < moment {
 		return e.clock.Add(since)
@@ -298,7 +322,7 @@ func (h *host) emitLast(data event.Data) (err error) {
 
 // Handoff resolves the agent that takes over the conversation. It must run on the
 // local loop, which has the conversation.
-func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
+func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backend.ExecutionEnv, error) {
 	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{
 		LocalOnly: true, Variables: resolve.Variables{Fill: true, Values: h.variables, Inherited: true, Tenant: h.tenantSource},
 	})

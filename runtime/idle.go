@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// idle is the backend of turns that do nothing, in place of that of their agent.
+// idle is the backend of turns that do nothing. It replaces the agent's backend.
 type idle struct{ backend.Backend }
 
 // Execute ends the turn.

@@ -16,20 +16,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// suspendedDelegate is what a call needs to resume a delegate that waits.
+// suspendedDelegate is the information a call needs to resume a waiting delegate.
 type suspendedDelegate struct {
 	TurnID    string         `json:"turn_id"`
 	SessionID string         `json:"session_id"`
 	State     *backend.State `json:"state"`
 }
 
-// Abandon ends what a suspended or stopped turn left running at peers: the turn
-// itself, if its agent is remote, and delegates that wait there. It is for callers
-// of Run that will not resume the turn; in all other cases such tasks are ended
-// automatically. Ending a task twice is harmless. The errors name the agents whose
-// tasks may still run.
+// Abandon ends the tasks that a suspended or stopped turn left running at peers: the turn itself,
+// if its agent is remote, and delegates waiting there. It is for callers of Run that will not
+// resume the turn; otherwise such tasks are ended automatically. Ending a task twice is harmless.
+// The errors name the agents whose tasks may still run.
 //
-// The agents are those of the current revision.
+// It uses the agents of the current revision.
 func (r *AgentRuntime) Abandon(ctx context.Context, state *backend.State) error {
 	if state == nil {
 		return nil
@@ -117,7 +116,7 @@ func (h *host) abandonTasks(ctx context.Context, states []*backend.State) {
 	}
 }
 
-// isSuspended reports whether a result is that of a turn that waits for answers.
+// isSuspended reports whether a turn waits for answers.
 func isSuspended(res *backend.Result) bool {
 	return res != nil && res.Termination.Type == event.Suspended && res.State != nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// prepareTurn resolves what a turn needs. It fails if the turn cannot begin.
+// prepareTurn resolves what a turn needs. It fails if the turn cannot start.
 func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
 	if len(req.Input) == 0 && !req.Idle {
 		return nil, ErrNoInput
@@ -53,8 +53,8 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	return h, nil
 }
 
-// resolveAgent resolves the agent, and measures how long that takes. later is set if the
-// agent may be another one than that of the turn's request.
+// resolveAgent resolves the agent and measures how long that takes. later is set if the agent may
+// differ from the request's.
 func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request, later bool) (*resolve.Plan, error) {
 	opts := resolve.Options{Overrides: req.Overrides, Variables: resolve.Variables{Fill: true, Values: req.Variables, Inherited: later, Tenant: req.TenantVariables}}
 	if agentID != req.AgentID {
@@ -93,8 +93,8 @@ func resumedState(req *Request) (*backend.State, error) {
 	return state, nil
 }
 
-// selectBackend returns the backend that runs the plan. It fails if the backend
-// cannot do what the request needs.
+// selectBackend returns the backend that runs the plan. It fails if the backend cannot meet the
+// request's requirements.
 func (r *AgentRuntime) selectBackend(plan *resolve.Plan, req *Request, parent *ancestry) (where backend.Backend, err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = fmt.Errorf("get the backend profile of agent %s: %w", plan.Agent.ID, p)
@@ -138,8 +138,7 @@ func checkProfile(agentID string, where backend.Backend, need backend.Requiremen
 	return nil
 }
 
-// requirementsOf returns what a turn needs of its backend, in every dimension of a
-// profile.
+// requirementsOf returns a turn's requirements for its backend, in every dimension of a profile.
 func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.Requirements {
 	need := backend.Requirements{Continuation: continuationLevel(req.State)}
 	if len(req.Answers) > 0 {

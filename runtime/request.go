@@ -19,19 +19,18 @@ type Request struct {
 	// HandedOver is set if AgentID took the conversation over in an earlier turn from the
 	// agent that this turn was requested of. It gets the variables that it declares.
 	HandedOver bool
-	// Input is what the turn works on: at least one message. A turn that is idle has
-	// none: it ends at once and leaves the session as it is.
+	// Input is the turn's input, at least one message. An idle turn has none: it ends at once and
+	// does not change the session.
 	Input []model.Message
 	Idle  bool
 	// History is the conversation before the input. The runtime does not modify it.
 	History []model.Message
-	// SessionID names the conversation; if empty, the turn is a conversation of its
-	// own. Session is the state that earlier turns left, as in Result.Session.
+	// SessionID names the conversation; if empty, the turn is a separate conversation. Session is
+	// the state after earlier turns, as in Result.Session.
 	SessionID string
 	Session   map[string]json.RawMessage
-	// Custom is the application's own state of the session, a JSON value, and
-	// Artifacts are those of the session, without their data. Both are what earlier
-	// turns left.
+	// Custom is the application's session state, a JSON value. Artifacts are the session's
+	// artifacts without their data. Both come from earlier turns.
 	Custom    json.RawMessage
 	Artifacts []tools.Artifact
 	// Workspace is the directory that the tools of the session work in; nil if it has
@@ -39,16 +38,16 @@ type Request struct {
 	Workspace *tools.Workspace
 	// TurnID is the turn's id; if empty, a new one is made.
 	TurnID string
-	// Params override those of the agent, field by field, and Overrides its limits
-	// and the form of its answer.
+	// Params override the agent's parameters, field by field; Overrides override its limits and
+	// output schema.
 	Params    model.Params
 	Overrides resolve.Overrides
-	// Variables is a JSON object of what the prompts of the turn's agents refer to as
-	// ${turn.NAME}. The agent declares what it may contain; delegates, and agents that
-	// take over, get of it what they declare.
+	// Variables is a JSON object with the values for ${turn.NAME} in the prompts of the turn's
+	// agents. The agent declares what it may contain; delegates and handoff targets receive the
+	// variables that they declare.
 	Variables json.RawMessage
-	// TenantVariables has what the tenant of the turn has set for ${tenant.NAME}; nil for
-	// a turn without a tenant, which has the declared defaults.
+	// TenantVariables has the values of the turn's tenant for ${tenant.NAME}. Nil means no
+	// tenant, so the declared defaults apply.
 	TenantVariables tools.TenantSource
 	// Ephemeral is an agent that the request itself defines. Its id is AgentID.
 	Ephemeral *resolve.Ephemeral
@@ -60,13 +59,13 @@ type Request struct {
 	// metrics.
 	Tenant string
 
-	// State continues a turn that was stopped or suspended, with its original
-	// input, history and turn id. The agent is that of the state.
+	// State continues a stopped or suspended turn, with its original input, history, turn id and
+	// agent.
 	State *backend.State
 	// Revision is the one to resolve in; nil is the current one. Whoever names one has
 	// acquired it. The activation acquires it as well, until Close.
 	Revision *registry.Revision
-	// Answers answer what the turn waits for.
+	// Answers answer the turn's interactions.
 	Answers []interaction.Answer
 
 	// Persistence is for callers that store turns while they run, as package
@@ -90,9 +89,9 @@ type Persistence struct {
 	// Indeterminate decides what becomes of a call that was running when the
 	// process died and must not be repeated; empty means an error for the model.
 	Indeterminate backend.Indeterminate
-	// SnapshotID is reserved for the session snapshot that a successful turn makes,
-	// and ParentSnapshotID is the one that the turn continues from. Tools and hooks
-	// see both; empty if there is no snapshot.
+	// SnapshotID is reserved for the session snapshot that a successful turn creates;
+	// ParentSnapshotID is the snapshot that it continues. Tools and hooks see both; empty if
+	// there is no snapshot.
 	SnapshotID       string
 	ParentSnapshotID string
 	// ShowCustom, if set, returns the application's state as those who follow the

@@ -15,11 +15,10 @@ var ErrNoInput = errors.New("the request has no input: give at least one message
 // nil, from run_start to exactly one run_finish. A turn that has to wait for
 // something outside ends as suspended; use Start for turns that somebody answers.
 //
-// If the request cannot begin, because its agent does not resolve, it has no
-// input, or an answer does not fit, Run returns an error, no result, and emits no
-// event. A turn that began and failed or was canceled returns both a result and a
-// *TurnError. One that was stopped between two steps returns a result with a
-// State, and backend.ErrYield, and emits no run_finish.
+// If the request cannot start, because its agent does not resolve, its input is empty, or an
+// answer does not fit, Run returns an error without a result and emits no event. A turn that
+// failed or was canceled returns a result and a *TurnError. A turn stopped between steps returns
+// a result with a State and backend.ErrYield, and emits no run_finish.
 func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*Result, error) {
 	a, err := r.newActivation(ctx, &req, sink)
 	if err != nil {

@@ -120,9 +120,8 @@ func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) e
 	return rev, err
 }
 
-// StartProviders starts the agent providers of the current revision, and from now on
-// those of each revision that is published, in place of when a turn needs them first. A
-// server calls it. It returns at once; what goes wrong is logged.
+// StartProviders starts the agent providers of the current revision and of each later one,
+// instead of on first use. Servers call it. It returns at once; errors are logged.
 func (r *AgentRuntime) StartProviders() {
 	r.warm.Store(true) // first, so that a revision that is published meanwhile starts its own
 	r.registry.Current().Set().StartProviders(nil)
@@ -139,9 +138,8 @@ func (r *AgentRuntime) Explain(ctx context.Context, agentID string) (*resolve.Ex
 	return resolve.Explain(ctx, r.registry.Current(), agentID)
 }
 
-// Close closes what the components of the current and earlier revisions hold open,
-// such as connections to tool servers, waits for them, and ends the goroutines that
-// are kept for the next turn. Call it after the last
+// Close closes the resources of the current and earlier revisions' components, such as
+// connections to tool servers, waits for them, and ends idle goroutines. Call it after the last
 // turn has ended. It may be called more than once if the components allow it.
 func (r *AgentRuntime) Close() error {
 	r.workers.close()

@@ -29,7 +29,7 @@ var (
 	// errNoJSON is returned for an application's state that cannot be stored.
 	errNoJSON = errors.New("the new state of the session is not JSON, or nested too deeply")
 	// errTurnOver is returned for changes of the session after the end of the turn.
-	errTurnOver = errors.New("the turn is over")
+	errTurnOver = errors.New("the turn has ended")
 )
 
 // sessionState is a session as one turn sees and changes it. The turn's own
@@ -135,7 +135,7 @@ func (s *sessionState) UpdateCustom(change func(custom json.RawMessage) (json.Ra
 	}
 }
 
-// swapCustom replaces the application's state if it is still the one that was seen.
+// swapCustom replaces the application's state if it still equals seen.
 func (s *sessionState) swapCustom(seen, next json.RawMessage) (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,7 @@ type Turn struct {
 	err        error
 
 	mu sync.Mutex
-	// asked holds what the turn has asked since it was last resumed, and all
-	// answers.
+	// asked holds the interactions since the turn was last resumed, and all answers.
 	asked backend.State
 	// answered is signaled by each answer.
 	answered chan struct{}
@@ -52,11 +51,11 @@ func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) 
 // ID returns the turn's id.
 func (t *Turn) ID() string { return t.activation.host.turnID }
 
-// Done returns a channel that is closed when the turn is over.
+// Done returns a channel that is closed when the turn ends.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
-// Wait returns the result of the turn, as Run does, once it is over. If ctx ends
-// first, Wait returns its cause and the turn continues.
+// Wait waits for the turn and returns its result, as Run does. If ctx ends first, Wait returns
+// its cause and the turn continues.
 func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 	select {
 	case <-t.done:
@@ -66,11 +65,11 @@ func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 	}
 }
 
-// Cancel ends the turn. The reason, which may be nil, appears in its termination.
-// Canceling a turn that is over has no effect.
+// Cancel ends the turn. The reason, which may be nil, appears in its termination. Canceling a
+// finished turn has no effect.
 func (t *Turn) Cancel(reason error) { t.cancel(reason) }
 
-// Interactions returns what the turn waits for now.
+// Interactions returns the turn's open interactions.
 func (t *Turn) Interactions() []*interaction.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,8 +94,8 @@ func (t *Turn) Answer(r interaction.Answer) error {
 	return nil
 }
 
-// noteRequest records what the turn asks. A call that needs several answers repeats
-// those that are still missing.
+// noteRequest records an interaction. A call that needs several answers repeats those still
+// missing.
 func (t *Turn) noteRequest(q *event.InteractionRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,8 +113,8 @@ func (t *Turn) noteRequest(q *event.InteractionRequest) {
 	})
 }
 
-// noteWaiting records what a state waits for. Requests that are no longer part of
-// it are dropped.
+// noteWaiting records the interactions of a state and drops earlier ones that are no longer part
+// of it.
 func (t *Turn) noteWaiting(state *backend.State) {
 	waiting := state.Clone()
 	t.asked.Calls, t.asked.Remote = waiting.Calls, waiting.Remote

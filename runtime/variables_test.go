@@ -54,7 +54,7 @@ func TestATurnWithWrongVariablesDoesNotBegin(t *testing.T) {
 	exec := turntest.Scripts(map[string][]turntest.Answer{"a": {{Text: "hi"}}})
 	rt := turntest.Build(t, turntest.WithAgents(exec, declares("a", "For ${turn.name}.", aName), spec.Agent{ID: "plain"}))
 	for _, tt := range []struct{ agent, variables, want string }{
-		{"a", "", `"name" is missing`},
+		{"a", "", `"name" is required`},
 		{"a", `{"name":"x","nmae":"y"}`, `"nmae" is not declared (did you mean "name"?)`},
 		{"a", `{"name":4711}`, `"name" does not fit {"type":"string"}`},
 		{"a", `{"name":"x","n":"4711"}`, `"n" does not fit {"type":"integer","default":7}`},

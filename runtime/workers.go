@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// maxIdle is how many goroutines wait for work at most: those of 1,000 turns with a
-	// tool call each, which are 16 MiB of stacks. idleTime is how long one waits at least
-	// before it ends; twice as long is the most.
+	// maxIdle limits the goroutines waiting for work: enough for 1,000 turns with a tool call
+	// each, which takes 16 MiB of stacks. A goroutine waits between one and two idleTimes before
+	// it ends.
 	maxIdle  = 2048
 	idleTime = 100 * time.Millisecond
 )
 
-// workers runs functions, each on a goroutine of its own, and keeps the goroutines
-// for later functions: their stacks have grown. The zero value is ready to use. A
-// function that does not return keeps its goroutine and no other.
+// workers runs functions, each on a separate goroutine, and keeps the goroutines for later
+// functions because their stacks have grown. The zero value is ready to use. A function that does
+// not return blocks only its goroutine.
 type workers struct {
 	mu sync.Mutex
-	// idle are the goroutines that wait, the one that waits longest first.
+	// idle are the waiting goroutines, longest wait first.
 	idle []*worker
 	// unused is how many of idle were not needed since the last trim.
 	unused int
@@ -37,7 +37,7 @@ type worker struct {
 	over bool
 }
 
-// runAside runs a function on a goroutine that nothing else uses meanwhile.
+// runAside runs a function on a goroutine that nothing else uses at the same time.
 func (p *workers) runAside(work func()) {
 	if w := p.takeIdle(); w != nil {
 		w.assign(work, false)
@@ -48,8 +48,8 @@ func (p *workers) runAside(work func()) {
 	go p.serve(w, work)
 }
 
-// serve runs one function after the other. Its room keeps the stack of an idle goroutine
-// from being shrunk: the collector halves those of which less than a quarter is in use.
+// serve runs one function after another. Its room keeps the garbage collector from shrinking the
+// stack of an idle goroutine, which it does if less than a quarter is in use.
 func (p *workers) serve(w *worker, work func()) {
 	var room stackRoom
 	keepOnStack(&room)
@@ -62,7 +62,7 @@ func (p *workers) serve(w *worker, work func()) {
 	}
 }
 
-// stackRoom is what an idle goroutine uses of its stack, besides its frames.
+// stackRoom is the stack space an idle goroutine occupies beyond its frames.
 type stackRoom [1 << 10]byte
 
 // keepOnStack makes the compiler give room a place on the stack.
