@@ -9,7 +9,7 @@ import (
 // errClosed reports that a set was closed.
 var errClosed = errors.New("the set of agents is closed")
 
-// background runs the detached turns of agents with a store of their own. The zero value is
+// background runs the detached turns of agents with custom snapshot stores. The zero value is
 // ready to use.
 type background struct {
 	mu     sync.Mutex

@@ -71,7 +71,7 @@ type chunker struct {
 	definition *definition
 	// artifact returns an artifact by its id.
 	artifact func(ctx context.Context, id string) (wire.Artifact, error)
-	// index is that of the current message, and message is what was shown of it.
+	// index is the current message's index, and message its shown part.
 	index   int
 	message saidMessage
 	custom  shownCustom
@@ -141,8 +141,8 @@ func (k *chunker) plainChunk(ctx context.Context, data event.Data) (*wire.Chunk,
 	return nil, nil //nolint:nilnil // it has no chunk
 }
 
-// pieceChunk returns the chunk of a piece of the current message; nil if it was shown. A
-// message that is said again and differs from what was shown has an index of its own.
+// pieceChunk returns the chunk for a piece of the current message, or nil if it was already
+// shown. A repeated message that differs from the shown text gets a new index.
 func (k *chunker) pieceChunk(text, reasoning string) *wire.Chunk {
 	parts, same := k.message.add(text, reasoning)
 	if !same {

@@ -47,7 +47,7 @@ func (a *client) Begin(ctx context.Context, init *wire.Init, input *wire.Input) 
 }
 
 // Connect opens a conversation.
-func (a *client) Connect(_ context.Context, init *wire.Init) (Connection, error) {
+func (a *client) Connect(ctx context.Context, init *wire.Init) (Connection, error) {
 	memory := &memory{id: a.set.newID()}
 	switch {
 	case init.State != nil && (init.SessionID != "" || init.SnapshotID != ""):
@@ -57,9 +57,15 @@ func (a *client) Connect(_ context.Context, init *wire.Init) (Connection, error)
 	case init.SnapshotID != "":
 		return nil, newError(wire.StatusFailedPrecondition, "Cannot use 'snapshotId' with agent %q: its state is kept by the client; continue with state", a.name)
 	case init.State != nil:
+		if d := a.definition; d != nil && d.fits(init.State.Custom) != nil {
+			return nil, newError(wire.StatusInvalidArgument, "init.state.custom does not have the type of the state of agent %q: see stateSchema of its metadata", a.name)
+		}
 		if err := memory.load(init.State, a.set.box, a.name); err != nil {
 			return nil, err
 		}
+	}
+	if err := memory.beginCode(ctx, a.definition); err != nil {
+		return nil, err
 	}
 	return &clientConnection{agent: a, memory: memory}, nil
 }
@@ -135,6 +141,16 @@ type memory struct {
 	plugins map[string]json.RawMessage
 	// waiting is the interrupted turn, or nil.
 	waiting *waitingTurn
+	// code drives the turns of the connection, if the agent makes code for each.
+	code func(ctx context.Context, t *turn) (*Result, error)
+}
+
+// beginCode makes the code of a connection.
+func (m *memory) beginCode(ctx context.Context, d *definition) (err error) {
+	if d != nil && d.begin != nil {
+		m.code, err = d.begin(ctx)
+	}
+	return err
 }
 
 // waitingTurn is an interrupted turn.
@@ -190,7 +206,7 @@ func (m *memory) loadWaiting(in *wire.SessionState, box *sealed.Box, agent strin
 	waiting := new(waitingTurn)
 	if err != nil || string(plain) == string(raw) || json.Unmarshal(plain, waiting) != nil ||
 		waiting.State == nil || waiting.History+waiting.Input > len(m.messages) {
-		return newError(wire.StatusFailedPrecondition, "init.state: the interrupted turn cannot be continued here: it is of another agent, session or key")
+		return newError(wire.StatusFailedPrecondition, "init.state: the interrupted turn belongs to another agent, session or key")
 	}
 	m.waiting, m.plugins = waiting, waiting.Plugins
 	return nil
@@ -241,7 +257,7 @@ func (m *memory) state(box *sealed.Box, agent string) (*wire.SessionState, error
 func setContinuation(list []wire.Message, continuation json.RawMessage) {
 	for i := len(list) - 1; i >= 0; i-- {
 		for j := range list[i].Content {
-			if part := &list[i].Content[j]; list[i].Role == wire.RoleModel && part.Metadata["interrupt"] != nil {
+			if part := &list[i].Content[j]; list[i].Role == wire.RoleModel && part.Metadata[metaInterrupt] != nil {
 				part.Metadata[metaContinuation] = continuation
 				return
 			}

@@ -15,22 +15,24 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// clientRun is a turn of a conversation in memory. It runs once, when its chunks or its
-// output are asked for.
+// clientRun is a turn of a conversation in memory. It runs once, when its chunks or its output
+// are read.
 type clientRun struct {
 	agent  *client
 	memory *memory
-	// input and answers are what the turn is asked, and state is where it continues.
+	// input and answers are the request of the turn, and state is where it continues.
 	input   []model.Message
 	answers []interaction.Answer
 	state   *backend.State
 	turnID  string
 	history int
-	// snapshotID and parentID are those of an agent with a store of its own.
+	// snapshotID and parentID are set for an agent with a custom store.
 	snapshotID, parentID string
+	// replaced is the conversation before the turn if its code replaced it.
+	replaced *[]model.Message
 
 	news feed
-	// begun is set once the turn runs, and output or err is what it came to.
+	// begun is set once the turn runs. output or err is its result.
 	begun  bool
 	output *wire.Output
 	err    error
@@ -44,7 +46,7 @@ func (*clientRun) SnapshotID() string { return "" }
 // StreamID returns "".
 func (*clientRun) StreamID() string { return "" }
 
-// prepare notes what the turn is asked, or returns what is wrong with it.
+// prepare validates the input of the turn and stores it in the run.
 func (r *clientRun) prepare(ctx context.Context, input *wire.Input) *wire.Error {
 	waiting := r.memory.waiting
 	if !input.Resume.IsEmpty() {
@@ -74,7 +76,7 @@ func (r *clientRun) prepareResume(ctx context.Context, input *wire.Input, waitin
 	return nil
 }
 
-// Output runs the turn, unless it was run, and returns what it came to.
+// Output runs the turn once and returns its result.
 func (r *clientRun) Output(ctx context.Context) (*wire.Output, error) {
 	if r.begun {
 		if err := r.news.waitDone(ctx); err != nil {
@@ -159,7 +161,7 @@ func (r *clientRun) findArtifact(_ context.Context, id string) (wire.Artifact, e
 	return fromKeptArtifact(a), nil
 }
 
-// execute runs the turn, and keeps what it came to.
+// execute runs the turn and keeps its result.
 func (r *clientRun) execute(ctx context.Context, to event.Sink) {
 	m := r.memory
 	req := runtime.Request{
@@ -180,13 +182,20 @@ func (r *clientRun) execute(ctx context.Context, to event.Sink) {
 	}
 	defer a.Close()
 	sink.activation = a
-	ctx = a.Observe(ctx)
+	ctx = context.WithValue(a.Observe(ctx), clientRunKey{}, r)
 	a.Execute(ctx)
 	result, err := a.Finish(ctx)
 	r.keepResult(ctx, result, err)
 }
 
-// keepResult makes what the turn came to part of the conversation, and its output.
+// clientRunKey is the key of the run in the context of its turn.
+type clientRunKey struct{}
+
+// replaceHistory replaces the conversation before the turn, once that has succeeded or is
+// interrupted.
+func (r *clientRun) replaceHistory(messages []model.Message) { r.replaced = &messages }
+
+// keepResult adds the result of the turn to the conversation and sets the output.
 func (r *clientRun) keepResult(ctx context.Context, result *runtime.Result, err error) {
 	switch {
 	case result.Status == event.StatusSucceeded && err == nil:
@@ -207,6 +216,9 @@ func (r *clientRun) keepResult(ctx context.Context, result *runtime.Result, err 
 // keepSession makes the changes of a turn part of the conversation.
 func (r *clientRun) keepSession(result *runtime.Result) {
 	m := r.memory
+	if r.replaced != nil {
+		m.messages, r.history, r.replaced = *r.replaced, len(*r.replaced), nil
+	}
 	m.messages = append(append(m.messages[:r.history], r.input...), result.Messages...)
 	m.custom, m.plugins = result.Custom, result.Session
 	for _, made := range result.Artifacts {

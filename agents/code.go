@@ -27,7 +27,7 @@ type coded struct {
 
 var _ backend.Backend = (*coded)(nil)
 
-// Profile returns what the loop can do.
+// Profile returns the capabilities of the loop.
 func (b *coded) Profile() backend.Profile { return b.loop.Profile() }
 
 // Execute runs one turn.
@@ -62,10 +62,12 @@ type turn struct {
 	// past has the calls of Generate that ended; the next of the code is number next.
 	past generations
 	next int
-	// last is what the latest call of Generate came to, and left is set with the error
-	// of one that did not end.
+	// last is the result of the latest call of Generate, and left the error of a call that did
+	// not end.
 	last *backend.Result
 	left error
+	// inMemory is the run of a turn whose conversation is not kept by the service, or nil.
+	inMemory *clientRun
 	// replaying is set while the changes that the code makes are stored already.
 	replaying bool
 }
@@ -87,7 +89,7 @@ type generation struct {
 // newTurn returns a turn of an agent, from its start or from where its state says.
 func newTurn(ctx context.Context, d *definition, loop backend.Backend, job *backend.Job, host backend.Host) (*turn, error) {
 	t := &turn{definition: d, loop: loop, job: job, host: &sharedHost{Host: host}, session: host.Session()}
-	t.named = TurnContext{SnapshotID: t.session.SnapshotID(), SessionID: job.SessionID, ParentSnapshotID: t.session.ParentSnapshotID(), Resumed: job.State != nil}
+	t.named = TurnContext{Index: countTurns(job.History), SnapshotID: t.session.SnapshotID(), SessionID: job.SessionID, ParentSnapshotID: t.session.ParentSnapshotID(), Resumed: job.State != nil}
 	if t.named.SnapshotID != "" && d.snapshots == nil {
 		t.named.SnapshotID = job.TurnID
 	}
@@ -100,7 +102,7 @@ func newTurn(ctx context.Context, d *definition, loop backend.Backend, job *back
 	t.replaying = true
 	if len(job.State.Code) > 0 {
 		if err := json.Unmarshal(job.State.Code, &t.past); err != nil {
-			return nil, fmt.Errorf("read what the code of agent %s did: %w", d.name, err)
+			return nil, fmt.Errorf("read the recorded steps of agent %s: %w", d.name, err)
 		}
 	}
 	return t, nil
@@ -129,7 +131,7 @@ func (t *turn) run(ctx context.Context) (*backend.Result, error) {
 	return out, nil
 }
 
-// finish makes what the code returned the end of the turn.
+// finish ends the turn with the return value of the code.
 func (t *turn) finish(out *backend.Result, result *Result) {
 	if out.Termination.Type == "" {
 		out.Termination.Type = event.NaturalEnd
@@ -156,14 +158,54 @@ func (t *turn) finish(out *backend.Result, result *Result) {
 // callCode calls the code; a panic is its error.
 func (t *turn) callCode(ctx context.Context) (_ *Result, err error) {
 	defer panics.Recover(&err)
+	if run, ok := ctx.Value(clientRunKey{}).(*clientRun); ok && run.agent.definition == t.definition {
+		t.inMemory = run
+		if code := run.memory.code; code != nil {
+			return code(ctx, t)
+		}
+	}
 	return t.definition.code(ctx, t)
+}
+
+// errNoConnection reports code that spans the turns of a connection without one.
+var errNoConnection = errors.New("the code of the agent needs a connection")
+
+// countTurns returns how many turns a conversation has: how often a person speaks after
+// somebody else.
+func countTurns(history []model.Message) int {
+	n := 0
+	for i := range history {
+		if history[i].Role == model.RoleUser && (i == 0 || history[i-1].Role != model.RoleUser) {
+			n++
+		}
+	}
+	return n
+}
+
+// replaceHistory replaces the conversation before the input.
+func (t *turn) replaceHistory(messages []model.Message) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.inMemory == nil:
+		return fmt.Errorf("the history of agent %s is kept by the service and cannot be replaced: use Prompt.History", t.definition.name)
+	case slices.ContainsFunc(messages, func(m model.Message) bool { return m.Role == model.RoleSystem }):
+		return errors.New("a history has no messages of the system: use Prompt.Instructions")
+	case t.replaying:
+		return nil
+	}
+	t.inMemory.replaceHistory(cloneMessages(messages))
+	job := *t.job
+	job.History = cloneMessages(messages)
+	t.job = &job
+	return nil
 }
 
 // close ends the use of the turn by its code.
 func (t *turn) close() { t.host.close() }
 
-// changeSession makes a change of the session, and shows it. One that is stored already
-// is not made again.
+// changeSession changes the session and emits the change. A change that is already stored is not
+// repeated.
 func (t *turn) changeSession(change func() error) error {
 	t.mu.Lock()
 	replaying := t.replaying
@@ -202,7 +244,7 @@ func (t *turn) addMessages(list []model.Message) error {
 // errNoModel reports that an agent that is code alone has no model to ask.
 var errNoModel = errors.New("the agent has no model: declare it and use Coded")
 
-// generate runs the loop. The messages that the turn has so far come before what it adds.
+// generate runs the loop. The messages of the turn so far precede the ones it adds.
 func (t *turn) generate(ctx context.Context, p *Prompt) (*Result, error) {
 	if p == nil {
 		p = &Prompt{}
@@ -255,7 +297,7 @@ func (t *turn) jobOf(p *Prompt) (*backend.Job, error) {
 	}
 	code, err := json.Marshal(&t.past)
 	if err != nil {
-		return nil, fmt.Errorf("keep what the code of agent %s did: %w", t.definition.name, err)
+		return nil, fmt.Errorf("record the steps of agent %s: %w", t.definition.name, err)
 	}
 	t.host.setCode(code)
 	if keep := job.Checkpoint; keep != nil {
@@ -267,7 +309,7 @@ func (t *turn) jobOf(p *Prompt) (*backend.Job, error) {
 	return &job, nil
 }
 
-// noteEnd notes what the loop came to.
+// noteEnd notes the result of the loop.
 func (t *turn) noteEnd(ctx context.Context, result *backend.Result, err error) (*Result, error) {
 	t.last = result
 	if result == nil {
@@ -319,7 +361,7 @@ type sharedHost struct {
 	code json.RawMessage
 }
 
-// use uses the host, unless the turn is over.
+// use calls do with the host, unless the turn has ended.
 func (h *sharedHost) use(do func(backend.Host)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

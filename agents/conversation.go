@@ -26,8 +26,8 @@ type conversation struct {
 	waiting *service.Turn
 }
 
-// sessionMetadata is what this protocol keeps with a session: the id as its client knows it,
-// in a member of its own.
+// sessionMetadata is the part of a session's metadata that belongs to this protocol: the client's
+// id of the session.
 type sessionMetadata struct {
 	Agents sessionRecord `json:"agents"`
 }
@@ -48,8 +48,8 @@ func wireID(s *service.Session) string {
 // sessionSpace is the namespace of the ids of sessions that clients name.
 var sessionSpace = uuid.MustParse("5d0c3f0e-5a5e-4a55-9a53-0c6c5c1a8a11")
 
-// keptIDOf returns the id under which a session is stored whose id a client chose: each
-// caller and agent has ids of their own, so that nobody learns which ones others use.
+// keptIDOf returns the stored id for a session id chosen by a client. Ids are separate for each
+// caller and agent, so that nobody learns which ids others use.
 func (a *stored) keptIDOf(id string) string {
 	name := strings.Join([]string{a.caller.Tenant, a.caller.Subject, a.name, id}, "\x00")
 	return uuid.NewSHA1(sessionSpace, []byte(name)).String()

@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/url"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
@@ -26,6 +27,9 @@ func toModelMessage(in *wire.Message) (model.Message, *wire.Error) {
 			out.Parts = append(out.Parts, model.Text(*part.Text))
 		case part.Media != nil:
 			file, problem := toFilePart(part.Media)
+			if problem == "" {
+				problem = checkAddress(part.Media.URL)
+			}
 			if problem != "" {
 				return out, newError(wire.StatusInvalidArgument, "data.message.content[%d] %s", i, problem)
 			}
@@ -40,17 +44,26 @@ func toModelMessage(in *wire.Message) (model.Message, *wire.Error) {
 	return out, nil
 }
 
-// toFilePart returns a part with a file, or what is wrong with it.
+// toFilePart returns a part with a file, or an error text.
 func toFilePart(media *wire.Media) (model.Part, string) {
 	blob, problem := toBlob(media)
 	if problem != "" {
 		return model.Part{}, "has a media.url that " + problem
 	}
-	kind := model.PartFile
-	if strings.HasPrefix(blob.MediaType, "image/") {
-		kind = model.PartImage
+	return model.File(blob), ""
+}
+
+// checkAddress returns an error text for the address of a client's file, or empty for data URLs
+// and absolute http and https URLs.
+func checkAddress(address string) string {
+	if strings.HasPrefix(address, "data:") {
+		return "" // toBlob has read it
 	}
-	return model.Part{Type: kind, Blob: blob}, ""
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "has a media.url that is not an https, http or data URL"
+	}
+	return ""
 }
 
 // toBlob returns a file, or the problem of its address.
@@ -111,10 +124,12 @@ func fromModelPart(p *model.Part) wire.Part {
 
 // The keys of metadata that parts are converted with.
 const (
-	// metaError is set for the result of a tool that failed, and metaReasoning has what
-	// a vendor needs to know its reasoning again.
+	// metaError marks the result of a failed tool. metaReasoning has the vendor's data about
+	// reasoning.
 	metaError     = "isError"
 	metaReasoning = "reasoning"
+	// metaInterrupt has the question of an open tool request.
+	metaInterrupt = "interrupt"
 )
 
 // fromToolResult returns the result of a tool: its text, which may be JSON, and its files.
@@ -134,7 +149,7 @@ func fromToolResult(r *model.ToolResult) wire.Part {
 	return out
 }
 
-// fromReasoning returns what a model thought.
+// fromReasoning returns the reasoning of a model as a part.
 func fromReasoning(r *model.Reasoning) wire.Part {
 	out := wire.Part{Reasoning: &r.Text}
 	if r.Encrypted != "" || r.ID != "" {
@@ -220,14 +235,19 @@ func outcomeError(t *service.Turn) *wire.Error {
 // interruptPart returns the tool request that interrupted a turn, with the question in
 // its metadata.
 func interruptPart(asked *interaction.Request) wire.Part {
+	request := &wire.ToolRequest{Name: asked.Tool, Ref: asked.CallID, Input: asked.Arguments}
+	if asked.Action == actionInterrupt {
+		payload := asked.Parameters
+		if len(payload) == 0 {
+			payload = json.RawMessage("true")
+		}
+		return wire.Part{ToolRequest: request, Metadata: map[string]json.RawMessage{metaInterrupt: payload}}
+	}
 	interrupt, _ := json.Marshal(struct { // strings and JSON that was checked
 		Action         string          `json:"action,omitempty"`
 		Message        string          `json:"message,omitempty"`
 		Parameters     json.RawMessage `json:"parameters,omitempty"`
 		ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	}{asked.Action, asked.Message, asked.Parameters, asked.ResponseSchema})
-	return wire.Part{
-		ToolRequest: &wire.ToolRequest{Name: asked.Tool, Ref: asked.CallID, Input: asked.Arguments},
-		Metadata:    map[string]json.RawMessage{"interrupt": interrupt},
-	}
+	return wire.Part{ToolRequest: request, Metadata: map[string]json.RawMessage{metaInterrupt: interrupt}}
 }

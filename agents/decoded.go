@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// decodedState spares the code of a turn the decoding of a state that it has just
-// encoded: that takes five times as long as all the rest of a change. What it returns is
-// the same as what decoding returns, and belongs to the caller.
+// decodedState saves decoding a state that was just encoded, which takes five times as long as
+// the rest of a change. It returns the same value as decoding, and the caller owns the value.
 type decodedState[S any] struct {
 	last atomic.Pointer[encodedState[S]]
 }
@@ -43,7 +42,7 @@ func (d *decodedState[S]) copyOf(raw json.RawMessage) (S, error) {
 // put keeps a copy of a state whose encoding is raw, unless decoding might return
 // something else.
 func (d *decodedState[S]) put(raw json.RawMessage, state *S) {
-	// Text that is no UTF-8 is encoded with this escape sequence.
+	// Invalid UTF-8 is encoded with this escape sequence.
 	if bytes.Contains(raw, []byte(`\ufffd`)) {
 		return
 	}
@@ -121,7 +120,7 @@ func copyMap(to, from reflect.Value) bool {
 	return true
 }
 
-// copyTarget copies what a pointer points to.
+// copyTarget copies the target of a pointer.
 func copyTarget(to, from reflect.Value) bool {
 	if isNil(from.Elem()) {
 		return false // both are encoded as null
@@ -185,8 +184,8 @@ type typeFacts struct {
 	// otherwise is set if the type has a say in its encoding, and plain if its values
 	// share nothing that changes and are decoded to themselves.
 	otherwise, plain bool
-	// fields are those of a struct, with true for those that are left out when they are
-	// empty though not nil; nil if decoding might not return what was encoded.
+	// fields are a struct's fields, true for those omitted when empty but not nil. It is nil if
+	// decoding might not restore the encoded value.
 	fields []bool
 }
 

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +14,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Options are what an agent may have besides its code. S is the type of its custom
-// state: what encoding/json can write and read. The zero value is ready to use.
+// Options configures an agent. S is the type of its custom state, which encoding/json must be
+// able to encode and decode. The zero value is ready to use.
 type Options[S any] struct {
-	// Description is what the agent is for. An agent that is declared has one already.
+	// Description tells the purpose of the agent. A declared agent already has one.
 	Description string
 	// StateTransform returns a state as callers see it: in snapshots, in the outputs of
 	// an agent whose state the client keeps, and as the basis of patches. It is handed
@@ -28,7 +29,7 @@ type Options[S any] struct {
 	// ClientManaged leaves the state to the client: it is part of every output, and
 	// comes back with the next turn. Nothing is stored.
 	ClientManaged bool
-	// Snapshots is a store of one's own, in place of the service's; see SnapshotStore.
+	// Snapshots is a custom store that replaces the service's; see SnapshotStore.
 	Snapshots SnapshotStore
 	// Heartbeat is for detached turns in Snapshots.
 	Heartbeat Heartbeat
@@ -51,17 +52,21 @@ type Definition interface {
 	define() *definition
 }
 
-// definition is what an agent is, whatever the type of its state.
+// definition is an agent without the type of its state.
 type definition struct {
 	name, description string
-	// code drives the turns; nil is the loop. bare is set if there is no model.
+	// code drives the turns; nil uses the loop. bare is set without a model.
 	code func(ctx context.Context, t *turn) (*Result, error)
 	bare bool
+	// begin makes the code of a connection; nil if all have the same.
+	begin func(ctx context.Context) (func(ctx context.Context, t *turn) (*Result, error), error)
 
 	clientManaged bool
 	snapshots     SnapshotStore
 	heartbeat     Heartbeat
 	schema        json.RawMessage
+	// fits reports whether a custom state has the type of the agent.
+	fits func(custom json.RawMessage) error
 
 	// showState and showChunk are the transforms; nil changes nothing.
 	showState func(ctx context.Context, state *wire.SessionState) (*wire.SessionState, error)
@@ -101,8 +106,8 @@ func Prompted[S any](name string, prompt func(ctx context.Context, t *Turn[S]) (
 	return a, nil
 }
 
-// Coded returns a declared agent whose turns are driven by code, which may call
-// Turn.Generate for what the model and the tools of the declared agent come to.
+// Coded returns a declared agent whose turns are driven by code, which may call Turn.Generate to
+// run the model and the tools of the declared agent.
 func Coded[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Result, error), o Options[S]) (*Agent[S], error) {
 	a, err := newAgent(name, o)
 	if code == nil {
@@ -124,6 +129,31 @@ func Custom[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Res
 	return a, err
 }
 
+// Connected returns a declared agent whose code spans the turns of a connection: begin is
+// called when a conversation is opened, and the function that it returns runs each turn.
+// ClientManaged or Snapshots is required, since other turns run in any process.
+func Connected[S any](name string, begin func(ctx context.Context) (func(ctx context.Context, t *Turn[S]) (*Result, error), error), o Options[S]) (*Agent[S], error) {
+	a, err := newAgent(name, o)
+	if begin == nil {
+		err = errors.Join(err, fmt.Errorf("agent %q: begin is nil", name))
+	}
+	if !o.ClientManaged && o.Snapshots == nil {
+		err = errors.Join(err, fmt.Errorf("agent %q: turns of the service run in any process: set ClientManaged or Snapshots", name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.code = func(context.Context, *turn) (*Result, error) { return nil, errNoConnection }
+	a.begin = func(ctx context.Context) (func(context.Context, *turn) (*Result, error), error) {
+		code, err := begin(ctx)
+		if code == nil || err != nil {
+			return nil, cmp.Or(err, fmt.Errorf("agent %q: begin returned no code", name))
+		}
+		return func(ctx context.Context, t *turn) (*Result, error) { return code(ctx, &Turn[S]{turn: t}) }, nil
+	}
+	return a, nil
+}
+
 // newAgent returns an agent with options, or all that is wrong with them.
 func newAgent[S any](name string, o Options[S]) (*Agent[S], error) {
 	a := &Agent[S]{definition: definition{
@@ -142,6 +172,10 @@ func newAgent[S any](name string, o Options[S]) (*Agent[S], error) {
 	}
 	if err := o.Heartbeat.check(name); err != nil {
 		errs = append(errs, err)
+	}
+	a.fits = func(custom json.RawMessage) error {
+		_, err := decodeCustom[S](custom)
+		return err
 	}
 	var err error
 	if a.schema, err = stateSchema[S](); err != nil {

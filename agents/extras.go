@@ -12,7 +12,7 @@ type messageMetadata struct {
 	Agents extras `json:"agents"`
 }
 
-// extras are what clients say of a message besides its content. No model sees it.
+// extras are a message's fields apart from its content. No model sees them.
 type extras struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 	// Parts are the extras of parts by their index.
@@ -26,8 +26,8 @@ type partExtras struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// extrasOf returns what is kept of a message besides its content; nil for nothing. The
-// metadata of other parts than texts and files is the protocol's own.
+// extrasOf returns the stored extras of a message; nil for none. Only texts and files have
+// metadata from clients.
 func extrasOf(in *wire.Message) json.RawMessage {
 	kept := extras{Metadata: in.Metadata}
 	for i := range in.Content {
@@ -50,7 +50,7 @@ func extrasOf(in *wire.Message) json.RawMessage {
 	return encoded
 }
 
-// addExtras gives a message what is kept of it besides its content.
+// addExtras adds the stored extras to a message.
 func addExtras(kept *model.Message, out *wire.Message) {
 	if len(kept.Metadata) == 0 {
 		return

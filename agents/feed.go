@@ -11,7 +11,7 @@ import (
 // feed has the chunks of a turn that runs in this process, for the one who reads them. The
 // zero value is ready to use.
 type feed struct {
-	// waiter waits for news in place of take, if it is set before the turn begins.
+	// waiter, if set before the turn begins, waits for news instead of take.
 	waiter service.Waiter
 
 	mu     sync.Mutex

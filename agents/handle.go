@@ -25,14 +25,14 @@ type Handle interface {
 	Name() string
 	// Metadata describes the agent.
 	Metadata() wire.Metadata
-	// Begin begins one turn of the conversation that the init chooses, or continues
-	// the turn that the input answers. An error is one of the init. What is wrong with
-	// the input, or fails later, is part of the output. The turn of a handle whose
-	// state is kept by the server goes on when ctx ends.
+	// Begin starts a turn of the conversation chosen by init, or continues the turn that the
+	// input answers. Only problems with init are errors; problems with the input and later
+	// failures are part of the output. If the server keeps the state, the turn continues when ctx
+	// ends.
 	Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error)
 	// Connect opens the conversation that the init chooses, for several turns.
 	Connect(ctx context.Context, init *wire.Init) (Connection, error)
-	// Detach begins a turn that goes on by itself, and returns its output at once.
+	// Detach starts a turn in the background and returns its output at once.
 	Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error)
 	// Follow returns a run by the id of its stream, or the run of a turn by the id of its
 	// snapshot, from its first chunk.
@@ -52,11 +52,11 @@ type Connection interface {
 	// Begin begins the next turn, as Handle.Begin does. The turn before it has ended, is
 	// interrupted or was detached.
 	Begin(ctx context.Context, input *wire.Input) (Run, error)
-	// DetachRun lets the run go on by itself, and returns its output at once.
+	// DetachRun moves the run to the background and returns its output at once.
 	DetachRun(ctx context.Context, run Run) (*wire.Output, error)
 }
 
-// DetachOptions are for a turn that goes on by itself. The zero value is ready to use.
+// DetachOptions are the options of a background turn. The zero value is ready to use.
 type DetachOptions struct {
 	// NotBefore is when the turn begins; zero is at once.
 	NotBefore time.Time
@@ -70,17 +70,15 @@ type DetachOptions struct {
 
 // Run is a turn that was begun. One goroutine uses it.
 type Run interface {
-	// SnapshotID returns the id that is reserved for the snapshot of the turn; empty if
-	// there is no turn, or the client keeps the state.
+	// SnapshotID returns the id reserved for the turn's snapshot; empty without a turn, or if the
+	// client keeps the state.
 	SnapshotID() string
 	// StreamID identifies the chunks of the run, for Follow: those since the turn began or
 	// continued. It is empty where the SnapshotID is.
 	StreamID() string
-	// Chunks returns the chunks of the turn, as they come, until it ends, is
-	// interrupted or was detached. A waiter, unless it is nil, waits for them. After an
-	// error the turn still goes on.
+	// Chunks returns the chunks of the turn as they arrive, until it ends, is interrupted or is
+	// detached. w, if not nil, waits for them. After an error the turn still continues.
 	Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error]
-	// Output returns what the turn came to, once it ends, is interrupted or was
-	// detached.
+	// Output waits until the turn ends, is interrupted or is detached, and returns its output.
 	Output(ctx context.Context) (*wire.Output, error)
 }

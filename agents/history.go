@@ -8,20 +8,24 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// toHistory returns a conversation that a client kept.
+// toHistory returns a conversation that a client kept. Messages of the system are
+// rejected: instructions are not the client's to give.
 func toHistory(list []wire.Message) ([]model.Message, error) {
 	roles := map[wire.Role]model.Role{
-		wire.RoleSystem: model.RoleSystem, wire.RoleUser: model.RoleUser, wire.RoleModel: model.RoleAssistant, wire.RoleTool: model.RoleTool, "": model.RoleUser,
+		wire.RoleUser: model.RoleUser, wire.RoleModel: model.RoleAssistant, wire.RoleTool: model.RoleTool, "": model.RoleUser,
 	}
 	out := make([]model.Message, len(list))
 	for i := range list {
 		role, ok := roles[list[i].Role]
 		if !ok {
-			return nil, newError(wire.StatusInvalidArgument, "init.state.messages[%d].role is %q; it must be system, user, model or tool", i, list[i].Role)
+			return nil, newError(wire.StatusInvalidArgument, "init.state.messages[%d].role is %q; it must be user, model or tool", i, list[i].Role)
 		}
 		out[i] = model.Message{Role: role, Parts: make([]model.Part, len(list[i].Content)), Metadata: extrasOf(&list[i])}
 		for j := range list[i].Content {
 			part, problem := toModelPart(&list[i].Content[j])
+			if media := list[i].Content[j].Media; problem == "" && media != nil && role == model.RoleUser {
+				problem = checkAddress(media.URL)
+			}
 			if problem != "" {
 				return nil, newError(wire.StatusInvalidArgument, "init.state.messages[%d].content[%d] %s", i, j, problem)
 			}
@@ -31,7 +35,7 @@ func toHistory(list []wire.Message) ([]model.Message, error) {
 	return out, nil
 }
 
-// toModelPart returns a part, or what is wrong with it.
+// toModelPart returns a part, or an error text.
 func toModelPart(p *wire.Part) (out model.Part, problem string) {
 	switch {
 	case p.Text != nil:
@@ -41,7 +45,7 @@ func toModelPart(p *wire.Part) (out model.Part, problem string) {
 	case p.Reasoning != nil:
 		kept := new(model.Reasoning)
 		if raw := p.Metadata[metaReasoning]; len(raw) > 0 && json.Unmarshal(raw, kept) != nil {
-			return out, "has metadata.reasoning that is not that of this server"
+			return out, "has metadata.reasoning of another server"
 		}
 		kept.Text = *p.Reasoning
 		return model.Part{Type: model.PartReasoning, Reasoning: kept}, ""

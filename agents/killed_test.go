@@ -298,7 +298,7 @@ func (s *scene) open(ctx context.Context, works bool, settings *service.Settings
 	if err != nil {
 		return err
 	}
-	settings.Store, settings.Bell = kept, kept.Bell()
+	settings.Store, settings.Notifier = kept, kept.Notifier()
 	if !works {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (a *owned) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (
 	return talk.Begin(ctx, input)
 }
 
-// Detach begins a turn that goes on by itself. Its options are those of the service's turns.
+// Detach starts a turn in the background, with the options of the service's turns.
 func (a *owned) Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error) {
 	if !o.NotBefore.IsZero() || len(o.Metadata) > 0 {
 		return nil, newError(wire.StatusUnimplemented, "agent %q keeps its own snapshots: a detached turn begins at once and has no metadata", a.name)
@@ -76,6 +76,9 @@ func (a *owned) Connect(ctx context.Context, init *wire.Init) (Connection, error
 	case init.SessionID != "":
 		c.memory.id = init.SessionID
 		row, err = a.latestGood(ctx, init.SessionID)
+	}
+	if err == nil {
+		err = c.memory.beginCode(ctx, a.definition)
 	}
 	if err != nil || row == nil {
 		return c, err

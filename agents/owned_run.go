@@ -42,9 +42,9 @@ func (c *ownedConnection) Begin(ctx context.Context, input *wire.Input) (Run, er
 
 // errOvertaken reports a turn whose end nobody waited for until another turn of its session
 // had ended.
-var errOvertaken = newError(wire.StatusAborted, "another turn of the session has ended meanwhile: the snapshot of this one is not kept")
+var errOvertaken = newError(wire.StatusAborted, "another turn of the session ended first: the snapshot of this one is not stored")
 
-// DetachRun lets a turn that has not begun to run go on by itself.
+// DetachRun moves a turn that is not running yet to the background.
 func (c *ownedConnection) DetachRun(ctx context.Context, run Run) (*wire.Output, error) {
 	r, ok := run.(*ownedRun)
 	if !ok || r.begun {
@@ -167,7 +167,7 @@ func (r *ownedRun) save(ctx context.Context, output *wire.Output) *wire.Output {
 	return &kept
 }
 
-// detach lets a turn go on by itself.
+// detach moves a turn to the background.
 func (c *ownedConnection) detach(ctx context.Context, r *ownedRun) (*wire.Output, error) {
 	ctx = c.agent.withCaller(ctx)
 	watcher, ok := c.agent.store.(SnapshotWatcher)
@@ -198,7 +198,7 @@ func (c *ownedConnection) detach(ctx context.Context, r *ownedRun) (*wire.Output
 	return &wire.Output{SessionID: c.memory.id, SnapshotID: r.id, FinishReason: wire.FinishDetached}, nil
 }
 
-// runDetached runs a detached turn, and keeps what it comes to.
+// runDetached runs a detached turn and stores its result.
 func (r *ownedRun) runDetached(ctx context.Context, cancel context.CancelCauseFunc, watcher SnapshotWatcher) {
 	done := make(chan struct{})
 	ended := make(chan struct{})
@@ -248,8 +248,8 @@ func (r *ownedRun) attend(ctx context.Context, cancel context.CancelCauseFunc, w
 	}
 }
 
-// finalize keeps what a detached turn came to. One that was aborted stays aborted, and has
-// the conversation from before.
+// finalize stores the result of a detached turn. An aborted turn stays aborted and keeps the
+// earlier conversation.
 func (r *ownedRun) finalize(ctx context.Context, output *wire.Output, err error) {
 	state, _ := r.memory.state(r.agent.set.box, r.agent.name)
 	_, _ = r.connection.agent.store.SaveSnapshot(ctx, r.id, func(existing *wire.Snapshot) (*wire.Snapshot, error) {
@@ -281,7 +281,7 @@ type followedRow struct {
 // SnapshotID returns the id of the snapshot.
 func (r *followedRow) SnapshotID() string { return r.row.SnapshotID }
 
-// StreamID is that of the snapshot.
+// StreamID returns the snapshot's id.
 func (r *followedRow) StreamID() string { return r.row.SnapshotID }
 
 // Chunks returns the end of the turn.
@@ -296,7 +296,7 @@ func (r *followedRow) Chunks(ctx context.Context, _ service.Waiter) iter.Seq2[*w
 	}
 }
 
-// Output returns what the turn came to.
+// Output returns the turn's output.
 func (r *followedRow) Output(ctx context.Context) (*wire.Output, error) {
 	row, err := r.agent.WaitForSnapshot(ctx, &wire.GetSnapshotRequest{SnapshotID: r.row.SnapshotID})
 	if err != nil {

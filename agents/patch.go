@@ -10,11 +10,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// ApplyPatch returns a JSON document with a patch applied, as clients do with the patches
-// of custom state. Missing parents are created, and what is missing is removed without
-// an error: a patch that was lost does not stop the next.
+// ApplyPatch applies a patch of custom state to a JSON document, as clients do. It creates missing
+// parents and ignores removals of missing members, so that a client that lost a patch can apply the
+// next one.
 func ApplyPatch(document json.RawMessage, patch []wire.PatchOp) (json.RawMessage, error) {
 	if len(patch) > 0 && patch[0].Path == "" && (patch[0].Op == "replace" || patch[0].Op == "add") {
 		document, patch = patch[0].Value, patch[1:]
@@ -35,6 +36,10 @@ func ApplyPatch(document json.RawMessage, patch []wire.PatchOp) (json.RawMessage
 	return json.Marshal(root)
 }
 
+// Diff returns the patch that turns one JSON document into another, for programs that keep
+// a copy of a custom state. It uses add, remove and replace only.
+func Diff(from, to json.RawMessage) []wire.PatchOp { return toPatch(runtime.DiffCustom(from, to)) }
+
 // decodeValue decodes a JSON value and keeps the spelling of numbers.
 func decodeValue(raw json.RawMessage) (value any, err error) {
 	if len(raw) == 0 {
@@ -46,7 +51,8 @@ func decodeValue(raw json.RawMessage) (value any, err error) {
 	return value, err
 }
 
-// maxPatchWork bounds what the operations copy and test of a patch encode together, in bytes.
+// maxPatchWork bounds the encoded size of everything a patch's operations copy and test, in
+// bytes.
 const maxPatchWork = 4 << 20
 
 // encodeWithin encodes a value that was decoded, and takes its size from a room.

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
@@ -19,7 +20,7 @@ import (
 
 // RemoteSettings describe an agent of another server.
 type RemoteSettings struct {
-	// URL is that of the agent, such as https://example.com/agents/desk. It is required.
+	// URL is the address of the agent, such as https://example.com/agents/desk. It is required.
 	URL string
 	// Header is sent with each request, such as the credentials.
 	Header http.Header
@@ -96,23 +97,23 @@ func (a *remote) post(ctx context.Context, path string, body any, header ...stri
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorText)) // the status says the rest
-	return nil, &wire.Error{Status: statusOfHTTP(resp.StatusCode), Message: strings.TrimSpace(string(text))}
+	return nil, errorOfReply(resp.StatusCode, string(text))
 }
 
-// statusOfHTTP returns the status of an error by the status code of its reply.
-func statusOfHTTP(code int) wire.Status {
-	for _, status := range []wire.Status{
-		wire.StatusInvalidArgument, wire.StatusUnauthenticated, wire.StatusPermissionDenied, wire.StatusNotFound, wire.StatusAborted,
-		wire.StatusResourceExhausted, wire.StatusCanceled, wire.StatusUnimplemented, wire.StatusUnavailable, wire.StatusDeadlineExceeded,
-	} {
-		if status.HTTP() == code {
-			return status
-		}
+// internalStatuses are the statuses whose replies have the code 500, as unknown ones do.
+var internalStatuses = []wire.Status{wire.StatusInternal, wire.StatusUnknown, wire.StatusDataLoss}
+
+// errorOfReply returns the error of a reply other than 200. Its text begins with the status; the
+// text of another server may not.
+func errorOfReply(code int, text string) *wire.Error {
+	text = strings.TrimSpace(text)
+	name, rest, hasStatus := strings.Cut(text, ": ")
+	status := wire.Status(name)
+	isKnown := code != http.StatusInternalServerError || slices.Contains(internalStatuses, status)
+	if hasStatus && isKnown && status.HTTP() == code {
+		return &wire.Error{Status: status, Message: rest}
 	}
-	if code == http.StatusNoContent {
-		return wire.StatusNotFound
-	}
-	return wire.StatusInternal
+	return &wire.Error{Status: wire.StatusOfHTTP(code), Message: text}
 }
 
 // ask sends a request and returns the result of the reply.
@@ -166,7 +167,7 @@ func (a *remote) openStream(ctx context.Context, body turnRequest, header ...str
 	return r, nil
 }
 
-// Detach begins a turn that goes on by itself.
+// Detach starts a turn in the background.
 func (a *remote) Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error) {
 	if !o.NotBefore.IsZero() || !o.Deadline.IsZero() || len(o.Metadata) > 0 {
 		return nil, newError(wire.StatusUnimplemented, "agent %q is remote: its protocol has no options for detached turns", a.name)
@@ -209,7 +210,7 @@ func (c *remoteConnection) SessionID() string {
 	return c.init.SessionID
 }
 
-// noteLast continues from what the latest turn came to.
+// noteLast stores the result of the latest turn, from which the next one continues.
 func (c *remoteConnection) noteLast() {
 	if c.last == nil || c.last.output == nil {
 		return

@@ -3,6 +3,7 @@ package agents_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -102,5 +103,26 @@ func TestARemoteAgentIsUsedLikeALocalOne(t *testing.T) {
 				t.Errorf("a snapshot that does not exist: %v", err)
 			}
 		})
+	}
+}
+
+func TestRepliesOfRemoteServersKeepTheirStatus(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[string]wire.Error{
+		"DATA_LOSS: lost":             {Status: wire.StatusDataLoss, Message: "lost"},
+		"ERROR: the database is down": {Status: wire.StatusInternal, Message: "ERROR: the database is down"},
+		"INTERNAL":                    {Status: wire.StatusInternal, Message: "INTERNAL"},
+	} {
+		peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, reply, http.StatusInternalServerError) }))
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		handle, err := agents.NewRemote(agents.RemoteSettings{URL: peer.URL + "/desk", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = handle.GetSnapshot(t.Context(), &wire.GetSnapshotRequest{SnapshotID: "s"})
+		peer.Close()
+		if got, ok := errors.AsType[*wire.Error](err); !ok || got.Status != want.Status || got.Message != want.Message {
+			t.Errorf("%q is the error %v", reply, err)
+		}
 	}
 }

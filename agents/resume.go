@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// answersOf returns the answers to all that is asked, or what is wrong with them.
+// answersOf returns the answers to all requests, or an error text.
 func answersOf(ctx context.Context, asked []*interaction.Request, resume *wire.Resume) ([]interaction.Answer, *wire.Error) {
 	found := make(map[string]interaction.Answer)
 	for i := range resume.Respond {
@@ -19,7 +19,7 @@ func answersOf(ctx context.Context, asked []*interaction.Request, resume *wire.R
 		if request == nil {
 			return nil, unknownRequest("respond", i, response.Name, response.Ref)
 		}
-		if problem := addAnswer(ctx, found, request, response.Output, "respond", i); problem != nil {
+		if problem := addAnswer(ctx, found, request, responseTo(request, response.Output), "respond", i); problem != nil {
 			return nil, problem
 		}
 	}
@@ -72,7 +72,7 @@ func answersTo(ctx context.Context, asked []*interaction.Request, input *wire.In
 	return answers, nil
 }
 
-// addAnswer adds the answer to a request, or returns what is wrong with it.
+// addAnswer adds the answer to a request, or returns an error text.
 func addAnswer(ctx context.Context, found map[string]interaction.Answer, request *interaction.Request, result json.RawMessage, field string, i int) *wire.Error {
 	if _, twice := found[request.ID]; twice {
 		return newError(wire.StatusInvalidArgument, "resume.%s[%d] settles a tool request for the second time", field, i)

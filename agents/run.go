@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Begin begins a turn, or continues the one that the input answers.
+// Begin starts a turn, or continues the turn that the input answers.
 func (a *stored) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error) {
 	talk, err := a.openConversation(ctx, init)
 	if err != nil {
@@ -23,7 +23,7 @@ func (a *stored) Begin(ctx context.Context, init *wire.Init, input *wire.Input) 
 	return a.beginRun(ctx, talk, input, DetachOptions{})
 }
 
-// Detach begins a turn that goes on by itself.
+// Detach starts a turn in the background.
 func (a *stored) Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error) {
 	talk, err := a.openConversation(ctx, init)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *stored) Detach(ctx context.Context, init *wire.Init, input *wire.Input,
 	return run.Output(ctx)
 }
 
-// beginRun begins or continues a turn. What is wrong with the input is part of the output.
+// beginRun starts or continues a turn. Problems with the input are part of the output.
 func (a *stored) beginRun(ctx context.Context, talk *conversation, input *wire.Input, o DetachOptions) (Run, error) {
 	run, problem, err := a.beginTurn(ctx, talk, input, o)
 	switch {
@@ -53,7 +53,7 @@ func (a *stored) beginRun(ctx context.Context, talk *conversation, input *wire.I
 	}
 }
 
-// detachedOutput returns the output of a run that goes on by itself.
+// detachedOutput returns the output of a detached run.
 func detachedOutput(run *storedRun) *wire.Output {
 	return &wire.Output{SessionID: run.sessionID, SnapshotID: run.turn.ID, FinishReason: wire.FinishDetached}
 }
@@ -67,7 +67,7 @@ func (a *stored) Connect(ctx context.Context, init *wire.Init) (Connection, erro
 	return &storedConnection{agent: a, talk: talk}, nil
 }
 
-// storedConnection is a conversation of an agent whose turns are those of the service.
+// storedConnection is a conversation whose turns are stored by the service.
 type storedConnection struct {
 	agent *stored
 	talk  *conversation
@@ -91,7 +91,7 @@ func (c *storedConnection) Begin(ctx context.Context, input *wire.Input) (Run, e
 	return run, err
 }
 
-// noteLast notes what the latest turn came to.
+// noteLast records the outcome of the latest turn.
 func (c *storedConnection) noteLast(ctx context.Context) (err error) {
 	if c.last == nil {
 		if c.talk.session != nil && c.talk.waiting == nil && c.talk.snapshot == "" {
@@ -115,7 +115,7 @@ func (c *storedConnection) noteLast(ctx context.Context) (err error) {
 	return nil
 }
 
-// DetachRun lets a run go on by itself.
+// DetachRun moves a run to the background.
 func (c *storedConnection) DetachRun(_ context.Context, run Run) (*wire.Output, error) {
 	begun, ok := run.(*storedRun)
 	if !ok {
@@ -124,7 +124,7 @@ func (c *storedConnection) DetachRun(_ context.Context, run Run) (*wire.Output, 
 	return detachedOutput(begun), nil // it is one in the background already
 }
 
-// StreamID is that of the snapshot, followed by the last event from before the run.
+// StreamID returns the snapshot's id, followed by the last event before the run.
 func (r *storedRun) StreamID() string {
 	if r.after == 0 {
 		return r.turn.ID
@@ -160,8 +160,8 @@ func (a *stored) Follow(ctx context.Context, id string) (Run, error) {
 	return &storedRun{agent: a, turn: turn, sessionID: sessionID, after: after}, nil
 }
 
-// beginTurn begins a turn or continues one that was interrupted. A problem is an error
-// of the turn.
+// beginTurn starts a turn or continues an interrupted one. A problem becomes an error of the
+// turn.
 func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.Input, o DetachOptions) (run *storedRun, problem *wire.Error, err error) {
 	if !input.Resume.IsEmpty() {
 		return a.resumeTurn(ctx, talk, input)
@@ -187,8 +187,8 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 	return &storedRun{agent: a, turn: kept, sessionID: talk.id}, nil, nil
 }
 
-// messagesOf returns the messages of an input that answers nothing, or what is wrong with
-// them. One that only detaches has none: its turn does nothing.
+// messagesOf returns the messages of an input without answers, or its problem. An input that only
+// detaches has none; its turn does nothing.
 func messagesOf(input *wire.Input) ([]model.Message, *wire.Error) {
 	switch {
 	case input.Message != nil:
@@ -230,7 +230,7 @@ func (a *stored) resumeTurn(ctx context.Context, talk *conversation, input *wire
 	return &storedRun{agent: a, turn: talk.waiting, sessionID: talk.id, after: talk.waiting.Seq}, nil, nil
 }
 
-// openInteractions returns what a turn waits for.
+// openInteractions returns a turn's open interactions.
 func (a *stored) openInteractions(ctx context.Context, turnID string) ([]*service.Interaction, error) {
 	return a.service.ListInteractions(ctx, a.caller, service.InteractionQuery{TurnID: turnID, State: service.InteractionPending})
 }
@@ -258,7 +258,7 @@ func (a *stored) awaitTurn(ctx context.Context, id string, after uint64) (*servi
 // settledRun is a run whose output is known at once.
 type settledRun struct{ output *wire.Output }
 
-// StreamID is that of the snapshot.
+// StreamID returns the snapshot's id.
 func (r settledRun) StreamID() string { return r.SnapshotID() }
 
 // SnapshotID returns the id of the snapshot of a detached turn, or "".
@@ -288,14 +288,14 @@ type storedRun struct {
 	sessionID string
 	// after is the last event from before the run.
 	after uint64
-	// output is what the turn came to, once that is known.
+	// output is the turn's output, once known.
 	output *wire.Output
 }
 
 // SnapshotID returns the id of the turn.
 func (r *storedRun) SnapshotID() string { return r.turn.ID }
 
-// Output returns what the turn came to.
+// Output returns the turn's output.
 func (r *storedRun) Output(ctx context.Context) (*wire.Output, error) {
 	if r.output != nil {
 		return r.output, nil

@@ -6,12 +6,11 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// saidMessage is what was shown of the message that the model is saying. When its worker
-// dies, or the model breaks off, the message is said again from its beginning, and what
-// was shown of it is not shown twice.
+// saidMessage is the shown part of the current message. When a worker dies or the model breaks
+// off, the message starts again; repeated text is not shown twice.
 type saidMessage struct {
 	text, reasoning saidText
-	// refs are those of the tool requests.
+	// refs are the tool requests' references.
 	refs []string
 }
 
@@ -20,8 +19,8 @@ func (m *saidMessage) restart() {
 	m.text.again, m.reasoning.again = len(m.text.said), len(m.reasoning.said)
 }
 
-// add returns the parts to show of a piece. It is false if the message differs from what
-// was shown: then the parts are all of it so far, which is another message.
+// add returns the parts to show for a piece. same is false if the message differs from the shown
+// text: then the parts contain the whole message so far, as a new message.
 func (m *saidMessage) add(text, reasoning string) (parts []wire.Part, same bool) {
 	newText, sameText := m.text.add(text)
 	newReasoning, sameReasoning := m.reasoning.add(reasoning)
@@ -40,8 +39,8 @@ func (m *saidMessage) add(text, reasoning string) (parts []wire.Part, same bool)
 	return parts, sameText && sameReasoning
 }
 
-// end ends the message. It returns the parts of another one if the message is shorter than
-// what was shown.
+// end ends the message. If it is shorter than the shown text, end returns the parts of a new
+// message.
 func (m *saidMessage) end() []wire.Part {
 	var parts []wire.Part
 	if m.text.again > 0 || m.reasoning.again > 0 {
@@ -58,11 +57,11 @@ type saidText struct {
 	again int
 }
 
-// repeated returns what was shown and is not to be said again.
+// repeated returns the shown text that the message has already repeated.
 func (t *saidText) repeated() []byte { return t.said[: len(t.said)-t.again : len(t.said)-t.again] }
 
-// add returns what of the next piece was not shown. It is false, with all of the piece, if
-// the piece differs from what was shown.
+// add returns the part of the next piece that was not shown. If the piece differs from the shown
+// text, it returns the whole piece and false.
 func (t *saidText) add(piece string) (shown string, same bool) {
 	n := min(t.again, len(piece))
 	if !bytes.Equal(t.said[len(t.said)-t.again:][:n], []byte(piece[:n])) {

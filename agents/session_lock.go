@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 )
 
-// sessionLocks serialise the turns of each session of the agents with a store of their
-// own, in this process. The zero value is ready to use.
+// sessionLocks serialize the turns of each session of agents with custom snapshot stores, within
+// this process. The zero value is ready to use.
 type sessionLocks struct {
 	mu   sync.Mutex
 	held map[sessionKey]*sessionLock
@@ -17,7 +17,7 @@ type sessionLocks struct {
 // sessionKey names a session of an agent.
 type sessionKey struct{ tenant, agent, session string }
 
-// sessionLock is the lock of one session: its channel has room for the one that holds it.
+// sessionLock is the lock of one session: a channel with capacity for its holder.
 type sessionLock struct {
 	turn chan struct{}
 	// users are those that hold the lock or wait for it.
@@ -59,9 +59,8 @@ func (l *sessionLocks) forget(key sessionKey, lock *sessionLock) {
 	}
 }
 
-// holdSession waits until the turn may have its session, and continues at the end of the
-// session, where another turn may have ended meanwhile. A problem with that is a
-// *wire.Error.
+// holdSession waits for the session, and continues at its end, since another turn may have ended
+// in the meantime. The error is a *wire.Error.
 func (r *ownedRun) holdSession(ctx context.Context) error {
 	if r.release != nil {
 		return nil

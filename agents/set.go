@@ -16,13 +16,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Settings are what a Set is made of. The Service, or for client-managed agents a Runtime,
-// is required.
+// Settings configure a Set. The Service, or for client-managed agents a Runtime, is required.
 type Settings struct {
 	// Service keeps the turns of agents; it must have a runtime. Without one all agents
 	// are client-managed.
 	Service *service.Service
-	// Runtime runs the turns of client-managed agents; nil is that of the Service.
+	// Runtime runs the turns of client-managed agents; nil means the Service's.
 	Runtime *runtime.AgentRuntime
 	// Agents are those that are made with Go code. All others of the service are
 	// served, too, as they are declared.
@@ -41,7 +40,7 @@ type Set struct {
 	runtime *runtime.AgentRuntime
 	agents  map[string]*definition
 	box     *sealed.Box
-	// background has the detached turns of agents with a store of their own.
+	// background runs the detached turns of agents with custom snapshot stores.
 	background background
 	// sessions serialise their turns.
 	sessions sessionLocks
@@ -91,8 +90,8 @@ func NewSet(s Settings) (*Set, error) {
 // noModel is the model, and the provider, that agents of code alone are declared with.
 const noModel = "agents.none"
 
-// Install adds agents that are made with Go code to a builder, before it builds the
-// runtime. Those of code alone are declared; the others must be declared besides.
+// Install adds agents written in Go to a builder before it builds the runtime. Agents with only
+// code are declared by this; the others must also be declared.
 func Install(b *builder.AgentRuntimeBuilder, list ...Definition) error {
 	code := &coded{loop: local.Backend{}, code: make(map[string]*definition)}
 	bare := false
@@ -140,8 +139,8 @@ func (s *Set) Find(caller service.Caller, name string) (Handle, error) {
 	}
 }
 
-// Close ends the detached turns of agents with a store of their own, and waits for them:
-// their snapshots expire. It is not needed for any other agent.
+// Close ends the detached turns of agents with custom snapshot stores and waits for them; their
+// snapshots expire. No other agent needs it.
 func (s *Set) Close() { s.background.close() }
 
 // newID returns a new id.
@@ -164,7 +163,7 @@ func (s *Set) turnOf(ctx context.Context, id string) string {
 	return kept.TurnID
 }
 
-// stored is an agent whose turns are those of the service.
+// stored is an agent whose turns are stored by the service.
 type stored struct {
 	service *service.Service
 	// definition is nil for an agent that is declared and nothing more.

@@ -27,12 +27,12 @@ func (a *stored) chooseTurn(ctx context.Context, request *wire.GetSnapshotReques
 	return turn, err
 }
 
-// overlapping is how many turns of a session may be asked for at the same time without
-// latestTurn taking another one for the latest.
+// overlapping is how many turns of a session may be created at the same time without confusing
+// latestTurn.
 const overlapping = 8
 
-// latestTurn returns the turn of a session that runs last. Turns that are asked for at the
-// same time run in another order than their ids have.
+// latestTurn returns the turn of a session that runs last. Turns created at the same time may run
+// in another order than their ids.
 func (a *stored) latestTurn(ctx context.Context, sessionID string) (*service.Turn, error) {
 	s, err := a.findSession(ctx, sessionID)
 	if err != nil {
@@ -176,9 +176,9 @@ func (a *stored) keptState(ctx context.Context, id string) (*wire.SessionState, 
 	return state, err
 }
 
-// partialState returns the state of a turn that left no snapshot: the conversation with
-// what it added. The custom state and the artifacts are those from before the turn, or
-// as they are while the turn is interrupted.
+// partialState returns the state of a turn without a snapshot: the conversation including its
+// additions. The custom state and artifacts are from before the turn, or current if the turn is
+// interrupted.
 func (a *stored) partialState(ctx context.Context, t *service.Turn) (*wire.SessionState, error) {
 	state := new(wire.SessionState)
 	if t.ParentSnapshotID != "" {
@@ -219,7 +219,7 @@ func markInterrupt(list []wire.Message, asked *interaction.Request) {
 	}
 }
 
-// applyChanges applies what a turn has shown of its changes to the state from before it.
+// applyChanges applies the changes that a turn has shown to the state before the turn.
 func (a *stored) applyChanges(ctx context.Context, t *service.Turn, state *wire.SessionState) error {
 	for after := uint64(0); ; {
 		records, err := a.service.ReadEvents(ctx, a.caller, t.ID, after, service.MaxPage)

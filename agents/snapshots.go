@@ -9,23 +9,20 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// SnapshotStore keeps the snapshots of an agent in a store of one's own. Implementations
-// pass snapshottest.Run. They are safe for concurrent use, and copy what they
-// are given and return.
+// SnapshotStore is a custom store for an agent's snapshots. Implementations must pass
+// snapshottest.Run, be safe for concurrent use, and copy their arguments and results.
 //
 // A store that is a SnapshotWatcher as well lets turns be detached and aborted.
 type SnapshotStore interface {
-	// GetSnapshot returns a snapshot, and GetLatestSnapshot that of a session with the
-	// latest CreatedAt; of those created at the same time the one with the greatest id.
-	// They return nil if there is none.
+	// GetSnapshot returns a snapshot. GetLatestSnapshot returns the session's snapshot with the
+	// latest CreatedAt and, if equal, the greatest id. Both return nil if it does not exist.
 	GetSnapshot(ctx context.Context, id string) (*wire.Snapshot, error)
 	GetLatestSnapshot(ctx context.Context, sessionID string) (*wire.Snapshot, error)
-	// SaveSnapshot is one atomic change of a snapshot: it calls change with the one that
-	// exists, or nil, and saves what that returns; nil saves nothing. change may be
-	// called again if somebody else changed the snapshot meanwhile. An error of change is
-	// returned. The store sets the id, keeps the session of an existing snapshot, refuses
-	// one without a session, and makes an empty status completed; all times are the
-	// caller's.
+	// SaveSnapshot changes a snapshot atomically: it calls change with the existing snapshot, or
+	// nil, and saves the result; nil saves nothing. change may be called again if the snapshot
+	// changed in the meantime. It returns the error of change. The store sets the id, keeps the
+	// session of an existing snapshot, rejects one without a session, and turns an empty status
+	// into completed; the caller sets all times.
 	SaveSnapshot(ctx context.Context, id string, change func(existing *wire.Snapshot) (*wire.Snapshot, error)) (*wire.Snapshot, error)
 }
 

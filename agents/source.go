@@ -12,8 +12,8 @@ type Source struct {
 	err  error
 }
 
-// FromSession returns the conversation of a session, at its last completed turn. One that
-// does not exist begins under that id.
+// FromSession continues a session from its last completed turn. An unknown session is created
+// with that id.
 func FromSession(id string) Source {
 	s := Source{init: wire.Init{SessionID: id}}
 	if id == "" {
@@ -41,8 +41,7 @@ func (s Source) InSession(id string) Source {
 	return s
 }
 
-// FromState returns the conversation of a state that the client kept: that of an output of
-// a client-managed agent.
+// FromState continues from a state kept by the client, from an output of a client-managed agent.
 func (a *Agent[S]) FromState(state *State[S]) Source {
 	encoded, err := encodeState(state)
 	if err == nil && encoded == nil {

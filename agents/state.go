@@ -10,10 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// State is what a conversation has come to.
+// State is the state of a conversation.
 type State[S any] struct {
 	SessionID string
-	// Messages never contain what a prompt renders.
+	// Messages never contain rendered prompts.
 	Messages  []wire.Message
 	Custom    S
 	Artifacts []wire.Artifact
@@ -23,14 +23,14 @@ type State[S any] struct {
 // It is a copy. A state that was never set is the zero value.
 func StateOf[S any](session tools.Session) (S, error) { return decodeCustom[S](session.Custom()) }
 
-// UpdateState changes the custom state of a session. The function is handed a copy; it is
-// called again when the state was changed meanwhile, and no lock is held while it runs.
-// Its error leaves the state as it is.
+// UpdateState changes the custom state of a session. change receives a copy, runs without a lock,
+// and is called again if the state changed in the meantime. If it fails, the state does not
+// change.
 func UpdateState[S any](session tools.Session, change func(state *S) error) error {
 	return updateState(session, new(decodedState[S]), change)
 }
 
-// updateState changes the custom state of a session, and keeps what it decoded.
+// updateState changes the custom state of a session, and keeps the decoded value.
 func updateState[S any](session tools.Session, decoded *decodedState[S], change func(state *S) error) error {
 	return session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
 		state, err := decoded.take(custom)

@@ -8,10 +8,10 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Output is what a turn came to. A turn that failed is an output, too.
+// Output is the result of a turn, even of a failed one.
 type Output[S any] struct {
 	SessionID string
-	// SnapshotID is that of the turn, or of the turn before one that failed; empty for a
+	// SnapshotID is the turn's snapshot, or the previous turn's if it failed; empty for a
 	// client-managed agent, whose State is set.
 	SnapshotID string
 	State      *State[S]
@@ -189,7 +189,7 @@ func streamRun[S any](ctx context.Context, run Run, yield func(*Piece[S], error)
 	yield(&Piece[S]{Output: decoded}, nil)
 }
 
-// Detach begins a turn that goes on by itself, and returns the id of its snapshot.
+// Detach starts a turn in the background and returns the id of its snapshot.
 func (a *Agent[S]) Detach(ctx context.Context, source Source, input *wire.Input, o DetachOptions) (*Output[S], error) {
 	handle, init, err := a.open(source)
 	if err != nil {
@@ -268,8 +268,8 @@ func (a *Agent[S]) Abort(ctx context.Context, snapshotID string) (wire.SnapshotS
 // Conversation is a Talk with custom state of type S.
 type Conversation[S any] struct{ *Talk }
 
-// Output returns what the current turn came to, once it ends, is interrupted or was
-// detached.
+// Output waits until the current turn ends, is interrupted or is detached, and returns its
+// output.
 func (c *Conversation[S]) Output(ctx context.Context) (*Output[S], error) {
 	output, err := c.Talk.Output(ctx)
 	if err != nil {
@@ -278,8 +278,8 @@ func (c *Conversation[S]) Output(ctx context.Context) (*Output[S], error) {
 	return decodeOutput[S](output)
 }
 
-// Detach lets the current turn go on by itself, and ends the conversation. The output has
-// the id of its snapshot.
+// Detach moves the current turn to the background and ends the conversation. The output has the
+// id of its snapshot.
 func (c *Conversation[S]) Detach(ctx context.Context) (*Output[S], error) {
 	output, err := c.Talk.Detach(ctx)
 	if err != nil {
@@ -371,8 +371,8 @@ func (c *Talk) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 	}
 }
 
-// Output returns what the current turn came to, once it ends, is interrupted or was
-// detached.
+// Output waits until the current turn ends, is interrupted or is detached, and returns its
+// output.
 func (c *Talk) Output(ctx context.Context) (*wire.Output, error) {
 	if c.last == nil {
 		return nil, newError(wire.StatusFailedPrecondition, "no turn was begun: send a message first")
@@ -386,8 +386,8 @@ func (c *Talk) Output(ctx context.Context) (*wire.Output, error) {
 	return c.output, nil
 }
 
-// Detach lets the current turn go on by itself, and ends the conversation. The output has
-// the id of its snapshot.
+// Detach moves the current turn to the background and ends the conversation. The output has the
+// id of its snapshot.
 func (c *Talk) Detach(ctx context.Context) (*wire.Output, error) {
 	return c.detach(ctx, &wire.Input{Detach: true})
 }

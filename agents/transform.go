@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// shownState returns a state as callers see it; nil for one that they do not see. The
-// state belongs to it.
+// shownState returns the state that callers see; nil if it is hidden. It takes ownership of the
+// state.
 func (d *definition) shownState(ctx context.Context, state *wire.SessionState) (_ *wire.SessionState, err error) {
 	if d == nil || d.showState == nil || state == nil {
 		return state, nil
@@ -19,8 +19,8 @@ func (d *definition) shownState(ctx context.Context, state *wire.SessionState) (
 	return d.showState(ctx, state)
 }
 
-// shownChunk returns a chunk as callers see it; nil for one that they do not see. The
-// chunk belongs to it.
+// shownChunk returns the chunk that callers see; nil if it is hidden. It takes ownership of the
+// chunk.
 func (d *definition) shownChunk(ctx context.Context, chunk *wire.Chunk) (_ *wire.Chunk, err error) {
 	if d == nil || d.showChunk == nil {
 		return chunk, nil
@@ -31,8 +31,8 @@ func (d *definition) shownChunk(ctx context.Context, chunk *wire.Chunk) (_ *wire
 
 // shownCustom is the custom state as the caller of a turn has seen it so far.
 type shownCustom struct {
-	// raw is the state itself, and shown what the caller has; begun is set once it has
-	// something.
+	// raw is the state, and shown the caller's version of it; begun is set once the caller has
+	// one.
 	raw, shown json.RawMessage
 	begun      bool
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/model"
@@ -12,16 +13,15 @@ import (
 // Turn is one turn as the code of an agent sees it. It is safe for concurrent use until
 // the code returns; then changes fail.
 //
-// A turn that was interrupted, or whose worker died, runs its code again from the
-// beginning. The calls of Generate that had ended return what they came to, the one
-// that had not continues, and the changes of state and artifacts that were stored
-// before it are not made again. Other effects of the code are repeated.
+// A turn that was interrupted, or whose worker died, runs its code again from the beginning.
+// Completed calls of Generate return their stored results, the incomplete one continues, and
+// stored changes of state and artifacts are not repeated. Other effects of the code are.
 type Turn[S any] struct {
 	turn    *turn
 	decoded decodedState[S]
 }
 
-// Result is what the code of an agent returns.
+// Result is the return value of an agent's code.
 type Result struct {
 	// Text is the answer. It becomes part of the conversation unless the model has
 	// just said it; nil Message is a message with that text.
@@ -31,8 +31,8 @@ type Result struct {
 	FinishReason wire.FinishReason
 }
 
-// Prompt is what Generate asks the model besides the conversation. The zero value is what
-// is declared, and the whole conversation.
+// Prompt changes a call of Generate. The zero value uses the declared agent and the whole
+// conversation.
 type Prompt struct {
 	// Instructions take the place of the declared ones, unless they are empty.
 	Instructions string
@@ -50,16 +50,17 @@ func Error(status wire.Status, format string, args ...any) error {
 }
 
 // ErrTurnOver reports a change after the code has returned.
-var ErrTurnOver = errors.New("the turn is over")
+var ErrTurnOver = errors.New("the turn has ended")
 
 // TurnContext names a turn, for what runs in it.
 type TurnContext struct {
-	// SnapshotID is the id that is reserved for the snapshot of the turn, and
-	// ParentSnapshotID that of the turn that it continues from. Both are empty where
-	// the client keeps the state.
+	// SnapshotID is the id reserved for the turn's snapshot, and ParentSnapshotID the snapshot
+	// that the turn continues. Both are empty if the client keeps the state.
 	SnapshotID, ParentSnapshotID string
 	// SessionID is the session.
 	SessionID string
+	// Index counts the turns of the conversation before this one.
+	Index int
 	// Resumed is set if the turn was interrupted, or taken over from another worker.
 	Resumed bool
 }
@@ -82,6 +83,13 @@ func (t *Turn[S]) Input() []model.Message { return cloneMessages(t.turn.job.Inpu
 // History returns the conversation before the input.
 func (t *Turn[S]) History() []model.Message { return cloneMessages(t.turn.job.History) }
 
+// ReplaceHistory replaces the conversation before the input, for this turn and later ones. It
+// fails if the service keeps the conversation, which is append-only: Prompt.History changes the
+// model's view instead.
+func (t *Turn[S]) ReplaceHistory(messages ...model.Message) error {
+	return t.turn.replaceHistory(messages)
+}
+
 // State returns a copy of the custom state.
 func (t *Turn[S]) State() (S, error) { return t.decoded.copyOf(t.turn.session.Custom()) }
 
@@ -103,11 +111,14 @@ func (t *Turn[S]) SendArtifact(artifact wire.Artifact) error {
 	})
 }
 
-// SendText streams a piece of the answer. What it adds up to is the Result's to return.
+// SendText streams a piece of the answer. The Result must contain the whole text.
 func (t *Turn[S]) SendText(text string) error { return t.turn.sendText(text) }
 
 // AddMessages adds messages to the conversation.
 func (t *Turn[S]) AddMessages(messages ...model.Message) error {
+	if t.turn.definition.clientManaged && slices.ContainsFunc(messages, func(m model.Message) bool { return m.Role == model.RoleSystem }) {
+		return errors.New("a conversation that the client keeps has no messages of the system: use Prompt.Instructions")
+	}
 	return t.turn.addMessages(messages)
 }
 

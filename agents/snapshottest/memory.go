@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Memory is a snapshot store in memory. It shows what a store has to do.
+// Memory is a snapshot store in memory. It shows how to implement a store.
 type Memory struct {
 	mu   sync.Mutex
 	rows map[string]*wire.Snapshot

@@ -168,7 +168,7 @@ func testRefusal(t *testing.T, s agents.SnapshotStore) {
 func testWatch(t *testing.T, watcher agents.SnapshotWatcher) {
 	s, ok := watcher.(agents.SnapshotStore)
 	if !ok {
-		t.Fatal("the watcher is no store")
+		t.Fatal("the watcher is not a store")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func DecodeInit(raw []byte) (*Init, error) {
 // decided by the turn.
 func DecodeInput(raw []byte) (*Input, error) {
 	if isAbsent(raw) {
-		return nil, invalid("data", errors.New("it is missing: a turn needs input"))
+		return nil, invalid("data", errors.New("required for a turn"))
 	}
 	input := new(Input)
 	if err := decodeStrictly(raw, input, "message", "resume", "detach"); err != nil {
@@ -80,7 +81,7 @@ func DecodeAbort(raw []byte) (*AbortRequest, error) {
 	return request, nil
 }
 
-// isAbsent reports whether there is no value, or null.
+// isAbsent reports whether a value is missing or null.
 func isAbsent(raw []byte) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) == 0 || string(raw) == "null"
@@ -100,7 +101,7 @@ func decodeStrictly(raw []byte, into any, fields ...string) error {
 	}
 	var names map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &names); err != nil {
-		return errors.New("it is not a JSON object")
+		return errors.New("not a JSON object")
 	}
 	var unknown []string
 	for name := range names {
@@ -115,11 +116,12 @@ func decodeStrictly(raw []byte, into any, fields ...string) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(into)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("the field %s cannot be a JSON %s", wrong.Field, wrong.Value)
-	}
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		path, problem := rawjson.DescribeError(err, reflect.TypeOf(into))
+		if path != "" {
+			return fmt.Errorf("%s: %s", path, problem)
+		}
+		return errors.New(problem)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more than one value")

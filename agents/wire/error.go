@@ -60,6 +60,26 @@ func (s Status) HTTP() int {
 	}
 }
 
+// StatusOfHTTP returns the status of a reply by its status code.
+func StatusOfHTTP(code int) Status {
+	for _, status := range []Status{
+		StatusInvalidArgument, StatusUnauthenticated, StatusPermissionDenied, StatusNotFound, StatusAborted,
+		StatusResourceExhausted, StatusCanceled, StatusUnimplemented, StatusUnavailable, StatusDeadlineExceeded,
+	} {
+		if status.HTTP() == code {
+			return status
+		}
+	}
+	switch {
+	case code == 204, code == 405:
+		return StatusNotFound
+	case code >= 400 && code < 500:
+		return StatusInvalidArgument
+	default:
+		return StatusInternal
+	}
+}
+
 // Label returns the status as words, such as "failed precondition": the text of an
 // error whose own text must not leave the server.
 func (s Status) Label() string {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// SessionState is the state of a conversation. Messages never contain what a prompt
-// renders. Custom is the application's own state.
+// SessionState is the state of a conversation. Messages never contain rendered prompts. Custom is
+// the application's state.
 type SessionState struct {
 	SessionID string          `json:"sessionId,omitempty"`
 	Messages  []Message       `json:"messages,omitempty"`
@@ -30,7 +30,7 @@ const (
 // FinishReason is why work ended.
 type FinishReason string
 
-// The reasons of models, which are passed on as they are, and then those of agents.
+// The finish reasons. The first group comes from the model unchanged, the second from the agent.
 const (
 	FinishStop        FinishReason = "stop"
 	FinishLength      FinishReason = "length"

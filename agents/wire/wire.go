@@ -1,5 +1,5 @@
-// Package wire has the JSON types of the agents API: what clients send to
-// /agents/{name} and its companions, and what they get back.
+// Package wire has the JSON types of the agents API: the requests to /agents/{name} and its
+// companions, and their responses.
 //
 // What clients send is decoded by DecodeInit, DecodeInput, DecodeGetSnapshot and
 // DecodeAbort, which refuse unknown fields. What servers send is decoded with
@@ -35,8 +35,8 @@ type Init struct {
 	State      *SessionState `json:"state,omitempty"`
 }
 
-// Input is one turn: a message, answers to what interrupted the last one, or both.
-// Detach lets the turn go on without its caller.
+// Input is one turn: a message, answers to the interrupts of the last one, or both. Detach lets
+// the turn continue without its caller.
 type Input struct {
 	Message *Message `json:"message,omitempty"`
 	Resume  *Resume  `json:"resume,omitempty"`
@@ -118,8 +118,8 @@ type TurnEnd struct {
 	FinishReason FinishReason `json:"finishReason,omitempty"`
 }
 
-// PatchOp is an operation of a JSON Patch (RFC 6902). Its value is always written:
-// a null that is added differs from one that is absent.
+// PatchOp is an operation of a JSON Patch (RFC 6902). Its value is always written, to distinguish
+// a null value from an absent one.
 type PatchOp struct {
 	Op    string          `json:"op"`
 	Path  string          `json:"path"`
