@@ -1,8 +1,7 @@
-// Package evals runs cases against the agents of a runtime and checks what the agents do:
-// the tools that they call, the texts and values that they answer, and what a turn costs.
-// The agents are resolved as in production, with their plugins, rules, budgets and
-// delegates. In a case, models answer from recordings and tools from stubs, so that a run
-// in CI needs no keys and changes nothing.
+// Package evals runs cases against the agents of a runtime and checks their behavior: tool calls,
+// answers and the cost of a turn. Agents are resolved as in production, with their plugins,
+// rules, budgets and delegates. In a case, models answer from recordings and tools from stubs, so
+// that a run in CI needs no keys and changes nothing.
 //
 // Load reads cases from YAML; they can also be made in Go:
 //
@@ -24,12 +23,12 @@ type File struct {
 	Cases map[string]*Case `json:"cases" required:"true" doc:"Cases by ID."`
 }
 
-// Case is one conversation with an agent, and what is expected of it.
+// Case is a conversation with an agent and its expectations.
 type Case struct {
 	// ID identifies the case in its suite, and names its recording.
 	ID string `json:"id" key:"true"`
-	// Description tells a reader what the case is about.
-	Description string   `json:"description" doc:"What the case is about."`
+	// Description describes the case for readers.
+	Description string   `json:"description" doc:"A description of the case."`
 	Agent       string   `json:"agent" required:"true" doc:"The ID of the agent that the user talks to."`
 	Tags        []string `json:"tags" doc:"Tags, by which cases are selected."`
 	// TenantVariables are the values of ${tenant.NAME} in the configuration.
@@ -37,28 +36,28 @@ type Case struct {
 	// State is the application's state of the session before the first turn, a JSON value.
 	State json.RawMessage `json:"state" doc:"The custom state of the session before the first turn."`
 	// Models selects what answers requests to models; it defaults to Replay.
-	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"What answers the requests to models: a recording, the models themselves, or the script."`
+	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"The source of model answers: a recording, the models themselves, or the script."`
 	// Script answers when Models is Scripted: a JSON object with replies and fallback.
-	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in the script of a provider of type scripted."`
+	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in the script of a provider of type scripted. They begin anew in each turn."`
 	// Tools are the answers to calls of tools, by globs over the tools' IDs.
 	Tools map[string]*ToolUse `json:"tools" doc:"How calls of tools, delegates and peers are answered, by globs over the names of tools; an exact name wins. Without an entry, tools with effect: read and local delegates are real, and a call of any other tool is an error of the case."`
 	// SessionStart is real if the agent's session_start programs are run, and skip if not.
 	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether the programs of session_start run. Required if the agent has any."`
 	// Answers answer approvals and questions.
-	Answers []AnswerRule `json:"answers" doc:"Answers to approvals and questions; the first one that matches is given."`
+	Answers []AnswerRule `json:"answers" doc:"Answers to approvals and questions; the first match is used."`
 	// Turns are the user's messages. With User they are the first ones.
 	Turns []Turn `json:"turns" max:"100" doc:"The turns of the conversation, in order. Required without user."`
 	// User plays the user after Turns; nil for nobody.
 	User *SimulatedUser `json:"user" doc:"A model that plays the user, after the turns if there are any."`
 	// Expect is expected of the conversation as a whole, with the calls of all turns and
 	// the end of the last one.
-	Expect Expectations `json:"expect" doc:"What is expected of the conversation as a whole: the calls of all turns, and the text and status of the last one. Without a status, every turn is to succeed."`
+	Expect Expectations `json:"expect" doc:"Expectations for the whole conversation: the calls of all turns, and the text and status of the last one. Without a status, every turn must succeed."`
 }
 
 // SimulatedUser is a model that plays the user.
 type SimulatedUser struct {
 	ModelID string `json:"model_id" required:"true" doc:"The ID of the model, or pool, that plays the user."`
-	Goal    string `json:"goal" required:"true" doc:"What the user wants to reach. The user stops when it is reached, or cannot be."`
+	Goal    string `json:"goal" required:"true" doc:"The user's goal. The user stops when it is reached or impossible."`
 	Persona string `json:"persona" doc:"Who the user is and how they write."`
 	// MaxTurns bounds the turns that the user begins; it defaults to 5.
 	MaxTurns int `json:"max_turns" min:"1" max:"50" default:"5" doc:"The most turns that the user begins."`
@@ -77,19 +76,21 @@ const (
 	Scripted ModelMode = "scripted"
 )
 
-// Turn is one message of the user and what is expected of the turn.
+// Turn is one user message with the expectations for its turn.
 type Turn struct {
 	Prompt      string       `json:"prompt" doc:"The text of the user's message."`
 	Attachments []Attachment `json:"attachments" doc:"Files that are sent with the message."`
+	// Script answers in this turn instead of the case's script.
+	Script json.RawMessage `json:"script" doc:"The replies of a scripted model in this turn, instead of those of the case."`
 	// Variables is a JSON object of the values of ${turn.NAME}.
 	Variables json.RawMessage `json:"variables" doc:"Values of the turn's variables."`
-	Expect    Expectations    `json:"expect" doc:"What is expected of the turn. Without a status, it is to succeed."`
+	Expect    Expectations    `json:"expect" doc:"Expectations for the turn. Without a status, it must succeed."`
 }
 
 // Attachment is a file that is sent with a message.
 type Attachment struct {
 	Path      string `json:"path" required:"true" path:"read" doc:"The file, relative to the file of cases."`
-	MediaType string `json:"media_type" doc:"The media type. Defaults to that of the file's extension."`
+	MediaType string `json:"media_type" doc:"The media type. By default it depends on the file's extension."`
 }
 
 // ToolUse answers the calls of a tool. Exactly one field is set.
@@ -103,7 +104,7 @@ type ToolUse struct {
 	// Results are the results of the calls in order; a further call is an error of the case.
 	Results []json.RawMessage `json:"results" doc:"The results of the calls in order. A further call is an error of the case."`
 	// ByArguments are results by arguments; the first that matches counts.
-	ByArguments []ArgumentsResult `json:"by_arguments" doc:"Results by arguments; the first one that matches is returned. A call that matches none is an error of the case."`
+	ByArguments []ArgumentsResult `json:"by_arguments" doc:"Results by arguments; the first match is returned. A call without a match is an error of the case."`
 	// Replay answers from the recorded tool results of the case.
 	Replay bool `json:"replay" doc:"Answers with the results that eval add took from a turn, by tool and arguments."`
 }
@@ -125,11 +126,11 @@ type AnswerRule struct {
 	Text string `json:"text" doc:"The answer to a question, as a person would type it."`
 	// Value answers a question with a JSON value that satisfies its schema.
 	Value json.RawMessage `json:"value" doc:"The answer to a question as a JSON value that satisfies its schema."`
-	// Arguments replace those of an approved call.
-	Arguments json.RawMessage `json:"arguments" doc:"Arguments that replace those of the approved call."`
+	// Arguments replace the arguments of an approved call.
+	Arguments json.RawMessage `json:"arguments" doc:"Arguments that replace the approved call's."`
 }
 
-// Expectations are what is expected of a turn. Fields that are not set expect nothing.
+// Expectations are the expectations for a turn. Fields that are not set expect nothing.
 type Expectations struct {
 	Status string `json:"status" enum:"succeeded|failed|canceled|waiting" default:"succeeded" doc:"The status of the turn."`
 	// Termination is the reason why the turn ends, and the code if there is one.
@@ -142,7 +143,7 @@ type Expectations struct {
 	Delegates []string        `json:"delegates" doc:"Agents that must run as delegates, at any depth."`
 	Handoffs  []string        `json:"handoffs" doc:"Agents that take the conversation over, in order."`
 	Text      *TextExpected   `json:"text" doc:"The text of the last answer."`
-	Output    *ValueExpected  `json:"output" doc:"The last answer as JSON, such as that of an agent with output_schema."`
+	Output    *ValueExpected  `json:"output" doc:"The last answer as JSON, for example of an agent with output_schema."`
 	State     *ValueExpected  `json:"state" doc:"The custom state of the session after the turn."`
 	Artifacts []ArtifactMatch `json:"artifacts" doc:"Artifacts that the turn makes; there may be others."`
 	MaxSteps  int             `json:"max_steps" min:"1" doc:"The most steps that the turn may take."`
@@ -153,7 +154,7 @@ type Expectations struct {
 	Judges     []Judge        `json:"judges" doc:"Graders that judge the turn."`
 }
 
-// ExpectedCalls are the calls that a turn makes, those of delegates included.
+// ExpectedCalls are the expected calls of a turn and its delegates.
 type ExpectedCalls struct {
 	// Match is how the calls are compared; it defaults to MatchSubset.
 	Match CallMatch      `json:"match" enum:"subset|any_order|exact" default:"subset" doc:"exact: these calls and no others, in this order; any_order: these calls and no others; subset: these calls and perhaps others."`
@@ -180,7 +181,7 @@ type ExpectedCall struct {
 	Outcome string `json:"outcome" enum:"succeeded|failed" doc:"How the call ends. Any outcome by default."`
 }
 
-// TextExpected is what is expected of a text. All that is set must hold.
+// TextExpected is the expectation for a text. All fields that are set must hold.
 type TextExpected struct {
 	Equals      *string  `json:"equals" doc:"The whole text, without surrounding blanks."`
 	Contains    []string `json:"contains" doc:"Texts that it contains, in any case."`
@@ -188,7 +189,7 @@ type TextExpected struct {
 	Matches     []string `json:"matches" doc:"Regular expressions (RE2) that match a part of it."`
 }
 
-// ValueExpected is what is expected of a JSON value.
+// ValueExpected is the expectation for a JSON value.
 type ValueExpected struct {
 	Equals json.RawMessage `json:"equals" doc:"The value."`
 	Schema json.RawMessage `json:"schema" doc:"A JSON Schema that the value satisfies."`
@@ -203,13 +204,13 @@ type ArtifactMatch struct {
 
 // Judge grades a turn with a score from 0 to 1.
 type Judge struct {
-	Name string `json:"name" doc:"What the report calls the judge. Defaults to its type."`
+	Name string `json:"name" doc:"The judge's name in the report. Defaults to its type."`
 	Type string `json:"type" required:"true" enum:"model|command|http" doc:"Who judges: a model, a program, or a server."`
 	// Pass is the least score that passes; it defaults to 0.7.
 	Pass *float64 `json:"pass" min:"0" max:"1" default:"0.7" doc:"The least score that passes, from 0 to 1."`
 	// ModelID names the model, or pool, of the configuration that judges.
 	ModelID string `json:"model_id" of:"model" required:"type=model" doc:"The ID of the model, or pool, that judges."`
-	Rubric  string `json:"rubric" of:"model" required:"type=model" doc:"What the model is to judge, in words."`
+	Rubric  string `json:"rubric" of:"model" required:"type=model" doc:"The question to judge, in words."`
 	// Criteria are judged one by one; the score is their mean.
 	Criteria []string `json:"criteria" of:"model" doc:"Criteria that are scored one by one; the score is their mean. Without criteria the rubric is scored as a whole."`
 	Scale    int      `json:"scale" of:"model" min:"2" max:"10" default:"5" doc:"The best score that the model may give; the worst is 1."`

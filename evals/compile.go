@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -28,7 +30,7 @@ type compiled struct {
 	globs   map[string]pattern.Pattern
 	schemas map[string]*schema.Schema
 	texts   map[string]*regexp.Regexp
-	script  *scripted.Executor
+	scripts map[string]*scripted.Executor
 }
 
 // Validate checks every case.
@@ -48,7 +50,7 @@ func (f *File) Validate() diag.List {
 	return list
 }
 
-// Validate returns what is wrong with the case, with paths below it.
+// Validate returns the errors in the case, with paths below it.
 func (c *Case) Validate() diag.List {
 	_, list := c.compile()
 	return list
@@ -57,7 +59,7 @@ func (c *Case) Validate() diag.List {
 func (c *Case) compile() (*compiled, diag.List) {
 	k := &compiler{compiled: compiled{
 		rules: map[string]permission.Rule{}, globs: map[string]pattern.Pattern{},
-		schemas: map[string]*schema.Schema{}, texts: map[string]*regexp.Regexp{},
+		schemas: map[string]*schema.Schema{}, texts: map[string]*regexp.Regexp{}, scripts: map[string]*scripted.Executor{},
 	}}
 	if !caseIDs.MatchString(c.ID) {
 		k.addError(diag.InvalidValue, "", "the ID %q of a case must have 1 to 80 letters, digits, dots, dashes and underscores, and begin with a letter or digit", c.ID)
@@ -67,15 +69,7 @@ func (c *Case) compile() (*compiled, diag.List) {
 			k.addError(diag.InvalidValue, "", "the ID %q of a case must not end with %s, which its recordings do", c.ID, reserved)
 		}
 	}
-	if len(c.Script) > 0 {
-		script, err := scripted.Parse(c.ID, c.Script)
-		if err == nil {
-			k.script, err = scripted.New(script)
-		}
-		if err != nil {
-			k.addError(diag.InvalidValue, "script", "%v", err)
-		}
-	}
+	k.compileScript("script", c.Script)
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		k.compileToolUse(diag.Key("tools", name), name, c.Tools[name])
 	}
@@ -91,8 +85,10 @@ func (c *Case) compile() (*compiled, diag.List) {
 		if c.Turns[i].Prompt == "" && len(c.Turns[i].Attachments) == 0 {
 			k.addError(diag.MissingField, diag.Join(at, "prompt"), "the turn has neither a prompt nor attachments")
 		}
+		k.compileScript(diag.Join(at, "script"), c.Turns[i].Script)
 		k.compileExpectations(diag.Join(at, "expect"), &c.Turns[i].Expect)
 	}
+	k.warnUnused(c)
 	return &k.compiled, k.found
 }
 
@@ -101,6 +97,19 @@ var caseIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 
 func (k *compiler) addError(code diag.Code, path, format string, args ...any) {
 	k.found = append(k.found, diag.New(code, path, format, args...))
+}
+
+func (k *compiler) compileScript(path string, raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	script, err := scripted.Parse("the script", raw)
+	if err == nil {
+		k.scripts[path], err = scripted.New(script)
+	}
+	if err != nil {
+		k.addError(diag.InvalidValue, path, "%v", err)
+	}
 }
 
 func (k *compiler) compileToolUse(at, name string, use *ToolUse) {
@@ -119,7 +128,12 @@ func (k *compiler) compileToolUse(at, name string, use *ToolUse) {
 		k.addError(diag.InvalidValue, at, "exactly one of real, result, error, results, by_arguments and replay is required")
 	}
 	for i := range use.ByArguments {
-		k.compileRule(diag.Join(at, diag.Index("by_arguments", i)+".when"), "*"+use.ByArguments[i].When)
+		path, when := diag.Join(at, diag.Index("by_arguments", i)+".when"), use.ByArguments[i].When
+		if !strings.HasPrefix(when, "(") {
+			k.addError(diag.InvalidValue, path, "%q must be conditions in parentheses, as in (amount > 100)", when)
+			continue
+		}
+		k.compileRule(path, "*"+when)
 	}
 }
 
@@ -131,6 +145,12 @@ func (k *compiler) compileAnswer(at string, a *AnswerRule) {
 	if a.Approve == nil && a.Text == "" && len(a.Value) == 0 {
 		k.addError(diag.MissingField, at, "one of approve, text and value is required")
 	}
+}
+
+// reasons are why turns end.
+var reasons = []string{
+	string(event.NaturalEnd), string(event.BehaviorRequested), string(event.Stopped), string(event.Canceled),
+	string(event.Blocked), string(event.Suspended), string(event.BudgetExceeded), string(event.Failed),
 }
 
 func (k *compiler) compileExpectations(at string, e *Expectations) {
@@ -164,6 +184,27 @@ func (k *compiler) compileExpectations(at string, e *Expectations) {
 			e.Artifacts[i].Name = "*"
 		}
 		k.compileGlob(diag.Join(at, diag.Index("artifacts", i)+".name"), e.Artifacts[i].Name)
+	}
+	if reason, _, _ := strings.Cut(e.Termination, ":"); reason != "" && !slices.Contains(reasons, reason) {
+		k.addError(diag.InvalidValue, diag.Join(at, "termination"), "%q must begin with one of %s", e.Termination, strings.Join(reasons, ", "))
+	}
+	k.warnExpectations(at, e)
+	for i := range e.Judges {
+		k.checkJudge(diag.Join(at, diag.Index("judges", i)), &e.Judges[i])
+	}
+}
+
+// checkJudge checks the program or the address of a judge.
+func (k *compiler) checkJudge(at string, j *Judge) {
+	switch j.Type {
+	case "command":
+		if len(j.Command) == 0 || j.Command[0] == "" {
+			k.addError(diag.InvalidValue, diag.Join(at, "command"), "the name of a program is required")
+		}
+	case "http":
+		if u, err := url.Parse(j.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			k.addError(diag.InvalidValue, diag.Join(at, "url"), "it must be an http or https URL")
+		}
 	}
 }
 

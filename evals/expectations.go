@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// checker compares a turn with what is expected of it.
+// checker compares a turn with its expectations.
 type checker struct {
 	*compiled
 	// base is the path of the expectations in the case.

@@ -1,25 +1,33 @@
 package evals
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/scripted"
 )
 
-// StoredTurn is a turn that was kept, of which a case is made.
+// StoredTurn is the source of a case.
 type StoredTurn struct {
-	AgentID string
-	Status  event.Status
-	Input   []model.Message
-	Events  []event.Event
+	// AgentID is the agent that began the turn. FinalAgent had the conversation at its end; empty
+	// means AgentID.
+	AgentID, FinalAgent string
+	Status              event.Status
+	Input               []model.Message
+	Events              []event.Event
 }
 
 // Draft is a case made of a stored turn, and the results of its tools.
@@ -28,23 +36,73 @@ type Draft struct {
 	Replies []ToolReply
 }
 
-// NewDraft returns a case that repeats a turn: a script gives the model's answers, and
-// tools answer with the results that they had then. It expects the status, the calls and
-// the text of the turn. Turns with content other than text are an error.
-func NewDraft(id string, t *StoredTurn) (*Draft, error) {
-	d := &Draft{Case: &Case{ID: id, Agent: t.AgentID, Models: Scripted, Tools: make(map[string]*ToolUse)}}
-	turn := Turn{Expect: Expectations{Status: string(t.Status)}}
-	for i := range t.Input {
-		for _, part := range t.Input[i].Parts {
-			if part.Type != model.PartText {
-				return nil, fmt.Errorf("the turn's input has a part of type %s; only text becomes a case", part.Type)
-			}
-			turn.Prompt = strings.TrimSpace(turn.Prompt + "\n" + part.Text)
-		}
+// DraftError reports a turn that cannot become a case.
+type DraftError struct{ Reason string }
+
+// Error returns the reason.
+func (e *DraftError) Error() string { return e.Reason }
+
+func draftError(format string, args ...any) error {
+	return &DraftError{fmt.Sprintf(format, args...)}
+}
+
+// NewDraft returns a case that repeats a conversation with scripted model answers and recorded tool
+// results. It expects the status, calls and text of the last turn. The error is a *DraftError.
+func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
+	if len(turns) == 0 {
+		return nil, draftError("there is no turn")
 	}
-	d.addEvents(t.Events, &turn)
-	d.Case.Turns = []Turn{turn}
+	if !caseIDs.MatchString(id) {
+		return nil, draftError("%q cannot be the ID of a case", id)
+	}
+	d := &Draft{Case: &Case{ID: id, Agent: turns[0].AgentID, Models: Scripted, Tools: make(map[string]*ToolUse)}}
+	for n, t := range turns {
+		if last := n == len(turns)-1; !last && t.Status != event.StatusSucceeded {
+			return nil, draftError("turn %d of its session ended as %s, and a case cannot continue from that", n+1, t.Status)
+		}
+		if t.Status == event.StatusCanceled {
+			return nil, draftError("the turn was canceled, which a case cannot repeat")
+		}
+		if n > 0 && t.AgentID != cmp.Or(turns[n-1].FinalAgent, turns[n-1].AgentID) {
+			return nil, draftError("turn %d of its session was for agent %s, which did not have the conversation", n+1, t.AgentID)
+		}
+		turn := Turn{Expect: Expectations{Status: string(t.Status)}}
+		for i := range t.Input {
+			if t.Input[i].Role != model.RoleUser {
+				return nil, draftError("the input has a message of role %s; only messages of the user become a case", t.Input[i].Role)
+			}
+			for _, part := range t.Input[i].Parts {
+				if part.Type != model.PartText {
+					return nil, draftError("the input has a part of type %s; only text becomes a case", part.Type)
+				}
+				turn.Prompt = strings.TrimSpace(turn.Prompt + "\n" + part.Text)
+			}
+		}
+		var script draftScript
+		if err := d.addEvents(t.Events, &turn, &script); err != nil {
+			return nil, err
+		}
+		turn.Script, _ = json.Marshal(&script) // texts and JSON
+		if n < len(turns)-1 {
+			turn.Expect = Expectations{Status: turn.Expect.Status}
+		}
+		d.Case.Turns = append(d.Case.Turns, turn)
+	}
+	d.Case.Script, d.Case.Turns[0].Script = d.Case.Turns[0].Script, nil
 	return d, nil
+}
+
+// draftScript is a script in the form of the file.
+type draftScript struct {
+	Replies  []scriptReply  `json:"replies,omitempty"`
+	Fallback *scriptFailure `json:"fallback,omitempty"`
+}
+
+// scriptFailure is a reply that fails, as a provider did.
+type scriptFailure struct {
+	Error struct {
+		Class model.ErrorClass `json:"class"`
+	} `json:"error"`
 }
 
 // scriptReply is a reply of a script, in the form of the file.
@@ -58,17 +116,17 @@ type scriptCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// addEvents makes the script, the tools and the expectations of the turn's own events.
-// Delegates are not run again: their calls have results, like those of other tools.
-func (d *Draft) addEvents(events []event.Event, turn *Turn) {
-	var replies []scriptReply
+// addEvents derives tools, expectations and the model's replies from the turn's own events.
+// Delegates are not run again: their calls have recorded results.
+func (d *Draft) addEvents(events []event.Event, turn *Turn, script *draftScript) error {
 	var reply scriptReply
+	complete := true
 	calls := make(map[string]*ToolReply)
 	asked := make(map[string]*interaction.Request)
 	var order []*ToolReply
 	end := func() {
 		if reply.Text != "" || len(reply.ToolCalls) > 0 {
-			replies = append(replies, reply)
+			script.Replies = append(script.Replies, reply)
 		}
 		reply = scriptReply{}
 	}
@@ -77,9 +135,17 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 			continue
 		}
 		switch data := events[i].Data.(type) {
-		case *event.StepStart, *event.InferenceComplete:
-			if _, starts := data.(*event.StepStart); starts {
-				end()
+		case *event.StepStart:
+			end()
+			complete = false
+		case *event.InferenceComplete:
+			complete = true
+		case *event.RunFinish:
+			if data.Termination.Type == event.Failed && !complete {
+				reply = scriptReply{}
+				if script.Fallback = repeatFailure(data.Termination.Code); script.Fallback == nil {
+					return draftError("the turn failed by %s, which a script cannot repeat", describeTermination(data.Termination))
+				}
 			}
 		case *event.TextDelta:
 			reply.Text += data.Delta
@@ -93,7 +159,9 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 			asked[data.ID], asked[data.CallID] = &data.Request, &data.Request
 		case *event.ToolCallResumed:
 			if q := asked[data.TargetID]; q != nil {
-				d.Case.Answers = append(d.Case.Answers, answerTo(q, data))
+				if err := d.addAnswer(answerTo(q, data)); err != nil {
+					return err
+				}
 			}
 		case *event.ToolCallDone:
 			if c := calls[data.ID]; c != nil {
@@ -103,11 +171,9 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 	}
 	end()
 	text := ""
-	if len(replies) > 0 {
-		text = replies[len(replies)-1].Text
+	if len(script.Replies) > 0 && script.Fallback == nil {
+		text = script.Replies[len(script.Replies)-1].Text
 	}
-	script, _ := json.Marshal(map[string]any{"replies": replies}) // texts and JSON
-	d.Case.Script = script
 	if text != "" {
 		turn.Expect.Text = &TextExpected{Equals: &text}
 	}
@@ -121,6 +187,33 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn) {
 		}
 		turn.Expect.Calls.Calls = append(turn.Expect.Calls.Calls, ExpectedCall{Rule: c.Tool})
 	}
+	return nil
+}
+
+// repeatFailure returns a reply that fails with a class; nil for a code that is not a class.
+func repeatFailure(code string) *scriptFailure {
+	f := new(scriptFailure)
+	f.Error.Class = model.ErrorClass(code)
+	data, _ := json.Marshal(&draftScript{Fallback: f}) // texts
+	if _, err := scripted.Parse("turn", data); err != nil {
+		return nil
+	}
+	return f
+}
+
+// addAnswer adds an answer. A case answers all requests of a tool alike.
+func (d *Draft) addAnswer(a AnswerRule) error {
+	for _, known := range d.Case.Answers {
+		switch {
+		case known.Tool != a.Tool:
+		case reflect.DeepEqual(known, a):
+			return nil
+		default:
+			return draftError("tool %s was answered in two ways, and a case has one answer for each tool", a.Tool)
+		}
+	}
+	d.Case.Answers = append(d.Case.Answers, a)
+	return nil
 }
 
 // answerTo returns the rule that answers a request as it was answered.
@@ -139,10 +232,10 @@ func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) AnswerRule
 }
 
 // Write adds the case to a file, which it creates if necessary, and writes the results of
-// the tools to a file beside it. Secrets are taken out by redact. An existing case with the ID is
-// an error, and changes nothing.
-func (d *Draft) Write(file, dir string, redact func(string) string) error {
-	text := d.yaml()
+// the tools to a file beside it, with secrets removed by hide. An invalid case returns a *DraftError,
+// and an ID that a file of the suite already has ErrCaseExists; both write nothing.
+func (d *Draft) Write(file string, suite []string, hide func(string) string) error {
+	d.redact(hide)
 	data, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		data, err = []byte("version: 1\ncases:\n"), nil
@@ -150,28 +243,70 @@ func (d *Draft) Write(file, dir string, redact func(string) string) error {
 	if err != nil {
 		return err
 	}
-	whole := strings.TrimRight(string(data), "\n") + "\n" + redact(text)
-	suite := &Suite{files: make(map[string]*config.File)}
-	if list := suite.addFile(file, []byte(whole)); list.HasErrors() {
-		return fmt.Errorf("add case %s to %s: %w", d.Case.ID, file, list.Err())
+	for _, other := range suite {
+		if err := d.checkID(other); err != nil {
+			return err
+		}
 	}
-	if !slices.ContainsFunc(suite.Cases, func(c *Case) bool { return c.ID == d.Case.ID }) {
-		return fmt.Errorf("add case %s: cases must be the last field of %s", d.Case.ID, file)
+	whole := strings.TrimRight(string(data), "\n") + "\n" + d.yaml()
+	all, list := Parse(file, []byte(whole))
+	if list.HasErrors() {
+		return draftError("%s would be invalid: %v", file, list.Err())
+	}
+	if _, added := all.findID(d.Case.ID); !added {
+		return draftError("cases must be the last field of %s", file)
 	}
 	if len(d.Replies) > 0 {
-		var lines strings.Builder
+		var lines bytes.Buffer
 		for i := range d.Replies {
 			line, err := json.Marshal(&d.Replies[i])
 			if err != nil {
 				return err
 			}
-			lines.WriteString(redact(string(line)) + "\n")
+			lines.Write(append(line, '\n'))
 		}
-		if err := writeFile(ToolRepliesPath(dir, d.Case.ID), []byte(lines.String())); err != nil {
+		if err := writeFile(ToolRepliesPath(filepath.Dir(file), d.Case.ID), lines.Bytes()); err != nil {
 			return err
 		}
 	}
 	return writeFile(file, []byte(whole))
+}
+
+// ErrCaseExists is the cause of an error of Write for a case whose ID is taken.
+var ErrCaseExists = errors.New("there is already a case with this ID")
+
+// checkID returns an error if a file has a case with the ID.
+func (d *Draft) checkID(file string) error {
+	data, err := readFile(file)
+	if err != nil {
+		return nil //nolint:nilerr // no run can read it either
+	}
+	known, _ := Parse(file, data)
+	if id, taken := known.findID(d.Case.ID); taken {
+		return fmt.Errorf("%w: %s in %s", ErrCaseExists, id, file)
+	}
+	return nil
+}
+
+// redact removes secrets from all texts of the case and the results.
+func (d *Draft) redact(f func(string) string) {
+	c := d.Case
+	c.Script = redact.JSON(c.Script, f)
+	for i := range c.Answers {
+		c.Answers[i].Value = redact.JSON(c.Answers[i].Value, f)
+	}
+	for i := range c.Turns {
+		t := &c.Turns[i]
+		t.Prompt, t.Script = f(t.Prompt), redact.JSON(t.Script, f)
+		if t.Expect.Text != nil {
+			clean := f(*t.Expect.Text.Equals)
+			t.Expect.Text.Equals = &clean
+		}
+	}
+	for i := range d.Replies {
+		one := &d.Replies[i]
+		one.Arguments, one.Result = redact.JSON(one.Arguments, f), f(one.Result)
+	}
 }
 
 // yaml returns the case as an entry of a file. Values are written as JSON, which YAML
@@ -199,7 +334,11 @@ func (d *Draft) yaml() string {
 	b.WriteString("    turns:\n")
 	for i := range c.Turns {
 		t := &c.Turns[i]
-		fmt.Fprintf(&b, "      - prompt: %s\n        expect:\n          status: %s\n", flow(t.Prompt), t.Expect.Status)
+		fmt.Fprintf(&b, "      - prompt: %s\n", flow(t.Prompt))
+		if len(t.Script) > 0 {
+			fmt.Fprintf(&b, "        script: %s\n", flow(t.Script))
+		}
+		fmt.Fprintf(&b, "        expect:\n          status: %s\n", t.Expect.Status)
 		if t.Expect.Text != nil {
 			fmt.Fprintf(&b, "          text: {equals: %s}\n", flow(*t.Expect.Text.Equals))
 		}

@@ -49,6 +49,10 @@ func newShop(t *testing.T, provider model.Executor) *shop {
 		WithTool("lookup", &fixedTool{tools.Descriptor{Effect: tools.Read, Parameters: parameters(`"order":{"type":"string"}`)}, call(&s.lookups, "order 7: 20 EUR")}).
 		WithTool("refund", &fixedTool{tools.Descriptor{Effect: tools.Once, Parameters: parameters(`"order":{"type":"string"},"amount":{"type":"number"}`)}, call(&s.refunds, "refunded")}).
 		WithTool("ask", newAsk(t)).
+		WithTool("invoice", &fixedTool{tools.Descriptor{Effect: tools.Read}, func(_ context.Context, c *tools.Call) (tools.Result, error) {
+			_, err := c.Session.KeepArtifact(tools.Artifact{Name: "invoice-7.txt", MediaType: "text/plain", Data: []byte("20 EUR")})
+			return tools.TextResult("kept"), err
+		}}).
 		WithAgentSpec(spec.Agent{ID: "clerk", Description: "A clerk.", ModelID: "m", SystemPrompt: "You refund orders.", PluginIDs: []string{"permission"}, Sections: spec.Sections{"permission": rules}, Delegates: []string{"helper"}, Handoffs: []string{"helper"}}).
 		WithAgentSpec(spec.Agent{ID: "helper", Description: "Helps.", ModelID: "m"}).
 		Build()
@@ -98,7 +102,7 @@ func loadCasesIn(t *testing.T, dir, cases string) *evals.Suite {
 		t.Fatal(err)
 	}
 	suite, found, err := evals.Load([]string{file})
-	if err != nil || len(found) > 0 {
+	if err != nil || found.HasErrors() {
 		t.Fatalf("%v, %v\n%s", err, found, cases)
 	}
 	return suite

@@ -32,6 +32,9 @@ const defaultPass = 0.7
 // maxVerdict bounds the answer of a program or server that judges, in bytes.
 const maxVerdict = 1 << 20
 
+// maxJudgeErrors bounds how much of a program's error output is shown, in bytes.
+const maxJudgeErrors = 200
+
 // grade has a judge grade a turn.
 func (r *run) grade(ctx context.Context, j *Judge, turn *TurnResult) (Verdict, error) {
 	v := Verdict{Judge: cmp.Or(j.Name, j.Type)}
@@ -103,7 +106,7 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 			return fmt.Errorf("the model did not grade: %s", describeTermination(result.Termination))
 		}
 		var grades modelVerdict
-		if err := json.Unmarshal([]byte(result.Response), &grades); err != nil || len(grades.Scores) == 0 {
+		if err := json.Unmarshal([]byte(result.Response), &grades); err != nil || len(grades.Scores) != len(criteria) {
 			return fmt.Errorf("the model's grades cannot be read: %s", describeValue(json.RawMessage(result.Response)))
 		}
 		var sum float64
@@ -115,9 +118,15 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 		scores = append(scores, sum/float64(len(grades.Scores)))
 		v.Comment = strings.Join(comments, " ")
 	}
-	slices.Sort(scores)
-	v.Score = min(max(scores[len(scores)/2], 0), 1)
+	v.Score = min(max(medianScore(scores), 0), 1)
 	return nil
+}
+
+// medianScore returns the middle score, or the mean of the two in the middle.
+func medianScore(scores []float64) float64 {
+	slices.Sort(scores)
+	n := len(scores)
+	return (scores[(n-1)/2] + scores[n/2]) / 2
 }
 
 // gradesSchema is the form of the grades of n criteria.
@@ -135,8 +144,7 @@ func (t *TurnResult) toJudge() *TurnResult {
 	return &shown
 }
 
-// addUsage adds what a judge or the simulated user used to the run, beside the usage of
-// its turns.
+// addUsage adds the usage of a judge or the simulated user to the run, separately from its turns.
 func (r *run) addUsage(result *runtime.Result) {
 	r.result.Usage.Add(result.Usage)
 	r.result.Cost = addCost(r.result.Cost, result.Cost)
@@ -155,6 +163,9 @@ func (r *run) askOutside(ctx context.Context, j *Judge, turn *TurnResult, v *Ver
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	answer, err := ask(ctx, r, j, data)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s", timeout)
+	}
 	if err != nil {
 		return err
 	}
@@ -175,15 +186,15 @@ func runCommand(ctx context.Context, r *run, j *Judge, data []byte) ([]byte, err
 	cmd.Env = os.Environ()
 	process.Separate(cmd)
 	cmd.Cancel = func() error { return process.Kill(cmd) }
-	var out, errs bytes.Buffer
+	out, errs := process.Head{Limit: maxVerdict}, process.Tail{Limit: maxJudgeErrors}
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", j.Command[0], err, describeValue(bytes.TrimSpace(errs.Bytes())))
+	if err := process.RunTied(cmd); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", j.Command[0], err, errs.Text())
 	}
-	if out.Len() > maxVerdict {
-		return nil, errors.New("the answer is too long")
+	if !out.IsComplete() {
+		return nil, fmt.Errorf("the answer is longer than %d MiB", maxVerdict>>20)
 	}
-	return out.Bytes(), nil
+	return out.Kept(), nil
 }
 
 func postTurn(ctx context.Context, _ *run, j *Judge, data []byte) ([]byte, error) {

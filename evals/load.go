@@ -112,9 +112,43 @@ func (s *Suite) Source(name string) []byte {
 	return nil
 }
 
+// StubsAll reports whether every case answers all tools whose IDs begin with a prefix, so that
+// their server is never called.
+func (s *Suite) StubsAll(prefix string) bool {
+	return prefix != "" && !slices.ContainsFunc(s.Cases, func(c *Case) bool { return !c.stubsAll(prefix) })
+}
+
+func (c *Case) stubsAll(prefix string) bool {
+	all := false
+	for name, use := range c.Tools {
+		fixed := name
+		if at := strings.IndexAny(name, "*?[{\\"); at >= 0 {
+			fixed = name[:at]
+		}
+		if use == nil || use.Real && (strings.HasPrefix(fixed, prefix) || strings.HasPrefix(prefix, fixed)) {
+			return false
+		}
+		all = all || name == fixed+"*" && strings.HasPrefix(prefix, fixed)
+	}
+	return all
+}
+
 // Select keeps the cases that a function accepts.
 func (s *Suite) Select(keep func(*Case) bool) {
 	s.Cases = slices.DeleteFunc(s.Cases, func(c *Case) bool { return !keep(c) })
+}
+
+// Removed returns the cases of a baseline that are missing from the suite. Cases that Select left
+// out are not missing.
+func (s *Suite) Removed(baseline []*Result) []string {
+	var gone []string
+	for _, r := range baseline {
+		_, known := s.files[r.Case]
+		if !known && !slices.ContainsFunc(s.Cases, func(c *Case) bool { return c.ID == r.Case }) && !slices.Contains(gone, r.Case) {
+			gone = append(gone, r.Case)
+		}
+	}
+	return gone
 }
 
 // NewSuite returns a suite of cases that are made in Go. Their recordings belong to the

@@ -2,16 +2,21 @@ package evals
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/recorded"
 )
@@ -51,14 +56,45 @@ func (e *StaleError) Error() string {
 // Unwrap returns the cause.
 func (e *StaleError) Unwrap() error { return e.Err }
 
+// OutageError reports that a provider failed while a case was recorded. The earlier
+// recording is kept.
+type OutageError struct {
+	Path string
+	Err  error
+}
+
+// Error names the recording.
+func (e *OutageError) Error() string {
+	return fmt.Sprintf("the provider failed, so %s was not written: %v", e.Path, e.Err)
+}
+
+// Unwrap returns the error of the provider.
+func (e *OutageError) Unwrap() error { return e.Err }
+
 // modelSource answers the requests to models in one run.
 type modelSource struct {
 	intercept model.Interceptor
-	// close ends the run; it returns why the answers cannot be relied upon. It writes a
-	// recording if keep is set.
-	close func(keep bool) error
+	// close ends the run; it returns why the answers cannot be relied upon. Nil for nothing.
+	close func() error
+	// save writes the recording; nil for none.
+	save func() error
 	// fixed is set if the answers are the same in every run.
 	fixed bool
+}
+
+// closeSources ends a run with an error or nil. If it ended well, the recordings are written.
+func closeSources(err error, sources ...modelSource) error {
+	for _, s := range sources {
+		if s.close != nil {
+			err = errors.Join(err, s.close())
+		}
+	}
+	for _, s := range sources {
+		if err == nil && s.save != nil {
+			err = s.save()
+		}
+	}
+	return err
 }
 
 // liveModels asks the models.
@@ -67,7 +103,6 @@ func liveModels() modelSource {
 		intercept: func(ctx context.Context, next model.Executor, req *model.Request) iter.Seq2[model.Event, error] {
 			return next.Stream(ctx, req)
 		},
-		close: func(bool) error { return nil },
 	}
 }
 
@@ -77,23 +112,33 @@ func answerWith(e model.Executor) modelSource {
 		intercept: func(ctx context.Context, _ model.Executor, req *model.Request) iter.Seq2[model.Event, error] {
 			return e.Stream(ctx, req)
 		},
-		close: func(bool) error { return nil },
+		fixed: true,
+	}
+}
+
+// scriptedModels answers from the scripts of a case; turn is the index of the turn.
+func scriptedModels(k *compiled, turn *atomic.Int64) modelSource {
+	return modelSource{
+		intercept: func(ctx context.Context, _ model.Executor, req *model.Request) iter.Seq2[model.Event, error] {
+			script := k.scripts[diag.Join(diag.Index("turns", int(turn.Load())), "script")]
+			return cmp.Or(script, k.scripts["script"]).Stream(ctx, req)
+		},
 		fixed: true,
 	}
 }
 
 // replayModels answers from a file.
-func replayModels(path string) modelSource {
+func replayModels(path string, redact recorded.Option) modelSource {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return failingModels(&StaleError{Path: path, Err: err})
 	}
-	player, err := recorded.NewPlayer(bytes.NewReader(data))
+	player, err := recorded.NewPlayer(bytes.NewReader(data), redact)
 	if err != nil {
 		return failingModels(fmt.Errorf("%s: %w", path, err))
 	}
 	s := answerWith(player)
-	s.close = func(bool) error {
+	s.close = func() error {
 		if mismatches := player.Mismatches(); len(mismatches) > 0 {
 			return &StaleError{Path: path, Err: mismatches[0]}
 		}
@@ -104,18 +149,16 @@ func replayModels(path string) modelSource {
 
 // failingModels answers nothing; a run that asks a model is an error.
 func failingModels(err error) modelSource {
-	var asked sync.Once
-	used := false
+	var used atomic.Bool
 	return modelSource{
 		intercept: func(context.Context, model.Executor, *model.Request) iter.Seq2[model.Event, error] {
-			asked.Do(func() { used = true })
+			used.Store(true)
 			return func(yield func(model.Event, error) bool) {
 				yield(model.Event{}, &model.Error{Class: model.InvalidRequest, Message: err.Error(), Err: err})
 			}
 		},
-		close: func(bool) error {
-			asked.Do(func() {})
-			if used {
+		close: func() error {
+			if used.Load() {
 				return err
 			}
 			return nil
@@ -124,20 +167,26 @@ func failingModels(err error) modelSource {
 	}
 }
 
-// recordModels asks the models and writes a file, with secrets redacted.
-func recordModels(path string, redact func(string) string) modelSource {
+// recordModels asks the models and writes a file without secrets.
+func recordModels(path string, redact recorded.Option) modelSource {
 	var file bytes.Buffer
-	recorder := recorded.NewRecorder(nextExecutor{}, &file)
+	next := &nextExecutor{failed: make(map[string]error)}
+	recorder := recorded.NewRecorder(next, &file, redact)
 	return modelSource{
-		intercept: func(ctx context.Context, next model.Executor, req *model.Request) iter.Seq2[model.Event, error] {
-			return recorder.Stream(context.WithValue(ctx, nextKey{}, next), req)
+		intercept: func(ctx context.Context, asked model.Executor, req *model.Request) iter.Seq2[model.Event, error] {
+			return recorder.Stream(context.WithValue(ctx, nextKey{}, asked), req)
 		},
-		close: func(keep bool) error {
-			err := recorder.Close()
-			if err != nil || !keep || file.Len() == 0 {
-				return err
+		close: func() error {
+			if err := next.findOutage(); err != nil {
+				return &OutageError{Path: path, Err: err}
 			}
-			return writeFile(path, []byte(redact(file.String())))
+			return recorder.Close()
+		},
+		save: func() error {
+			if file.Len() == 0 {
+				return nil
+			}
+			return writeFile(path, file.Bytes())
 		},
 	}
 }
@@ -145,23 +194,70 @@ func recordModels(path string, redact func(string) string) modelSource {
 type nextKey struct{}
 
 // nextExecutor asks the executor of the context.
-type nextExecutor struct{}
-
-// Stream asks it.
-func (nextExecutor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	next := ctx.Value(nextKey{}).(model.Executor) //nolint:forcetypeassert // recordModels sets it
-	return next.Stream(ctx, req)
+type nextExecutor struct {
+	mu sync.Mutex
+	// failed are the errors with which the last requests of turns ended, by turn.
+	failed map[string]error
 }
 
-// writeFile replaces a file, and makes its directory.
+// Stream asks it, and notes how the answer ends.
+func (n *nextExecutor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	next := ctx.Value(nextKey{}).(model.Executor) //nolint:forcetypeassert // recordModels sets it
+	return func(yield func(model.Event, error) bool) {
+		for ev, err := range next.Stream(ctx, req) {
+			if ended := err != nil && ctx.Err() == nil; ended || ev.Type == model.EventFinish {
+				n.mu.Lock()
+				n.failed[req.TurnID] = err
+				n.mu.Unlock()
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// findOutage returns an error of a provider after which its turn got no answer; nil if there was
+// none.
+func (n *nextExecutor) findOutage() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, turn := range slices.Sorted(maps.Keys(n.failed)) {
+		if err := n.failed[turn]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile replaces a file at once, and makes its directory.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o600)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	if info, statErr := os.Stat(path); statErr == nil {
+		err = file.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		_, err = file.Write(data)
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // the first error counts
+	}
+	return err
 }
 
-// readToolReplies reads the recorded results of tools; none if there is no file.
+// readToolReplies reads recorded tool results. It returns none if the file does not exist.
 func readToolReplies(path string) ([]ToolReply, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

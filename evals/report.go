@@ -10,26 +10,50 @@ import (
 	"github.com/jstemmer/go-junit-report/v2/junit"
 )
 
-// Report is what a run of a suite comes to.
+// Report is the outcome of running a suite.
 type Report struct {
 	Summary Summary   `json:"summary"`
 	Results []*Result `json:"results"`
-	// Changes compare the results with those of a baseline; nil without one.
+	// Changes compare the results with a baseline; nil without one.
 	Changes []Change `json:"changes,omitempty"`
+	// Removed are cases of the baseline that no longer exist.
+	Removed []string `json:"removed,omitempty"`
+	// Uncompared are the cases of which no run of the baseline passed or failed, with the reason.
+	Uncompared []Uncompared `json:"uncompared,omitempty"`
 	// Baseline are the results that the run is compared with.
 	Baseline []*Result `json:"-"`
 	// Tolerance is by how much a pass rate may fall.
 	Tolerance float64 `json:"tolerance,omitempty"`
 }
 
-// NewReport returns the report of results, compared with those of a baseline if there is
-// one.
+// Uncompared is a case that cannot be compared with the baseline.
+type Uncompared struct {
+	Case   string `json:"case"`
+	Reason string `json:"reason"`
+}
+
+// NewReport returns the report of results, compared with a baseline if there is one.
 func NewReport(results, baseline []*Result, tolerance float64) *Report {
 	r := &Report{Summary: Summarize(results), Results: results, Baseline: baseline, Tolerance: tolerance}
 	if baseline != nil {
 		r.Changes = Compare(baseline, results)
+		r.Uncompared = findUncompared(baseline, results)
 	}
 	return r
+}
+
+// findUncompared returns the cases whose runs in the baseline are errors or were skipped.
+func findUncompared(before, after []*Result) (list []Uncompared) {
+	was, now, seen := ratesOf(before), ratesOf(after), make(map[string]bool)
+	for _, r := range after {
+		i := slices.IndexFunc(before, func(b *Result) bool { return b.Case == r.Case })
+		if i < 0 || seen[r.Case] || was[r.Case].Runs > 0 || now[r.Case].Runs == 0 {
+			continue
+		}
+		seen[r.Case] = true
+		list = append(list, Uncompared{r.Case, fmt.Sprintf("the baseline has no outcome (%s): %s", before[i].Status, firstFailure(before[i]))})
+	}
+	return list
 }
 
 // Passed reports whether every run passed or, with a baseline, whether no case regressed
@@ -43,9 +67,22 @@ func (r *Report) Passed() bool {
 		return r.Summary.Failed == 0
 	}
 	isNew := func(one *Result) bool {
-		return one.Status == Failed && !slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Case == one.Case })
+		return one.Status == Failed && r.changeOf(one.Case, one.Variant) < 0
 	}
 	return len(r.Regressions()) == 0 && !slices.ContainsFunc(r.Results, isNew)
+}
+
+// IsExcused reports whether a failed run does not count, because its case did not regress.
+func (r *Report) IsExcused(run *Result) bool {
+	i := r.changeOf(run.Case, run.Variant)
+	return run.Status == Failed && i >= 0 && !slices.ContainsFunc(r.Regressions(), func(c Change) bool {
+		return c.Case == run.Case && c.Variant == run.Variant || c.Case == "" && r.Changes[i].Difference < 0
+	})
+}
+
+// changeOf returns the index of the change of a case with a variant; -1 for none.
+func (r *Report) changeOf(id, variant string) int {
+	return slices.IndexFunc(r.Changes, func(c Change) bool { return c.Case == id && c.Variant == variant && id != "" })
 }
 
 // Regressions returns the changes for the worse that exceed the tolerance.
@@ -64,17 +101,19 @@ type Row struct {
 // Rows returns the results by case and variant, in order.
 func (r *Report) Rows() []*Row {
 	var rows []*Row
+	known := make(map[rowKey]*Row)
 	for _, one := range r.Results {
-		i := slices.IndexFunc(rows, func(row *Row) bool { return row.Case == one.Case && row.Variant == one.Variant })
-		if i < 0 {
-			rows = append(rows, &Row{Case: one.Case, Variant: one.Variant})
-			i = len(rows) - 1
+		key := rowKey{one.Case, one.Variant}
+		row := known[key]
+		if row == nil {
+			row = &Row{Case: one.Case, Variant: one.Variant}
+			known[key], rows = row, append(rows, row)
 		}
-		rows[i].Runs = append(rows[i].Runs, one)
+		row.Runs = append(row.Runs, one)
 	}
 	for _, row := range rows {
 		row.Summary = Summarize(row.Runs)
-		if i := slices.IndexFunc(r.Changes, func(c Change) bool { return c.Case == row.Case && c.Case != "" }); i >= 0 {
+		if i := r.changeOf(row.Case, row.Variant); i >= 0 {
 			row.Change = &r.Changes[i]
 		}
 	}
@@ -93,8 +132,8 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		if one.Repeat > 1 {
 			name += fmt.Sprintf(" #%d", one.Repeat)
 		}
-		tc := junit.Testcase{Name: name, Classname: one.Agent, Time: formatSeconds(one.Duration)}
-		outcome := &junit.Result{Message: firstFailure(one), Data: describeFailures(one)}
+		tc := junit.Testcase{Name: xmlText(name), Classname: one.Agent, Time: formatSeconds(one.Duration)}
+		outcome := &junit.Result{Message: xmlText(firstFailure(one)), Data: xmlText(describeFailures(one))}
 		switch one.Status {
 		case Failed:
 			tc.Failure = outcome
@@ -120,6 +159,16 @@ func firstFailure(r *Result) string {
 		return ""
 	}
 	return r.Failures[0].String()
+}
+
+// xmlText returns a text without the control characters that XML does not allow.
+func xmlText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF' {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
 }
 
 func describeFailures(r *Result) string {

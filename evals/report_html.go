@@ -16,8 +16,8 @@ import (
 //go:embed report.css
 var reportCSS string
 
-// WriteHTML writes the report as one HTML file without scripts that loads nothing, with
-// the transcripts of the baseline beside those of the run.
+// WriteHTML writes the report as one HTML file that has no scripts and loads nothing. It shows
+// the baseline's transcripts beside the run's.
 func (r *Report) WriteHTML(w io.Writer) error {
 	s := r.Summary
 	return html.Doctype(html.HTML(html.Lang("en"),
@@ -31,13 +31,15 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			html.H1(g.Text("Evals")),
 			html.P(html.Strong(g.Textf("%d of %d runs passed", s.Passed, s.Runs)), g.Text(s.details())),
 			g.If(len(r.Changes) > 0, changesHTML(r.Changes)),
+			g.If(len(r.Removed) > 0, html.P(g.Text("Removed since the baseline: "+strings.Join(r.Removed, ", ")))),
+			g.Map(r.Uncompared, func(u Uncompared) g.Node { return html.P(g.Text("Not compared: " + u.Case + ": " + u.Reason)) }),
 			html.H2(g.Text("Cases")),
 			g.Map(r.Rows(), r.rowHTML),
 		),
 	)).Render(w)
 }
 
-// details describes the summary besides the runs that passed.
+// details describes the summary except for the passed runs.
 func (s *Summary) details() string {
 	text := ""
 	if s.Errored > 0 {
@@ -71,7 +73,7 @@ func changesHTML(changes []Change) g.Node {
 					class += " passed"
 				}
 				return html.Tr(
-					html.Td(g.Text(cmp.Or(c.Case, "all cases"))), html.Td(html.Class("number"), g.Text(percent(c.Before.Rate))), html.Td(html.Class("number"), g.Text(percent(c.After.Rate))),
+					html.Td(g.Text(strings.TrimSpace(cmp.Or(c.Case, "all cases")+" "+c.Variant))), html.Td(html.Class("number"), g.Text(percent(c.Before.Rate))), html.Td(html.Class("number"), g.Text(percent(c.After.Rate))),
 					html.Td(html.Class(class), g.Text(percent(c.Difference))), html.Td(html.Class("number"), g.Textf("%.3f", c.P)),
 				)
 			})),

@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/testkit/browser"
 	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "take the screenshot of docs/evals.md anew")
+var update = flag.Bool("update", false, "take the screenshot of docs/guides/evals.md anew")
 
 //go:embed testdata/requirements.txt
 var requirements []byte
@@ -38,6 +39,77 @@ unstubbed: {agent: clerk, models: scripted, script: {replies: [{tool_calls: [{na
 		before = append(before, &was)
 	}
 	return evals.NewReport(results, before, 0)
+}
+
+// TestAReportSaysWhichRunsCount compares cases whose baseline runs failed, passed or were errors.
+func TestAReportSaysWhichRunsCount(t *testing.T) {
+	t.Parallel()
+	result := func(id string, status evals.Status) *evals.Result {
+		return &evals.Result{Case: id, Status: status, Deterministic: true, Failures: []evals.Failure{{Message: "reason"}}}
+	}
+	before := []*evals.Result{result("known", evals.Failed), result("broken", evals.Passed), result("lost", evals.Errored)}
+	after := []*evals.Result{result("known", evals.Failed), result("broken", evals.Failed), result("lost", evals.Failed), result("new", evals.Failed)}
+	r := evals.NewReport(after, before, 0)
+	var excused []string
+	for _, one := range after {
+		if r.IsExcused(one) {
+			excused = append(excused, one.Case)
+		}
+	}
+	if strings.Join(excused, " ") != "known" || evals.NewReport(after, nil, 0).IsExcused(after[0]) {
+		t.Errorf("excused: %q", excused)
+	}
+	if len(r.Uncompared) != 1 || r.Uncompared[0].Case != "lost" || !strings.Contains(r.Uncompared[0].Reason, "(error): reason") {
+		t.Errorf("not compared: %v", r.Uncompared)
+	}
+}
+
+// TestTheSummaryHasTheCostOfCanceledRuns adds a run that was canceled after it asked a model.
+func TestTheSummaryHasTheCostOfCanceledRuns(t *testing.T) {
+	t.Parallel()
+	s := evals.Summarize([]*evals.Result{
+		{Case: "a", Status: evals.Passed, Usage: event.Usage{Input: 1}, Cost: &event.Cost{Amount: 1, Currency: "USD"}, Duration: 1},
+		{Case: "b", Status: evals.Skipped, Usage: event.Usage{Input: 2}, Cost: &event.Cost{Amount: 2, Currency: "USD"}, Duration: 9},
+	})
+	if s.Cost.Amount != 3 || s.Usage.Input != 3 || s.P95 != 1 || s.Skipped != 1 {
+		t.Errorf("the summary is %+v", s)
+	}
+}
+
+// TestAVariantThatRegressesIsNotHidden compares two variants with a baseline without variants, and
+// with a baseline of both variants.
+func TestAVariantThatRegressesIsNotHidden(t *testing.T) {
+	t.Parallel()
+	runs := func(variant string, passed, failed int) (list []*evals.Result) {
+		for i := range passed + failed {
+			status := evals.Passed
+			if i >= passed {
+				status = evals.Failed
+			}
+			list = append(list, &evals.Result{Case: "c", Variant: variant, Repeat: i + 1, Status: status})
+		}
+		return list
+	}
+	after := append(runs("a", 20, 0), runs("b", 10, 10)...)
+	for _, c := range []struct {
+		before []*evals.Result
+		want   string
+	}{
+		{runs("", 18, 2), "b"},
+		{append(runs("a", 20, 0), runs("b", 10, 10)...), ""},
+		{append(runs("a", 10, 10), runs("b", 20, 0)...), "b"},
+	} {
+		r := evals.NewReport(after, c.before, 0)
+		var worse []string
+		for _, change := range r.Regressions() {
+			if change.Case != "" {
+				worse = append(worse, change.Variant)
+			}
+		}
+		if strings.Join(worse, " ") != c.want || r.Passed() != (c.want == "") {
+			t.Errorf("regressed: %q, want %q", worse, c.want)
+		}
+	}
 }
 
 func TestJUnitIsReadByAForeignParser(t *testing.T) {
@@ -90,5 +162,17 @@ func TestTheHTMLReportOpensInABrowser(t *testing.T) {
 		if err := os.WriteFile(filepath.Join("..", "docs", "images", "evals.png"), page.Screenshot(), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestJUnitHasNoCharactersThatXMLForbids(t *testing.T) {
+	t.Parallel()
+	r := &evals.Report{Results: []*evals.Result{{Case: "a\x1b", Status: evals.Failed, Failures: []evals.Failure{{Message: "\x1b[31mred\x00"}}}}}
+	var out bytes.Buffer
+	if err := r.WriteJUnit(&out); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.ContainsAny(out.Bytes(), "\x00\x1b") || !bytes.Contains(out.Bytes(), []byte("[31mred")) {
+		t.Errorf("%s", out.Bytes())
 	}
 }

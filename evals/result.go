@@ -56,14 +56,12 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// TurnResult is what happened in a turn. It is also what judges read, and stands for the
-// turn in reports.
+// TurnResult is the outcome of a turn. Judges read it, and reports show it.
 type TurnResult struct {
 	Prompt string       `json:"prompt"`
 	Status event.Status `json:"status"`
 	event.Outcome
-	// Calls are the calls of tools, those of delegates included, in the order in which
-	// they began.
+	// Calls are the tool calls of the turn and its delegates, in the order in which they began.
 	Calls []*CallResult `json:"calls,omitempty"`
 	// Delegates and Handoffs are the agents that ran for the turn.
 	Delegates []string         `json:"delegates,omitempty"`
@@ -89,13 +87,13 @@ type CallResult struct {
 	ran bool
 }
 
-// Verdict is what a judge says of a turn.
+// Verdict is a judge's verdict on a turn.
 type Verdict struct {
 	Judge   string  `json:"judge"`
 	Score   float64 `json:"score"`
 	Pass    bool    `json:"pass"`
 	Comment string  `json:"comment,omitempty"`
-	// Prompt is what a model was asked.
+	// Prompt is the model's prompt.
 	Prompt string `json:"prompt,omitempty"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -18,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
@@ -32,6 +34,8 @@ type run struct {
 	graders map[string]Grader
 	result  *Result
 
+	// turn is the index of the turn that runs.
+	turn atomic.Int64
 	// conversation is the request of the next turn, without its input.
 	conversation runtime.Request
 	stubs        *stubs
@@ -52,7 +56,7 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 	var broken error
 	failed := make(chan error, 1)
 	r.stubs = &stubs{
-		compiled: r.compiled, uses: r.c.Tools, answers: r.c.Answers, set: r.rev.Set(), replies: newToolReplies(replies), before: make(map[string]int),
+		compiled: r.compiled, uses: r.c.Tools, set: r.rev.Set(), replies: newToolReplies(replies), before: make(map[string]int),
 		fail: func(err error) {
 			select {
 			case failed <- err:
@@ -71,6 +75,7 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 		if next == nil || err != nil {
 			return errors.Join(err, r.checkWhole(judging))
 		}
+		r.turn.Store(int64(i))
 		turn, err := r.runTurn(acting, next)
 		select {
 		case broken = <-failed:
@@ -86,13 +91,16 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 			return err
 		}
 		if turn.Status != event.StatusSucceeded { // a later turn would continue from nothing
+			if i+1 < len(r.c.Turns) {
+				return fmt.Errorf("turn %d was not run: turn %d ended as %s", i+2, i+1, turn.Status)
+			}
 			return r.checkWhole(judging)
 		}
 	}
 }
 
-// nextTurn returns the turn with an index: one of the case, or one that the simulated user
-// begins; nil at the end of the conversation.
+// nextTurn returns the turn with an index, from the case or from the simulated user; nil at the
+// end of the conversation.
 func (r *run) nextTurn(ctx context.Context, i int) (*Turn, error) {
 	if i < len(r.c.Turns) {
 		return &r.c.Turns[i], nil
@@ -147,6 +155,9 @@ func (r *run) checkTurn(ctx context.Context, n int, expect *Expectations, base s
 	}
 	for name, grade := range r.graders {
 		score, comment, err := grade(ctx, r.c, turn)
+		if err == nil && !(score >= 0 && score <= 1) { // NaN is neither
+			err = fmt.Errorf("the score %v must be 0 to 1", score)
+		}
 		if err != nil {
 			return fmt.Errorf("grader %s: %w", name, err)
 		}
@@ -172,8 +183,8 @@ func (r *run) begin(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("there is no agent %q", r.c.Agent)
 	}
-	if use := r.c.Tools[r.c.Agent]; (!agent.Local() || agent.Hosted()) && (use == nil || !use.Real) {
-		return fmt.Errorf("agent %s runs elsewhere: write tools: {%s: {real: true}} to let the case reach it", agent.ID, r.c.Agent)
+	if err := r.c.checkStart(agent); err != nil {
+		return err
 	}
 	r.conversation = runtime.Request{
 		AgentID: r.c.Agent, SessionID: "eval-" + r.c.ID, Custom: r.c.State, DelegateEvents: true, Revision: r.rev,
@@ -184,15 +195,23 @@ func (r *run) begin(ctx context.Context) error {
 	if len(agent.SessionStart) == 0 || r.c.SessionStart == "skip" {
 		return nil
 	}
-	if r.c.SessionStart == "" {
-		return fmt.Errorf("agent %s has session_start programs: set session_start to real or skip", agent.ID)
-	}
 	kept, err := sessionstart.Run(ctx, agent.SessionStart, "")
 	if err != nil {
 		return err
 	}
 	if before, ok := sessionstart.ContextOf(kept); ok {
 		r.conversation.History = []model.Message{before}
+	}
+	return nil
+}
+
+// checkStart returns why the case must not reach its agent.
+func (c *Case) checkStart(agent *spec.Agent) error {
+	if use := c.Tools[c.Agent]; (!agent.Local() || agent.Hosted()) && (use == nil || !use.Real) {
+		return fmt.Errorf("agent %s runs elsewhere: write tools: {%s: {real: true}} to let the case reach it", agent.ID, c.Agent)
+	}
+	if len(agent.SessionStart) > 0 && c.SessionStart == "" {
+		return fmt.Errorf("agent %s has session_start programs: set session_start to real or skip", agent.ID)
 	}
 	return nil
 }
@@ -233,7 +252,7 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 	return out, unanswered
 }
 
-// continueFrom makes the conversation what a turn left.
+// continueFrom continues the conversation from the result of a turn.
 func (r *run) continueFrom(req *runtime.Request, result *runtime.Result) {
 	next := &r.conversation
 	next.History = append(append(append([]model.Message(nil), req.History...), req.Input...), result.Messages...)
@@ -247,8 +266,8 @@ func (r *run) continueFrom(req *runtime.Request, result *runtime.Result) {
 	}
 }
 
-// answerAll answers what a turn waits for until it ends. The error, after which the turn
-// was canceled, says why one of them has no answer.
+// answerAll answers the interactions of a turn until it ends. If one has no answer, it cancels
+// the turn and returns the reason.
 func (r *run) answerAll(ctx context.Context, turn *runtime.Turn, seen *transcript, mayWait bool) (err error) {
 	for {
 		select {
@@ -281,20 +300,12 @@ func (r *run) inputOf(t *Turn) (model.Message, error) {
 	}
 	for i := range t.Attachments {
 		a := &t.Attachments[i]
-		path := a.Path
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(r.dir, path)
-		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(a.Path)
 		if err != nil {
 			return m, fmt.Errorf("read attachment: %w", err)
 		}
-		mediaType := cmp.Or(a.MediaType, mime.TypeByExtension(filepath.Ext(path)), "application/octet-stream")
-		kind := model.PartFile
-		if strings.HasPrefix(mediaType, "image/") {
-			kind = model.PartImage
-		}
-		m.Parts = append(m.Parts, model.Part{Type: kind, Blob: &model.Blob{MediaType: mediaType, Data: data, Name: filepath.Base(path)}})
+		mediaType := cmp.Or(a.MediaType, mime.TypeByExtension(filepath.Ext(a.Path)), "application/octet-stream")
+		m.Parts = append(m.Parts, model.File(&model.Blob{MediaType: mediaType, Data: data, Name: filepath.Base(a.Path)}))
 	}
 	return m, nil
 }

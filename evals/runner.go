@@ -1,17 +1,27 @@
 package evals
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/model/recorded"
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
@@ -41,14 +51,19 @@ type Runner struct {
 	// PerMinute limits how many runs are started in a minute; 0 for no limit.
 	PerMinute int
 	// MaxCost is the cost, in the currency of the models, after which no run is started;
-	// 0 for no limit.
+	// 0 for no limit. Runs that only recordings and scripts answer cost nothing.
 	MaxCost float64
+	// Spent is the cost of other runners that counts toward MaxCost.
+	Spent float64
 	// Variant names the values of a matrix that the runtime has, for the results.
 	Variant string
 	// Graders are a team's own, by name; they grade every turn.
 	Graders map[string]Grader
 	// Redact takes secrets out of recordings and results; nil takes nothing out.
 	Redact func(string) string
+	// Unset describes the variables of the configuration without a value. They are named where a
+	// recording lacks a request.
+	Unset []string
 	// Done are results of an earlier run that was interrupted. Runs that passed or failed with
 	// the same case and configuration are not repeated.
 	Done []*Result
@@ -62,9 +77,8 @@ type job struct {
 	repeat int
 }
 
-// Run runs all cases and returns their results in order. A case that fails is no error.
-// The error is that of ctx, or the reason why no case can run; the results so far come
-// with it.
+// Run runs all cases and returns their results in order. A failed case is not an error. The error
+// is ctx's, or the reason why no case can run; it comes with the results so far.
 func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 	rev := r.Runtime.AcquireRevision()
 	defer rev.Release()
@@ -77,13 +91,23 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 			jobs = append(jobs, job{c, n + 1})
 		}
 	}
+	if r.MaxCost > 0 {
+		for _, d := range r.Check(ctx).Errors() {
+			if d.Code == diag.NoEffect {
+				return nil, d
+			}
+		}
+	}
 	done := make(map[string]*Result, len(r.Done))
 	for _, one := range r.Done {
 		if one.Status != Skipped && one.Status != Errored {
 			done[one.key()] = one
 		}
 	}
-	b := &batch{Runner: r, results: make([]*Result, len(jobs)), revision: rev.Hash()}
+	b := &batch{Runner: r, results: make([]*Result, len(jobs)), revision: rev.Hash(), digests: make(map[string]string), cost: r.Spent}
+	for _, c := range r.Suite.Cases {
+		b.digestOf(c)
+	}
 	for i, j := range jobs {
 		known := (&Result{Case: j.c.ID, Variant: r.Variant, Repeat: j.repeat}).key()
 		if one := done[known]; one != nil && one.Digest == b.digestOf(j.c) {
@@ -126,6 +150,8 @@ type batch struct {
 	results []*Result
 	// revision is the hash of the revision that the cases run with.
 	revision string
+	// digests are the digests of the cases by ID. They are made before the first run.
+	digests map[string]string
 
 	mu   sync.Mutex
 	cost float64
@@ -137,10 +163,22 @@ func (b *batch) isSpent() bool {
 	return b.MaxCost > 0 && b.cost >= b.MaxCost
 }
 
-func (b *batch) addCost(r *Result) {
-	if r.Cost != nil {
-		b.cost += r.Cost.Amount
+func (b *batch) addCost(r *Result) { b.cost += r.paidCost() }
+
+// paidCost returns the cost of a run: 0 without live models.
+func (r *Result) paidCost() float64 {
+	if r.Cost == nil || r.Deterministic {
+		return 0
 	}
+	return r.Cost.Amount
+}
+
+// CostOf returns what runs cost, for Runner.Spent.
+func CostOf(results []*Result) (sum float64) {
+	for _, r := range results {
+		sum += r.paidCost()
+	}
+	return sum
 }
 
 // keep keeps a result and reports it.
@@ -158,11 +196,51 @@ func (b *batch) newResult(j job) *Result {
 	return &Result{Case: j.c.ID, Variant: b.Variant, Repeat: j.repeat, Agent: j.c.Agent, Digest: b.digestOf(j.c)}
 }
 
-// digestOf identifies a case and the configuration that it runs with.
+// digestOf identifies what decides the result of a case: the case, the configuration, the
+// source of answers, and the files that the case reads.
 func (b *batch) digestOf(c *Case) string {
+	if known := b.digests[c.ID]; known != "" {
+		return known
+	}
+	sum := sha256.New()
 	data, _ := json.Marshal(c) // texts, numbers and JSON
-	sum := sha256.Sum256(append(data, b.revision...))
-	return hex.EncodeToString(sum[:8])
+	_, _ = fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%q\x00", data, b.revision, cmp.Or(b.Mode, ModeReplay), slices.Sorted(maps.Keys(b.Graders)))
+	for _, name := range b.filesOf(c) {
+		content, err := os.ReadFile(name)
+		_, _ = fmt.Fprintf(sum, "%s\x00%t\x00%d\x00%s", filepath.Base(name), err == nil, len(content), content)
+	}
+	digest := hex.EncodeToString(sum.Sum(nil)[:8])
+	b.digests[c.ID] = digest
+	return digest
+}
+
+// filesOf returns the files that a case reads, as far as they exist: recordings, results of
+// tools, attachments and the programs of judges.
+func (b *batch) filesOf(c *Case) []string {
+	dir := b.Suite.Dir(c.ID)
+	names := []string{ToolRepliesPath(dir, c.ID)}
+	if b.Mode != ModeRecord && b.Mode != ModeLive {
+		names = append(names, RecordingPath(dir, c.ID), judgesPath(dir, c.ID))
+	}
+	judges := slices.Clone(c.Expect.Judges)
+	for i := range c.Turns {
+		for _, a := range c.Turns[i].Attachments {
+			names = append(names, a.Path)
+		}
+		judges = append(judges, c.Turns[i].Expect.Judges...)
+	}
+	for _, j := range judges {
+		for _, word := range j.Command {
+			if !filepath.IsAbs(word) {
+				word = filepath.Join(dir, word)
+			}
+			names = append(names, word)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || !info.Mode().IsRegular()
+	})
 }
 
 func (b *batch) skipped(ctx context.Context, j job) *Result {
@@ -187,20 +265,18 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 	compiled, _ := j.c.compile()
 	dir := b.Suite.Dir(j.c.ID)
 	models, judges := b.sourceOf(j, RecordingPath(dir, j.c.ID)), b.sourceOf(j, judgesPath(dir, j.c.ID))
-	if j.c.Models == Scripted && compiled.script != nil {
-		models = answerWith(compiled.script)
-	}
 	one := &run{
 		compiled: compiled, c: j.c, dir: dir, runtime: b.Runtime, graders: b.Graders, result: result,
 		rev: b.Runtime.AcquireRevision(),
 	}
 	defer one.rev.Release()
+	if j.c.Models == Scripted && compiled.scripts["script"] != nil {
+		models = scriptedModels(compiled, &one.turn)
+	}
 	result.Deterministic = models.fixed && judges.fixed
 	err := one.runTurns(ctx, models.intercept, judges.intercept)
 	interrupted := ctx.Err() != nil
-	for _, source := range []modelSource{models, judges} {
-		err = errors.Join(err, source.close(err == nil && !interrupted))
-	}
+	err = closeSources(errors.Join(err, ctx.Err()), models, judges)
 	result.Duration = time.Since(begun)
 	result.summarize()
 	switch {
@@ -208,7 +284,7 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 		result.Status, result.Failures = Skipped, []Failure{{Message: "the run was canceled"}}
 	case err != nil:
 		result.Status = Errored
-		result.Failures = []Failure{{Turn: len(result.Turns), Message: err.Error()}} // the others follow from it
+		result.Failures = []Failure{{Turn: len(result.Turns), Message: b.describeError(err)}} // the others follow from it
 	case len(result.Failures) > 0:
 		result.Status = Failed
 	default:
@@ -218,18 +294,26 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 	return result
 }
 
-// sourceOf returns what answers the requests to models whose recording is at a path: those
-// of the agents, or those of the judges and the simulated user.
+// describeError describes the error of a run.
+func (b *batch) describeError(err error) string {
+	if _, stale := errors.AsType[*StaleError](err); stale && !errors.Is(err, fs.ErrNotExist) && len(b.Unset) > 0 {
+		return fmt.Sprintf("%v; %s", err, strings.Join(b.Unset, "; "))
+	}
+	return err.Error()
+}
+
+// sourceOf returns the source of model answers for a recording path: the agents', or the judges'
+// and simulated user's.
 func (b *batch) sourceOf(j job, path string) modelSource {
 	switch {
 	case j.c.Models == Live, b.Mode == ModeLive:
 		return liveModels()
 	case b.Mode == ModeRecord && j.repeat == 1:
-		return recordModels(path, b.redact)
+		return recordModels(path, recorded.Redact(b.redact))
 	case b.Mode == ModeRecord:
 		return liveModels()
 	default:
-		return replayModels(path)
+		return replayModels(path, recorded.Redact(b.redact))
 	}
 }
 
@@ -268,10 +352,10 @@ func (b *batch) redactResult(r *Result) {
 	for _, t := range r.Turns {
 		t.Prompt, t.Response, t.Termination.Detail = b.redact(t.Prompt), b.redact(t.Response), b.redact(t.Termination.Detail)
 		if len(t.State) > 0 {
-			t.State = []byte(b.redact(string(t.State)))
+			t.State = redact.JSON(t.State, b.redact)
 		}
 		for _, c := range t.Calls {
-			c.Arguments, c.Result = []byte(b.redact(string(c.Arguments))), b.redact(c.Result)
+			c.Arguments, c.Result = redact.JSON(c.Arguments, b.redact), b.redact(c.Result)
 		}
 		for i := range t.Verdicts {
 			t.Verdicts[i].Comment, t.Verdicts[i].Prompt = b.redact(t.Verdicts[i].Comment), b.redact(t.Verdicts[i].Prompt)
@@ -280,18 +364,23 @@ func (b *batch) redactResult(r *Result) {
 }
 
 // pace limits how many runs are started in a minute.
-type pace struct{ ticker *time.Ticker }
-
-func newPace(perMinute int) pace {
-	if perMinute <= 0 {
-		return pace{}
-	}
-	return pace{time.NewTicker(time.Minute / time.Duration(perMinute))}
+type pace struct {
+	ticker *time.Ticker
+	begun  bool
 }
 
-// wait returns when the next run may start, or ctx ends.
-func (p pace) wait(ctx context.Context) {
-	if p.ticker == nil {
+func newPace(perMinute int) *pace {
+	if perMinute <= 0 {
+		return new(pace)
+	}
+	return &pace{ticker: time.NewTicker(max(time.Minute/time.Duration(perMinute), 1))}
+}
+
+// wait returns when the next run may start, or ctx ends. The first run starts at once.
+func (p *pace) wait(ctx context.Context) {
+	first := !p.begun
+	p.begun = true
+	if p.ticker == nil || first {
 		return
 	}
 	select {
@@ -300,7 +389,7 @@ func (p pace) wait(ctx context.Context) {
 	}
 }
 
-func (p pace) stop() {
+func (p *pace) stop() {
 	if p.ticker != nil {
 		p.ticker.Stop()
 	}

@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/evals"
 	"github.com/agentruntime/agentruntime/model"
@@ -131,6 +135,26 @@ func TestATeamsOwnGrader(t *testing.T) {
 	}
 }
 
+// TestAScoreOutsideOfTheScaleIsAnErrorOfTheCase uses graders that return no score.
+func TestAScoreOutsideOfTheScaleIsAnErrorOfTheCase(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, unasked{t})
+	c := &evals.Case{ID: "c", Agent: "clerk", Models: evals.Scripted, Script: json.RawMessage(`{"replies":[{"text":"no"}]}`), Turns: []evals.Turn{{Prompt: "hi"}}}
+	for _, score := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -0.1, 1.1} {
+		broken := func(context.Context, *evals.Case, *evals.TurnResult) (float64, string, error) { return score, "", nil }
+		r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: evals.NewSuite(c), Graders: map[string]evals.Grader{"broken": broken}})
+		if _, err := json.Marshal(r); err != nil || r.Status != evals.Errored || len(failures) != 1 || !strings.Contains(failures[0], "must be 0 to 1") {
+			t.Errorf("%v: %s, %v: %q", score, r.Status, err, failures)
+		}
+	}
+	for _, answer := range []string{`{"score":NaN}`, `{"score":1e999}`, `{"score":"1"}`, `{"score":null}`, `{"score":1.01}`, `[1]`, ``} {
+		c.Turns[0].Expect.Judges = []evals.Judge{{Type: "command", Command: []string{"printf", "%s", answer}}}
+		if r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: evals.NewSuite(c)}); r.Status != evals.Errored {
+			t.Errorf("%s: %s: %q", answer, r.Status, failures)
+		}
+	}
+}
+
 // TestApprovalsAndQuestionsAreAnswered has a call that needs approval and a question.
 func TestApprovalsAndQuestionsAreAnswered(t *testing.T) {
 	t.Parallel()
@@ -183,6 +207,44 @@ func TestACeilingOfCostSkipsTheRest(t *testing.T) {
 	}
 }
 
+// TestTheCeilingCountsOtherRunners runs after a runner that used up the ceiling, and after one
+// whose runs were replayed.
+func TestTheCeilingCountsOtherRunners(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &answering{answer: func(*model.Request) string { return "x" }})
+	live := loadCases(t, "a: {agent: clerk, models: live, turns: [{prompt: x}]}")
+	scripted := loadCases(t, `a: {agent: clerk, models: scripted, script: {replies: [{text: x}]}, turns: [{prompt: x}]}`)
+	for _, c := range []struct {
+		before *evals.Suite
+		want   evals.Status
+	}{{live, evals.Skipped}, {scripted, evals.Passed}} {
+		before := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: c.before})
+		after := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: live, MaxCost: 0.00001, Spent: evals.CostOf(before)})
+		if before[0].Cost.Amount == 0 || after[0].Status != c.want {
+			t.Errorf("after a cost of %s, the run is %s, want %s", before[0].Cost, after[0].Status, c.want)
+		}
+	}
+}
+
+// TestRunsArePaced checks when runs start, also at a rate above the clock's resolution.
+func TestRunsArePaced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		perMinute int
+		want      time.Duration
+	}{{2, time.Minute}, {100_000_000_000, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShop(t, unasked{t})
+			suite := loadCases(t, `a: {agent: clerk, models: scripted, script: {replies: [{text: x}]}, turns: [{prompt: x}]}`)
+			begun := time.Now()
+			runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Repeat: 3, PerMinute: c.perMinute})
+			if took := time.Since(begun).Round(time.Second); took != c.want {
+				t.Errorf("3 runs at %d a minute took %s, want %s", c.perMinute, took, c.want)
+			}
+		})
+	}
+}
+
 // TestAnInterruptedRunContinuesWithoutAskingTwice cancels a run after its first judged
 // case, and continues it from its results.
 func TestAnInterruptedRunContinuesWithoutAskingTwice(t *testing.T) {
@@ -219,26 +281,33 @@ func TestAnInterruptedRunContinuesWithoutAskingTwice(t *testing.T) {
 	}
 }
 
-// TestTheTrueRateLiesInTheInterval runs a model that passes with a known probability.
+// TestTheTrueRateLiesInTheInterval runs a model that passes with a known probability, 100 times
+// with 60 repeats.
 func TestTheTrueRateLiesInTheInterval(t *testing.T) {
 	t.Parallel()
+	const rate, runs, repeats = 0.8, 100, 60
+	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, rate := range []float64{0.05, 0.3, 0.5, 0.8, 0.95} {
-		inside := 0
-		for range 100 {
-			passed := 0
-			for range 60 {
-				if random.Float64() < rate {
-					passed++
-				}
-			}
-			if r := evals.NewRate(passed, 60); r.Low <= rate && rate <= r.High {
-				inside++
-			}
+	s := newShop(t, &answering{answer: func(*model.Request) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if random.Float64() < rate {
+			return "yes"
 		}
-		if inside < 95 {
-			t.Errorf("rate %v: %d of 100 intervals have it", rate, inside)
+		return "no"
+	}})
+	results := runAll(t, &evals.Runner{
+		Runtime: s.runtime, Mode: evals.ModeLive, Repeat: runs * repeats, Parallel: 2,
+		Suite: loadCases(t, "noisy: {agent: helper, turns: [{prompt: x, expect: {text: {equals: 'yes'}}}]}"),
+	})
+	inside := 0
+	for run := range slices.Chunk(results, repeats) {
+		if r := evals.Summarize(run); r.Runs == repeats && r.Low <= rate && rate <= r.High {
+			inside++
 		}
+	}
+	if t.Logf("the true rate lies in %d of %d intervals", inside, runs); inside < 95 {
+		t.Errorf("the true rate lies in %d of %d intervals", inside, runs)
 	}
 }
 
@@ -300,11 +369,11 @@ func TestADraftOfATurnPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := draft.Write(file, dir, func(text string) string { return text }); err != nil {
+	if err := draft.Write(file, []string{file}, func(text string) string { return text }); err != nil {
 		t.Fatal(err)
 	}
 	before, _ := os.ReadFile(file)
-	if err := draft.Write(file, dir, func(text string) string { return text }); err == nil {
+	if err := draft.Write(file, []string{file}, func(text string) string { return text }); err == nil {
 		t.Error("a case was added twice")
 	}
 	if after, _ := os.ReadFile(file); string(after) != string(before) {

@@ -71,13 +71,13 @@ func improvementOf(pairs []pair) (difference, p float64) {
 	return difference, math.Erfc(math.Abs(sum)/math.Sqrt(variance)/math.Sqrt2) / 2
 }
 
-// Summary is what the results of a run add up to.
+// Summary sums up the results of a run.
 type Summary struct {
 	Rate
 	Failed  int `json:"failed"`
 	Errored int `json:"errors"`
 	Skipped int `json:"skipped"`
-	// Usage and Cost are those of agents and judges.
+	// Usage and Cost cover agents and judges.
 	Usage event.Usage   `json:"usage,omitzero"`
 	Cost  *event.Cost   `json:"cost,omitempty"`
 	P50   time.Duration `json:"p50_ns"`
@@ -91,6 +91,8 @@ func Summarize(results []*Result) Summary {
 	var durations []time.Duration
 	passed := 0
 	for _, r := range results {
+		s.Usage.Add(r.Usage) // a canceled run has cost something, too
+		s.Cost = addCost(s.Cost, r.Cost)
 		switch r.Status {
 		case Passed:
 			passed++
@@ -102,8 +104,6 @@ func Summarize(results []*Result) Summary {
 			s.Skipped++
 			continue
 		}
-		s.Usage.Add(r.Usage)
-		s.Cost = addCost(s.Cost, r.Cost)
 		durations = append(durations, r.Duration)
 	}
 	s.Rate = NewRate(passed, passed+s.Failed)
@@ -134,13 +134,16 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max((len(sorted)*p+99)/100-1, 0)]
 }
 
-// Change compares the runs of a case, or of a suite, with those of a baseline.
+// Change compares the runs of a case or suite with a baseline.
 type Change struct {
 	// Case is empty for the suite as a whole.
-	Case   string `json:"case,omitempty"`
-	Before Rate   `json:"before"`
-	After  Rate   `json:"after"`
-	// Difference is that of the rates; of a suite it is weighted by the runs of each case.
+	Case string `json:"case,omitempty"`
+	// Variant names the values of a matrix that the runs used; empty for none.
+	Variant string `json:"variant,omitempty"`
+	Before  Rate   `json:"before"`
+	After   Rate   `json:"after"`
+	// Difference is the difference of the rates; for a suite it is weighted by the runs of each
+	// case.
 	Difference float64 `json:"difference"`
 	// P is the probability that equal rates differ as much by chance; 0 for runs that
 	// always have the same outcome.
@@ -153,26 +156,37 @@ func (c *Change) Regressed(tolerance float64) bool {
 	return c.Significant && c.Difference < -tolerance
 }
 
-// Compare compares results with those of a baseline, case by case, and then as a whole.
-// Cases that only one of them has are left out.
+// Compare compares results with a baseline: case by case and variant by variant, and then as a
+// whole. It leaves out cases that only one side has. A variant that the baseline lacks is compared
+// with all of its runs of the case.
 func Compare(before, after []*Result) []Change {
 	was, now := ratesOf(before), ratesOf(after)
+	rows, seen := groupRuns(before), make(map[string]bool)
 	var pairs []pair
 	var changes []Change
 	var whole Change
-	for _, r := range after {
-		p := pair{was[r.Case], now[r.Case]}
-		if p.before.Runs == 0 || p.after.Runs == 0 || slices.ContainsFunc(changes, func(c Change) bool { return c.Case == r.Case }) {
+	for _, row := range (&Report{Results: after}).Rows() {
+		if p := (pair{was[row.Case], now[row.Case]}); p.before.Runs > 0 && p.after.Runs > 0 && !seen[row.Case] {
+			seen[row.Case] = true
+			pairs = append(pairs, p)
+			whole.Before.Passed, whole.Before.Runs = whole.Before.Passed+p.before.Passed, whole.Before.Runs+p.before.Runs
+			whole.After.Passed, whole.After.Runs = whole.After.Passed+p.after.Passed, whole.After.Runs+p.after.Runs
+		}
+		runs := rows[rowKey{row.Case, row.Variant}]
+		p := pair{ratesOf(runs)[row.Case], row.Summary.Rate}
+		if p.before.Runs == 0 {
+			runs = slices.DeleteFunc(slices.Clone(before), func(r *Result) bool { return r.Case != row.Case })
+			p.before = was[row.Case]
+		}
+		if p.before.Runs == 0 || p.after.Runs == 0 {
 			continue
 		}
-		pairs = append(pairs, p)
-		change := newChange(r.Case, p.before, p.after, []pair{p})
-		if change.Difference != 0 && isDeterministic(before, r.Case) && isDeterministic(after, r.Case) {
+		change := newChange(row.Case, p.before, p.after, []pair{p})
+		change.Variant = row.Variant
+		if change.Difference != 0 && areDeterministic(runs) && areDeterministic(row.Runs) {
 			change.P = 0
 		}
 		changes = append(changes, change)
-		whole.Before.Passed, whole.Before.Runs = whole.Before.Passed+p.before.Passed, whole.Before.Runs+p.before.Runs
-		whole.After.Passed, whole.After.Runs = whole.After.Passed+p.after.Passed, whole.After.Runs+p.after.Runs
 	}
 	n, limit := float64(len(changes)), significance
 	if len(changes) > 1 {
@@ -192,9 +206,21 @@ func newChange(id string, before, after Rate, pairs []pair) Change {
 	return c
 }
 
-// isDeterministic reports whether all runs of a case always have the same outcome.
-func isDeterministic(results []*Result, id string) bool {
-	return !slices.ContainsFunc(results, func(r *Result) bool { return r.Case == id && !r.Deterministic })
+// areDeterministic reports whether runs always have the same outcome.
+func areDeterministic(runs []*Result) bool {
+	return !slices.ContainsFunc(runs, func(r *Result) bool { return !r.Deterministic })
+}
+
+// rowKey identifies the runs of a case with a variant.
+type rowKey struct{ id, variant string }
+
+func groupRuns(results []*Result) map[rowKey][]*Result {
+	rows := make(map[rowKey][]*Result)
+	for _, r := range results {
+		key := rowKey{r.Case, r.Variant}
+		rows[key] = append(rows[key], r)
+	}
+	return rows
 }
 
 // ratesOf returns the rates by case.

@@ -18,7 +18,7 @@ import (
 type UnstubbedError struct {
 	Tool   string
 	Effect tools.Effect
-	// Reason says why an entry of the case does not answer; empty if there is no entry.
+	// Reason explains why an entry of the case does not answer; empty if there is no entry.
 	Reason string
 }
 
@@ -34,7 +34,6 @@ func (e *UnstubbedError) Error() string {
 type stubs struct {
 	*compiled
 	uses    map[string]*ToolUse
-	answers []AnswerRule
 	set     *registry.Set
 	replies *toolReplies
 	// fail ends the run with an error of the case.
@@ -46,7 +45,7 @@ type stubs struct {
 	before map[string]int
 }
 
-// beginTurn makes the stubs those of a turn with a transcript.
+// beginTurn switches the stubs to a turn with a transcript.
 func (s *stubs) beginTurn(seen *transcript) {
 	if s.seen != nil {
 		for _, a := range s.seen.asked {
@@ -125,9 +124,8 @@ func (s *stubs) findUse(tool string) (name string, use *ToolUse) {
 	return name, use
 }
 
-// isHarmless reports whether a tool runs without an entry in the case: it reads, leads to
-// an agent of this runtime, whose own calls are answered here, too, or asks a question
-// that the case answers by the name of the tool.
+// isHarmless reports whether a tool runs without an entry in the case: it reads, as tools that ask
+// a question do, or leads to an agent of this runtime, whose own calls are answered here, too.
 func (s *stubs) isHarmless(entry *toolset.Entry) bool {
 	switch entry.Source.Kind {
 	case toolset.SourceHandoff:
@@ -136,16 +134,7 @@ func (s *stubs) isHarmless(entry *toolset.Entry) bool {
 		agent, ok := s.set.Agent(entry.Source.Name)
 		return ok && agent.Local() && !agent.Hosted()
 	}
-	effect := entry.Descriptor.EffectClass()
-	if effect == tools.Read {
-		return true
-	}
-	for i := range s.answers {
-		if a := &s.answers[i]; effect != tools.Once && a.Tool == entry.ID && (a.Text != "" || len(a.Value) > 0) {
-			return true
-		}
-	}
-	return false
+	return entry.Descriptor.EffectClass() == tools.Read
 }
 
 func (s *stubs) refuse(entry *toolset.Entry, reason string) (tools.Result, error) {

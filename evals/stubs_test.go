@@ -85,8 +85,8 @@ func TestNothingWithEffectOnceRunsByAccident(t *testing.T) {
 			}
 			replies = append(replies, fmt.Sprintf("{text: x, tool_calls: [%s]}", strings.Join(calls, ", ")))
 		}
-		tools := rapid.SampledFrom([]string{"{}", "{lookup: {real: true}}", "{refund: {result: ok}}", "{refund: {results: [a]}}", "{'*': {error: no}}", "{agent_run_helper: {real: true}}"}).Draw(t, "tools")
-		answers := rapid.SampledFrom([]string{"[]", "[{approve: true}]", "[{tool: ask, text: yes}, {approve: true}]", "[{tool: refund, text: yes}]", "[{tool: refund, value: {approved: true}}]"}).Draw(t, "answers")
+		tools := rapid.SampledFrom([]string{"{}", "{lookup: {real: true}}", "{refund: {result: ok}}", "{refund: {results: [a]}}", "{'*': {error: no}}", "{'*': {real: true}}", "{'*fund': {real: true}, lookup: {result: x}}", "{'{refund,lookup}': {real: true}}", "{'refun[d]': {real: true}}", "{agent_run_helper: {real: true}}"}).Draw(t, "tools")
+		answers := rapid.SampledFrom([]string{"[]", "[{approve: true}]", "[{tool: ask, text: yes}, {approve: true}]", "[{tool: refund, text: yes}]", "[{tool: refund, value: {approved: true}}]", "[{tool: refund, approve: true, arguments: {amount: 7}}]"}).Draw(t, "answers")
 		suite := evals.NewSuite(readCase(t, fmt.Sprintf("c: {agent: clerk, models: scripted, script: {replies: [%s]}, tools: %s, answers: %s, turns: [{prompt: go}, {prompt: more}]}", strings.Join(replies, ", "), tools, answers)))
 		if _, err := (&evals.Runner{Runtime: s.runtime, Suite: suite}).Run(t.Context()); err != nil {
 			t.Fatal(err)
@@ -104,5 +104,16 @@ func TestAnUnstubbedCallCanBeMatched(t *testing.T) {
 	err := error(&evals.UnstubbedError{Tool: "refund", Effect: "once"})
 	if found, ok := errors.AsType[*evals.UnstubbedError](fmt.Errorf("wrapped: %w", err)); !ok || found.Tool != "refund" {
 		t.Errorf("%v", found)
+	}
+}
+
+// TestConditionsHaveNoTool rejects conditions that would match no call, or every call.
+func TestConditionsHaveNoTool(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"amount > 1", "refund(amount > 1)", "*", "fund"} {
+		_, found := evals.Parse("cases.yaml", []byte("version: 1\ncases: {c: {agent: a, tools: {refund: {by_arguments: [{when: '"+when+"', result: x}]}}, turns: [{prompt: x}]}}"))
+		if err := found.Err(); err == nil || !strings.Contains(err.Error(), "must be conditions in parentheses") {
+			t.Errorf("%s: %v", when, err)
+		}
 	}
 }

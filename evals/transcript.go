@@ -16,7 +16,7 @@ type transcript struct {
 
 	mu    sync.Mutex
 	calls []*CallResult
-	// asked are the calls in the order in which the models asked for them.
+	// asked are the calls in the order in which the models requested them.
 	asked     []askedCall
 	byID      map[string]*CallResult
 	delegates []string
@@ -24,7 +24,7 @@ type transcript struct {
 	artifacts []event.Artifact
 }
 
-// askedCall is a call that a model asked for.
+// askedCall is a call requested by a model.
 type askedCall struct {
 	turn, id string
 	result   *CallResult
@@ -70,15 +70,15 @@ func callKey(path []string, id string) string {
 	return strings.Join(append(slices.Clip(path), id), "\x00")
 }
 
-// fill writes what was collected into the result of the turn.
+// fill writes the collected data into the result of the turn.
 func (t *transcript) fill(r *TurnResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Calls, r.Delegates, r.Handoffs, r.Artifacts = t.calls, t.delegates, t.handoffs, t.artifacts
 }
 
-// countBefore returns how many calls of some tools were asked for before a call. Calls
-// that were refused do not count.
+// countBefore returns how many calls of some tools were requested before a call. Rejected calls
+// do not count.
 func (t *transcript) countBefore(call *tools.Call, counts func(tool string) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

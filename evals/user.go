@@ -15,7 +15,7 @@ import (
 // defaultUserTurns is how many turns a simulated user begins at most.
 const defaultUserTurns = 5
 
-// userDone is what a simulated user writes at the end of the conversation.
+// userDone is written by a simulated user to end the conversation.
 const userDone = "DONE"
 
 // userInstructions are the system prompt of a model that plays the user.

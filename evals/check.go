@@ -1,0 +1,255 @@
+package evals
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Check returns what would keep cases from running: unknown agents, models and tools, and with
+// MaxCost models without prices. Nothing is called. The diagnostics have their places.
+func (r *Runner) Check(ctx context.Context) diag.List {
+	rev := r.Runtime.AcquireRevision()
+	defer rev.Release()
+	k := &checkedSuite{Runner: r, rev: rev, known: make(map[string]*knownTools), costs: make(map[string]error)}
+	var list diag.List
+	for _, c := range r.Suite.Cases {
+		compiled, _ := c.compile()
+		k.found = nil
+		k.checkCase(ctx, c, compiled)
+		list = append(list, r.Suite.addPlaces(c.ID, k.found)...)
+	}
+	return list
+}
+
+// checkedSuite is the state of Check, kept from case to case.
+type checkedSuite struct {
+	*Runner
+	rev *registry.Revision
+	// known are the tools by agent, and costs why the cost of an agent cannot be measured.
+	known map[string]*knownTools
+	costs map[string]error
+	found diag.List
+}
+
+// knownTools are the tools of an agent, its delegates and its handoff targets.
+type knownTools struct {
+	ids map[string]bool
+	// partial is set if an agent runs elsewhere, so that not all tools are known.
+	partial bool
+}
+
+func (k *checkedSuite) addError(code diag.Code, path, format string, args ...any) {
+	k.found = append(k.found, diag.New(code, path, format, args...))
+}
+
+func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compiled) {
+	agent, ok := k.rev.Set().Agent(c.Agent)
+	if !ok {
+		k.checkAgent("agent", c.Agent)
+		return
+	}
+	if err := c.checkStart(agent); err != nil {
+		k.addError(diag.InvalidValue, "agent", "%v", err)
+	}
+	req := runtime.Request{AgentID: c.Agent, Revision: k.rev}
+	if len(c.TenantVariables) > 0 {
+		req.TenantVariables = tools.TenantValues(c.TenantVariables)
+	}
+	if len(c.Turns) > 0 {
+		req.Variables = c.Turns[0].Variables
+	}
+	k.checkRequest(ctx, "agent", &req)
+	if k.asksModels(c) && c.Models != Scripted {
+		k.checkCost(ctx, "agent", &req)
+	}
+	if c.User != nil {
+		k.checkModel(ctx, c, "user.model_id", c.User.ModelID)
+	}
+	known := k.toolsOf(ctx, c.Agent)
+	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		if name != c.Agent && !known.mayHave(compiled.globs[diag.Key("tools", name)].Match) {
+			code, text := diag.ToolNotFound, "agent %s has no tool %s"
+			if strings.ContainsAny(name, "*?[{\\") {
+				code, text = diag.UnmatchedPattern, "agent %s has no tool that matches %s"
+			}
+			k.addError(code, diag.Key("tools", name), text, c.Agent, name)
+		}
+	}
+	k.checkExpectations(ctx, c, "expect", &c.Expect, compiled, known)
+	for i := range c.Turns {
+		for n, a := range c.Turns[i].Attachments {
+			if _, err := os.Stat(a.Path); err != nil {
+				k.addError(diag.InvalidValue, diag.Join(diag.Index("turns", i), diag.Index("attachments", n)+".path"), "%v", err)
+			}
+		}
+		k.checkExpectations(ctx, c, diag.Join(diag.Index("turns", i), "expect"), &c.Turns[i].Expect, compiled, known)
+	}
+}
+
+func (k *checkedSuite) checkExpectations(ctx context.Context, c *Case, at string, e *Expectations, compiled *compiled, known *knownTools) {
+	rule := func(path, text string) {
+		one := compiled.rules[diag.Join(at, path)]
+		if !known.mayHave(one.MatchesTool) {
+			k.addError(diag.UnmatchedTool, diag.Join(at, path), "agent %s has no tool that matches %s", c.Agent, text)
+		}
+	}
+	if e.Calls != nil {
+		for i := range e.Calls.Calls {
+			rule(diag.Index("calls.calls", i)+".rule", e.Calls.Calls[i].Rule)
+		}
+	}
+	for i, text := range e.NotCalled {
+		rule(diag.Index("not_called", i), text)
+	}
+	for i, id := range e.Delegates {
+		k.checkAgent(diag.Join(at, diag.Index("delegates", i)), id)
+	}
+	for i, id := range e.Handoffs {
+		k.checkAgent(diag.Join(at, diag.Index("handoffs", i)), id)
+	}
+	if e.FinalAgent != "" {
+		k.checkAgent(diag.Join(at, "final_agent"), e.FinalAgent)
+	}
+	for i := range e.Judges {
+		j, judge := &e.Judges[i], diag.Join(at, diag.Index("judges", i))
+		switch j.Type {
+		case "model":
+			k.checkModel(ctx, c, diag.Join(judge, "model_id"), j.ModelID)
+		case "command":
+			if err := findProgram(k.Suite.Dir(c.ID), j.Command[0]); err != nil {
+				k.addError(diag.InvalidValue, diag.Join(judge, "command"), "%v", err)
+			}
+		}
+	}
+}
+
+// findProgram returns an error if a program of a judge does not exist.
+func findProgram(dir, name string) error {
+	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		if path, err := filepath.Abs(filepath.Join(dir, name)); err == nil {
+			name = path
+		}
+	}
+	_, err := exec.LookPath(name)
+	return err
+}
+
+// checkAgent checks that an agent exists.
+func (k *checkedSuite) checkAgent(path, id string) {
+	if _, ok := k.rev.Set().Agent(id); !ok {
+		k.found = append(k.found, diag.New(diag.AgentNotFound, path, "agent %q is not defined", id).WithNearest(id, k.rev.Set().AgentIDs()))
+	}
+}
+
+// checkModel checks the model of a judge or a simulated user.
+func (k *checkedSuite) checkModel(ctx context.Context, c *Case, path, id string) {
+	agent := &spec.Agent{ID: "eval_model", ModelID: id, Description: "Judges, or plays the user.", AllowedTools: spec.Names{}, SystemPrompt: "x"}
+	req := &runtime.Request{AgentID: agent.ID, Revision: k.rev, Ephemeral: &resolve.Ephemeral{Agent: agent}}
+	if k.checkRequest(ctx, path, req) && k.asksModels(c) {
+		k.checkCost(ctx, path, req)
+	}
+}
+
+// checkRequest reports whether a turn can begin.
+func (k *checkedSuite) checkRequest(ctx context.Context, path string, req *runtime.Request) bool {
+	err := k.Runtime.CheckRequest(ctx, req)
+	if err == nil {
+		return true
+	}
+	for _, d := range diag.FromError(err) {
+		one := diag.New(d.Code, path, "%s", d.Message).WithSeverity(diag.Error)
+		one.Hint = d.Hint
+		k.found = append(k.found, one)
+	}
+	if len(diag.FromError(err)) == 0 {
+		k.addError(diag.InvalidValue, path, "%v", err)
+	}
+	return false
+}
+
+// asksModels reports whether a case asks models, and not only recordings.
+func (k *checkedSuite) asksModels(c *Case) bool {
+	return c.Models == Live || k.Mode == ModeLive || k.Mode == ModeRecord
+}
+
+// checkCost checks that the cost of a request can be measured, if there is a ceiling.
+func (k *checkedSuite) checkCost(ctx context.Context, path string, req *runtime.Request) {
+	if k.MaxCost <= 0 {
+		return
+	}
+	of := req.AgentID
+	if req.Ephemeral != nil {
+		of = "model " + req.Ephemeral.Agent.ModelID
+	}
+	err, known := k.costs[of]
+	if !known {
+		limited := *req
+		limited.Overrides.Budgets = &spec.Budgets{MaxCost: &k.MaxCost}
+		err = k.Runtime.CheckRequest(ctx, &limited)
+		k.costs[of] = err
+	}
+	if unmeasured, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
+		one := diag.New(diag.NoEffect, path, "the ceiling of the cost cannot be measured: %s", strings.Join(unmeasured.Reasons, "; "))
+		k.found = append(k.found, one.WithSeverity(diag.Error).WithHint("give the models pricing in one currency"))
+	}
+}
+
+// toolsOf returns the tools of an agent, its delegates and those that it hands over to.
+func (k *checkedSuite) toolsOf(ctx context.Context, agent string) *knownTools {
+	if t := k.known[agent]; t != nil {
+		return t
+	}
+	t := &knownTools{ids: make(map[string]bool)}
+	k.known[agent] = t
+	seen := map[string]bool{}
+	for left := []string{agent}; len(left) > 0; left = left[1:] {
+		if seen[left[0]] {
+			continue
+		}
+		seen[left[0]] = true
+		e, _ := k.Runtime.Explain(ctx, left[0])
+		if e == nil || e.Local() != nil {
+			t.partial = true
+			continue
+		}
+		for i := range e.Tools {
+			t.ids[e.Tools[i].ID] = true
+		}
+		left = slices.Concat(left, e.Agent.Delegates, e.Agent.Handoffs)
+	}
+	return t
+}
+
+// mayHave reports whether a known tool matches. It returns true if not all tools are known.
+func (t *knownTools) mayHave(matches func(string) bool) bool {
+	for id := range t.ids {
+		if matches(id) {
+			return true
+		}
+	}
+	return t.partial
+}
+
+// addPlaces returns diagnostics about a case with their places in its file.
+func (s *Suite) addPlaces(caseID string, list diag.List) diag.List {
+	for i := range list {
+		list[i].Path = diag.Join(diag.Key("cases", caseID), list[i].Path)
+	}
+	if f := s.files[caseID]; f != nil {
+		return f.Complete(nil, list)
+	}
+	return list
+}
