@@ -134,7 +134,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 			"hard_cutoff_threshold is 6 and consecutive_threshold 8; the first must be more than the second (the defaults are 6 and 3)",
 		},
 		"tool_budgets: {look: 3}":                              {"look must be a mapping, not the number 3"},
-		"tool_budgets: {look: {}}":                             {"max_calls is missing (Calls that are executed; further ones are answered with a hint. 0 executes none.)"},
+		"tool_budgets: {look: {}}":                             {"max_calls is required (Calls that are executed; further ones are answered with a hint. 0 executes none.)"},
 		"tool_budgets: {look: {max_call: 3}}":                  {`unknown field "max_call" (did you mean "max_calls"?)`},
 		"tool_budgets: {look: {max_calls: 1001}}":              {"max_calls is 1001; it must be between 0 and 1000"},
 		"output_schema: {type: object}":                        {`unknown field "type" (write schema: the JSON Schema of the answer)`},
@@ -152,7 +152,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"reasoning_effort: 010":                                {"reasoning_effort: the number 010 starts with 0, which may mean octal: remove the 0, or write 0o… or quotes"},
 		"reasoning_effort: medum":                              {`reasoning_effort cannot be "medum"; allowed are off, none, low, medium, high or max (did you mean "medium"?)`},
 		"reasoning_effort: [low]":                              {"reasoning_effort must be one of off, none, low, medium, high, max, a number from 0 to 100, or {budget: tokens}, not a list"},
-		"reasoning_effort: {tokens: 5}":                        {"budget is missing (The number of tokens the model may think for.)", `unknown field "tokens" (allowed are budget)`},
+		"reasoning_effort: {tokens: 5}":                        {"budget is required (The number of tokens the model may think for.)", `unknown field "tokens" (allowed are budget)`},
 	} {
 		_, list := agentOf(t, fields)
 		var got []string
@@ -182,7 +182,7 @@ func TestAMisspelledFieldIsNotMissing(t *testing.T) {
 	)
 	f, load := parseDocument(t, text)
 	list := f.Complete(load, diag.List{
-		diag.New(diag.MissingField, "models.m.upstream_model", "upstream_model is missing"),
+		diag.New(diag.MissingField, "models.m.upstream_model", "upstream_model is required"),
 		diag.New(diag.MissingField, "agents.a.model_id", "no model_id"),
 		diag.New(diag.MissingField, "agents.a.output_schema.schema", "no schema"),
 	})

@@ -21,7 +21,7 @@ var invisible = map[rune]string{
 	0x205F: "medium mathematical space", 0x2060: "word joiner", 0x3000: "ideographic space", 0xFEFF: "byte order mark",
 }
 
-// typographic are the characters that word processors write for those of YAML.
+// typographic maps characters of word processors to YAML's.
 var typographic = map[rune]string{
 	0x2018: "left single quotation mark", 0x2019: "right single quotation mark", 0x201A: "low single quotation mark",
 	0x201C: "left double quotation mark", 0x201D: "right double quotation mark", 0x201E: "low double quotation mark",
@@ -29,7 +29,7 @@ var typographic = map[rune]string{
 	0x2013: "en dash", 0x2014: "em dash", 0x2212: "minus sign", 0xFF1A: "fullwidth colon", 0xFF0C: "fullwidth comma",
 }
 
-// lookalikes are letters of other scripts, with the Latin ones that they look like.
+// lookalikes are letters of other scripts that look like Latin ones.
 var lookalikes = map[string]struct {
 	letters []rune
 	latin   string
@@ -151,7 +151,9 @@ func nameOddCharacter(text string, column int, line bool) string {
 		name, hidden := invisible[r]
 		quote, typed := typographic[r]
 		switch {
-		case hidden && (r != '\t' || line && before == ' '):
+		case r == '\t' && line && before == ' ':
+			return fmt.Sprintf("indent with spaces: there is a U+0009 tab at column %d", column)
+		case hidden && r != '\t':
 			return fmt.Sprintf("there is a U+%04X %s at column %d", r, name, column)
 		case typed && (r >= 0xFF00 || !line && column > 0 && startsTypeset(text) || line && strings.ContainsRune(" [{,:", before)):
 			return fmt.Sprintf("there is a U+%04X %s at column %d, where YAML needs a plain character", r, quote, column)

@@ -52,6 +52,7 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 	for i := range list {
 		f.fillSpans(&list[i])
 	}
+	f.nameGroups(list)
 	f.nameCharacters(list)
 	f.redactor.redactDiagnostics(list)
 	list = onePerPlace(list.Dedup())
@@ -108,8 +109,8 @@ func (f *File) fillSpans(d *diag.Diagnostic) {
 	}
 }
 
-// placeCode returns the code by which the place of a diagnostic is found: another one
-// that marks keys where it speaks of a key.
+// placeCode returns the code that locates a diagnostic. For a diagnostic about a key it is a code
+// that marks keys.
 func placeCode(d *diag.Diagnostic) diag.Code {
 	if d.OfKey {
 		return diag.UnknownField
@@ -148,8 +149,8 @@ func newCauses(load diag.List) *causes {
 	return c
 }
 
-// addEnclosingFields notes the fields around a place. A field stands below an entry of a
-// registry, or directly below the defaults and settings.
+// addEnclosingFields records the fields around a place. A field belongs to an entry of a
+// registry, or directly to the defaults or settings.
 func (c *causes) addEnclosingFields(path string, unset bool) {
 	segments, ok := diag.ParsePath(path)
 	if !ok {
@@ -203,8 +204,8 @@ func (c *causes) coversFinding(d diag.Diagnostic) bool {
 	return false
 }
 
-// addValidationFindings adds the findings of a record's Validate, except those that
-// repeat or follow from what was found in the record since start.
+// addValidationFindings adds the findings of a record's Validate, except for those that repeat or
+// follow from diagnostics reported in the record since start.
 func (d *decoder) addValidationFindings(start int, p *place, n *node, list diag.List) {
 	if len(list) == 0 {
 		return

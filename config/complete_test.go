@@ -135,6 +135,14 @@ func TestNothingSecretIsShown(t *testing.T) {
 	}
 }
 
+func TestAMisspelledLimitIsShown(t *testing.T) {
+	t.Parallel()
+	f, list := config.Parse([]config.Source{{Name: "c", Data: []byte("version: 1\nmodels: {m: {provider_id: p, upstream_model: x, max_token: 10000, api_token: 4711}}\n")}}, options(nil))
+	if shown := string(f.Source("c")); len(list) == 0 || !strings.Contains(shown, "10000") || strings.Contains(shown, "4711") {
+		t.Errorf("%s is shown with %v", shown, list)
+	}
+}
+
 func TestSecretsOfAFileThatDoesNotParse(t *testing.T) {
 	t.Parallel()
 	f, list := parseDocument(t, "version: 1\nproviders: {p: {api_key: sk-123\n")

@@ -30,6 +30,7 @@
 package config
 
 import (
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -70,11 +71,13 @@ type Options struct {
 	Kinds Kinds
 	// LookupEnv returns the value of a variable; nil is os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
+	// Stdin is read for the path "-". If it is nil, "-" is the name of a file.
+	Stdin io.Reader
 	// RequireVariables makes a variable that is not set an error instead of a
 	// warning.
 	RequireVariables bool
-	// Keyed is set for documents without a server of their own whose process has one that
-	// needs credentials.
+	// Keyed is set for documents without server settings whose process has a server that requires
+	// credentials.
 	Keyed bool
 }
 
@@ -102,8 +105,8 @@ type Entry[K any] struct {
 	// Dir is the directory of the file that contains the entry; relative paths
 	// start there.
 	Dir string
-	// Kind is what the entry's type names; it is the zero value when Broken
-	// and the type is unknown.
+	// Kind is the entry's kind, selected by its type; the zero value if Broken and the type is
+	// unknown.
 	Kind K
 	// Config is the kind's record, a pointer as NewConfig returns it; nil when
 	// the type is unknown.
@@ -128,8 +131,8 @@ type File struct {
 	Models         []spec.Model
 	Pools          []spec.Pool
 	RemoteAgents   []spec.RemoteSource
-	// BrokenSources are the positions in RemoteAgents of those with errors, which
-	// must not be asked for their agents.
+	// BrokenSources are the positions of sources with errors in RemoteAgents, which must not be
+	// asked for their agents.
 	BrokenSources map[int]bool
 	Agents        []*spec.Agent
 	// PluginKinds are the kinds that the entries of Plugins may be of.
@@ -166,11 +169,13 @@ type File struct {
 	redactor  redactor
 	index     map[*node]map[string]int
 	spellings map[string][]string // other spellings in files, by field name
+	// workflowGroups are the groups below workflows in which workflows are written, by id.
+	workflowGroups map[string]string
 	// meant are the paths of fields that seem to be there under a misspelled
 	// name, so that they are not reported missing as well.
 	meant map[string]bool
-	// overlays are what patches and extended agents left behind, patched are the patches
-	// that were applied, and unextended the agents that extend what they cannot.
+	// overlays records the effect of patches and extends, patched are the applied patches, and
+	// unextended the agents with an invalid extends.
 	overlays overlays
 	patched  []patch
 	// options are those that the files were read with, and included the files that
@@ -178,12 +183,12 @@ type File struct {
 	options    Options
 	included   map[string]included
 	unextended map[string]bool
-	// looked are the variables that values are from, and budget what is left of what the
-	// configuration may come to.
+	// looked are the variables that values come from, and budget is the remaining size of the
+	// configuration.
 	looked map[string]variable
 	budget budget
-	// edited is what Edit needs to know of the document: that of an edit has it, and others
-	// read it when it is needed.
+	// edited holds what Edit needs to know about the document: set in a file returned by Edit,
+	// read on demand in others.
 	edited     *edited
 	readEdited func() *edited
 	// declared is the tree before agents were extended, and noted what decoding found out
@@ -234,10 +239,9 @@ func kindsOf[S, T any](kinds []spec.Kind[S, T]) []kind {
 	return list
 }
 
-// Validator is implemented by records with checks that tags cannot express. The paths
-// of the diagnostics are relative to the record.
-// Validate of an entry of a registry is called once all its fields are
-// decoded; it calls those of its parts itself.
+// Validator is implemented by records with checks that tags cannot express. The paths of its
+// diagnostics are relative to the record. For a registry's entry, Validate runs once all fields
+// are decoded and must call Validate of the entry's parts itself.
 type Validator interface {
 	Validate() diag.List
 }

@@ -14,8 +14,8 @@ type consequences struct {
 	catalogs map[string]bool
 	// refused are the ids outside the grammar, as they stand in hints.
 	refused []string
-	// uses are the registries that what is at fault may refer to, and lost those of
-	// which an entry may be missing.
+	// uses are the registries that a faulty part may refer to, and lost those with a possibly
+	// missing entry.
 	uses, lost map[string]bool
 	// errors is set if anything could not be read: what agents may do is not known then.
 	errors bool

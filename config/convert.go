@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// anchored is what is known about a value that has an anchor.
+// anchored is a value that has an anchor.
 type anchored struct {
 	node *node // nil while it is being converted
 	size size
@@ -156,8 +156,8 @@ func (c *converter) convertSequence(n *node, y *yaml.Node, at *location, s *size
 	}
 }
 
-// convertMapping converts a mapping. Its own keys come first, in order, then those of
-// merge keys.
+// convertMapping converts a mapping. Its own keys come first, in order, then keys from merge
+// keys.
 func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size) {
 	n.kind, n.style = mappingNode, collectionStyle(y)
 	c.checkTag(n, y, "!!map")
@@ -202,9 +202,11 @@ func (c *converter) checkKey(key *node) bool {
 	case stringNode:
 		return true
 	case nullNode:
-		c.addFault(key, "a key is missing here")
-	case sequenceNode, mappingNode:
+		c.addFault(key, "a key is required here")
+	case sequenceNode:
 		c.addFault(key, "a key must be a text, not a collection")
+	case mappingNode:
+		c.addFault(key, "a key must be a text, not a collection").setHint("a text that begins with {{ needs quotes")
 	default:
 		c.addFault(key, "the key %s is a %s; keys must be texts", clip.Text(key.text), kindName(key)).
 			setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)))
@@ -295,7 +297,7 @@ func (c *converter) setScalarKind(n *node, y *yaml.Node) {
 	}
 }
 
-// checkTag reports tags other than the one that changes nothing.
+// checkTag reports tags except for the allowed one, which has no effect.
 func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
 	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
 		return

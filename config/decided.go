@@ -64,8 +64,8 @@ func (f *File) originOf(in *node, name string) origin {
 	return origin{}
 }
 
-// relateOverlay adds to a diagnostic about a value that was inherited or patched where
-// that was done, or what was patched.
+// relateOverlay relates a diagnostic about an inherited or patched value to the place that
+// decided it, or to the value that was patched.
 func (f *File) relateOverlay(d *diag.Diagnostic) {
 	if len(f.overlays.written) == 0 || d.Path == "" {
 		return
@@ -115,7 +115,7 @@ type Decision struct {
 	// Field is the name of the field. The fields of merged mappings are named one by
 	// one, as in budgets.max_tokens, and so are sections.
 	Field string `json:"field"`
-	// Place is where it stands: file:line:column, or its path in a document.
+	// Place is file:line:column, or the path in a document.
 	Place string `json:"place"`
 	// From is the agent that the field is inherited from, if any.
 	From string `json:"inherited_from,omitempty"`
@@ -197,8 +197,8 @@ func (c *decisions) addField(key *node, field string, by origin, isCleared bool)
 	c.list = append(c.list, Decision{Field: field, Place: c.place(key, path), From: by.from, Patched: by.patched, Cleared: isCleared})
 }
 
-// DecidedPath returns the path of what decided the value at a path: that of a patch, if
-// one did.
+// DecidedPath returns the path that decided the value at a path: a path in a patch, if a patch
+// did.
 func (f *File) DecidedPath(path string) string {
 	segments, ok := diag.ParsePath(path)
 	if !ok || len(segments) < 3 || f.root == nil {

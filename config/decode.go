@@ -10,20 +10,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// decoder turns trees into records. What is wrong becomes a diagnostic, and
-// decoding goes on with the next value.
+// decoder decodes trees into records. It reports errors as diagnostics and continues with the
+// next value.
 type decoder struct {
 	file     *File
 	expander expander
 	strict   bool // a variable that is not set is an error
 	found    diag.List
 	kinds    Kinds
-
-	// patches are those of all files; those that leavesOut names are not applied.
-	patches   []patch
-	leavesOut func(*patch) bool
-	// overlaid is how many fields patches and extended agents may still write out.
-	overlaid int
 }
 
 // addDiagnostic adds a diagnostic about the value n, or about the key of the place p if
@@ -86,7 +80,7 @@ func (d *decoder) countErrors() int {
 // reading on.
 func (doc *document) hasTooManyErrors() bool { return doc.errors > maxFindings }
 
-// omittedFindings returns a diagnostic in place of those that were left out.
+// omittedFindings returns a diagnostic that replaces the omitted ones.
 func (doc *document) omittedFindings() diag.List {
 	if doc.omitted == nil {
 		return nil
@@ -206,21 +200,27 @@ func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, vari
 	found.setHint(hint)
 	if f := r.byName[near]; f != nil {
 		d.addMeantField(p.fieldPlace(f.name, nil))
-		d.hideSecrets(value, f.secret || hiddenName(key.text))
+		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
+		limit := value.kind == intNode && (f.typ.Kind() == reflect.Int || f.typ == reflect.TypeFor[*int]())
+		d.hideSecrets(value, f.secret || hiddenName(key.text) && !limit)
 		return
 	}
 	d.addMeantField(p.fieldPlace(near, nil))
 }
 
 // guessField returns which of its fields a record's unknown name probably means, and the
-// hint; ok is false when nothing is known of the name. What other systems call a
-// field comes before what looks like it.
+// hint; ok is false when nothing is known of the name. The name of a field in another system
+// comes before a field that looks alike, unless it is misspelled further.
 func (r *record) guessField(name string, names []string, p *place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		return near, didYouMean(near), true // the same name in another case
 	}
-	if f, ok := findForeign(foreignFields[recordKind(p, r.typ)], name); ok && (f.field == "" || contains(names, f.field)) {
+	foreign := foreignFields[recordKind(p, r.typ)]
+	if isNear && contains(names, nearestForeign(foreign, snakeCase(name), names)) {
+		return near, didYouMean(near), true
+	}
+	if f, ok := findForeign(foreign, name); ok && (f.field == "" || contains(names, f.field)) {
 		return f.field, f.hintText(), true
 	}
 	if isNear {
@@ -268,7 +268,7 @@ func (d *decoder) reportMissingField(name string, n *node, p *place, hint string
 	} else if p != nil && p.node != nil {
 		n = p.node
 	}
-	d.addDiagnostic(diag.MissingField, at, n, "%s is missing", name).setHint(hint)
+	d.addDiagnostic(diag.MissingField, at, n, "%s is required", name).setHint(hint)
 }
 
 // listAllowed offers the names that a record has, if they are few.

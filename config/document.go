@@ -113,13 +113,11 @@ func (e *PlainSecretError) Findings() diag.List {
 // that turns resolve from.
 var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", tenantsKey}
 
-// Document returns what the files declare as one document of canonical JSON, which Parse
-// reads. The patches of a file that is alone stay patches; of several files the
-// declarations are merged, with patches applied. Settings, such as those of the server,
-// are not part of it. Variables stay references, and so do files that may hold secrets;
-// the contents of other files stand in their place. Relative paths start at BaseDir, or,
-// for an entry with the field $dir, at the directory that it names. The error is a
-// *PlainSecretError if a field that may hold a secret is not a reference.
+// Document returns the declarations, without settings, as one document of canonical JSON for
+// Parse. Patches of a single file stay patches; several files are merged. Variables and files
+// that may hold secrets stay references, other files are inlined. Relative paths start at
+// BaseDir, or at the directory in an entry's $dir. The error is a *PlainSecretError if a secret
+// field is not a reference.
 func (f *File) Document() ([]byte, error) {
 	text, plain, err := f.writeDocument()
 	if len(plain) > 0 {
@@ -159,8 +157,8 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	return w.out.Bytes(), w.plain, nil
 }
 
-// BaseDir returns the directory where the relative paths of Document start: that of the
-// first file.
+// BaseDir returns the directory at which the relative paths of Document start: the first file's
+// directory.
 func (f *File) BaseDir() string {
 	if len(f.documents) == 0 {
 		return ""
@@ -190,7 +188,7 @@ type documentWriter struct {
 	file  *File
 	base  string
 	plain []string
-	// keepsPaths is set where relative paths start at the directory of what they change.
+	// keepsPaths is set if relative paths start at the directory of the entry being changed.
 	keepsPaths bool
 }
 
@@ -337,7 +335,7 @@ func indexReference(text, mark string) int {
 	return -1
 }
 
-// rebase returns a path that starts in a directory as one that starts at the base.
+// rebase converts a path relative to a directory into one relative to the base.
 func (w *documentWriter) rebase(dir, path string) (string, error) {
 	if path == "" || dir == w.base || w.keepsPaths || filepath.IsAbs(path) {
 		return path, nil

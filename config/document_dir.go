@@ -17,18 +17,18 @@ var placedSections = []string{"providers", "tools", "plugins", "agent_providers"
 
 // readDirs notes the directories that entries name, and removes the fields that name them.
 // A directory that is not a text stays, and is an unknown field.
-func (d *decoder) readDirs() {
+func (l *loader) readDirs() {
 	for _, name := range placedSections {
-		_, section := d.file.root.findField(name)
+		_, section := l.file.root.findField(name)
 		for _, entry := range section.pairs {
 			_, value := entry.findField(dirKey)
 			if value == nil || value.kind != stringNode || value.text == "" {
 				continue
 			}
-			dir := relativeTo(d.file.documents[value.document].dir, filepath.FromSlash(value.text))
+			dir := relativeTo(l.file.documents[value.document].dir, filepath.FromSlash(value.text))
 			at := slices.Index(entry.children, value) - 1
 			entry.children = slices.Delete(slices.Clone(entry.children), at, at+2)
-			d.file.noted.placeNodes(entry, value.document, dir)
+			l.file.noted.placeNodes(entry, value.document, dir)
 		}
 	}
 }

@@ -14,10 +14,9 @@ type DocumentPatch struct {
 	Value json.RawMessage
 }
 
-// withoutPatches returns the file as it is without its patches. It returns nil for a file
-// without patches, and for one whose patches cannot stay patches: those of several files
-// are applied one after another, and entries that are wrong without them would not be read
-// in full.
+// withoutPatches returns the file as it is without its patches. It returns nil for a file without
+// patches, and if its patches cannot stay patches: patches of several files are applied in order,
+// and entries that are invalid without them would not be read in full.
 func (f *File) withoutPatches() *File {
 	if len(f.documents) != 1 || len(f.patched) == 0 {
 		return nil

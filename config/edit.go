@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// maxEdits is how many entries of a document may differ from those of another one before
-// it is as good to read all of it.
+// maxEdits is the number of differing entries above which reading the whole document is as fast.
 const maxEdits = 256
 
 // editable are the registries whose entries are read one by one: records that nothing
@@ -23,13 +22,13 @@ const (
 	poolsKey  = "model_pools"
 )
 
-// DocumentEdit is how a document differs from that of a file.
+// DocumentEdit is the difference between a document and a file's document.
 type DocumentEdit struct {
-	// File stands for the document. It has no entries: only Document, Complete, Redact and
-	// Edit are to be called, and TenantRules to be read.
+	// File represents the document. It has no entries: only Document, Complete, Redact, Edit and
+	// TenantRules may be used.
 	File *File
-	// Models, Pools and Agents differ, or are new; so do agents that extend one that
-	// differs. They are in the order of the document.
+	// Models, Pools and Agents differ or are new, including agents that extend one that differs.
+	// They are in document order.
 	Models []spec.Model
 	Pools  []spec.Pool
 	Agents []*spec.Agent
@@ -37,7 +36,7 @@ type DocumentEdit struct {
 	Removed map[string][]string
 }
 
-// edited is what a file knows of its document, to read others that differ in a few entries.
+// edited indexes a file's document so that Edit can read documents that differ in a few entries.
 type edited struct {
 	*layout
 
@@ -45,11 +44,10 @@ type edited struct {
 	extends map[string]string
 }
 
-// isEdited reports whether the file is that of an edit.
+// isEdited reports whether Edit returned the file.
 func (f *File) isEdited() bool { return f.edited != nil }
 
-// asEdited returns what the file knows of its document, or nil if that is of no use for
-// others.
+// asEdited returns the index of the file's document, or nil if it cannot be used for edits.
 func (f *File) asEdited() *edited {
 	if f.edited == nil && f.readEdited != nil {
 		return f.readEdited()
@@ -57,11 +55,10 @@ func (f *File) asEdited() *edited {
 	return f.edited
 }
 
-// Edit reads a document that differs from that of the file in a few entries, as Parse
-// does, in proportion to what differs. It is not ok if the document is better read as a
-// whole: too much differs, something else than models, pools and agents does, something
-// is wrong, or a variable or file has another value than it had. Of the values that must
-// not be shown, the file of the edit knows those that are gone, too.
+// Edit reads a document that differs in a few entries, like Parse, in time proportional to the
+// difference. ok is false if the document must be read as a whole: too much differs, something
+// other than models, pools and agents differs, something is invalid, or a variable or file has
+// changed. The edit's file also hides secrets that are gone.
 func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	before := f.asEdited()
 	if before == nil || !f.isFresh() {
@@ -81,8 +78,7 @@ func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	return e.read()
 }
 
-// newEdited returns what the file knows of its document, or nil if that is of no use for
-// others.
+// newEdited indexes the file's document. It returns nil if it cannot be used for edits.
 func (f *File) newEdited() *edited {
 	text, err := f.Document()
 	if err != nil || f.Partial || len(f.documents) != 1 || f.refersToUnread() {
@@ -131,8 +127,7 @@ func noteExtends(extends map[string]string, id string, value []byte) bool {
 	return true
 }
 
-// isFresh reports whether the variables and files that values come from are what they
-// were.
+// isFresh reports whether the variables and files that values come from are unchanged.
 func (f *File) isFresh() bool {
 	lookup := f.options.lookupFunc()
 	for name, known := range f.looked {
@@ -148,7 +143,7 @@ func (f *File) isFresh() bool {
 	return true
 }
 
-// variable is what a variable was when it was looked up.
+// variable is the value of a variable when it was looked up.
 type variable struct {
 	value string
 	set   bool
@@ -189,8 +184,8 @@ func (e *editor) findChanges() bool {
 	return true
 }
 
-// compareEntries compares the entries of a registry. It is not ok if those that stay are
-// in another order, or one that is new does not stand at the end.
+// compareEntries compares the entries of a registry. ok is false if the remaining entries are in
+// another order or a new one is not at the end.
 func (e *editor) compareEntries(was, now *placedSection) bool {
 	var changed []span
 	n := 0

@@ -12,8 +12,8 @@ type DocumentEntry struct {
 	Value json.RawMessage
 }
 
-// DocumentEntries returns the entries of a registry of a document, such as agents, in
-// their order. The document is one that File.Document returned.
+// DocumentEntries returns the entries of one of a document's registries, such as agents, in
+// order. The document must come from File.Document.
 func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry, error) {
 	if l, ok := layoutOf(document); ok {
 		return l.listEntries(l.section(registry)), nil

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// excerpt is a document with some of the entries of another one, in their order, and all
-// else that is no registry.
+// excerpt is a document with some entries of another one, in order, and everything outside of
+// registries.
 type excerpt struct {
 	text []byte
 	// of is the other document, and pieces are where the parts of the excerpt come from.

@@ -26,9 +26,8 @@ import (
 //	${tenant.NAME}    where scopes has it: stays, for the tenant
 //	${{ … }}          in a workflow alone: stays, for the run, and so does $${{
 //
-// A $ in front of anything else is just that. What a reference is replaced by
-// is not looked at again, and a default cannot contain references. A name is
-// made of letters, digits and '_' and does not begin with a digit.
+// A $ before anything else is literal. Replacements are not expanded again, and a default cannot
+// contain references. A name consists of letters, digits and '_' and does not begin with a digit.
 type expander struct {
 	lookup func(string) (string, bool)
 	files  map[string]included
@@ -62,10 +61,10 @@ type expansion struct {
 	meant string
 }
 
-// hiddenValue is a value that is not shown, and what is shown instead.
+// hiddenValue is a hidden value with its replacement.
 type hiddenValue struct{ value, shown string }
 
-// expand expands a text that stands in a file of the directory dir.
+// expand expands a text from a file in the directory dir.
 func (e *expander) expand(text, dir string) expansion {
 	if strings.IndexByte(text, '$') < 0 {
 		return expansion{text: text}
@@ -149,7 +148,7 @@ var places = map[spec.Scope]string{
 	spec.TenantScope: "the system_prompt and the reasoning_effort of an agent, and in the url and headers of http and mcp tools, the query of http tools and the secrets of webhooks of workflows",
 }
 
-// expandReference returns what a reference, given without its braces, stands for.
+// expandReference returns the value of a reference, which is given without its braces.
 func (e *expander) expandReference(ref, dir string, x *expansion) (string, error) {
 	if scope, name, ok := strings.Cut(ref, "."); ok && places[spec.Scope(scope)] != "" {
 		if slices.Contains(e.scopes, spec.Scope(scope)) {

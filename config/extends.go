@@ -11,7 +11,7 @@ import (
 
 const (
 	extendsKey = "extends"
-	// maxExtends is how many agents may stand below one that extends another.
+	// maxExtends limits the length of a chain of agents that extend one another.
 	maxExtends = 8
 )
 
@@ -26,9 +26,9 @@ type extension struct {
 	known  bool
 }
 
-// extendAgents gives agents the fields of the agents that they extend. It comes after
-// the patches: who extends an agent inherits what is patched.
-func (d *decoder) extendAgents(m *merger) {
+// extendAgents adds the fields of extended agents. It runs after the patches, so agents also
+// inherit patched values.
+func (l *loader) extendAgents(m *merger) {
 	_, agents := m.root.findField("agents")
 	extensions := findExtensions(agents)
 	if len(extensions) == 0 {
@@ -39,7 +39,7 @@ func (d *decoder) extendAgents(m *merger) {
 	for key, value := range agents.pairs {
 		entries[key.text] = value
 	}
-	e := &extender{decoder: d, extensions: extensions, entries: entries, done: map[string]bool{}}
+	e := &extender{loader: l, extensions: extensions, entries: entries, done: map[string]bool{}}
 	for key := range agents.pairs {
 		if x := extensions[key.text]; x != nil {
 			e.measureChain(x)
@@ -51,15 +51,15 @@ func (d *decoder) extendAgents(m *merger) {
 			continue
 		}
 		if x.broken {
-			if d.file.unextended == nil {
-				d.file.unextended = map[string]bool{}
+			if l.file.unextended == nil {
+				l.file.unextended = map[string]bool{}
 			}
-			d.file.unextended[x.id] = true
+			l.file.unextended[x.id] = true
 			continue
 		}
 		e.extendAgent(x)
-		if d.overlaid < 0 {
-			d.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(extendsKey, x.key), x.value)
+		if l.overlaid < 0 {
+			l.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(extendsKey, x.key), x.value)
 			return
 		}
 		m.replaceValue(agents, x.id, e.entries[x.id])
@@ -87,14 +87,14 @@ func findExtensions(agents *node) map[string]*extension {
 
 // extender extends the agents of a configuration.
 type extender struct {
-	*decoder
+	*loader
 	extensions map[string]*extension
 	entries    map[string]*node
 	done       map[string]bool
 }
 
-// measureChain finds out how many agents one builds on, and reports what is wrong with
-// the first of them that is at fault.
+// measureChain computes the length of a chain of extended agents, and reports the first broken
+// one.
 func (e *extender) measureChain(x *extension) {
 	var open []*extension
 	for ; x != nil && !x.known; x = e.extensions[x.base] {
@@ -120,7 +120,7 @@ func (e *extender) measureChain(x *extension) {
 			if x.chain > maxExtends && !x.broken {
 				x.broken = true
 				e.reportExtends(x, diag.New(diag.InvalidValue, "", "%s builds on more than %d agents, one extending the other", clip.Text(x.id), maxExtends).
-					WithHint("extend one that is closer to the first"))
+					WithHint("extend an agent closer to the base"))
 			}
 		case entry.kind != mappingNode:
 			x.broken = true // reported where the agent is decoded
@@ -152,7 +152,7 @@ func (e *extender) reportCircle(circle []*extension) {
 	e.reportExtends(circle[0], found)
 }
 
-// reportUnknownBase reports an agent that extends one that does not exist.
+// reportUnknownBase reports an agent that extends an unknown agent.
 func (e *extender) reportUnknownBase(x *extension) {
 	if e.file.Partial {
 		return
@@ -174,7 +174,7 @@ func (e *extender) reportExtends(x *extension, found diag.Diagnostic) {
 
 func extendsPath(id string) string { return diag.Key(diag.Key("agents", id), extendsKey) }
 
-// extendAgent merges an agent over the one that it extends, which is extended first.
+// extendAgent merges an agent over its base, after extending the base.
 func (e *extender) extendAgent(x *extension) {
 	if e.done[x.id] {
 		return
@@ -189,9 +189,9 @@ func (e *extender) extendAgent(x *extension) {
 	e.entries[x.id] = m.mergeInto(e.inherited(e.entries[x.base], own), own, isNamesField)
 }
 
-// inherited returns what an agent inherits: all fields of the base but those that say
-// the same as one of its own. The allow fields count as one, as do the two ways to
-// configure compaction; see spec.Defaults.
+// inherited returns the base's fields that an agent inherits, which are all except those that
+// mean the same as one of its own. The allow fields count as one, as do the two ways to configure
+// compaction; see spec.Defaults.
 func (e *extender) inherited(base, own *node) *node {
 	left := []string{extendsKey}
 	if hasValue(own, "allowed_tools") || hasValue(own, "allowed_tool_patterns") {

@@ -193,8 +193,7 @@ var omitted = map[reflect.Type][]string{
 	defaultsType: {"endpoint"},
 }
 
-// addStructFields adds the fields of a struct type, those of embedded structs
-// included.
+// addStructFields adds the fields of a struct type, including fields of embedded structs.
 func (r *record) addStructFields(t reflect.Type, index []int) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -298,8 +297,8 @@ func (f *field) otherSpelling(name string) *spelling {
 	return nil
 }
 
-// fieldNames returns the names of the fields that a record of a variant may have;
-// an empty variant has those of all.
+// fieldNames returns the field names that a record of a variant may have; an empty variant
+// returns all of them.
 func (r *record) fieldNames(variant string) []string {
 	var names []string
 	for _, f := range r.fields {

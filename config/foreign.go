@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -11,7 +12,7 @@ import (
 type foreignName struct {
 	// names are the other names, in snake case, separated by spaces.
 	names string
-	// field is what the record calls it; empty when it has no such field.
+	// field is the record's name for it; empty if it has no such field.
 	field string
 	// hint is the text to show; if empty, it is "did you mean" with the field.
 	hint string
@@ -41,6 +42,7 @@ var foreignFields = map[string][]foreignName{
 		{"url base_url card card_url agent_card address", "endpoint", "for an agent of a peer, write endpoint: {base_url: …}"},
 		{"parallel_tool_calls parallel_tools", "tool_execution", "write tool_execution: parallel or sequential"},
 		{"reasoning thinking effort thinking_budget model_reasoning_effort", "reasoning_effort", "write reasoning_effort: low, medium or high"},
+		{"retry retries max_retries retry_policy", "", "write sections: {retry: {max_retries: …}}, here or under defaults"},
 		{"name id key agent_id", "", "an agent's name is its key under agents"},
 		{"type kind class agent_type", "", "agents have no type: one with model_id runs here, one with endpoint at a peer"},
 		{"verbose debug", "", "\"runtime run -v\" and the plugin of type log show what an agent does"},
@@ -212,25 +214,32 @@ func recordKind(p *place, t reflect.Type) string {
 	return recordName(t)
 }
 
-// findForeign finds a name among those of other systems, in whichever case it is
-// written; the spelling may be a little off.
+// findForeign finds a name of another system. It ignores case and tolerates small misspellings.
 func findForeign(table []foreignName, name string) (foreignName, bool) {
 	if len(name) > maxForeign {
 		return foreignName{}, false
 	}
 	name = snakeCase(name)
-	var all []string
 	for _, f := range table {
-		names := strings.Fields(f.names)
-		if contains(names, name) {
+		if contains(strings.Fields(f.names), name) {
 			return f, true
 		}
-		all = append(all, names...)
 	}
-	if near, ok := nearest.Of(name, all); ok && len(name) > 4 {
+	if near := nearestForeign(table, name, nil); near != "" && len(name) > 4 {
 		return findForeign(table, near)
 	}
 	return foreignName{}, false
+}
+
+// nearestForeign returns the name of a table that is nearest to name, or one of own that is at
+// least as near; empty if none is near.
+func nearestForeign(table []foreignName, name string, own []string) string {
+	all := slices.Clone(own)
+	for _, f := range table {
+		all = append(all, strings.Fields(f.names)...)
+	}
+	near, _ := nearest.Of(name, all)
+	return near
 }
 
 // maxForeign bounds, in bytes, the names that are looked up.

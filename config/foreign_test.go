@@ -106,7 +106,7 @@ func TestOddCharactersAreNamed(t *testing.T) {
 		{"version: 1\nagents:\n  a:\n    \ufeffmodel_id: m\n", "U+FEFF byte order mark at column 5"},
 		{"version: 1\nagents:\n  a:\n    tool_execution: \u201cparallel\u201d\n", "U+201C left double quotation mark at column 21"},
 		{"version: 1\nagents:\n  a:\n    tool_execution: \u2018parallel\u2019\n", "U+2018 left single quotation mark"},
-		{"version: 1\nagents:\n\ta: {model_id: m}\n", "U+0009 tab at column 1"},
+		{"version: 1\nagents:\n\ta: {model_id: m}\n", "indent with spaces: there is a U+0009 tab at column 1"},
 		{"version: 1\nagents: {a: {model_id: m, max_rounds: \u221214}}\n", "U+2212 minus sign"},
 		{"version\uff1a 1\n", "U+FF1A fullwidth colon"},
 	} {
@@ -129,10 +129,10 @@ func TestOddCharactersAreNamed(t *testing.T) {
 func TestAMissingVersionNamesWhatStandsInItsPlace(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"apiVersion: v1\nkind: Agent\n":   "1:1 write version: 1 in place of apiVersion",
-		"kind: Agent\napiVersion: v1\n":   "2:1 write version: 1 in place of apiVersion",
-		"agents: {}\nschema_version: 2\n": "2:1 write version: 1 in place of schema_version",
-		"agents: {}\nVerison: 1\n":        "2:1 write version: 1 in place of Verison",
+		"apiVersion: v1\nkind: Agent\n":   "1:1 write version: 1 instead of apiVersion",
+		"kind: Agent\napiVersion: v1\n":   "2:1 write version: 1 instead of apiVersion",
+		"agents: {}\nschema_version: 2\n": "2:1 write version: 1 instead of schema_version",
+		"agents: {}\nVerison: 1\n":        "2:1 write version: 1 instead of Verison",
 		"kind: Agent\n":                   "1:1 the supported version is 1: write version: 1",
 	} {
 		_, list := parseDocument(t, text)

@@ -59,17 +59,16 @@ func (doc *document) ignoresOf() []ignore {
 	return doc.ignores
 }
 
-// probeLength is the length of the word that a probe replaces, and prefixLength that
-// of the part which all probes of a document share.
+// probeLength is the length of the word that replaces a mark, and prefixLength the length of the
+// prefix that all probes of a document share.
 const (
 	probeLength  = len("runtime")
 	prefixLength = 3
 )
 
-// inComments reports for each mark whether it is in a comment. It asks the parser: a
-// word of each mark is replaced by one that occurs nowhere else, and marks whose word
-// comes back in a text of the document are not in a comment. A separate scanner would
-// have to know where scalars of all styles end.
+// inComments reports for each mark whether it is in a comment. It replaces a word of each mark by
+// a unique one and parses the document: if the word is in a value, the mark is not in a comment.
+// A separate scanner would have to handle the ends of all scalar styles.
 func inComments(data []byte, marks [][]int) []bool {
 	out := make([]bool, len(marks))
 	prefix, ok := unusedPrefix(data)
@@ -171,7 +170,7 @@ func (c *ignore) addCode(name string) {
 	}
 	switch {
 	case code == diag.InvalidIgnore:
-		c.addFault(name+" cannot be ignored", "fix or remove the comment that it is about")
+		c.addFault(name+" cannot be ignored", "fix or remove the comment")
 	case !contains(names, name):
 		c.addFault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
 		last := len(c.faults) - 1

@@ -7,15 +7,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// An ignoredLine is what a comment suppresses: one code on one line of a file.
+// An ignoredLine is a suppression by a comment: one code on one line of a file.
 type ignoredLine struct {
 	file string
 	line int
 	code diag.Code
 }
 
-// applyIgnores splits a list into what is shown and what comments suppress, and
-// returns which comments suppress anything. Errors are always shown.
+// applyIgnores splits a list into shown and suppressed diagnostics, and returns which comments
+// suppress anything. Errors are always shown.
 func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[ignoredLine]bool) {
 	reasons := f.ignoredLines()
 	if len(reasons) == 0 {

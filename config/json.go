@@ -24,8 +24,7 @@ type jsonWriter struct {
 	keepsTexts bool
 }
 
-// writeValue appends a value. It goes on after a mistake, so that all of them are
-// reported.
+// writeValue appends a value. It continues after an error, so that all are reported.
 func (w *jsonWriter) writeValue(n *node, p *place) bool {
 	switch n.kind {
 	case nullNode:
@@ -132,7 +131,7 @@ func secretName(name string) bool {
 // hiddenNames are the fields that hold secrets by their kind.
 var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])key$`)
 
-// hiddenName reports whether what stands under a name is hidden where its record is unknown.
+// hiddenName reports whether the value under a name is hidden in an unknown record.
 func hiddenName(name string) bool { return secretName(name) || hiddenNames.MatchString(name) }
 
 // addSecret hides a value where the text of its file is shown.
@@ -141,8 +140,8 @@ func (d *decoder) addSecret(n *node) {
 	doc.secrets = append(doc.secrets, n)
 }
 
-// hideSecrets hides the texts of a value that is not decoded if it is a secret, and
-// otherwise those of the fields in it whose names look like secrets.
+// hideSecrets hides the texts of a value that is not decoded: all of them if it is a secret,
+// otherwise those in fields with names of secrets.
 func (d *decoder) hideSecrets(n *node, secret bool) {
 	switch n.kind {
 	case mappingNode:

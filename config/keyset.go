@@ -13,7 +13,7 @@ func newKeySet(n int) *keySet {
 	return &keySet{}
 }
 
-// add adds a key; it returns the one that is there already.
+// add adds a key and returns an existing one with the same name.
 func (s *keySet) add(key *node) *node {
 	if s.many != nil {
 		if first, ok := s.many[key.text]; ok {

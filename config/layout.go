@@ -13,7 +13,7 @@ type layout struct {
 	sections []placedSection
 }
 
-// placedSection is a top-level key with its value; entries are those of a registry.
+// placedSection is a top-level key with its value; entries are set for a registry.
 type placedSection struct {
 	name    string
 	at      span
@@ -23,9 +23,8 @@ type placedSection struct {
 // span is where a member of an object is: its key with the quotes, and its value.
 type span struct{ key, keyEnd, value, end int32 }
 
-// layoutOf finds the parts of a document. It is not ok for one that is written in another
-// way, such as with spaces, or with other members than Document writes, or in another
-// order. What stands inside of entries is not looked at.
+// layoutOf finds the parts of a document. ok is false unless the document has the form, members
+// and order that Document writes. It does not look inside entries.
 func layoutOf(text []byte) (l *layout, ok bool) {
 	const begin = `{"version":1`
 	if len(text) >= maxFileSize || !bytes.HasPrefix(text, []byte(begin)) {

@@ -30,9 +30,8 @@ const (
 	maxFindings = 1000
 )
 
-// checkData refuses data that the parser should not even see: what is too
-// large, and what is no text. Doing so first gives the place of a broken
-// character, which the parser does not know.
+// checkData rejects data that is too large or not valid text before it is parsed, since the
+// parser does not tell where a broken character is.
 func checkData(doc *document) (diag.Diagnostic, bool) {
 	data := doc.data
 	switch {

@@ -11,10 +11,9 @@ import (
 )
 
 // surfaces are the protocols with a section below server.
-var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI}
+var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI, settings.SurfaceAGUI, settings.SurfaceAISDK, settings.SurfaceMCP, settings.SurfaceConsole}
 
-// recordOf returns the description of a struct type, without what the program was built
-// without.
+// recordOf describes a struct type, without parts that this program was built without.
 func (k *Kinds) recordOf(t reflect.Type) *record {
 	r := recordOf(t)
 	switch {
@@ -77,7 +76,7 @@ func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 	}
 	for name, enabled := range map[string]**bool{
 		settings.SurfaceA2A: &s.A2A.Enabled, settings.SurfaceAgentRuns: &s.AgentRuns.Enabled, settings.SurfaceNative: &s.Native.Enabled,
-		settings.SurfaceOpenAI: &s.OpenAI,
+		settings.SurfaceOpenAI: &s.OpenAI, settings.SurfaceAGUI: &s.AGUI, settings.SurfaceAISDK: &s.AISDK, settings.SurfaceMCP: &s.MCP, settings.SurfaceConsole: &s.Console,
 	} {
 		if !contains(k.Surfaces, name) {
 			*enabled = new(bool)
@@ -85,7 +84,7 @@ func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 	}
 }
 
-// listLinked offers what the program was built with.
+// listLinked lists the choices that this program was built with.
 func listLinked(names []string) string {
 	if len(names) == 0 {
 		return "it has none"

@@ -36,7 +36,7 @@ func TestWhatAProgramWasBuiltWithoutIsAMistakeAtItsPlace(t *testing.T) {
 		{name: "all protocols", text: "server: {a2a: {}, native: {}, agent_runs: {}}"},
 		{
 			name: "an encryption key that nothing needs", text: "server: {encryption_key: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=}", surfaces: []string{"native"},
-			want: "2:26 no-effect encryption_key has no effect: there are no access tokens, no runs, no notifications and no secrets of tenants, so nothing is encrypted ()",
+			want: "2:26 no-effect encryption_key has no effect: nothing is encrypted without access tokens, runs, notifications or tenant secrets ()",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,10 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 	sources := make([]Source, 0, len(paths))
 	var errs []error
 	for _, path := range paths {
-		data, err := readLimited(path, maxFileSize)
+		data, err := readSource(path, opts.Stdin)
+		if path == "-" && opts.Stdin != nil {
+			path = StdinName
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("read configuration: %w", err))
 			continue
@@ -50,6 +54,17 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 	return f, list, nil
 }
 
+// StdinName names a configuration from standard input in diagnostics.
+const StdinName = "<stdin>"
+
+// readSource reads a configuration file, or stdin for the path "-".
+func readSource(path string, stdin io.Reader) ([]byte, error) {
+	if path == "-" && stdin != nil {
+		return io.ReadAll(io.LimitReader(stdin, maxFileSize))
+	}
+	return readLimited(path, maxFileSize)
+}
+
 // Parse is Load for files that were read already. The file is never nil.
 func Parse(sources []Source, opts Options) (*File, diag.List) {
 	return parse(sources, opts, newBudget(), nil)
@@ -57,12 +72,12 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 
 // parseBare is Parse without any patches.
 func parseBare(source Source, opts Options, known map[string]included) (*File, diag.List) {
-	d := newDecoder(opts, newBudget(), known)
-	d.leavesOut = func(*patch) bool { return true }
-	return d.parse([]Source{source})
+	l := newLoader(opts, newBudget(), known)
+	l.leavesOut = func(*patch) bool { return true }
+	return l.parse([]Source{source})
 }
 
-// budget is how much a configuration may still come to.
+// budget limits the remaining size of a configuration.
 type budget struct {
 	// expanded is how many bytes may be put into texts, unread how many may be read from
 	// files, and overlaid how many fields patches and extended agents may write out.
@@ -71,20 +86,36 @@ type budget struct {
 
 func newBudget() budget { return budget{maxExpanded, maxIncludedTotal, maxOverlaid} }
 
-// parse is Parse with what is left of a budget, and files that were read already.
+// parse is Parse with a remaining budget and files that were already read.
 func parse(sources []Source, opts Options, left budget, known map[string]included) (*File, diag.List) {
-	return newDecoder(opts, left, known).parse(sources)
+	return newLoader(opts, left, known).parse(sources)
 }
 
-func newDecoder(opts Options, left budget, known map[string]included) *decoder {
-	d := &decoder{file: &File{overlays: newOverlays(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds, overlaid: left.overlaid}
-	d.expander = expander{lookup: opts.lookupFunc(), left: left.expanded, unread: left.unread, files: maps.Clone(known)}
-	return d
+// loader reads the documents of a configuration, merges them with their patches, and decodes their
+// registries.
+type loader struct {
+	decoder
+	// patches are the patches of all files; leavesOut selects those that are not applied.
+	patches   []patch
+	leavesOut func(*patch) bool
+	// overlaid is how many fields patches and extended agents may still write out.
+	overlaid int
+}
+
+func newLoader(opts Options, left budget, known map[string]included) *loader {
+	return &loader{decoder: newDecoder(opts, left, known), overlaid: left.overlaid}
+}
+
+func newDecoder(opts Options, left budget, known map[string]included) decoder {
+	return decoder{
+		file: &File{overlays: newOverlays(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds,
+		expander: expander{lookup: opts.lookupFunc(), left: left.expanded, unread: left.unread, files: maps.Clone(known)},
+	}
 }
 
 // parse reads all files.
-func (d *decoder) parse(sources []Source) (*File, diag.List) {
-	f, opts := d.file, d.file.options
+func (l *loader) parse(sources []Source) (*File, diag.List) {
+	f, opts := l.file, l.file.options
 	for i, source := range sources {
 		doc := &document{
 			name: source.Name,
@@ -93,33 +124,33 @@ func (d *decoder) parse(sources []Source) (*File, diag.List) {
 		}
 		f.documents = append(f.documents, doc)
 		found, ok := parseDocument(doc, i)
-		d.addAll(doc, found)
-		if !ok || !d.checkVersion(doc) {
+		l.addAll(doc, found)
+		if !ok || !l.checkVersion(doc) {
 			doc.root = nil
 		}
 		if doc.root == nil || found.HasErrors() {
 			f.Partial = true
 		}
 	}
-	f.root = d.mergeDocuments()
-	d.readDirs()
-	d.decodeComponents(opts.Kinds)
-	d.decodeModels()
-	d.remoteAgents()
-	d.decodeAgents()
-	d.decodeSettings()
-	d.warnWorkspaceTools()
-	d.decodeSchedules()
-	d.decodeWorkflows()
-	list := d.found
+	f.root = l.mergeDocuments()
+	l.readDirs()
+	l.decodeComponents(opts.Kinds)
+	l.decodeModels()
+	l.remoteAgents()
+	l.decodeAgents()
+	l.decodeSettings()
+	l.warnWorkspaceTools()
+	l.decodeSchedules()
+	l.decodeWorkflows()
+	list := l.found
 	for _, doc := range f.documents {
 		list = append(list, doc.omittedFindings()...)
 		f.Partial = f.Partial || doc.hasTooManyErrors()
 	}
-	f.included, f.looked = d.expander.files, d.expander.looked
+	f.included, f.looked = l.expander.files, l.expander.looked
 	f.readEdited = sync.OnceValue(f.newEdited)
-	f.budget = budget{d.expander.left, d.expander.unread, d.overlaid}
-	for name := range d.expander.files {
+	f.budget = budget{l.expander.left, l.expander.unread, l.overlaid}
+	for name := range l.expander.files {
 		f.addReferredFile(name)
 	}
 	for i := range list {
@@ -174,16 +205,16 @@ func (d *decoder) checkVersion(doc *document) bool {
 	return false
 }
 
-// missingVersion returns what is said of a file without a version: at its start, or
-// at the key that stands in for it, as in manifests of other systems.
+// missingVersion returns the diagnostic for a file without a version. Its place is the start of
+// the file, or a key that other systems use instead.
 func (doc *document) missingVersion(supported string) diag.Diagnostic {
-	found := diag.New(diag.UnsupportedVersion, "version", "version is missing").WithHint("%s", supported)
+	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
 	found.Span = doc.spanOf(0, 0)
 	for key := range doc.root.pairs {
 		near, isNear := nearest.Of(snakeCase(key.text), []string{"version"})
 		if f, known := findForeign(foreignTop, key.text); isNear || known && f.field == "version" {
 			found.Span = doc.spanOfNode(key)
-			return found.WithHint("write %s: %d in place of %s", cmp.Or(near, f.field), Version, clip.Text(key.text))
+			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.field), Version, clip.Text(key.text))
 		}
 	}
 	return found
@@ -200,40 +231,43 @@ func describeVersion(n *node) string {
 }
 
 // mergeDocuments merges all files and returns the root.
-func (d *decoder) mergeDocuments() *node {
+func (l *loader) mergeDocuments() *node {
 	m := merger{root: &node{kind: mappingNode}, position: map[*node]map[string]int{}}
-	for _, doc := range d.file.documents {
+	for _, doc := range l.file.documents {
 		for key, value := range doc.root.pairs {
 			switch name := key.text; {
 			case registryNamed(name) != nil:
-				if d.isMapping(key, value) {
+				if l.isMapping(key, value) {
+					if name == workflowsKey {
+						value = l.ungroupWorkflows(value)
+					}
 					m.mergeRegistry(m.root, key, value)
 				}
 			case name == "defaults" || settingNamed(name) != nil:
-				if d.isMapping(key, value) {
+				if l.isMapping(key, value) {
 					m.mergeFields(key, value)
 				}
 			case name == "remote_agents":
 				if value.kind == sequenceNode {
 					m.appendList(key, value)
 				} else if value.kind != nullNode {
-					d.wrongTop(key, value, "a list")
+					l.wrongTop(key, value, "a list")
 				}
 			case isExtension(name):
-				d.hideSecrets(value, false)
+				l.hideSecrets(value, false)
 			case name == patchesKey:
-				if d.isMapping(key, value) {
-					d.readPatches(key, value)
+				if l.isMapping(key, value) {
+					l.readPatches(key, value)
 					m.mergePatches(key, value)
 				}
 			case name != "version":
-				d.unknownTop(key, value)
+				l.unknownTop(key, value)
 			}
 		}
 	}
-	d.applyPatches(&m)
-	d.file.declared = m.copyDeclared()
-	d.extendAgents(&m)
+	l.applyPatches(&m)
+	l.file.declared = m.copyDeclared()
+	l.extendAgents(&m)
 	return m.root
 }
 
@@ -267,8 +301,7 @@ func formOf(name string, value *node) string {
 	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
 }
 
-// findEntryID returns what is probably the id of an entry of a list: what its id or
-// name says, or its only key.
+// findEntryID returns the probable id of a list entry: its id or name, or its only key.
 func findEntryID(entry *node) (id string) {
 	for key, value := range entry.pairs {
 		switch {
@@ -296,7 +329,7 @@ func (d *decoder) unknownTop(key, value *node) {
 		near = f.field
 		found.setHint(f.hintText())
 	}
-	// What was meant to be defined there is missing.
+	// A definition intended for there is missing.
 	d.file.Partial = d.file.Partial || near != ""
 	d.hideSecrets(value, false)
 }
@@ -341,7 +374,7 @@ func (m *merger) findEntry(in *node, name string) *node {
 	return nil
 }
 
-// replaceValue puts a value in the place of that of an entry which is there.
+// replaceValue replaces the value of an existing entry.
 func (m *merger) replaceValue(in *node, name string, value *node) {
 	in.children[m.positions(in)[name]+1] = value
 }
@@ -353,8 +386,8 @@ func (m *merger) removeEntry(from *node, name string) {
 	m.positions(from)
 }
 
-// ownCollection returns the collection of a name in a collection, as one that may be
-// changed, or nil if it does not exist yet.
+// ownCollection returns a collection inside another one for modification, or nil if it does not
+// exist yet.
 func (m *merger) ownCollection(in *node, name string) *node {
 	_, have := in.findField(name)
 	if have == nil {
@@ -413,8 +446,8 @@ func (m *merger) mergeFields(key, value *node) {
 	}
 }
 
-// mergePatches merges the patches of a file with those of the files before, so that
-// their paths lead to them.
+// mergePatches merges the patches of a file with those from earlier files, so that their paths
+// can be located.
 func (m *merger) mergePatches(key, value *node) {
 	into := m.ownCollection(m.root, key.text)
 	if into == nil {

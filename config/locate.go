@@ -6,7 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// found is what a path leads to in the files.
+// found is the value that a path leads to in the files.
 type found struct {
 	key, value *node
 	// exact is set if the whole path exists, not only its beginning.
@@ -31,19 +31,33 @@ func (f *File) findPath(path string) (found, bool) {
 	return at, len(segments) > 0
 }
 
-// References returns the variables and files that the value at a path is from, as the
-// files write them: ${NAME}, ${file:path}.
+// HasValue reports whether the files have a value at a path.
+func (f *File) HasValue(path string) bool {
+	at, ok := f.findPath(path)
+	return ok && at.exact && at.value != nil
+}
+
+// References returns the variables and files that the value at a path, or what it contains, is
+// from, as the files write them: ${NAME}, ${file:path}.
 func (f *File) References(path string) []string {
 	at, ok := f.findPath(path)
 	if !ok || !at.exact || at.value == nil {
 		return nil
 	}
-	return writtenReference.FindAllString(at.value.text, -1)
+	return referencesIn(at.value)
+}
+
+func referencesIn(n *node) []string {
+	found := writtenReference.FindAllString(n.text, -1)
+	for _, child := range n.children {
+		found = append(found, referencesIn(child)...)
+	}
+	return found
 }
 
 var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// followSegment returns what a segment leads to from a node.
+// followSegment returns the result of following a segment from a node.
 func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {
 	if segment.IsIndex {
 		if from.kind != sequenceNode || segment.Index >= len(from.children) {
@@ -116,13 +130,23 @@ func (f *File) findTarget(code diag.Code, path string) (*node, bool) {
 	}
 }
 
-// locateSpan returns the span of what a diagnostic of a code speaks of.
+// locateSpan returns the span for a diagnostic's code and path.
 func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
 	n, ok := f.findTarget(code, path)
 	if !ok || int(n.document) >= len(f.documents) {
 		return diag.Span{}, false
 	}
 	return f.documents[n.document].spanOfNode(f.overlays.asWritten(n)), true
+}
+
+// Place returns where the value at a path is written, as file:line:column; empty for a path
+// that the files do not have.
+func (f *File) Place(path string) string {
+	if at, ok := f.findPath(path); !ok || !at.exact {
+		return ""
+	}
+	span, _ := f.locateSpan("", path)
+	return span.Place()
 }
 
 // namesItself reports whether a value is the id that a diagnostic is about, as

@@ -12,9 +12,9 @@ import (
 // secretMembers finds fields that may hold secrets in the text of a document.
 var secretMembers = regexp.MustCompile(`"(?:env|headers|params|[a-z_]*(?:key|key_id|token|secret|password|header))"\s*:`)
 
-// MaskDocument returns a document, or an overlay, with asterisks in place of values in env,
-// headers and fields for keys that are not references. Documents of earlier versions of
-// the runtime contain such values. One that cannot be read has nothing that can be shown.
+// MaskDocument masks values in env, headers and key fields that are not references, in a document
+// or overlay. Documents of earlier versions of the runtime may contain such values. Unreadable
+// documents contain nothing that can be shown.
 func MaskDocument(document []byte, options Options) json.RawMessage {
 	if !secretMembers.Match(document) {
 		return document

@@ -13,11 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// MergePatch applies a JSON merge patch (RFC 7396) to a document, as patches in files
-// are applied to entries: an absent member stays, null removes one, objects are merged,
-// and anything else is replaced. Members keep their order, new ones come last; numbers
-// keep their digits. An empty document is null. The error reports a document or patch
-// that is no JSON, is nested too deeply, or repeats a member of an object.
+// MergePatch applies a JSON merge patch (RFC 7396) to a document. Members keep their order, new
+// ones come last, and numbers keep their digits. An empty document counts as null. It fails if
+// the document or patch is invalid JSON, is nested too deeply, or repeats a member.
 func MergePatch(document, patch json.RawMessage) (json.RawMessage, error) {
 	over, err := decodeDocument(patch)
 	if err != nil {
@@ -114,11 +112,10 @@ func encodeDocument(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// ApplyPatches merges patches, as they stand under the key patches of a file, into the
-// entries of a configuration document. Both are JSON; neither is expanded, so variables
-// stay variables. It does what Parse does with the patches of a file, but for what
-// agents inherit: that of an agent is merged when the result is parsed. The paths of
-// the diagnostics begin with patches; with an error among them there is no document.
+// ApplyPatches merges patches, in the form of the key patches of a file, into the entries of a
+// configuration document. Variables in both stay variables. Inherited values are merged only when
+// the result is parsed. Diagnostic paths begin with patches; if one is an error, no document is
+// returned.
 func ApplyPatches(document, patches json.RawMessage) (json.RawMessage, diag.List) {
 	doc, err := decodeMembers(document)
 	if err != nil {
@@ -195,8 +192,8 @@ func patchEntries(registry string, entries, patches json.RawMessage) (json.RawMe
 	return out, list
 }
 
-// patchEntry merges a patch into one entry, without its allow_widening. Null clears what an
-// agent inherits as well, so it stays in one that extends another.
+// patchEntry merges a patch, without its allow_widening, into one entry. In an agent that extends
+// another, null also clears inherited values, so it stays.
 func patchEntry(registry string, entry, patch json.RawMessage) (json.RawMessage, error) {
 	members, err := decodeMembers(patch)
 	if err != nil {
@@ -219,9 +216,9 @@ func patchEntry(registry string, entry, patch json.RawMessage) (json.RawMessage,
 	return clearInEntry(entry, members)
 }
 
-// clearInEntry merges a patch into an agent that extends another. Null as a list of names
-// is the empty list, which excludes nothing; a list that allows is not inherited if it is
-// removed, unless the agent has none of its own: that cannot be written.
+// clearInEntry merges a patch into an agent that extends another. Null for a list of excluded
+// names becomes an empty list. A removed allow list is no longer inherited, unless the agent has
+// no allow list itself, which cannot be expressed.
 func clearInEntry(entry json.RawMessage, patch rawObject) (json.RawMessage, error) {
 	lists := rawObject{}
 	for _, m := range patch {

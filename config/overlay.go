@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// overlays are what a merge of entries leaves behind, for places: where the values of
-// merged collections were decided. All maps are keyed by collections that a merge made.
+// overlays records where the values of merged collections were decided. All maps are keyed by
+// collections that a merge created.
 type overlays struct {
 	// written are the collections as a file has them.
 	written map[*node]*node
@@ -35,8 +35,8 @@ const maxOverlaid = 2 * maxNodes
 // replaced. Nodes of files stay as they are.
 type overlayMerger struct {
 	*overlays
-	// by is the origin of what is put on top; base is the agent that the lower part
-	// belongs to, when it is inherited.
+	// by is the origin of the upper part; base is the agent from which the lower part is
+	// inherited, if any.
 	by   origin
 	base string
 	// replaced gets the values that are no longer part of the configuration.
@@ -115,7 +115,7 @@ func (m *overlayMerger) noteReplaced(key, value *node) {
 	}
 }
 
-// inheritOrigins gives a merged collection the origins of the one that it was made of.
+// inheritOrigins copies a base collection's origins to the merged one.
 func (m *overlayMerger) inheritOrigins(merged, base *node) {
 	if base == nil || base.kind != mappingNode {
 		return
@@ -163,8 +163,7 @@ func (o *overlays) asWritten(n *node) *node {
 	return n
 }
 
-// share gives a copy of a merged collection, which has some of its fields, what is known
-// of the fields.
+// share copies the recorded origins to a copy of a merged collection that has some of its fields.
 func (o *overlays) share(copied, from *node) {
 	if copied == from {
 		return

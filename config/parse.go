@@ -13,18 +13,17 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// parseDocument reads the text of a document into its tree. ok is false when there is
-// no tree; what it reports otherwise are faults inside of one. An empty
-// document has the root nil.
+// parseDocument parses a document into its tree. ok is false if there is no tree; otherwise the
+// diagnostics are errors inside it. An empty document has a nil root.
 //
-// This file and convert.go are the only ones that know the YAML library.
+// Only this file and convert.go know the YAML library.
 func parseDocument(doc *document, index int) (found diag.List, ok bool) {
 	if d, ok := checkData(doc); !ok {
 		return diag.List{d}, false
 	}
 	text, extraLines := withDocumentStart(doc.data)
 	text, standIns := withStandIns(text)
-	loader, err := newLoader(text)
+	loader, err := newYAMLLoader(text)
 	if err != nil {
 		return diag.List{doc.faultAt(0, 0, "the file cannot be read: %v", err)}, false
 	}
@@ -44,7 +43,7 @@ func parseDocument(doc *document, index int) (found diag.List, ok bool) {
 		at := c.byteOffset(next.Line, next.Column)
 		return diag.List{doc.faultAt(at, at+len(bytes.TrimRight(firstLine(doc.data[at:]), " \t\r")),
 			"the file contains a second document; only one is allowed").
-			WithHint("put it into a file of its own: several files may be given")}, false
+			WithHint("put it into a separate file: several files may be given")}, false
 	}
 	if len(root.Content) != 1 {
 		return nil, true
@@ -75,7 +74,7 @@ func withDocumentStart(data []byte) (text []byte, lines int) {
 	}
 }
 
-func newLoader(text []byte) (*yaml.Loader, error) {
+func newYAMLLoader(text []byte) (*yaml.Loader, error) {
 	return yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(
 		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
 }
@@ -85,7 +84,7 @@ func newLoader(text []byte) (*yaml.Loader, error) {
 func visitTexts(data []byte, visit func(string)) bool {
 	text, _ := withDocumentStart(data)
 	text, _ = withStandIns(text)
-	loader, err := newLoader(text)
+	loader, err := newYAMLLoader(text)
 	if err != nil {
 		return false
 	}
@@ -157,8 +156,8 @@ func (c *converter) addSyntaxErrors(err error) diag.List {
 	return list
 }
 
-// startsAtContext reports whether a fault lies where the parser began to read what it
-// could not read to its end, rather than where it gave up.
+// startsAtContext reports whether a fault is where the parser started to read an unfinished
+// token, rather than where it gave up.
 func startsAtContext(fault *yaml.LoadError) bool {
 	if fault.ContextMark.Line == 0 {
 		return false
@@ -174,8 +173,8 @@ func startsAtContext(fault *yaml.LoadError) bool {
 // withSyntaxHint explains the mistakes that are made most.
 func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnostic {
 	switch {
-	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("\t")):
-		return d.WithHint("indent with spaces: YAML does not allow tabs there")
+	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("```")):
+		return d.WithHint("remove the lines of the Markdown code block")
 	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("@")):
 		return d.WithHint("a text that begins with @ needs quotes; the contents of a file are written ${file:path}")
 	case strings.Contains(message, "scanning an alias"), strings.Contains(message, "scanning an anchor"):
@@ -183,8 +182,8 @@ func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnos
 	case strings.Contains(message, "end of stream while scanning a quoted scalar"):
 		return d.WithHint("the quote that opens here is never closed")
 	case strings.Contains(message, "expected key while parsing a block mapping"):
-		return d.WithHint("begin all fields of one mapping in the same column, and put a text that goes on after its closing quote into quotes as a whole")
-	case strings.Contains(message, "cannot start any token"):
+		return d.WithHint("begin all fields of one mapping in the same column, and if text follows a closing quote, quote the whole value")
+	case strings.Contains(message, "cannot start any token") && !bytes.HasPrefix(rest, []byte("\t")):
 		return d.WithHint("put the value into quotes")
 	case strings.Contains(message, "mapping values are not allowed"):
 		return d.WithHint("a value that contains \": \" needs quotes; or the indentation is wrong")

@@ -23,8 +23,7 @@ var patchable = []string{"providers", "models", "model_pools", "tools", "plugins
 // merged, in the order of the files.
 type patch struct {
 	registry, id string
-	// key is the id in the file, value what is merged into the entry, or a null that
-	// removes it.
+	// key is the id in the file; value is merged into the entry, or is null to remove it.
 	key, value *node
 	place      *place
 	// mayWiden is set if the patch, or all of its file, says allow_widening.
@@ -32,60 +31,60 @@ type patch struct {
 }
 
 // readPatches reads the patches of one file.
-func (d *decoder) readPatches(key, value *node) {
+func (l *loader) readPatches(key, value *node) {
 	top := (*place)(nil).fieldPlace(patchesKey, key)
-	all := d.readAllowWidening(value, top)
+	all := l.readAllowWidening(value, top)
 	for key, value := range value.pairs {
 		p := top.fieldPlace(key.text, key)
 		switch name := key.text; {
 		case name == allowWideningKey:
 		case slices.Contains(patchable, name):
-			d.readRegistryPatches(name, value, p, all)
+			l.readRegistryPatches(name, value, p, all)
 		case isExtension(name):
-			d.hideSecrets(value, false)
+			l.hideSecrets(value, false)
 		default:
-			d.unknownPatches(key, value, p)
+			l.unknownPatches(key, value, p)
 		}
 	}
 }
 
 // readRegistryPatches reads the patches of the entries of one registry.
-func (d *decoder) readRegistryPatches(registry string, value *node, p *place, all bool) {
+func (l *loader) readRegistryPatches(registry string, value *node, p *place, all bool) {
 	if value.kind == nullNode {
 		return
 	}
 	if value.kind != mappingNode {
-		d.file.Partial = true
-		d.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), describeValue(value, false)).
+		l.file.Partial = true
+		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), describeValue(value, false)).
 			setHint("write each patch under the id of its entry")
-		d.hideSecrets(value, false)
+		l.hideSecrets(value, false)
 		return
 	}
 	for key, value := range value.pairs {
 		at := p.fieldPlace(key.text, key)
 		switch {
 		case value.kind == nullNode && value.text == "":
-			d.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.text)).
+			l.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.text)).
 				setHint("write null to remove the entry")
 			continue
 		case value.kind != mappingNode && value.kind != nullNode:
-			d.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), describeValue(value, false))
-			d.hideSecrets(value, hiddenName(key.text))
+			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), describeValue(value, false))
+			l.hideSecrets(value, hiddenName(key.text))
 			continue
 		}
-		mayWiden := d.readAllowWidening(value, at) || all
-		d.patches = append(d.patches, patch{registry, key.text, key, withoutField(value, allowWideningKey), at, mayWiden})
+		mayWiden := l.readAllowWidening(value, at) || all
+		l.patches = append(l.patches, patch{registry, key.text, key, withoutField(value, allowWideningKey), at, mayWiden})
 	}
 }
 
-// readAllowWidening returns what a mapping of patches, or one patch, says of widening.
-func (d *decoder) readAllowWidening(n *node, p *place) bool {
+// readAllowWidening returns allow_widening of a mapping of patches or of one patch.
+func (l *loader) readAllowWidening(n *node, p *place) bool {
 	key, value := n.findField(allowWideningKey)
 	if value == nil || value.kind == nullNode {
 		return false
 	}
 	if value.kind != boolNode {
-		d.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, describeValue(value, false))
+		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, describeValue(value, false))
 		return false
 	}
 	return lowerBool(value.text) == "true"
@@ -119,10 +118,10 @@ func withoutField(n *node, name string) *node {
 }
 
 // applyPatches merges the patches into the entries of the merged files.
-func (d *decoder) applyPatches(m *merger) {
-	for i := range d.patches {
-		p := &d.patches[i]
-		if d.leavesOut != nil && d.leavesOut(p) {
+func (l *loader) applyPatches(m *merger) {
+	for i := range l.patches {
+		p := &l.patches[i]
+		if l.leavesOut != nil && l.leavesOut(p) {
 			continue
 		}
 		registry := m.ownCollection(m.root, p.registry)
@@ -131,21 +130,21 @@ func (d *decoder) applyPatches(m *merger) {
 			target = m.findEntry(registry, p.id)
 		}
 		if target == nil {
-			d.reportUnmatched(p, registry)
+			l.reportUnmatched(p, registry)
 			continue
 		}
-		d.file.patched = append(d.file.patched, *p)
+		l.file.patched = append(l.file.patched, *p)
 		if p.value.kind == nullNode {
-			d.hideSecrets(target, false)
+			l.hideSecrets(target, false)
 			m.removeEntry(registry, p.id)
-			d.file.overlays.setCleared(registry, p.id, clearing{p.key, p.value, origin{patched: true}})
+			l.file.overlays.setCleared(registry, p.id, clearing{p.key, p.value, origin{patched: true}})
 			continue
 		}
-		o := d.newOverlayMerger(origin{patched: true})
-		o.replaced = func(key, value *node) { d.hideSecrets(value, hiddenName(key.text)) }
+		o := l.newOverlayMerger(origin{patched: true})
+		o.replaced = func(key, value *node) { l.hideSecrets(value, hiddenName(key.text)) }
 		merged := o.mergeInto(target, p.value, nil)
-		if d.overlaid < 0 {
-			d.reportOverlaid(p.place, p.key)
+		if l.overlaid < 0 {
+			l.reportOverlaid(p.place, p.key)
 			return
 		}
 		m.replaceValue(registry, p.id, merged)
@@ -153,9 +152,9 @@ func (d *decoder) applyPatches(m *merger) {
 }
 
 // reportUnmatched reports a patch of an entry that does not exist.
-func (d *decoder) reportUnmatched(p *patch, registry *node) {
-	d.hideSecrets(p.value, false)
-	if d.file.Partial {
+func (l *loader) reportUnmatched(p *patch, registry *node) {
+	l.hideSecrets(p.value, false)
+	if l.file.Partial {
 		return
 	}
 	var ids []string
@@ -166,15 +165,15 @@ func (d *decoder) reportUnmatched(p *patch, registry *node) {
 	if found.Hint == "" {
 		found = found.WithHint("patches change entries that exist; define it under %s", p.registry)
 	}
-	d.addFinding(found, p.key)
+	l.addFinding(found, p.key)
 }
 
-func (d *decoder) newOverlayMerger(by origin) *overlayMerger {
-	return &overlayMerger{overlays: &d.file.overlays, by: by, left: &d.overlaid}
+func (l *loader) newOverlayMerger(by origin) *overlayMerger {
+	return &overlayMerger{overlays: &l.file.overlays, by: by, left: &l.overlaid}
 }
 
 // reportOverlaid reports that merging entries makes too much of them.
-func (d *decoder) reportOverlaid(p *place, n *node) {
-	d.file.Partial = true
-	d.addDiagnostic(diag.InvalidValue, p, n, "with what it patches and extends written out, the configuration has more than %d fields", maxOverlaid)
+func (l *loader) reportOverlaid(p *place, n *node) {
+	l.file.Partial = true
+	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", maxOverlaid)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// place is where in the configuration a value stands. Places are made for
-// every value that is decoded, their paths only for what is reported.
+// place is the place of a value in the configuration. Every decoded value has one, but paths are
+// built only for reports.
 type place struct {
 	parent *place
 	// key is the name of a field; for an element of a list it is empty.

@@ -9,9 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// keyShapes match what is a credential wherever it stands, because vendors give
-// their keys a form of their own. In the source of a file they match in comments,
-// too.
+// keyShapes match credentials anywhere, since vendors give their keys a recognizable form. In a
+// file's source they also match in comments.
 var keyShapes = regexp.MustCompile(strings.Join([]string{
 	`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z))`,
 	`\bsk-[A-Za-z0-9_-]{12,}`,                                      // OpenAI, Anthropic (sk-ant-), OpenRouter
@@ -64,13 +63,13 @@ func looksRandom(text []byte) bool {
 // in a section whose fields have no tags, is taken for a secret.
 const minRandom = 16
 
-// sensitivity is what is known about the field that a text is in.
+// sensitivity is how secret the field of a text is.
 type sensitivity uint8
 
 const (
 	// ordinary is a field about which nothing is known.
 	ordinary sensitivity = iota
-	// named is a field without a tag whose name sounds like that of a secret.
+	// named is a field without a tag that has a name like a secret's.
 	named
 	// listed is an entry of a mapping that may hold secrets, as headers do.
 	listed
@@ -78,8 +77,7 @@ const (
 	credential
 )
 
-// sensitivityOf returns the sensitivity of a field. Elements of a
-// mapping have no name of their own.
+// sensitivityOf returns the sensitivity of a field. Elements of a mapping have no name.
 func sensitivityOf(f *field, p *place) sensitivity {
 	switch {
 	case f.secret && (f.name != "" || p != nil && credentialName(p.key)):
@@ -97,8 +95,8 @@ var credentialNames = regexp.MustCompile(`(?i)(^|[_-])(api[_-]?key|(access|priva
 
 func credentialName(name string) bool { return credentialNames.MatchString(name) }
 
-// checkPlainSecret warns of a secret that stands in the file itself. The value is
-// masked wherever the file is shown, and never printed.
+// checkPlainSecret warns about a secret written in the file. The value is masked wherever the
+// file is shown, and never printed.
 func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	text := []byte(n.text)
 	found := findCredentials(text)
@@ -144,10 +142,9 @@ func (d *decoder) reportPlainSecret(n *node, p *place) {
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }
 
-// literalOf returns the secret that a text itself says: all of it without
-// references, and only the default of one that has some, since what stands beside a
-// reference, such as "Bearer ", is no secret. A short default is a placeholder, as
-// local servers want one.
+// literalOf returns the secret written in a text. With references, only a default can be the
+// secret, since the rest, such as "Bearer ", is not. A short default is a placeholder, which some
+// local servers require.
 func literalOf(text string) string {
 	text = strings.ReplaceAll(text, "$$", "\x00")
 	if !strings.Contains(text, "${") {
@@ -168,8 +165,7 @@ const maxPlaceholder = 7
 // referenceDefault matches a reference with a default.
 var referenceDefault = regexp.MustCompile(`\$\{[A-Za-z_]\w*:-([^}]*)\}`)
 
-// maskCredentials returns a text without what is recognised as a credential by its
-// form.
+// maskCredentials masks everything that has the form of a credential.
 func maskCredentials(text string) string {
 	found := findCredentials([]byte(text))
 	slices.SortFunc(found, func(a, b [2]int) int { return b[0] - a[0] })

@@ -12,19 +12,18 @@ import (
 // that is longer is taken to end with its first line.
 const maxScan = 64 << 10
 
-// document is one file. Its positions are computed when they are asked for,
-// which is when there is something to report.
+// document is one file. Positions are computed only when there is something to report.
 type document struct {
 	name, dir string
 	// data is the text without a byte order mark; nil when it is too large.
 	data []byte
 	root *node
-	// stored is set for what the store has, as in Source.
+	// stored is set for a stored document, as in Source.
 	stored bool
 	// secrets are the values that the text must not be shown with.
 	secrets []*node
-	// findings and errors count what was found in the file, omitted is the
-	// first of what is not reported.
+	// findings and errors count the diagnostics of the file; omitted is the first one that is not
+	// reported.
 	findings, errors int
 	omitted          *diag.Diagnostic
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -18,7 +19,7 @@ const (
 	// prefixRedacted is the length from which on also the beginning of a
 	// hidden value is replaced, because messages cut off long values.
 	prefixRedacted = 24
-	// secretShown stands for a secret that the file itself contains.
+	// secretShown replaces a secret written in the file.
 	secretShown = "***"
 )
 
@@ -38,12 +39,22 @@ func (r *redactor) addValue(v hiddenValue) {
 		r.known = map[string]bool{}
 	}
 	quoted := strconv.Quote(v.value)
-	for _, spelling := range []string{v.value, quoted[1 : len(quoted)-1], url.QueryEscape(v.value), url.PathEscape(v.value)} {
+	encoded := encodeJSON(v.value)
+	for _, spelling := range []string{v.value, quoted[1 : len(quoted)-1], encoded, encodeJSON(encoded), url.QueryEscape(v.value), url.PathEscape(v.value)} {
 		if !r.known[spelling] {
 			r.known[spelling] = true
 			r.values = append(r.values, hiddenValue{spelling, v.shown})
 		}
 	}
+}
+
+// encodeJSON returns a text as it is written inside of a JSON string.
+func encodeJSON(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return text // not reached: a string can be encoded
+	}
+	return string(data[1 : len(data)-1])
 }
 
 // sortValues makes the redactor ready: from then on it is only read. Longer values
@@ -115,9 +126,8 @@ func (r *redactor) redactDiagnostics(list diag.List) {
 // replaced wherever they occur, shorter ones where they stand in quotes.
 func (f *File) Redact(text string) string { return f.redactor.redact(text) }
 
-// Source returns the text of a file as it may be shown: the secrets written in
-// it are replaced by asterisks, so that columns stay what they are. It is nil
-// when the file is unknown or could not be read as a text.
+// Source returns the text of a file for display. Secrets in it are replaced by asterisks of the
+// same length, so columns do not change. It returns nil if the file is unknown or was not text.
 func (f *File) Source(name string) []byte {
 	for _, doc := range f.documents {
 		if doc.name == name {

@@ -16,14 +16,14 @@ func Reference(kinds Kinds) string {
 	w := &referenceWriter{kinds: &kinds, seen: map[reflect.Type]bool{}}
 	w.writeLine("# Configuration reference")
 	w.writeLine("")
-	w.writeLine("| Key | What it holds |")
+	w.writeLine("| Key | Contents |")
 	w.writeLine("|---|---|")
 	w.writeLine("| `version` | The version of the file format: %d. Required. |", Version)
 	for _, r := range registries {
 		w.writeLine("| [`%s`](#%s) | %s |", r.name, r.name, r.doc)
 	}
 	w.writeLine("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
-	w.writeLine("| [`defaults`](#defaults) | What agents inherit; what an agent says itself wins. |")
+	w.writeLine("| [`defaults`](#defaults) | Defaults of all agents; an agent's own fields override them. |")
 	w.writeLine("| [`patches`](#patches) | %s |", patchesDoc)
 	for _, s := range processSettings {
 		w.writeLine("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
@@ -50,6 +50,10 @@ func Reference(kinds Kinds) string {
 			w.writeTable(recordOf(reflect.TypeFor[settings.Schedule]()))
 		case "workflows":
 			w.writeTable(recordOf(reflect.TypeFor[workflow.Workflow]()))
+			w.writeLine("\nA workflow with `match`, or below `workflows.eventTriggers`, is an event trigger [in the spelling of Gestalt](../protocols/gestalt.md):")
+			w.writeTable(recordOf(reflect.TypeFor[workflow.GestaltTrigger]()))
+			w.writeLine("\nA workflow with `cron`, or below `workflows.schedules`, is a schedule in that spelling:")
+			w.writeTable(recordOf(reflect.TypeFor[workflow.GestaltSchedule]()))
 		}
 	}
 	w.writeHeading(2, "remote_agents")
@@ -181,6 +185,9 @@ func (w *referenceWriter) describeType(f *field, t reflect.Type) string {
 	case mapShape:
 		return "mapping of " + w.describeType(f.elementField(), t.Elem())
 	case recordShape:
+		if recordName(t) == "" {
+			return "`{}`"
+		}
 		if !w.seen[t] {
 			w.seen[t] = true
 			w.todo = append(w.todo, t)
@@ -212,13 +219,13 @@ func rangeOf(f *field) string {
 	}
 }
 
-// listSections writes what the runtime itself reads below sections.
+// listSections writes the sections that the runtime itself reads.
 func (w *referenceWriter) listSections(kinds Kinds) {
 	if len(kinds.Sections) == 0 {
 		return
 	}
 	w.writeHeading(2, "sections")
-	w.writeLine("| Key | What it says |")
+	w.writeLine("| Key | Effect |")
 	w.writeLine("|---|---|")
 	for _, s := range kinds.Sections {
 		w.writeLine("| `%s` | %s |", s.Key, escapeCell(s.Summary))

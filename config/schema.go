@@ -10,11 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// reference is the pattern of texts that contain a variable. What they will
-// be is not known to a schema, so they are allowed wherever a text is.
+// reference matches texts with a variable. A schema cannot know their values, so they are allowed
+// wherever a text is.
 const reference = `\$\{`
 
 // extensions are the fields that are not looked at; see isExtension.
@@ -40,7 +39,7 @@ func Schema(kinds Kinds) json.RawMessage {
 		{"items", w.recordRef(reflect.TypeFor[spec.RemoteSource]())},
 	})
 	top = top.with("defaults", orNull(object{
-		{"description", "What agents inherit; what an agent says itself wins."},
+		{"description", "Defaults of all agents; an agent's own fields override them."},
 	}.with("$ref", w.recordRef(defaultsType)[0].value)))
 	top = top.with(patchesKey, w.patchesSchema(kinds))
 	for _, s := range processSettings {
@@ -102,7 +101,12 @@ func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 	case "schedules":
 		entry = w.recordRef(reflect.TypeFor[settings.Schedule]())
 	case "workflows":
-		entry = w.recordRef(reflect.TypeFor[workflow.Workflow]())
+		return w.workflowsSchema(object{
+			{"description", r.doc},
+			{"type", []string{"object", "null"}},
+			{"propertyNames", object{{"pattern", pattern}}},
+			{"additionalProperties", nil},
+		})
 	default:
 		entry = w.agentSchema()
 	}
@@ -142,7 +146,7 @@ func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 
 // dirSchema describes the directory of an entry, which Document writes.
 var dirSchema = object{
-	{"description", "The directory where the relative paths of the entry start, as seen from that of the file. Documents of revisions have it; in a file, paths start at the file."},
+	{"description", "The base directory of the entry's relative paths, relative to the file's directory. Only documents of revisions have it."},
 	{"type", "string"},
 	{"minLength", 1},
 }
@@ -209,8 +213,7 @@ func (w *schemaWriter) recordRef(t reflect.Type) object {
 	return refTo(name)
 }
 
-// definitionName returns the name of a record's definition: that of its type, made
-// unique.
+// definitionName returns the name of a record's definition: its type's name, made unique.
 func (w *schemaWriter) definitionName(t reflect.Type) string {
 	own := recordName(t)
 	if w.patch {
@@ -274,7 +277,7 @@ func dependingSchemas(fields []*field) []any {
 				{"required", []string{f.when.field}},
 			}},
 			{then, object{
-				{"properties", object{{f.name, object{{"type", "string"}, {"minLength", 1}}}}},
+				{"properties", object{{f.name, nonEmptySchema(f)}}},
 				{"required", []string{f.name}},
 			}},
 		})
@@ -282,8 +285,15 @@ func dependingSchemas(fields []*field) []any {
 	return conditions
 }
 
-// fieldsSchema returns the schema of a record with some of its fields. properties
-// are those it has besides.
+// nonEmptySchema returns the schema of a field that must be there.
+func nonEmptySchema(f *field) object {
+	if f.typ.Kind() == reflect.String {
+		return object{{"type", "string"}, {"minLength", 1}}
+	}
+	return object{{"not", object{{"type", "null"}}}}
+}
+
+// fieldsSchema returns the schema of a record with some of its fields, plus the given properties.
 func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object, fields []*field) object {
 	var required []string
 	var clashes []any

@@ -182,17 +182,17 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
 		"must be more than", "JSON Schema written as an object", "variables must be a JSON Schema", "is not a JSON Schema keyword",
 		"dsn is", "dsn must be the path", "dsn says", "lease is", "time_zone cannot be", "cron \"", "prompt is empty",
-		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "allow_unauthenticated is set",
+		"must be host:port", "has the port", "has the host", "is reachable from other machines", "public_url", "allow_unauthenticated is set",
 		"is not a valid origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
 		"key has", "white space", "invalid pattern", "unknown scope", "there is a key", "another key", "allow \"", "is neither a day",
-		"not an https URL", "must be an absolute http or https URL", "cards name a provider with both", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "is not an absolute path", "is not a pattern of repositories", "invalid environment variable", "of the agent already", "there is a client", "encryption_key is missing",
+		"not an https URL", "must be an absolute http or https URL", "is required with organization", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "is not an absolute path", "is not a pattern of repositories", "invalid environment variable", "of the agent already", "there is a client", "encryption_key is required: access",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true
 		}
 	}
 	for _, text := range []string{
-		"the workflow has no steps", "stands beside", "has none already", "does nothing", "can do one of them", "is given nothing", "not both",
+		"the workflow has no steps", "exclude each other", "has none already", "does nothing", "can do one of them", "is given nothing", "not both",
 		"or {template: text}", "equals must be a text", "the value is not JSON", "object must be a mapping of values", "array must be a list of values",
 		"step_output must be", "is neither", "has 0 sources", "sources; it must have", "agent_output cannot be", "delivers the answer", "valid JSON Schema",
 	} {

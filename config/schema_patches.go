@@ -53,8 +53,8 @@ func (w *schemaWriter) patchesSchema(kinds Kinds) object {
 	}.with("$ref", refTo(patchesKey)[0].value))
 }
 
-// agentSchema returns the schema of an agent. One that extends another may have parts of
-// records, and null for what it clears.
+// agentSchema returns the schema of an agent. An agent that extends another may have incomplete
+// records, and null for cleared fields.
 func (w *schemaWriter) agentSchema() object {
 	whole := w.recordRef(agentType)
 	p := *w
@@ -96,7 +96,11 @@ func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object)
 	case "model_pools":
 		name, r = "pool", recordOf(reflect.TypeFor[spec.Pool]())
 	case workflowsKey:
-		name, r = "workflow", recordOf(reflect.TypeFor[workflow.Workflow]())
+		properties := w.patchOf(recordOf(reflect.TypeFor[workflow.Workflow]()))
+		for _, t := range []reflect.Type{reflect.TypeFor[workflow.GestaltTrigger](), reflect.TypeFor[workflow.GestaltSchedule]()} {
+			properties = append(properties, w.patchOf(recordOf(t))...)
+		}
+		return w.addPatch("workflow", properties, nil, mayWiden)
 	default:
 		name, r = "agent", recordOf(agentType)
 	}

@@ -32,9 +32,8 @@ func (w *schemaWriter) sectionsOf() object {
 	return schema
 }
 
-// sectionSchema returns the schema of a section as a part of another: one that
-// refers to parts of itself becomes a resource of its own, so that it still
-// does. Its texts may contain variables.
+// sectionSchema returns the schema of a section for embedding. A schema with internal references
+// gets an id, so that they still resolve. Its texts may contain variables.
 func sectionSchema(s plugins.Section) json.RawMessage {
 	raw := allowReferences(s.Schema)
 	if raw == nil {
@@ -54,16 +53,15 @@ func sectionSchema(s plugins.Section) json.RawMessage {
 	return append([]byte(id), raw[1:]...)
 }
 
-// annotations are the keywords of a schema that say nothing about what is valid.
+// annotations are schema keywords without an effect on validity.
 var annotations = []string{"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 
-// textKeywords restrict texts. What a text with a variable expands to is checked
-// when the configuration is loaded.
+// textKeywords restrict texts. A text with a variable is checked after expansion, when the
+// configuration is loaded.
 var textKeywords = []string{"enum", "const", "pattern", "format", "minLength", "maxLength"}
 
-// allowReferences returns the schema of a section as it applies before variables
-// are expanded: wherever it restricts a text, a text with a variable is valid,
-// too. It returns nil when raw is no JSON.
+// allowReferences returns a section's schema for use before expansion: wherever it restricts a
+// text, a text with a variable is also valid. It returns nil if raw is not JSON.
 func allowReferences(raw json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

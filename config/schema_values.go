@@ -149,7 +149,7 @@ func withLimits(schema object, least, most string, f *field) object {
 	return schema
 }
 
-// orNull allows nothing in place of a value.
+// orNull also allows null.
 func orNull(schema object) object {
 	var value, notes object
 	for _, m := range schema {

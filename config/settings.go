@@ -29,7 +29,7 @@ type setting struct {
 var processSettings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
 	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
-	{tenantsKey, "What the overlays of tenants may do, how many tenants are kept ready, and the variables that tenants set; without it tenants have neither.", reflect.TypeFor[spec.Tenants]()},
+	{tenantsKey, "The rights of tenants' overlays, how many tenants are kept ready, and tenants' variables. Without it tenants have neither overlays nor variables.", reflect.TypeFor[spec.Tenants]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
 	{"workspaces", "The directories that sessions work in: checkouts of git repositories.", reflect.TypeFor[settings.Workspaces]()},
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
@@ -47,9 +47,8 @@ func settingNamed(name string) *setting {
 const (
 	tenantsKey = "tenants"
 
-	// dataDir is where the files of the runtime are, beside the first
-	// configuration file; storeFile is what the SQLite file is called there, and
-	// workspacesDir the directory of the workspaces of sessions.
+	// dataDir is the runtime's directory beside the first configuration file, storeFile the
+	// SQLite file in it, and workspacesDir the directory of sessions' workspaces.
 	dataDir       = ".runtime"
 	storeFile     = "runtime.db"
 	workspacesDir = "workspaces"
@@ -58,19 +57,19 @@ const (
 )
 
 // decodeSettings decodes the records of the whole runtime.
-func (d *decoder) decodeSettings() {
-	d.file.Store = decodeSetting(d, "store", d.checkStore)
-	d.file.Revisions = decodeSetting(d, "revisions", (*settings.Revisions).Validate)
-	if _, value := d.file.root.findField(tenantsKey); value != nil && value.kind == mappingNode {
-		d.file.TenantRules = new(decodeSetting(d, tenantsKey, (*spec.Tenants).Validate))
+func (l *loader) decodeSettings() {
+	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
+	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
+	if _, value := l.file.root.findField(tenantsKey); value != nil && value.kind == mappingNode {
+		l.file.TenantRules = new(decodeSetting(&l.decoder, tenantsKey, (*spec.Tenants).Validate))
 	}
-	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
-	d.file.Workspaces = decodeSetting(d, "workspaces", (*settings.Workspaces).Validate)
-	d.file.Server = decodeSetting(d, "server", d.checkServer)
-	d.kinds.switchOffSurfaces(&d.file.Server)
-	d.checkDescriptions()
-	d.noteNoRetry()
-	d.storePaths()
+	l.file.Turns = decodeSetting(&l.decoder, "turns", (*settings.Turns).Validate)
+	l.file.Workspaces = decodeSetting(&l.decoder, "workspaces", (*settings.Workspaces).Validate)
+	l.file.Server = decodeSetting(&l.decoder, "server", l.checkServer)
+	l.kinds.switchOffSurfaces(&l.file.Server)
+	l.checkDescriptions()
+	l.noteNoRetry()
+	l.storePaths()
 }
 
 func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
@@ -86,79 +85,79 @@ func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) 
 
 // checkStore checks the store by itself. What its DSN has to be nobody can tell
 // where the driver is not readable.
-func (d *decoder) checkStore(s *settings.Store) diag.List {
-	if d.isDriverUnknown(s) {
+func (l *loader) checkStore(s *settings.Store) diag.List {
+	if l.isDriverUnknown(s) {
 		return nil
 	}
 	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
-	_, store := d.file.root.findField("store")
-	if _, dsn := store.findField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.kind != nullNode && !d.file.meant["store.dsn"] {
+	_, store := l.file.root.findField("store")
+	if _, dsn := store.findField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.kind != nullNode && !l.file.meant["store.dsn"] {
 		list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is empty; it must be the path of a file").
 			WithHint("leave dsn out for runtime.db in data_dir"))
 	}
-	return append(d.kinds.checkDriver(s), list...)
+	return append(l.kinds.checkDriver(s), list...)
 }
 
 // isDriverUnknown reports whether a driver is given that is not one.
-func (d *decoder) isDriverUnknown(s *settings.Store) bool {
-	_, store := d.file.root.findField("store")
+func (l *loader) isDriverUnknown(s *settings.Store) bool {
+	_, store := l.file.root.findField("store")
 	_, driver := store.findField("driver")
-	return s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"]
+	return s.Driver == "" && driver != nil && driver.kind != nullNode || l.file.meant["store.driver"]
 }
 
 // checkServer checks the server, and that the agents it names are there.
-func (d *decoder) checkServer(s *settings.Server) diag.List {
-	d.kinds.switchOffSurfaces(s)
-	list := append(s.Validate(), s.UnknownScopes(d.knownScopes())...)
-	list = append(list, d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
-	list = append(list, d.file.checkProviders(&s.Sessions)...)
+func (l *loader) checkServer(s *settings.Server) diag.List {
+	l.kinds.switchOffSurfaces(s)
+	list := append(s.Validate(), s.UnknownScopes(l.knownScopes())...)
+	list = append(list, l.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
+	list = append(list, l.file.checkProviders(&s.Sessions)...)
 	for i := range s.Keys {
-		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("keys", i), "agents"), s.Keys[i].Agents)...)
+		list = append(list, l.file.checkPatterns(diag.Key(diag.Index("keys", i), "agents"), s.Keys[i].Agents)...)
 	}
 	if s.OAuth == nil {
 		return list
 	}
 	for i := range s.OAuth.Clients {
-		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("oauth.clients", i), "agents"), s.OAuth.Clients[i].Agents)...)
+		list = append(list, l.file.checkPatterns(diag.Key(diag.Index("oauth.clients", i), "agents"), s.OAuth.Clients[i].Agents)...)
 	}
 	return list
 }
 
 // checkDescriptions warns of agents without a description in the cards and lists that the
 // server publishes.
-func (d *decoder) checkDescriptions() {
-	_, server := d.file.root.findField("server")
-	s := &d.file.Server
+func (l *loader) checkDescriptions() {
+	_, server := l.file.root.findField("server")
+	s := &l.file.Server
 	answers := s.Listen != settings.ListenNone || s.A2A.GRPCListen != ""
 	if server == nil || server.kind != mappingNode || !answers || !s.A2A.On() && !s.AgentRuns.On() {
 		return
 	}
 	var found diag.List
-	for _, agent := range d.file.Agents {
+	for _, agent := range l.file.Agents {
 		if agent.UsesTools() || s.AgentRuns.On() { // A2A has no cards of others
 			found = append(found, agent.CheckDescription(diag.Key("agents", agent.ID))...)
 		}
 	}
 	for _, one := range found.LimitAlike(diag.NoDescription) {
-		d.addAt(one, server)
+		l.addAt(one, server)
 	}
 }
 
 // noteNoRetry notes once that no agent repeats model calls, if one of them asks a vendor.
-func (d *decoder) noteNoRetry() {
-	_, agents := d.file.root.findField("agents")
-	if !slices.ContainsFunc(d.file.Providers, hasVendor) || agents == nil || d.file.Defaults != nil && d.file.Defaults.Sections[retrySection] != nil {
+func (l *loader) noteNoRetry() {
+	_, agents := l.file.root.findField("agents")
+	if !slices.ContainsFunc(l.file.Providers, hasVendor) || agents == nil || l.file.Defaults != nil && l.file.Defaults.Sections[retrySection] != nil {
 		return
 	}
 	asking := false
-	for _, agent := range d.file.Agents {
+	for _, agent := range l.file.Agents {
 		if agent.Sections[retrySection] != nil {
 			return
 		}
 		asking = asking || agent.Local()
 	}
 	if asking {
-		d.addAt(diag.New(diag.NoRetry, "agents", "no agent repeats model calls that fail, so one 429 fails a turn").
+		l.addAt(diag.New(diag.NoRetry, "agents", "no agent repeats model calls that fail, so one 429 fails a turn").
 			WithHint("add sections: {retry: {}} to defaults"), agents)
 	}
 }
@@ -170,43 +169,42 @@ func hasVendor(provider Entry[model.ProviderKind]) bool {
 }
 
 // knownScopes returns the scopes that routes of the server need.
-func (d *decoder) knownScopes() []string {
-	if len(d.kinds.Scopes) == 0 {
+func (l *loader) knownScopes() []string {
+	if len(l.kinds.Scopes) == 0 {
 		return settings.Scopes
 	}
-	return d.kinds.Scopes
+	return l.kinds.Scopes
 }
 
-// storePaths fills in the driver and where the files of the store are, and
-// hides how a database is reached. The path of a file is no secret: people need
-// it to read what is said about that file.
-func (d *decoder) storePaths() {
-	s := &d.file.Store
-	unknown := d.isDriverUnknown(s) // then the DSN may be one with a password
+// storePaths sets the store's default driver and paths, and hides database connection strings.
+// File paths are not secrets: people need them to understand errors about the file.
+func (l *loader) storePaths() {
+	s := &l.file.Store
+	unknown := l.isDriverUnknown(s) // then the DSN may be one with a password
 	s.Driver = s.Kind()
-	if s.DataDir == "" && len(d.file.documents) > 0 {
-		s.DataDir = filepath.Join(d.file.documents[0].dir, dataDir)
+	if s.DataDir == "" && len(l.file.documents) > 0 {
+		s.DataDir = filepath.Join(l.file.documents[0].dir, dataDir)
 	}
-	if w := &d.file.Workspaces; w.Dir == "" && len(d.file.documents) > 0 {
-		w.Dir = filepath.Join(d.file.documents[0].dir, dataDir, workspacesDir)
+	if w := &l.file.Workspaces; w.Dir == "" && len(l.file.documents) > 0 {
+		w.Dir = filepath.Join(l.file.documents[0].dir, dataDir, workspacesDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://") && !s.NamesDatabase()
-	_, store := d.file.root.findField("store")
+	_, store := l.file.root.findField("store")
 	_, dsn := store.findField("dsn")
 	switch {
 	case s.DSN == "" && file:
 		s.DSN = filepath.Join(s.DataDir, storeFile)
 	case s.DSN == "":
 	case file:
-		s.DSN = relativeTo(d.file.documents[dsn.document].dir, s.DSN)
+		s.DSN = relativeTo(l.file.documents[dsn.document].dir, s.DSN)
 	default:
-		d.file.redactor.addValue(hiddenValue{s.DSN, secretShown})
+		l.file.redactor.addValue(hiddenValue{s.DSN, secretShown})
 		for _, password := range passwordsOf(s.DSN) {
-			d.file.redactor.addValue(hiddenValue{password, secretShown})
+			l.file.redactor.addValue(hiddenValue{password, secretShown})
 		}
-		d.addSecret(dsn)
+		l.addSecret(dsn)
 		if at := keyPassword.FindStringSubmatch(dsn.text); at != nil && literalOf(at[1]) != "" {
-			d.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
+			l.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
 		}
 	}
 }
@@ -231,13 +229,13 @@ func passwordsOf(dsn string) []string {
 }
 
 // decodeSchedules decodes the schedules, which refer to agents.
-func (d *decoder) decodeSchedules() {
-	d.eachEntry("schedules", func(id string, n *node, p *place, _ bool) {
-		s, start := decodeRecord[settings.Schedule](d, id, n, p)
+func (l *loader) decodeSchedules() {
+	l.eachEntry("schedules", func(id string, n *node, p *place, _ bool) {
+		s, start := decodeRecord[settings.Schedule](&l.decoder, id, n, p)
 		found := append(s.Validate(), workflow.CheckTimes(s.Cron, s.TimeZone)...)
-		found = append(found, d.file.checkAgent("agent", s.Agent)...)
-		d.addValidationFindings(start, p, n, found)
-		d.file.Schedules = append(d.file.Schedules, s)
+		found = append(found, l.file.checkAgent("agent", s.Agent)...)
+		l.addValidationFindings(start, p, n, found)
+		l.file.Schedules = append(l.file.Schedules, s)
 	})
 }
 

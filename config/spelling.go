@@ -16,8 +16,8 @@ type foreignSpelling struct {
 	whole, inside *regexp.Regexp
 }
 
-// foreignSpellings are those of shells, of Windows, of Kubernetes, and of systems
-// with templates.
+// foreignSpellings are the reference syntaxes of shells, Windows, Kubernetes and template
+// systems.
 var foreignSpellings = []foreignSpelling{
 	spelledAs(`\$([A-Za-z_]\w*)`, `(?:^|[^$\w])\$([A-Z][A-Z0-9_]+)(?:[^\w({]|$)`),
 	spelledAs(`%([A-Za-z_]\w*)%`, `%([A-Z][A-Z_]*[G-Z_][A-Z0-9_]*)%`),
@@ -33,8 +33,8 @@ func spelledAs(whole, inside string) foreignSpelling {
 	return foreignSpelling{regexp.MustCompile(`^\s*` + whole + `\s*$`), regexp.MustCompile(inside)}
 }
 
-// bracedSpelling matches what stands between the braces of a reference as other
-// systems write it: ${env:NAME}, ${env.NAME}, ${{ secrets.NAME }}.
+// bracedSpelling matches the inside of other systems' references: ${env:NAME}, ${env.NAME}, ${{
+// secrets.NAME }}.
 var bracedSpelling = regexp.MustCompile(`^\{?\s*(?:env|secrets|vars)[.:]\s*([A-Za-z_]\w*)\s*$`)
 
 // urlName finds the fields that hold an address.
@@ -43,10 +43,9 @@ var urlName = regexp.MustCompile(`(?i)(^|_)(url|uri|dsn)$`)
 // shellName is the name of a variable as nobody writes a word of a language.
 var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 
-// checkSpelling reports a variable that is written as another system writes it and
-// is therefore not expanded. In a secret or an address it is an error, since it
-// would be sent as it is. Elsewhere it may be meant as it stands: only a text that
-// is nothing else gets a warning. It reports whether there is an error.
+// checkSpelling reports a reference in another system's syntax, which is not expanded. In a
+// secret or an address, which would be sent literally, that is an error, elsewhere a warning if
+// the text has nothing else. It reports whether there is an error.
 func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
 	if !strings.ContainsAny(n.text, "$%{/") {
 		return false
@@ -66,15 +65,15 @@ func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
 	return false
 }
 
-// reportSpelling never prints a text that may be a secret: a name is shown only
-// when it is written as those of variables are.
+// reportSpelling never prints a text that may be a secret: it shows a name only if it is written
+// like a variable's name.
 func (d *decoder) reportSpelling(exact bool, name string, n *node, p *place) bool {
 	if !shellName.MatchString(name) {
 		name = "NAME"
 	}
-	found := diag.New(diag.NoEffect, p.path(), "%s contains a variable in the spelling of another system; it is not expanded", p.label())
+	found := diag.New(diag.NoEffect, p.path(), "%s contains a variable in another system's syntax; it is not expanded", p.label())
 	if exact {
-		found = diag.New(diag.InvalidValue, p.path(), "%s contains a variable in the spelling of another system; it would be used as it is written", p.label())
+		found = diag.New(diag.InvalidValue, p.path(), "%s contains a variable in another system's syntax; it would be used literally", p.label())
 	}
 	hint := "write ${%s}"
 	if strings.Contains(n.text, "$") {

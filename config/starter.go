@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Starter returns a small configuration: one agent on a model of the first provider kind,
-// with its key and its required fields. What it cannot know is a variable, such as
-// ${OPENAI_API_KEY}. It returns nothing if there is no provider kind.
+// Starter returns a small configuration with one agent on a model of the first provider kind,
+// including its key and required fields. Unknown values are variables, such as ${OPENAI_API_KEY}.
+// It returns nothing if there are no provider kinds.
 func Starter(kinds Kinds) []byte {
 	if len(kinds.Providers) == 0 {
 		return nil

@@ -15,9 +15,9 @@ type TenantBase struct {
 	Rights spec.TenantRights
 
 	options Options
-	// name is that of the document, in whose directory relative paths start.
+	// name is the document's name; relative paths start at its directory.
 	name string
-	// entries are those of the registries that overlays change, by id.
+	// entries are the entries, by id, of the registries that overlays change.
 	entries map[string]entriesByID
 	// extends are the agents that agents extend, and extenders those that extend one.
 	extends   map[string]string

@@ -1,9 +1,8 @@
 package config
 
 import (
-	"encoding/json"
-
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // overlayLimit is how many entries an overlay may have of a kind.
@@ -14,36 +13,29 @@ type overlayLimit struct {
 	count func(section *node) int
 }
 
-// outline are the entries of an overlay.
-type outline struct{ Agents, Tools, Workflows map[string]json.RawMessage }
-
 // checkOutline reports an overlay in JSON that has more entries than the base allows. It
 // takes much less than reading the overlay, which checkCounts needs.
 func (b *TenantBase) checkOutline(data []byte) diag.List {
-	var all struct {
-		outline
-
-		Patches outline
-	}
-	if json.Unmarshal(data, &all) != nil {
+	if !rawjson.Valid(data) {
 		return nil
 	}
-	for _, l := range b.limits() {
-		var own, patches int
-		switch l.noun {
-		case nounOfAgents:
-			own, patches = len(all.Agents), len(all.Patches.Agents)
-		case nounOfTools:
-			own, patches = len(all.Tools), len(all.Patches.Tools)
-		case nounOfWorkflows:
-			own, patches = len(all.Workflows), len(all.Patches.Workflows)
+	own, patches := make(map[string]int), make(map[string]int)
+	for key, value := range rawjson.Entries(data) {
+		if key != patchesKey {
+			own[key] = rawjson.CountEntries(value)
+			continue
 		}
-		if own+patches > l.most {
+		for section, patched := range rawjson.Entries(value) {
+			patches[section] = rawjson.CountEntries(patched)
+		}
+	}
+	for _, l := range b.limits() {
+		if n := own[l.section] + patches[l.section]; l.noun != nounOfSchedules && n > l.most {
 			path := l.section
-			if patches > 0 {
+			if patches[l.section] > 0 {
 				path = diag.Key(patchesKey, l.section)
 			}
-			return diag.List{diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot have more than %d %s, and this one has %d", l.most, l.noun, own+patches).
+			return diag.List{diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot have more than %d %s, and this one has %d", l.most, l.noun, n).
 				WithHint("the configuration sets the limit under tenants.may.%s", l.setting)}
 		}
 	}
@@ -54,6 +46,7 @@ const (
 	nounOfAgents    = "agents and patches of agents"
 	nounOfTools     = "tools and patches of tools"
 	nounOfWorkflows = "workflows and patches of workflows"
+	nounOfSchedules = "schedules"
 )
 
 // limits are the limits of overlays.
@@ -63,7 +56,7 @@ func (b *TenantBase) limits() []overlayLimit {
 		{agentsKey, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
 		{toolsKey, nounOfTools, "max_tools", rights.ToolLimit(), countEntries},
 		{workflowsKey, nounOfWorkflows, "workflows.max", rights.Workflows.Limit() + len(b.entries[workflowsKey]), countEntries},
-		{workflowsKey, "schedules", "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
+		{workflowsKey, nounOfSchedules, "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
 	}
 }
 
@@ -77,7 +70,7 @@ func (d *overlayChecker) checkCounts(root *node) bool {
 	return within
 }
 
-// checkCount reports what is too much of one kind at the last section that has it.
+// checkCount reports an exceeded count at the last section of that kind.
 func (d *overlayChecker) checkCount(root *node, l *overlayLimit) bool {
 	patchesAt, patches := root.findField(patchesKey)
 	n, key, section := 0, (*node)(nil), (*node)(nil)
@@ -103,6 +96,9 @@ func countSchedules(workflows *node) (n int) {
 	for _, w := range workflows.pairs {
 		if _, schedules := w.findField("schedules"); schedules != nil {
 			n += len(schedules.children)
+		}
+		if _, cron := w.findField(cronKey); cron != nil {
+			n++
 		}
 	}
 	return n

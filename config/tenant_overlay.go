@@ -18,17 +18,16 @@ const (
 	workflowsKey = "workflows"
 )
 
-// TenantOverlay is the overlay of a tenant, read over a configuration. What it does not
-// change is not part of it.
+// TenantOverlay is a tenant's overlay, read over a configuration. It does not include unchanged
+// entries.
 type TenantOverlay struct {
 	// Document is the overlay as canonical JSON.
 	Document []byte
-	// File has the entries that the overlay changes or adds, merged with those of the
-	// configuration, and maybe agents that these build on.
+	// File has the entries that the overlay changes or adds, merged with the configuration's, and
+	// possibly agents that these extend.
 	File *File
-	// Agents are the agents that differ from those of the configuration, Tools the tools
-	// and Workflows the workflows. OwnTools and OwnWorkflows are those that the
-	// configuration does not have. Removed are ids by registry.
+	// Agents, Tools and Workflows differ from the configuration's. OwnTools and OwnWorkflows do
+	// not exist in the configuration. Removed are ids by registry.
 	Agents, Tools, OwnTools, Workflows, OwnWorkflows []string
 
 	Removed map[string][]string
@@ -88,9 +87,8 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	return o, found
 }
 
-// EncodeTenantOverlay returns the overlay of a tenant that a file has, as JSON for a
-// server, which checks it over its configuration; references in texts stay. The diagnostics are those of the file by
-// itself.
+// EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it over
+// its configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
 	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}}
 	root := d.readOverlay(source)
@@ -115,7 +113,7 @@ type overlayChecker struct {
 	decoder
 
 	base *TenantBase
-	// keepsRefs is set within workflows, whose texts have references of their own.
+	// keepsRefs is set within workflows, which have references with another meaning.
 	keepsRefs bool
 	// extended are the agents that agents of the overlay extend.
 	extended []string
@@ -176,7 +174,7 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *node, p *place)
 		at := p.fieldPlace(key.text, key)
 		switch {
 		case key.text == allowWideningKey:
-			d.refuse(at, key, "allow itself to widen access").setHint("the configuration says under tenants.may what it may do")
+			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
 		case key.text == agentsKey && value.kind == mappingNode:
 			for id, patch := range value.pairs {
 				o.Agents = append(o.Agents, id.text)
@@ -207,7 +205,7 @@ func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch
 		for key := range patch.pairs {
 			if key.text != "description" {
 				d.refuse(p.fieldPlace(key.text, key), key, "change %s of a tool of the configuration", clip.Text(key.text)).
-					setHint("it can change the description alone, or bring a tool of its own")
+					setHint("it can change only the description, or add a separate tool")
 			}
 		}
 	}
@@ -218,7 +216,7 @@ func (d *overlayChecker) checkAgent(agent *node, p *place) {
 		at := p.fieldPlace(key.text, key)
 		switch {
 		case key.text == allowWideningKey:
-			d.refuse(at, key, "allow itself to widen access").setHint("the configuration says under tenants.may what it may do")
+			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
 		case key.text == extendsKey && value.kind == stringNode:
 			d.extended = append(d.extended, value.text)
 		case key.text == "system_prompt" && value.kind == mappingNode:
@@ -329,8 +327,7 @@ func (d *overlayChecker) checkReference(n *node, rest string, p *place) {
 	}
 }
 
-// hintUnmatched suggests an entry of the configuration for a patch of one that does not
-// exist.
+// hintUnmatched suggests an existing entry for a patch of an unknown one.
 func (d *overlayChecker) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
 	path, ok := diag.ParsePath(found.Path)
 	if !ok || len(path) < 3 {
@@ -380,8 +377,8 @@ func (f *File) overlayDocument() ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// PathOf returns the place of the first of some fields that the overlay sets for an
-// agent, or of what the overlay has of it.
+// PathOf returns the path of the first of the fields that the overlay sets for an agent, or else
+// of the agent's part of the overlay.
 func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 	root := o.File.documents[1].root
 	_, own := root.findField(agentsKey)
@@ -401,8 +398,8 @@ func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 	return path
 }
 
-// Place gives diagnostics about what the overlay comes to their places in it, and hides
-// in them what must not be shown. None is left out.
+// Place sets the places of diagnostics about the resulting configuration to places in the
+// overlay, and hides secrets in them. It drops none.
 func (o *TenantOverlay) Place(list diag.List) diag.List {
 	placed := slices.Clone(list)
 	for i := range placed {

@@ -11,6 +11,9 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *node, p *pl
 	for id, w := range workflows.pairs {
 		at := p.fieldPlace(id.text, id)
 		switch limit := d.base.Rights.Workflows.Limit(); {
+		case isWorkflowGroup(id.text, w):
+			d.refuse(at, id, "group workflows").setHint("write each trigger or schedule under its id in workflows")
+			continue
 		case limit == 0:
 			d.refuse(at, id, "bring workflows").setHint("the configuration must allow it under tenants.may.workflows")
 			return

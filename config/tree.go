@@ -26,13 +26,12 @@ const (
 	flowCollection
 )
 
-// node is a value of a file, or a key. It is small on purpose: a file may have
-// a million. An alias is the node that its anchor stands for, so nodes may
-// have several parents and are never modified.
+// node is a value or key in a file. It is small because a file may have a million. An alias is
+// its anchor's node, so nodes may have several parents and are never modified.
 type node struct {
 	kind  nodeKind
 	style nodeStyle
-	// document is the index of the file the node stands in.
+	// document is the index of the node's file.
 	document uint16
 	// line and column are where the node starts, as the parser counts; its
 	// anchor and tag come before it. See document.span.

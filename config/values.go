@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,10 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 		d.decodeText(f, n, v, p)
 	case boolShape:
 		if n.kind != boolNode {
-			d.reportMismatch(f, n, p, "true or false")
+			found := d.reportMismatch(f, n, p, "true or false")
+			if meant := truthOf(n); meant != "" {
+				found.setHint("write " + meant)
+			}
 			return
 		}
 		v.SetBool(strings.EqualFold(n.text, "true"))
@@ -59,6 +63,18 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 	}
 }
 
+// truthOf returns the truth value that YAML 1.1 and other formats read n as; empty if none.
+func truthOf(n *node) string {
+	switch strings.ToLower(n.text) {
+	case "yes", "on", "y", "true", "1":
+		return "true"
+	case "no", "off", "n", "false", "0":
+		return "false"
+	default:
+		return ""
+	}
+}
+
 // reportMismatch reports a value of the wrong type.
 func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) reported {
 	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, describeValue(n, f.secret))
@@ -68,9 +84,8 @@ func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) repor
 	return found
 }
 
-// readText returns the expanded text of a value. ok is false when it is no text
-// or cannot be expanded. known is false when a variable is not set, so that
-// nothing can be said about the text.
+// readText returns the expanded text of a value. ok is false if it is not a text or cannot be
+// expanded, known is false if a variable is not set, so that nothing can be said about the text.
 func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok bool) {
 	switch n.kind {
 	case stringNode:
@@ -97,7 +112,7 @@ func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok 
 	return text, known, ok
 }
 
-// expandText expands the text of a node, and checks what stands in the file itself.
+// expandText expands a node's text and checks the text as written.
 func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, known, ok bool) {
 	if d.checkSpelling(kind, n, p) {
 		return "", false, false
@@ -125,13 +140,34 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 			continue
 		}
 		found := diag.New(diag.UnsetVariable, p.path(), "the variable %s is not set", name).
-			WithHint("set it, or write ${%s:-default}", name)
+			WithHint("set it, or write ${%s:-default}%s", name, argumentHint(p, name))
 		if d.strict {
 			found.Severity = diag.Error
 		}
 		d.addFinding(found, n)
 	}
+	if kind == credential && isQuoted(x.text) {
+		found := diag.New(diag.InvalidValue, p.path(), "the variable in %s has quotes around its value, which are sent with it", p.label()).
+			WithHint("remove the quotes from the environment")
+		found.Severity = diag.Warning
+		d.addFinding(found, n)
+	}
 	return x.text, len(x.unset) == 0, true
+}
+
+// argumentHint continues the hint about an unset variable in a tool, whose author may have meant
+// an argument of the call.
+func argumentHint(p *place, name string) string {
+	if !strings.HasPrefix(p.path(), "tools.") || strings.ToLower(name) != name {
+		return ""
+	}
+	return "; an argument of the call is written {{" + name + "}}"
+}
+
+// isQuoted reports whether text begins and ends with the same quotation mark.
+func isQuoted(text string) bool {
+	end := len(text) - 1
+	return end > 0 && text[0] == text[end] && (text[0] == '"' || text[0] == '\'')
 }
 
 func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
@@ -246,7 +282,7 @@ func (d *decoder) inRange(f *field, n *node, v float64, p *place) bool {
 
 func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// plain is the description of elements without limits of their own.
+// plain describes elements without limits.
 var plain = &field{}
 
 // elementField returns the description of the elements of a list or mapping.
@@ -285,6 +321,9 @@ func elementsOf(text string, p *place) string {
 		return clip.Text(text)
 	}
 	words := strings.Fields(text)
+	if slices.ContainsFunc(words, func(word string) bool { return word == "|" || word == "&&" }) {
+		words = []string{"sh", "-c", text}
+	}
 	for i, word := range words {
 		if !plainWord.MatchString(word) {
 			words[i] = strconv.Quote(word)

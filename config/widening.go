@@ -69,9 +69,9 @@ func (f *File) Extends(agentID string) []string {
 	return chain
 }
 
-// BeforePatches returns the providers, models, pools, tools, plugins and agents of the
-// configuration as they are without its guarded patches, or nil if it has none. What is
-// wrong with them is not reported: entries that are broken are marked.
+// BeforePatches returns the providers, models, pools, tools, plugins and agents as they are
+// without guarded patches, or nil if there are none. Invalid entries are marked as broken, but
+// not reported.
 func (f *File) BeforePatches() *File {
 	if len(f.GuardedPatches()) == 0 {
 		return nil
@@ -80,11 +80,11 @@ func (f *File) BeforePatches() *File {
 	for _, doc := range f.documents {
 		before.documents = append(before.documents, &document{name: doc.name, dir: doc.dir, data: doc.data, root: doc.root})
 	}
-	d := &decoder{file: before, overlaid: maxOverlaid, leavesOut: func(p *patch) bool { return !p.mayWiden }}
-	d.expander = expander{lookup: f.options.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal, files: f.included}
-	before.root = d.mergeDocuments()
-	d.decodeComponents(f.options.Kinds)
-	d.decodeModels()
-	d.decodeAgents()
+	l := &loader{overlaid: maxOverlaid, leavesOut: func(p *patch) bool { return !p.mayWiden }}
+	l.file, l.expander = before, expander{lookup: f.options.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal, files: f.included}
+	before.root = l.mergeDocuments()
+	l.decodeComponents(f.options.Kinds)
+	l.decodeModels()
+	l.decodeAgents()
 	return before
 }

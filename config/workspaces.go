@@ -14,13 +14,13 @@ type workspaceUser interface {
 
 // warnWorkspaceTools warns of tools whose calls all fail, because no session has a
 // workspace.
-func (d *decoder) warnWorkspaceTools() {
-	if d.file.Workspaces.On() || d.file.Partial {
+func (l *loader) warnWorkspaceTools() {
+	if l.file.Workspaces.On() || l.file.Partial {
 		return
 	}
-	_, tools := d.file.root.findField("tools")
-	for i := range d.file.Tools {
-		entry := &d.file.Tools[i]
+	_, tools := l.file.root.findField("tools")
+	for i := range l.file.Tools {
+		entry := &l.file.Tools[i]
 		user, ok := entry.Config.(workspaceUser)
 		if !ok || entry.Broken || !user.NeedsWorkspace() {
 			continue
@@ -31,6 +31,6 @@ func (d *decoder) warnWorkspaceTools() {
 		}
 		p := (*place)(nil).fieldPlace("tools", nil).fieldPlace(entry.ID, key)
 		found := diag.New(diag.NoEffect, p.path(), "tool %q has no root, and no session has a workspace: each call fails", clip.Text(entry.ID))
-		d.addFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
+		l.addFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
 	}
 }

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/workflow"
+)
+
+// The groups below workflows in the spelling of Gestalt, and the fields that mark their entries.
+const (
+	eventTriggersGroup = "eventTriggers"
+	schedulesGroup     = "schedules"
+	matchKey           = "match"
+	cronKey            = "cron"
+)
+
+// ungroupWorkflows returns the workflows of a file, and the triggers and schedules of its groups
+// as workflows.
+func (l *loader) ungroupWorkflows(workflows *node) *node {
+	grouped := false
+	for key, value := range workflows.pairs {
+		delete(l.file.workflowGroups, key.text) // of an earlier file
+		grouped = grouped || isWorkflowGroup(key.text, value)
+	}
+	if !grouped {
+		return workflows
+	}
+	flat := *workflows
+	flat.children = nil
+	known := map[string]*node{}
+	add := func(key, value *node, group string) {
+		if first := known[key.text]; first != nil {
+			found := diag.New(diag.DuplicateID, diag.Key(diag.Join(workflowsKey, group), key.text), "workflow %q is defined twice", clip.Text(key.text))
+			l.reportDuplicate(found, key, first, diag.Key(workflowsKey, key.text), "the first one is here")
+			return
+		}
+		known[key.text] = key
+		flat.children = append(flat.children, key, value)
+		if group != "" {
+			l.file.setWorkflowGroup(key.text, group)
+		}
+	}
+	for key, value := range workflows.pairs {
+		if !isWorkflowGroup(key.text, value) {
+			add(key, value, "")
+			continue
+		}
+		for id, entry := range value.pairs {
+			add(id, entry, key.text)
+		}
+	}
+	return &flat
+}
+
+// isWorkflowGroup reports whether an entry of workflows is a group rather than a workflow with
+// such an id.
+func isWorkflowGroup(id string, value *node) bool {
+	if id != eventTriggersGroup && id != schedulesGroup || value.kind != mappingNode {
+		return false
+	}
+	_, steps := value.findField("steps")
+	_, target := value.findField("target")
+	return steps == nil && target == nil
+}
+
+// setWorkflowGroup notes the group in which a workflow is written.
+func (f *File) setWorkflowGroup(id, group string) {
+	if f.workflowGroups == nil {
+		f.workflowGroups = map[string]string{}
+	}
+	f.workflowGroups[id] = group
+}
+
+// decodeWorkflow decodes a workflow in either spelling. It returns the problems of the record,
+// and the number of diagnostics before.
+func (l *loader) decodeWorkflow(id string, n *node, p *place) (w workflow.Workflow, found diag.List, start int) {
+	var translated *workflow.Workflow
+	switch l.workflowSpelling(id, n) {
+	case eventTriggersGroup:
+		var t workflow.GestaltTrigger
+		t, start = decodeRecord[workflow.GestaltTrigger](&l.decoder, id, n, p)
+		translated, found = t.Workflow(id)
+	case schedulesGroup:
+		var s workflow.GestaltSchedule
+		s, start = decodeRecord[workflow.GestaltSchedule](&l.decoder, id, n, p)
+		translated, found = s.Workflow(id)
+	default:
+		w, start = decodeRecord[workflow.Workflow](&l.decoder, id, n, p)
+		return w, w.Validate(), start
+	}
+	return *translated, append(found, translated.Validate()...), start
+}
+
+// workflowSpelling returns the group whose spelling a workflow has; empty for a workflow in the
+// spelling of the runtime.
+func (l *loader) workflowSpelling(id string, n *node) string {
+	if group := l.file.workflowGroups[id]; group != "" {
+		return group
+	}
+	if _, match := n.findField(matchKey); match != nil {
+		return eventTriggersGroup
+	}
+	if _, cron := n.findField(cronKey); cron != nil {
+		return schedulesGroup
+	}
+	return ""
+}
+
+// nameGroups adds the group of a workflow to the paths of diagnostics about it.
+func (f *File) nameGroups(list diag.List) {
+	for i := range list {
+		segments, ok := diag.ParsePath(list[i].Path)
+		if !ok || len(segments) < 2 || segments[0].Key != workflowsKey || list[i].Code == diag.DuplicateID {
+			continue // the second definition of an id is in no group, or its path names the group
+		}
+		if group := f.workflowGroups[segments[1].Key]; group != "" {
+			list[i].Path = workflowsKey + "." + group + list[i].Path[len(workflowsKey):]
+		}
+	}
+}
+
+// workflowsSchema adds the spelling of Gestalt to the schema of workflows.
+func (w *schemaWriter) workflowsSchema(schema object) object {
+	entry := w.recordRef(reflect.TypeFor[workflow.Workflow]())
+	trigger, schedule := w.recordRef(reflect.TypeFor[workflow.GestaltTrigger]()), w.recordRef(reflect.TypeFor[workflow.GestaltSchedule]())
+	has := func(field string) object { return object{{"required", []string{field}}} }
+	either := object{
+		{"if", has(matchKey)}, {"then", trigger},
+		{"else", object{{"if", has(cronKey)}, {"then", schedule}, {"else", entry}}},
+	}
+	group := func(doc string, of object) object {
+		isWorkflow := object{{"anyOf", []any{has("steps"), has("target")}}}
+		return object{
+			{"description", doc}, {"type", "object"},
+			{"if", isWorkflow}, {"then", either}, {"else", object{{"additionalProperties", of}}},
+		}
+	}
+	for i := range schema {
+		if schema[i].name == "additionalProperties" {
+			schema[i].value = either
+		}
+	}
+	return schema.with("properties", object{
+		{eventTriggersGroup, group("Event triggers in the spelling of Gestalt, by id.", trigger)},
+		{schedulesGroup, group("Schedules in the spelling of Gestalt, by id.", schedule)},
+	})
+}
