@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -41,6 +42,9 @@ var accesses = []struct {
 	{"GetSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetSession(ctx, c, b.session)
 		return err
+	}}},
+	{"ChangeSessionMetadata", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		return s.ChangeSessionMetadata(ctx, c, b.session, func(m json.RawMessage) (json.RawMessage, error) { return m, nil })
 	}}},
 	{"UpdateSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.UpdateSession(ctx, c, b.session, store.SessionPatch{Labels: &map[string]string{}})
@@ -122,6 +126,13 @@ var accesses = []struct {
 		}
 		return len(page.Turns) + len(named.Turns) + named.Total, nil
 	}}},
+	{"FindTurns", access{count: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) (int, error) {
+		page, err := s.FindTurns(ctx, c, store.TurnQuery{SessionID: b.session}, func(*service.Turn) (bool, error) { return true, nil })
+		if err != nil {
+			return 0, err
+		}
+		return len(page.Turns), nil
+	}}},
 	{"CreateSession", access{makes: func(ctx context.Context, s *service.Service, c service.Caller) error {
 		_, err := s.CreateSession(ctx, c, service.CreateSession{AgentID: "clerk"})
 		return err
@@ -186,14 +197,23 @@ var accesses = []struct {
 		_, err := s.WaitTurn(ctx, c, b.turn)
 		return err
 	}}},
+	{"SaveFeedback", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		return rateTurn(ctx, s, c, b.turn)
+	}}},
+	{"ListFeedback", access{count: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) (int, error) {
+		_ = rateTurn(ctx, s, c, b.turn) // strangers cannot
+		page, err := s.ListFeedback(ctx, c, store.FeedbackQuery{TurnID: b.turn})
+		return len(page.Feedback), err
+	}}},
 	{"DeleteSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		return s.DeleteSession(ctx, c, b.session)
 	}}},
 }
 
 // follows are not in accesses: they go on from a turn that GetTurn returned to the
-// caller. Catalog is about what is declared, and has tests of its own.
-var follows = []string{"Follow", "Follower", "Catalog"}
+// caller. Catalog and Summaries are about what is declared, ReadUsage and ReadQueue about
+// tenants: they have tests of their own.
+var follows = []string{"Follow", "Follower", "Catalog", "Summaries", "ReadUsage", "ReadQueue"}
 
 func TestEveryMethodWithACallerIsHeldToWhatThatSees(t *testing.T) {
 	known := slices.Clone(follows)
@@ -336,4 +356,13 @@ func TestPropertyASessionIsSeenWithAllItsAgents(t *testing.T) {
 			r.Fatalf("a turn more: %v", err)
 		}
 	})
+}
+
+// rateTurn ends a turn and gives feedback about it.
+func rateTurn(ctx context.Context, s *service.Service, c service.Caller, turn string) error {
+	if _, err := s.CancelTurn(ctx, c, turn, ""); err != nil {
+		return err
+	}
+	_, err := s.SaveFeedback(ctx, c, service.SaveFeedback{TurnID: turn, Label: "good"})
+	return err
 }

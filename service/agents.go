@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -13,30 +14,33 @@ import (
 	"go.uber.org/zap"
 )
 
-// Catalog is what a caller may use of what is declared. The rest looks as if it did
+// Catalog lists the declared entries that a caller may use. All other entries look as if they did
 // not exist.
 type Catalog struct {
 	set    *registry.Set
 	caller Caller
 }
 
-// NewCatalog returns what a caller may use of a set.
+// NewCatalog returns the entries of a set that a caller may use.
 func NewCatalog(set *registry.Set, caller Caller) *Catalog {
 	return &Catalog{set: set, caller: caller}
 }
 
-// Catalog returns what a caller may use of what is declared now for its tenant: nothing
-// if that cannot be told. The service must have a runtime.
-func (s *Service) Catalog(ctx context.Context, caller Caller) *Catalog {
-	return NewCatalog(s.SetFor(ctx, caller.Tenant), caller)
+// Agents reads what the current revisions declare for a tenant. It is safe for concurrent use.
+type Agents struct{ *core }
+
+// Catalog returns the entries currently declared for the caller's tenant that the caller may use.
+// It is empty if they cannot be determined. The service must have a runtime.
+func (a *Agents) Catalog(ctx context.Context, caller Caller) *Catalog {
+	return NewCatalog(a.SetFor(ctx, caller.Tenant), caller)
 }
 
-// SetFor returns what is declared now for a tenant; an empty set if that
-// cannot be told. Nothing of it is called.
-func (s *Service) SetFor(ctx context.Context, tenant string) *registry.Set {
-	rev, err := s.acquireRevision(ctx, tenant)
+// SetFor returns the current declarations for a tenant, or an empty set if they cannot be
+// determined. Do not call its components.
+func (a *Agents) SetFor(ctx context.Context, tenant string) *registry.Set {
+	rev, err := a.acquireRevision(ctx, tenant)
 	if err != nil {
-		s.settings.Logger.Warn("reading the configuration of a tenant failed", zap.String("tenant", tenant), zap.Error(err))
+		a.settings.Logger.Warn("reading the configuration of a tenant failed", zap.String("tenant", tenant), zap.Error(err))
 		return registry.NewSet()
 	}
 	defer rev.Release()
@@ -45,8 +49,8 @@ func (s *Service) SetFor(ctx context.Context, tenant string) *registry.Set {
 
 // GuardedTools returns the tools that an agent of a tenant may not call without being asked,
 // each with the reason: see resolve.GuardedTools.
-func (s *Service) GuardedTools(ctx context.Context, tenant string) (map[string]string, error) {
-	rev, err := s.acquireRevision(ctx, tenant)
+func (a *Agents) GuardedTools(ctx context.Context, tenant string) (map[string]string, error) {
+	rev, err := a.acquireRevision(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -55,22 +59,23 @@ func (s *Service) GuardedTools(ctx context.Context, tenant string) (map[string]s
 }
 
 // acquireRevision returns the revision in which the turns of a tenant begin.
-func (s *Service) acquireRevision(ctx context.Context, tenant string) (*registry.Revision, error) {
-	if t := s.settings.Tenants; t != nil && t.AnyTenants() {
+func (c *core) acquireRevision(ctx context.Context, tenant string) (*registry.Revision, error) {
+	if t := c.settings.Tenants; t != nil && t.AnyTenants() {
 		return t.AcquireTenant(ctx, tenant)
 	}
-	return s.settings.Runtime.AcquireRevision(), nil
+	return c.settings.Runtime.AcquireRevision(), nil
 }
 
-// acquirePinned returns the revision with a hash, in which a turn of an agent is to begin:
-// that of its tenant if the hash is empty, or if turns go on in that anyway.
-func (s *Service) acquirePinned(ctx context.Context, tenant, hash, agentID string) (*registry.Revision, error) {
-	current, err := s.acquireRevision(ctx, tenant)
-	if hash == "" || s.settings.Revision == RevisionLatest || err == nil && current.Hash() == hash {
+// acquirePinned returns the revision in which an agent's turn starts: the revision with the hash,
+// or the tenant's current one if the hash is empty or turns always continue in the latest
+// revision.
+func (c *core) acquirePinned(ctx context.Context, tenant, hash, agentID string) (*registry.Revision, error) {
+	current, err := c.acquireRevision(ctx, tenant)
+	if hash == "" || c.settings.Revision == RevisionLatest || err == nil && current.Hash() == hash {
 		return current, err
 	}
-	pinned, findErr := s.pool.FindRevision(ctx, hash, agentID)
-	if errors.Is(findErr, ErrRevisionGone) && s.settings.latestIfGone() {
+	pinned, findErr := c.pool.FindRevision(ctx, hash, agentID)
+	if errors.Is(findErr, ErrRevisionGone) && c.settings.latestIfGone() {
 		return current, err
 	}
 	if err == nil {
@@ -79,12 +84,12 @@ func (s *Service) acquirePinned(ctx context.Context, tenant, hash, agentID strin
 	return pinned, findErr
 }
 
-// Revision returns what is declared now; nil for a service that only looks.
-func (s *Service) Revision() *registry.Revision {
-	if s.settings.Runtime == nil {
+// Revision returns the current revision; nil for a read-only service.
+func (a *Agents) Revision() *registry.Revision {
+	if a.settings.Runtime == nil {
 		return nil
 	}
-	return s.settings.Runtime.Revision()
+	return a.settings.Runtime.Revision()
 }
 
 // Agent returns an agent that the caller may use. The error is a
@@ -108,9 +113,8 @@ func (c *Catalog) Agents() iter.Seq2[string, *spec.Agent] {
 	}
 }
 
-// Tools returns the ids of the tools that the caller may name for agents that it
-// brings along: all, or those of the agents that it may use
-// and whose calls run here.
+// Tools returns the ids of the tools that the caller may give to ephemeral agents: all tools, or
+// the locally executed tools of the agents that the caller may use.
 func (c *Catalog) Tools() []string {
 	ids := c.set.Tools.IDs()
 	if c.caller.Agents == nil {
@@ -126,4 +130,28 @@ func (c *Catalog) Tools() []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return !slices.ContainsFunc(filters, func(filter *toolset.Filter) bool { return filter.Decide(id).Visible })
 	})
+}
+
+// Summaries returns, by ID, how agents resolve for the tenant of a caller. Agents that the
+// caller may not use are absent.
+func (a *Agents) Summaries(ctx context.Context, caller Caller, agents []string) (map[string]*resolve.Summary, error) {
+	rev, err := a.acquireRevision(ctx, caller.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Release()
+	list := make(map[string]*resolve.Summary, len(agents))
+	for _, id := range agents {
+		if !caller.Agents.Has(id) {
+			continue
+		}
+		e, err := resolve.Explain(ctx, rev, id)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if e != nil {
+			list[id] = resolve.Summarize(id, e, diag.FromError(err))
+		}
+	}
+	return list, nil
 }

@@ -22,25 +22,32 @@ type Caller struct {
 	// Scopes are the kinds of requests that it may make; nil is all of them, an empty
 	// list those that need no scope.
 	Scopes []string
+	// ExtraScopes are scopes that the caller has besides Scopes: nil Scopes do not
+	// include those of the configuration.
+	ExtraScopes []string
 	// operator sees everything.
 	operator bool
 }
 
-// Operator is the caller that sees everything: the person at the machine, and
-// the runtime itself. What it makes belongs to nobody else.
+// Operator is the caller that sees everything: the local user, and the runtime itself. Its
+// records have an owner that no other caller has.
 func Operator() Caller { return Caller{Tenant: "operator", Subject: "operator", operator: true} }
 
 // IsOperator reports whether the caller sees everything.
 func (c Caller) IsOperator() bool { return c.operator }
 
-// HasScope reports whether the caller has a scope. Everybody has the empty one; those of
-// the configuration have to be named. Metrics are about all agents, so callers that may use
-// some agents only never have their scope.
+// HasScope reports whether the caller has a scope. Everybody has the empty scope; scopes from the
+// configuration must be listed. Callers limited to some agents never have the metrics scope,
+// because metrics cover all agents.
 func (c Caller) HasScope(scope string) bool {
 	if scope == settings.ScopeMetricsRead && c.Agents != nil {
 		return false
 	}
-	return scope == "" || c.Scopes == nil && !settings.ExplicitScope(scope) || slices.Contains(c.Scopes, scope) || slices.Contains(c.Scopes, settings.WiderScope(scope))
+	if scope == "" || c.Scopes == nil && !settings.ExplicitScope(scope) {
+		return true
+	}
+	named := func(s string) bool { return slices.Contains(c.Scopes, s) || slices.Contains(c.ExtraScopes, s) }
+	return named(scope) || named(settings.WiderScope(scope))
 }
 
 // ErrNoCaller reports a request without a caller.

@@ -16,7 +16,7 @@ import (
 var errNoTurnTools = errors.New("the service makes no tools for turns")
 
 // checkEphemeral reports why a turn cannot bring its agent along.
-func (s *Service) checkEphemeral(e *Ephemeral) error {
+func (s *Turns) checkEphemeral(e *Ephemeral) error {
 	switch {
 	case e.Agent.ID == "":
 		return &InvalidError{"ephemeral.agent.id", "the agent has no id"}
@@ -38,7 +38,7 @@ func placeTools(turnID string) string { return sealed.Place("turn tools", turnID
 
 // sealTools returns the agent that a turn brings along as it is stored, and its
 // tools apart, which may have secrets, when they are encrypted.
-func (s *Service) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMessage, error) {
+func (s *Turns) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMessage, error) {
 	if s.badKey != nil {
 		return nil, nil, s.badKey
 	}
@@ -54,7 +54,7 @@ func (s *Service) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMe
 }
 
 // openTools returns the tools that a turn brings along.
-func (s *Service) openTools(turnID string, asked *storedRequest) ([]EphemeralTool, error) {
+func (s *Turns) openTools(turnID string, asked *storedRequest) ([]EphemeralTool, error) {
 	if len(asked.SealedTools) == 0 {
 		return asked.Ephemeral.Tools, nil
 	}
@@ -72,7 +72,7 @@ func (s *Service) openTools(turnID string, asked *storedRequest) ([]EphemeralToo
 // makeTools makes the tools that a turn brings along for its agent, and returns the context
 // that the turn runs in. release, which is never nil, is called when the tools are not
 // needed any more.
-func (s *Service) makeTools(ctx context.Context, turnID string, asked *storedRequest, agent *resolve.Ephemeral) (turning context.Context, release func(), err error) {
+func (s *Turns) makeTools(ctx context.Context, turnID string, asked *storedRequest, agent *resolve.Ephemeral) (turning context.Context, release func(), err error) {
 	turning, release = ctx, func() {}
 	list, err := s.openTools(turnID, asked)
 	if err != nil || len(list) == 0 {
@@ -98,7 +98,7 @@ func (s *Service) makeTools(ctx context.Context, turnID string, asked *storedReq
 
 // releaseTools lets go of the tools that were made for a turn. What panics there
 // keeps nothing from ending.
-func (s *Service) releaseTools(turnID string, done func()) {
+func (s *Turns) releaseTools(turnID string, done func()) {
 	defer panics.Handle(func(p *panics.Error) {
 		s.settings.Logger.Error("releasing the tools of a turn failed", zap.String("turn_id", turnID), zap.Error(p))
 	})

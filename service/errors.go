@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -16,13 +17,13 @@ type NotFoundError struct {
 	ID   string
 }
 
-// Error names what was asked for.
+// Error names the missing record.
 func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.ID) }
 
 // Unwrap returns store.ErrNotFound.
 func (*NotFoundError) Unwrap() error { return store.ErrNotFound }
 
-// nameNotFound gives a not found of the store the name of what was asked for.
+// nameNotFound adds the requested kind and id to a not-found error of the store.
 func nameNotFound(err error, kind, id string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return &NotFoundError{Kind: kind, ID: id}
@@ -42,18 +43,18 @@ type InvalidError struct {
 }
 
 // Error names the field and the problem.
-func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %s", e.Field, e.Problem) }
+func (e *InvalidError) Error() string { return diag.Sentence(e.Field, e.Problem) }
 
-// The codes of turns that the service ends, besides those of package backend.
+// Codes of turns that the service ends, in addition to the codes of package backend.
 const (
 	// CodeInteractionTimeout is a turn that waited too long for a person.
 	CodeInteractionTimeout = "interaction_timeout"
 	// CodePoison is a turn over which too many workers died.
 	CodePoison = work.CodePoison
-	// CodeUnresolved is a turn whose agent did not resolve any more when it was
-	// to go on.
+	// CodeUnresolved means that the turn's agent no longer resolved when the turn was resumed.
 	CodeUnresolved = work.CodeUnresolved
-	// CodeRevisionGone is a turn whose revision was gone when it was to go on.
+	// CodeRevisionGone means that the turn's revision no longer existed when the turn was
+	// resumed.
 	CodeRevisionGone = work.CodeRevisionGone
 	// CodeWorkspace is a turn of a session whose workspace is not on this machine.
 	CodeWorkspace = work.CodeWorkspace

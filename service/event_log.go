@@ -19,27 +19,38 @@ type EventFilter uint8
 
 // The filters.
 const (
-	// OwnEvents are those of the turn itself. Protocols that know no delegates read these.
+	// OwnEvents selects only the turn's own events, for protocols without delegates.
 	OwnEvents EventFilter = iota
-	// WithDelegates adds those of its delegates, which have a path.
+	// WithDelegates also selects the events of delegates, which have a path.
 	WithDelegates
 )
 
-// Events returns the events of a turn with a seq greater than after: those there
-// are, and then those that come, without a gap, up to the terminal one. It makes
-// no difference which process works on the turn. The reader decides how fast it
-// goes; one that is slow harms nobody, and holds nothing in memory.
+// EventLog reads and follows the events of turns. It is safe for concurrent use.
+type EventLog struct{ *core }
+
+// followedTurn is GetTurn for callers that only need to know whether the turn is live. It saves
+// the database read if this process created the turn and waits for it.
+func (l *EventLog) followedTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
+	if t := l.findRunningTurn(caller, id); t != nil {
+		return &Turn{Turn: *t}, nil
+	}
+	return l.viewTurn(ctx, caller, id)
+}
+
+// Events returns the events of a turn with a seq greater than after, past and future, without
+// gaps, up to the terminal event. The turn may run in any process. The reader sets the pace; a
+// slow reader holds no memory and delays nobody.
 //
-// An error ends the sequence: a *NotFoundError, the end of ctx or of the
-// service, or what an EventTransform returned.
-func (s *Service) Events(ctx context.Context, caller Caller, turnID string, after uint64, filter ...EventFilter) iter.Seq2[event.Record, error] {
+// The sequence ends with an error on a *NotFoundError, the end of ctx or the service, or an error
+// of an EventTransform.
+func (l *EventLog) Events(ctx context.Context, caller Caller, turnID string, after uint64, filter ...EventFilter) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		turn, err := s.followedTurn(ctx, caller, turnID)
+		turn, err := l.followedTurn(ctx, caller, turnID)
 		if err != nil {
 			yield(event.Record{}, err)
 			return
 		}
-		for batch, err := range s.Follow(ctx, caller, turn, after, 0, filter...) {
+		for batch, err := range l.Follow(ctx, caller, turn, after, 0, filter...) {
 			if err != nil {
 				yield(event.Record{}, err)
 				return
@@ -58,12 +69,12 @@ func (s *Service) Events(ctx context.Context, caller Caller, turnID string, afte
 // must not be changed. If nothing comes for the duration idle, the batch is empty,
 // so that the caller can send a keep-alive; an idle of 0 is forever. The turn is as
 // GetTurn has just returned it to the caller.
-func (s *Service) Follow(ctx context.Context, caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) iter.Seq2[[]event.Record, error] {
-	return s.Follower(caller, turn, after, idle, filter...).Batches(ctx, nil)
+func (l *EventLog) Follow(ctx context.Context, caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) iter.Seq2[[]event.Record, error] {
+	return l.Follower(caller, turn, after, idle, filter...).Batches(ctx, nil)
 }
 
-// Waiter waits for news of a turn in place of a Follower, for callers that wait for
-// something else at the same time and have one goroutine for both.
+// Waiter waits for news of a turn, like a Follower, for callers that wait for other things in the
+// same goroutine.
 type Waiter = follow.Waiter
 
 // Follower is what Follow follows, for callers that begin later and keep nothing else
@@ -72,15 +83,15 @@ type Follower = follow.Follower
 
 // Follower returns what follows a turn as Follow does. The turn is as GetTurn has just
 // returned it to the caller.
-func (s *Service) Follower(caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) *Follower {
-	id, show := turn.ID, s.showOwnEvents
+func (l *EventLog) Follower(caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) *Follower {
+	id, show := turn.ID, l.showOwnEvents
 	if slices.Contains(filter, WithDelegates) {
-		show = s.showEvents
+		show = l.showEvents
 	}
 	return &Follower{
-		Hub: s.hub, TurnID: id, Live: turn.Status.Live(), Written: turn.Seq, After: after, Idle: idle, Show: show,
+		Hub: l.hub, TurnID: id, Live: turn.Status.Live(), Written: turn.Seq, After: after, Idle: idle, Show: show,
 		StillLive: func(ctx context.Context) (bool, error) {
-			t, err := s.readTurn(ctx, caller, id)
+			t, err := l.readTurn(ctx, caller, id)
 			if err != nil {
 				return false, err
 			}
@@ -90,22 +101,22 @@ func (s *Service) Follower(caller Caller, turn *Turn, after uint64, idle time.Du
 }
 
 // showOwnEvents is showEvents without the events of delegates.
-func (s *Service) showOwnEvents(ctx context.Context, records []event.Record) ([]event.Record, error) {
+func (l *EventLog) showOwnEvents(ctx context.Context, records []event.Record) ([]event.Record, error) {
 	isDelegated := func(r event.Record) bool { return len(r.Path) > 0 }
 	if slices.ContainsFunc(records, isDelegated) { // others share the records
 		records = slices.DeleteFunc(slices.Clone(records), isDelegated)
 	}
-	return s.showEvents(ctx, records)
+	return l.showEvents(ctx, records)
 }
 
-// showEvents returns events as callers see them, up to the one that cannot be shown.
-func (s *Service) showEvents(ctx context.Context, records []event.Record) ([]event.Record, error) {
-	if s.settings.EventTransform == nil {
+// showEvents returns events as callers see them. It stops at the first event that fails.
+func (l *EventLog) showEvents(ctx context.Context, records []event.Record) ([]event.Record, error) {
+	if l.settings.EventTransform == nil {
 		return records, nil
 	}
 	list := make([]event.Record, 0, len(records))
 	for i := range records {
-		one, shown, err := s.showEvent(ctx, &records[i])
+		one, shown, err := l.showEvent(ctx, &records[i])
 		if err != nil {
 			return list, err
 		}
@@ -116,9 +127,9 @@ func (s *Service) showEvents(ctx context.Context, records []event.Record) ([]eve
 	return list, nil
 }
 
-// showEvent returns an event as callers see it; false for one that they do not.
-func (s *Service) showEvent(ctx context.Context, record *event.Record) (out event.Record, shown bool, err error) {
-	if s.settings.EventTransform == nil {
+// showEvent returns an event as callers see it; false if it is hidden.
+func (l *EventLog) showEvent(ctx context.Context, record *event.Record) (out event.Record, shown bool, err error) {
+	if l.settings.EventTransform == nil {
 		return *record, true, nil
 	}
 	defer panics.Handle(func(p *panics.Error) {
@@ -128,7 +139,7 @@ func (s *Service) showEvent(ctx context.Context, record *event.Record) (out even
 	if err != nil {
 		return out, false, err
 	}
-	changed, err := s.settings.EventTransform(ctx, &ev)
+	changed, err := l.settings.EventTransform(ctx, &ev)
 	if err != nil {
 		return out, false, fmt.Errorf("show event %d of turn %s: %w", record.Seq, record.TurnID, err)
 	}
@@ -143,17 +154,17 @@ func (s *Service) showEvent(ctx context.Context, record *event.Record) (out even
 
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
 // without waiting for more. None are left when it returns none.
-func (s *Service) ReadEvents(ctx context.Context, caller Caller, turnID string, after uint64, limit int, filter ...EventFilter) ([]event.Record, error) {
-	if _, err := s.GetTurn(ctx, caller, turnID); err != nil {
+func (l *EventLog) ReadEvents(ctx context.Context, caller Caller, turnID string, after uint64, limit int, filter ...EventFilter) ([]event.Record, error) {
+	if _, err := l.readTurn(ctx, caller, turnID); err != nil {
 		return nil, err
 	}
-	show := s.showOwnEvents
+	show := l.showOwnEvents
 	if slices.Contains(filter, WithDelegates) {
-		show = s.showEvents
+		show = l.showEvents
 	}
 	limit = store.Page{Limit: limit}.Size()
 	for page := limit; ; page = store.MaxPage { // what is not shown may be long
-		records, err := s.settings.Store.Events(ctx, turnID, after, page)
+		records, err := l.settings.Store.Events(ctx, turnID, after, page)
 		if err != nil || len(records) == 0 {
 			return nil, err
 		}

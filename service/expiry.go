@@ -13,9 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// expireInteractions does what the policy says about the interactions that
-// nobody answered in time.
-func (s *Service) expireInteractions(ctx context.Context) {
+// expireInteractions applies the timeout policy to expired interactions.
+func (s *Interactions) expireInteractions(ctx context.Context) {
 	late, err := s.settings.Store.Interactions(ctx, store.InteractionQuery{Scope: store.Everything, State: store.InteractionPending, ExpiredBy: s.now()})
 	if err != nil {
 		s.logError(ctx, "reading overdue interactions failed", err)
@@ -28,14 +27,14 @@ func (s *Service) expireInteractions(ctx context.Context) {
 	}
 }
 
-func (s *Service) expireInteraction(ctx context.Context, i *store.Interaction) error {
+func (s *Interactions) expireInteraction(ctx context.Context, i *store.Interaction) error {
 	text := fmt.Sprintf("nobody answered within %s", i.ExpiresAt.Sub(i.CreatedAt).Round(time.Millisecond))
 	policy, err := s.onTimeout(ctx, i.TurnID)
 	if err != nil {
 		return err
 	}
 	if policy == TimeoutFails {
-		_, err := s.endTurn(ctx, Operator(), i.TurnID, event.Termination{Type: event.Failed, Code: CodeInteractionTimeout, Detail: text})
+		_, err := s.turns.endTurn(ctx, Operator(), i.TurnID, event.Termination{Type: event.Failed, Code: CodeInteractionTimeout, Detail: text})
 		return err
 	}
 	_, err = s.answerInteraction(ctx, store.Everything, i.TurnID, &interaction.Answer{Target: i.ID, Action: interaction.Cancel, Reason: text}, "")
@@ -46,7 +45,7 @@ func (s *Service) expireInteraction(ctx context.Context, i *store.Interaction) e
 }
 
 // onTimeout returns what becomes of a turn that waited too long.
-func (s *Service) onTimeout(ctx context.Context, turnID string) (TimeoutPolicy, error) {
+func (s *Interactions) onTimeout(ctx context.Context, turnID string) (TimeoutPolicy, error) {
 	t, err := s.settings.Store.Turn(ctx, store.Everything, turnID)
 	if err != nil {
 		return "", err

@@ -42,8 +42,8 @@ type ExportedState struct {
 	ID           string    `json:"id"`
 	FinishReason string    `json:"finish_reason,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
-	// AgentID is the agent that the turn was made for, and CurrentAgentID the one that had
-	// the conversation at its end.
+	// AgentID is the agent that the turn was created for, CurrentAgentID the one that had the
+	// conversation at the end.
 	AgentID        string `json:"agent_id,omitempty"`
 	CurrentAgentID string `json:"current_agent_id,omitempty"`
 	// Messages are those that the turn of the snapshot was given and added.
@@ -80,12 +80,12 @@ func (e *SessionExport) flattenChain() {
 }
 
 // ExportSession returns a session with everything that its tip is made of.
-func (s *Service) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
+func (s *Sessions) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
 	return s.exportSession(ctx, caller, id, "")
 }
 
 // exportSession returns a session up to a snapshot; empty is the tip.
-func (s *Service) exportSession(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
+func (s *Sessions) exportSession(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
 	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *Service) exportSession(ctx context.Context, caller Caller, id, snapshot
 	return out, s.exportArtifacts(ctx, scope, out)
 }
 
-func (s *Service) exportState(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
+func (s *Sessions) exportState(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
 	owner := kept.TurnID
 	if owner == "" {
 		owner = kept.ID
@@ -140,7 +140,7 @@ func (s *Service) exportState(ctx context.Context, kept *store.Snapshot) (*Expor
 }
 
 // exportArtifacts adds the artifacts that the snapshots refer to.
-func (s *Service) exportArtifacts(ctx context.Context, scope store.Scope, out *SessionExport) error {
+func (s *Sessions) exportArtifacts(ctx context.Context, scope store.Scope, out *SessionExport) error {
 	seen := make(map[string]bool)
 	for i := range out.Snapshots {
 		list, err := out.Snapshots[i].listArtifacts()

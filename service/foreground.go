@@ -11,10 +11,10 @@ import (
 )
 
 // WaitTurn returns a turn once it has ended, or when ctx ends why.
-func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
+func (l *EventLog) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	var t *Turn
-	err := s.hub.WaitForEnd(ctx, id, func() (_ bool, err error) {
-		t, err = s.followedTurn(ctx, caller, id)
+	err := l.hub.WaitForEnd(ctx, id, func() (_ bool, err error) {
+		t, err = l.followedTurn(ctx, caller, id)
 		return err == nil && !t.Status.Live(), err
 	})
 	if err != nil {
@@ -26,12 +26,12 @@ func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn
 // RunTurn makes a turn and returns it once it has ended, or waits for a person.
 // Its events go to the sink, which may be nil. When ctx ends first, the turn is
 // canceled, unless it was made, or has become, one in the background.
-func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink event.Sink) (*Turn, error) {
+func (s *Turns) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink event.Sink) (*Turn, error) {
 	made, err := s.CreateTurn(ctx, caller, req)
 	if err != nil {
 		return nil, err
 	}
-	for record, err := range s.Events(ctx, caller, made.ID, 0) {
+	for record, err := range s.log.Events(ctx, caller, made.ID, 0) {
 		if err != nil && ctx.Err() != nil {
 			return s.cancelAbandoned(ctx, caller, made.ID)
 		}
@@ -59,7 +59,7 @@ func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, si
 const cancelTime = 10 * time.Second
 
 // cancelAbandoned cancels a turn whose caller is gone.
-func (s *Service) cancelAbandoned(ctx context.Context, caller Caller, id string) (*Turn, error) {
+func (s *Turns) cancelAbandoned(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	why := backend.Ended(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()

@@ -21,9 +21,9 @@ const (
 	HandoffPerTurn HandoffPolicy = "per_turn"
 )
 
-// A turn is made for one agent, Turn.AgentID: the one that its caller must be allowed to
-// use. Another agent works on it if the conversation was handed over before. Which one is
-// decided when the turn begins, because turns before it may hand over.
+// A turn is created for one agent, Turn.AgentID, which its caller must be allowed to use. After a
+// handoff, another agent runs the turn. This is decided when the turn starts, because earlier
+// turns may still hand over.
 
 // followMode is when a turn goes to the agent that has the conversation.
 type followMode string
@@ -52,7 +52,7 @@ func followOf(req *CreateTurn) followMode {
 
 // currentAgent returns the agent that works on a turn made for agentID that continues from
 // a snapshot of a session; nil continues from nothing.
-func (s *Service) currentAgent(how followMode, agentID string, session *store.Session, from *store.Snapshot) string {
+func (s *Turns) currentAgent(how followMode, agentID string, session *store.Session, from *store.Snapshot) string {
 	if from == nil || how == followNone || how == followSame && from.AgentID != agentID || s.settings.Handoff == HandoffPerTurn {
 		return agentID
 	}
@@ -65,7 +65,7 @@ func (s *Service) currentAgent(how followMode, agentID string, session *store.Se
 
 // CurrentAgent returns the agent that would work on the next turn of a session if the turn
 // were made for agentID with Addressed.
-func (s *Service) CurrentAgent(ctx context.Context, session *store.Session, agentID string) (string, error) {
+func (s *Turns) CurrentAgent(ctx context.Context, session *store.Session, agentID string) (string, error) {
 	agentID = cmp.Or(agentID, spec.EphemeralAgent)
 	if session.CurrentAgentID == "" || session.CurrentAgentID == agentID {
 		return agentID, nil
@@ -74,7 +74,7 @@ func (s *Service) CurrentAgent(ctx context.Context, session *store.Session, agen
 	if err != nil || current == agentID {
 		return agentID, err
 	}
-	if _, ok := s.SetFor(ctx, session.Owner.Tenant).Agent(current); !ok {
+	if _, ok := s.agents.SetFor(ctx, session.Owner.Tenant).Agent(current); !ok {
 		return agentID, nil
 	}
 	return current, nil
@@ -82,7 +82,7 @@ func (s *Service) CurrentAgent(ctx context.Context, session *store.Session, agen
 
 // expectAgent returns the agent that works on a turn, as far as that is known before the
 // turn begins.
-func (s *Service) expectAgent(ctx context.Context, session *store.Session, agentID string, req *CreateTurn) (string, error) {
+func (s *Turns) expectAgent(ctx context.Context, session *store.Session, agentID string, req *CreateTurn) (string, error) {
 	id := req.SnapshotID
 	if id == "" && session.CurrentAgentID != "" && session.CurrentAgentID != agentID {
 		id = session.Tip
@@ -103,7 +103,7 @@ func (s *Service) expectAgent(ctx context.Context, session *store.Session, agent
 
 // lastAddressed returns the agent that the latest turn of a session was made for; empty if
 // it has none.
-func (s *Service) lastAddressed(ctx context.Context, session *store.Session) (string, error) {
+func (s *Turns) lastAddressed(ctx context.Context, session *store.Session) (string, error) {
 	if session.Tip == "" {
 		return "", nil
 	}
@@ -115,8 +115,8 @@ func (s *Service) lastAddressed(ctx context.Context, session *store.Session) (st
 }
 
 // hideCurrent leaves out the current agent of a session that does not decide anything.
-func (s *Service) hideCurrent(session *store.Session) {
-	if s.settings.Handoff == HandoffPerTurn {
+func (c *core) hideCurrent(session *store.Session) {
+	if c.settings.Handoff == HandoffPerTurn {
 		session.CurrentAgentID = ""
 	}
 }

@@ -15,16 +15,16 @@ import (
 // ErrNotHosted reports an agent that does not run at a hosted provider.
 var ErrNotHosted = errors.New("the agent runs at no hosted provider")
 
-// errNoReport reports a provider that does not report what it can do.
-var errNoReport = errors.New("the provider does not report what it can do")
+// errNoReport reports a provider that does not report its capabilities.
+var errNoReport = errors.New("the provider does not report its capabilities")
 
-// HostedCapabilities returns what the provider of a hosted agent can do. A provider that
-// does not run is started, which ctx bounds.
-func (s *Service) HostedCapabilities(ctx context.Context, caller Caller, agentID string) (can backend.Capabilities, err error) {
-	if s.settings.Runtime == nil {
+// HostedCapabilities returns the capabilities of a hosted agent's provider. It starts the
+// provider if necessary, bounded by ctx.
+func (a *Agents) HostedCapabilities(ctx context.Context, caller Caller, agentID string) (can backend.Capabilities, err error) {
+	if a.settings.Runtime == nil {
 		return nil, errNoReport
 	}
-	rev, err := s.acquireRevision(ctx, caller.Tenant)
+	rev, err := a.acquireRevision(ctx, caller.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *Service) HostedCapabilities(ctx context.Context, caller Caller, agentID
 	return capabilitiesOf(ctx, rev.Set(), agent)
 }
 
-// capabilitiesOf returns what the provider of a hosted agent can do.
+// capabilitiesOf returns the capabilities of a hosted agent's provider.
 func capabilitiesOf(ctx context.Context, set *registry.Set, agent *spec.Agent) (can backend.Capabilities, err error) {
 	provider, _ := set.AgentProviders.Get(agent.Endpoint.Target)
 	reporter, ok := provider.(backend.CapabilityReporter)
@@ -53,8 +53,9 @@ func capabilitiesOf(ctx context.Context, set *registry.Set, agent *spec.Agent) (
 // capabilityTime bounds how long a hosted provider is waited for that does not run.
 const capabilityTime = 5 * time.Second
 
-// checkHosted returns a *backend.CapabilityError if a request asks for what the provider of
-// its hosted agent cannot do. If that cannot be found out now, the turn finds out.
+// checkHosted returns a *backend.CapabilityError if a request needs a capability that the
+// provider of its hosted agent lacks. If the capabilities are unknown now, the turn itself fails
+// later.
 func checkHosted(ctx context.Context, set *registry.Set, agentID string, req *CreateTurn) error {
 	agent, ok := set.Agent(agentID)
 	if req.Ephemeral != nil {
@@ -84,8 +85,8 @@ type need struct {
 	what       string
 }
 
-// neededCapabilities returns what a request needs of a hosted provider. What its agent is
-// declared with is no part of it: that was proved when the configuration was.
+// neededCapabilities returns the provider capabilities that a request needs. Needs of the agent's
+// declaration are excluded; they were checked with the configuration.
 func neededCapabilities(req *CreateTurn) []need {
 	var needs []need
 	if req.Overrides.Output != nil {

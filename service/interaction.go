@@ -11,7 +11,7 @@ import (
 // Interaction is a wait of a turn for something outside.
 type Interaction struct {
 	store.Interaction
-	// Request is what is asked.
+	// Request is the question or approval.
 	Request interaction.Request
 }
 

@@ -10,9 +10,17 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// ListInteractions returns what the caller's turns wait for, or waited for, the
-// oldest first. The scope of the query is set by the caller.
-func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.InteractionQuery) ([]*Interaction, error) {
+// Interactions lists, answers and expires the interactions of turns. It is safe for concurrent
+// use.
+type Interactions struct {
+	*core
+
+	turns *Turns
+}
+
+// ListInteractions returns the pending and past interactions of the caller's turns, oldest first.
+// It sets the scope of the query.
+func (s *Interactions) ListInteractions(ctx context.Context, caller Caller, q store.InteractionQuery) ([]*Interaction, error) {
 	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
@@ -45,15 +53,14 @@ func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.I
 	return list, nil
 }
 
-// AnswerInteraction answers what a turn waits for. The target of the answer is
-// the interaction, by its id or that of the call. The turn goes on, here or
-// elsewhere. The same answer again, with the same id if it has one, changes
-// nothing and gives the same outcome.
+// AnswerInteraction answers an interaction, found by its id or the id of its call, and the turn
+// continues, in any process. Repeating the same answer, with the same id if it has one, changes
+// nothing and returns the same outcome.
 //
-// The errors are a *NotFoundError, a *interaction.AnswerError for an answer that
-// does not fit what is asked, a *store.ConflictError for a different answer, and
-// a *store.StateError for an interaction that was canceled.
-func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID string, answer interaction.Answer) (*Interaction, error) {
+// The errors are a *NotFoundError, a *interaction.AnswerError for an answer that does not fit the
+// request, a *store.ConflictError for a different answer, and a *store.StateError for a canceled
+// interaction.
+func (s *Interactions) AnswerInteraction(ctx context.Context, caller Caller, turnID string, answer interaction.Answer) (*Interaction, error) {
 	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return nil, err
@@ -78,7 +85,7 @@ func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID s
 }
 
 // checkAnswerMessage reports why a message cannot accompany an answer.
-func (s *Service) checkAnswerMessage(ctx context.Context, caller Caller, turnID string, answer *interaction.Answer) error {
+func (s *Interactions) checkAnswerMessage(ctx context.Context, caller Caller, turnID string, answer *interaction.Answer) error {
 	if len(answer.Message) == 0 {
 		return nil
 	}
@@ -95,7 +102,7 @@ func (s *Service) checkAnswerMessage(ctx context.Context, caller Caller, turnID 
 	return nil
 }
 
-func (s *Service) answerInteraction(ctx context.Context, scope store.Scope, turnID string, answer *interaction.Answer, by string) (*Interaction, error) {
+func (s *Interactions) answerInteraction(ctx context.Context, scope store.Scope, turnID string, answer *interaction.Answer, by string) (*Interaction, error) {
 	resolution, err := json.Marshal(answer)
 	if err != nil {
 		return nil, &InvalidError{"resolution", err.Error()}
@@ -110,7 +117,7 @@ func (s *Service) answerInteraction(ctx context.Context, scope store.Scope, turn
 
 // findInteraction returns the interaction that a target names: by its id, or
 // else the latest of the call.
-func (s *Service) findInteraction(ctx context.Context, scope store.Scope, turnID, target string) (*Interaction, error) {
+func (s *Interactions) findInteraction(ctx context.Context, scope store.Scope, turnID, target string) (*Interaction, error) {
 	i, err := s.settings.Store.Interaction(ctx, scope, turnID, target)
 	if err == nil {
 		return interactionFrom(i)

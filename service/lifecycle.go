@@ -1,6 +1,6 @@
-// Package service keeps sessions and turns in a store and works on them: a turn
-// outlives its caller, the process and the machine. What a caller may see and change
-// is decided here, for all surfaces.
+// Package service keeps sessions and turns in a store and runs the turns. A turn outlives its
+// caller, the process and the machine. The package decides for all surfaces what a caller may see
+// and change.
 package service
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	// errClosed ends what is under way when the service is closed.
+	// errClosed cancels work in progress when the service is closed.
 	errClosed = errors.New("the service is closed")
 	// ErrNoDispatcher reports that a service only reads turns and runs none.
 	ErrNoDispatcher = errors.New("the service has no dispatcher, so it works on no turns")
@@ -46,18 +46,19 @@ func New(s Settings) *Service {
 	s.Strikes = cmp.Or(s.Strikes, DefaultStrikes)
 	s.Expiry = cmp.Or(s.Expiry, DefaultExpiry)
 	s.OnTimeout = cmp.Or(s.OnTimeout, TimeoutCancels)
-	v := &Service{settings: s}
-	v.box, v.badKey = sealed.New(s.EncryptionKey)
-	v.ctx, v.cancel = context.WithCancelCause(context.Background())
-	v.hub = follow.NewHub(v.ctx, s.Store, s.Logger)
-	v.courier = webhook.NewCourier(webhook.Settings{
+	c := &core{settings: s}
+	v := assembleParts(c)
+	c.box, c.badKey = sealed.New(s.EncryptionKey)
+	c.ctx, v.cancel = context.WithCancelCause(context.Background())
+	c.hub = follow.NewHub(c.ctx, s.Store, s.Logger)
+	c.courier = webhook.NewCourier(webhook.Settings{
 		Store: s.Store, Senders: s.Webhooks, Worker: s.Worker, Lease: s.Lease, Clock: s.Clock, Logger: s.Logger,
 		Events: func(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
 			return v.Events(ctx, Operator(), turnID, after)
 		},
 	})
-	v.pool = work.NewPool(work.Settings{
-		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{v.hub, s.Bell, s.OnChange}, Read: v.readOrder,
+	c.pool = work.NewPool(work.Settings{
+		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{c.hub, s.Notifier, s.OnChange}, Read: v.readOrder,
 		End: func(ctx context.Context, turnID string, why event.Termination) error {
 			_, err := v.endTurn(ctx, Operator(), turnID, why)
 			return err
@@ -70,6 +71,18 @@ func New(s Settings) *Service {
 		s.Store.Attach(s.Dispatcher)
 	}
 	return v
+}
+
+// assembleParts returns a service whose parts share a core.
+func assembleParts(c *core) *Service {
+	agents, log, snapshots, variables, starts := &Agents{c}, &EventLog{c}, &Snapshots{c}, &Variables{c}, &starts{c}
+	workspaces := &Workspaces{core: c, starts: starts}
+	turns := &Turns{core: c, agents: agents, log: log, snapshots: snapshots, starts: starts, variables: variables, workspaces: workspaces}
+	return &Service{
+		core: c, Agents: agents, EventLog: log, Interactions: &Interactions{core: c, turns: turns},
+		Sessions: &Sessions{core: c, starts: starts, turns: turns, workspaces: workspaces}, Snapshots: snapshots, Turns: turns,
+		Variables: variables, Webhooks: &Webhooks{c}, Workspaces: workspaces, starts: starts,
+	}
 }
 
 // Start takes over what dead workers left and begins to work on turns. It
@@ -96,7 +109,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if s.settings.Workspaces != nil {
 		s.tasks.Go(s.sweepWorkspaces)
 	} else {
-		s.tasks.Go(func() { s.dropAbandoned(s.ctx) })
+		s.tasks.Go(func() { s.starts.dropAbandoned(s.ctx) })
 	}
 	if r := s.settings.Retention; r.Sessions > 0 || r.Events > 0 || r.Keys > 0 || r.Revisions > 0 {
 		s.tasks.Go(s.prunePeriodically)
@@ -109,11 +122,11 @@ func (s *Service) Start(ctx context.Context) error {
 // Listen subscribes to the turns that other processes run. Start does it, too; a
 // service that only reads may.
 func (s *Service) Listen() {
-	if s.settings.Bell == nil {
+	if s.settings.Notifier == nil {
 		return
 	}
 	s.tasks.Go(func() {
-		err := s.settings.Bell.Listen(s.ctx, s.refreshTurns)
+		err := s.settings.Notifier.Listen(s.ctx, s.refreshTurns)
 		if s.ctx.Err() == nil {
 			s.settings.Logger.Error("cross-process notifications lost; polling every 2s", zap.Error(err))
 		}
@@ -155,7 +168,7 @@ func (s *Service) Close() {
 // for.
 const sweepInterval = time.Second
 
-// sweepPeriodically does what is due from time to time, until the service is closed.
+// sweepPeriodically runs the periodic jobs until the service is closed.
 func (s *Service) sweepPeriodically() {
 	ticker := time.NewTicker(min(sweepInterval, s.settings.Lease/3))
 	defer ticker.Stop()
@@ -173,8 +186,8 @@ func (s *Service) sweepPeriodically() {
 // refreshTurns handles news about turns from other processes: followers read again,
 // and a worker whose turn was ended elsewhere stops.
 func (s *Service) refreshTurns(turnIDs []string) {
-	if s.settings.OnRing != nil {
-		s.settings.OnRing(turnIDs)
+	if s.settings.OnNotify != nil {
+		s.settings.OnNotify(turnIDs)
 	}
 	if turnIDs == nil {
 		s.hub.LookAll()

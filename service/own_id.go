@@ -60,24 +60,24 @@ func createOwn[T any](caller Caller, id string, sees func(id string) (bool, erro
 }
 
 // seesSessionID reports whether the caller sees the session of an id, also while it starts.
-func (s *Service) seesSessionID(ctx context.Context, caller Caller, id string) (bool, error) {
+func (c *core) seesSessionID(ctx context.Context, caller Caller, id string) (bool, error) {
 	scope, err := caller.toScope()
 	if err != nil {
 		return false, err
 	}
-	session, err := s.settings.Store.Session(ctx, scope, id)
+	session, err := c.settings.Store.Session(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return s.seesSession(ctx, caller, session)
+	return c.seesSession(ctx, caller, session)
 }
 
 // seesTurnID reports whether the caller sees the turn of an id.
-func (s *Service) seesTurnID(ctx context.Context, caller Caller, id string) (bool, error) {
-	_, err := s.readTurn(ctx, caller, id)
+func (c *core) seesTurnID(ctx context.Context, caller Caller, id string) (bool, error) {
+	_, err := c.readTurn(ctx, caller, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -24,6 +24,11 @@ type (
 	// Revocation is an access token that is not good any more.
 	Revocation = store.Revocation
 
+	// Feedback is a verdict about a turn that has ended.
+	Feedback = store.Feedback
+	// FeedbackQuery selects feedback.
+	FeedbackQuery = store.FeedbackQuery
+
 	// Page is a part of a list.
 	Page = store.Page
 	// SessionQuery asks for sessions.
@@ -64,7 +69,7 @@ const (
 	InteractionCanceled = store.InteractionCanceled
 )
 
-// The errors of requests that do not go together with what is kept.
+// Errors of requests that conflict with stored records.
 type (
 	// ExistsError reports that an id is taken.
 	ExistsError = store.ExistsError

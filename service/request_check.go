@@ -25,10 +25,14 @@ func checkTurn(req *CreateTurn) error {
 		return &InvalidError{"task", fmt.Sprintf("unknown task %q: leave it empty, or use nothing", clip.Text(string(req.Task)))}
 	case req.Task == TaskAnswer && len(req.Input) == 0:
 		return runtime.ErrNoInput
+	case len(req.Custom) > 0 && !json.Valid(req.Custom):
+		return &InvalidError{"custom", "is not JSON"}
+	case len(req.Custom) > MaxMetadata:
+		return &InvalidError{"custom", fmt.Sprintf("has %d bytes; %d are allowed", len(req.Custom), MaxMetadata)}
 	case req.Depth < 0:
-		return &InvalidError{"depth", "it is less than 0"}
+		return &InvalidError{"depth", "must be 0 or more"}
 	case req.InteractionTimeout < 0:
-		return &InvalidError{"interaction_timeout", "it is less than 0"}
+		return &InvalidError{"interaction_timeout", "must be 0 or more"}
 	case req.OnTimeout != "" && req.OnTimeout != TimeoutCancels && req.OnTimeout != TimeoutFails:
 		return &InvalidError{"on_timeout", fmt.Sprintf("unknown policy %q: use cancel or fail", req.OnTimeout)}
 	}
@@ -48,7 +52,7 @@ func checkTurn(req *CreateTurn) error {
 		}
 	}
 	if req.FromStart && req.SnapshotID != "" {
-		return &InvalidError{"snapshot_id", "a turn that goes on from nothing goes on from no snapshot"}
+		return &InvalidError{"snapshot_id", "must be empty with from_start"}
 	}
 	if err := checkID("id", req.ID); err != nil {
 		return err
@@ -69,7 +73,7 @@ func checkBefore(m *model.Message) error {
 				return errors.New("only messages of the user have images and files")
 			}
 		default:
-			return errors.New("it is more than text, images and files")
+			return errors.New("must have text, images and files only")
 		}
 	}
 	return nil
@@ -130,16 +134,16 @@ func checkMetadata(metadata json.RawMessage) error {
 		return nil
 	}
 	if len(metadata) > MaxMetadata {
-		return &InvalidError{"metadata", fmt.Sprintf("it has %d bytes; %d are allowed", len(metadata), MaxMetadata)}
+		return &InvalidError{"metadata", fmt.Sprintf("has %d bytes; %d are allowed", len(metadata), MaxMetadata)}
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(metadata, " \t\r\n"), []byte("{")) || !json.Valid(metadata) {
-		return &InvalidError{"metadata", "it is no JSON object"}
+		return &InvalidError{"metadata", "must be a JSON object"}
 	}
 	return nil
 }
 
-// keyOf returns the stored form of an idempotency key, for the body, or for the
-// request if there is no body.
+// keyOf returns the stored form of an idempotency key, computed over the body, or over the
+// request if none exists.
 func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
 	if value == "" {
 		return store.Key{}, nil
@@ -148,7 +152,7 @@ func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
 		request = body
 	}
 	if len(value) > maxID || !isStorable(value) {
-		return store.Key{}, &InvalidError{"idempotency_key", fmt.Sprintf("it is text of at most %d bytes", maxID)}
+		return store.Key{}, &InvalidError{"idempotency_key", fmt.Sprintf("must be text of at most %d bytes", maxID)}
 	}
 	content, err := json.Marshal(request)
 	if err != nil {

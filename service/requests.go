@@ -18,8 +18,8 @@ const (
 	// name and the value of each, in bytes.
 	MaxLabels = 64
 	MaxLabel  = 255
-	// MaxMetadata bounds metadata, in bytes: a surface may keep there what a session, or a
-	// turn, was made with.
+	// MaxMetadata bounds metadata, in bytes. A surface may store there the original request of a
+	// session or turn.
 	MaxMetadata = 1 << 20
 )
 
@@ -36,7 +36,7 @@ const (
 	Interrupt BusyPolicy = "interrupt"
 )
 
-// Task is what a turn does.
+// Task is the kind of work a turn does.
 type Task string
 
 // The tasks.
@@ -54,54 +54,58 @@ type CreateTurn struct {
 	SessionID string `json:"session_id,omitempty"`
 	// ID is the turn's id; empty makes a new one.
 	ID string `json:"id,omitempty"`
-	// AgentID is the agent that works on it, and has the conversation from then on. Empty
-	// is the agent that has the conversation: that of the session, until it hands over.
+	// AgentID is the agent that runs the turn and then has the conversation. Empty means the
+	// agent that has the conversation: the session's agent, until a handoff.
 	AgentID string `json:"agent_id,omitempty"`
 	// Addressed is set for a request that has to carry an agent, which is not a choice: a
 	// turn for the same agent as the turn before goes to the agent that has the
 	// conversation.
 	Addressed bool `json:"-"`
-	// Input is what the turn works on: at least one message, unless its task is another.
+	// Input is the new input of the turn: at least one message, unless Task says otherwise.
 	Input []model.Message `json:"input,omitempty"`
 	Task  Task            `json:"task,omitempty"`
 	// Before are messages from before the input that the session does not have yet:
 	// texts of the user, the system and the assistant, and images and files of the user.
 	// With the input they become part of the session.
 	Before []model.Message `json:"before,omitempty"`
-	// TextHistory shows the model only the texts of what was said in the session
-	// before, as model.Spoken returns them. The session keeps everything.
+	// TextHistory shows the model only the texts of the session's history, as model.Spoken
+	// returns them. The session keeps everything.
 	TextHistory bool `json:"text_history,omitempty"`
-	// Params override those of the agent, field by field, and Overrides its
-	// limits and the form of its answer.
+	// Custom, if set, replaces the application's own state of the session: a JSON value of
+	// at most MaxMetadata bytes. It is rejected where a StateTransform hides parts of it.
+	Custom json.RawMessage `json:"custom,omitempty"`
+	// Params override the agent's parameters field by field. Overrides replace its limits and the
+	// form of its answer.
 	Params    model.Params      `json:"params,omitzero"`
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
-	// Limits are budgets of the turn besides those of its agent, and Deadline is
-	// when it must have ended: the rest of both when it is made.
+	// Limits are budgets of the turn in addition to the agent's. Deadline is when the turn must
+	// end. Both are the remaining amounts at creation.
 	Limits   *spec.Budgets `json:"limits,omitempty"`
 	Deadline time.Time     `json:"deadline,omitzero"`
-	// Variables is a JSON object of what the prompts of the turn's agents refer to as
-	// ${turn.NAME}. They are stored with the turn, and neither shown nor logged.
+	// Variables is a JSON object of values for ${turn.NAME} in the prompts of the turn's agents.
+	// They are stored with the turn, but never shown or logged.
 	Variables json.RawMessage `json:"variables,omitempty"`
 	// Depth is how many turns, in other runtimes, led to this one. The error is a
 	// *DelegationError where that is more than delegates may be nested.
 	Depth int `json:"depth,omitempty"`
-	// Ephemeral is an agent that the turn brings along, in place of a declared one;
-	// AgentID is then not used, unless the turn is Addressed.
+	// rights are those of the caller.
+	rights turnRights
+	// Ephemeral is an agent that the turn supplies instead of a declared one. AgentID is then
+	// ignored, unless the turn is Addressed.
 	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
-	// Revision is the hash of the revision that the turn begins in; empty is the one
-	// that is current then.
+	// Revision is the hash of the revision that the turn starts in; empty for the current one.
 	Revision string `json:"revision,omitempty"`
-	// InteractionTimeout and OnTimeout take the place of the service's, for what
-	// the turn waits for.
+	// InteractionTimeout and OnTimeout override the service's settings for the interactions of
+	// the turn.
 	InteractionTimeout time.Duration `json:"interaction_timeout,omitempty"`
 	OnTimeout          TimeoutPolicy `json:"on_timeout,omitempty"`
 	// Metadata is a JSON object that the caller keeps with the turn.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// SnapshotID makes the turn go on from an earlier snapshot of the session,
-	// instead of the latest.
+	// SnapshotID makes the turn continue from an earlier snapshot of the session instead of the
+	// latest.
 	SnapshotID string `json:"snapshot_id,omitempty"`
-	// FromStart makes it go on from nothing: the model sees none of what was said
-	// before.
+	// FromStart makes the turn start without history: the model sees nothing of the earlier
+	// conversation.
 	FromStart bool `json:"from_start,omitempty"`
 	// OnBusy decides what becomes of the turn if the session has a live one.
 	OnBusy BusyPolicy `json:"on_busy,omitempty"`
@@ -123,13 +127,12 @@ type CreateSession struct {
 	// AgentID is the agent of its turns, unless a turn names another; it may be
 	// empty.
 	AgentID string
-	// Revision is the hash of the revision in which the turns of the session are to begin;
-	// empty is the one that is current for its tenant. The agent is looked for in it.
+	// Revision is the hash of the revision in which the turns of the session start; empty for the
+	// current one of the tenant. The agent must exist in it.
 	Revision string `json:",omitempty"`
 	Labels   map[string]string
 	Metadata json.RawMessage
-	// SessionStart are programs that run once, after those of the agent, before there
-	// is the session.
+	// SessionStart are programs that run once before the session exists, after the agent's own.
 	SessionStart []spec.SessionHook `json:",omitempty"`
 	// Workspace asks for checkouts that the session works in, and Prepared is a
 	// directory that a host has prepared; nil for none. There is one of them at most.
@@ -151,6 +154,6 @@ type ForkSession struct {
 	// to begin with; empty is the latest.
 	SessionID  string
 	SnapshotID string
-	// New is the session to make. Without an agent it has that of the other.
+	// New is the session to create. Without an agent it uses the other session's agent.
 	New CreateSession
 }

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// pruneInterval is how often what is too old is deleted, pruneJitter how much
-	// later than that, and firstPrune how soon after the start, at most.
+	// pruneInterval is the interval of pruning, pruneJitter the largest random delay added to it,
+	// and firstPrune the largest delay of the first run after the start.
 	pruneInterval = time.Hour
 	pruneJitter   = 5 * time.Minute
 	firstPrune    = 10 * time.Second
 )
 
-// prunePeriodically deletes what is too old until the service is closed.
+// prunePeriodically prunes expired records until the service is closed.
 func (s *Service) prunePeriodically() {
 	timer := time.NewTimer(s.settings.Jitter(firstPrune))
 	defer timer.Stop()
@@ -24,7 +24,7 @@ func (s *Service) prunePeriodically() {
 		select {
 		case <-timer.C:
 			s.pruneExpired(s.ctx)
-			s.dropAbandoned(s.ctx)
+			s.starts.dropAbandoned(s.ctx)
 			timer.Reset(pruneInterval + s.settings.Jitter(pruneJitter))
 		case <-s.ctx.Done():
 			return
@@ -32,7 +32,7 @@ func (s *Service) prunePeriodically() {
 	}
 }
 
-// pruneExpired deletes what is too old, a part at a time.
+// pruneExpired prunes expired records in batches.
 func (s *Service) pruneExpired(ctx context.Context) {
 	for ctx.Err() == nil {
 		r := s.settings.Retention

@@ -14,17 +14,16 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// CreateSession makes a session that belongs to the caller. The errors are an
-// *InvalidError, an *resolve.AgentNotFoundError, a *store.ExistsError, a
-// *store.KeyConflictError and a *sessionstart.Error; with any of them there is no
-// session.
-func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSession) (*store.Session, error) {
+// CreateSession creates a session of the caller. The errors are an *InvalidError, an
+// *resolve.AgentNotFoundError, a *store.ExistsError, a *store.KeyConflictError and a
+// *sessionstart.Error. On error, no session exists.
+func (s *Sessions) CreateSession(ctx context.Context, caller Caller, req CreateSession) (*store.Session, error) {
 	return s.createWithExport(ctx, caller, req, new(SessionExport), req)
 }
 
 // createWithExport makes a session that begins with an export; request is the body
 // of its idempotency key.
-func (s *Service) createWithExport(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
+func (s *Sessions) createWithExport(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
 	if _, err := caller.toScope(); err != nil {
 		return nil, err
 	}
@@ -40,13 +39,13 @@ func (s *Service) createWithExport(ctx context.Context, caller Caller, req Creat
 }
 
 // createNamed is createWithExport with an id that may be marked.
-func (s *Service) createNamed(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
+func (s *Sessions) createNamed(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
 	if req.AgentID != "" {
 		if err := s.checkAgent(ctx, caller, req.Revision, req.AgentID); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.checkWorkspace(&req); err != nil {
+	if err := s.workspaces.checkWorkspace(&req); err != nil {
 		return nil, err
 	}
 	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, request)
@@ -64,15 +63,15 @@ func (s *Service) createNamed(ctx context.Context, caller Caller, req CreateSess
 	if err := s.importChain(n, export); err != nil {
 		return nil, err
 	}
-	prepared, err := s.preparationOf(ctx, n.Session.Owner.Tenant, &req)
+	prepared, err := s.starts.preparationOf(ctx, n.Session.Owner.Tenant, &req)
 	if err != nil {
 		return nil, err
 	}
-	return s.beginSession(ctx, n, prepared)
+	return s.starts.beginSession(ctx, n, prepared)
 }
 
 // importChain gives a new session the chain of an export, under new ids.
-func (s *Service) importChain(n *store.NewSession, export *SessionExport) error {
+func (s *Sessions) importChain(n *store.NewSession, export *SessionExport) error {
 	renamed := make(map[string]string)
 	for i := range export.Artifacts {
 		a := &export.Artifacts[i]
@@ -96,7 +95,7 @@ func (s *Service) importChain(n *store.NewSession, export *SessionExport) error 
 	return nil
 }
 
-func (s *Service) importSnapshot(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
+func (s *Sessions) importSnapshot(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
 	list, err := e.listArtifacts()
 	if err != nil {
 		return nil, err
@@ -128,7 +127,7 @@ func (s *Service) importSnapshot(n *store.NewSession, e *ExportedState, parent s
 
 // checkAgent reports an error unless the caller may use the agent and the agent
 // resolves.
-func (s *Service) checkAgent(ctx context.Context, caller Caller, revision, agentID string) error {
+func (s *Sessions) checkAgent(ctx context.Context, caller Caller, revision, agentID string) error {
 	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
 		return err
 	}
@@ -144,11 +143,10 @@ func (s *Service) checkAgent(ctx context.Context, caller Caller, revision, agent
 	return hideNearest(caller, err)
 }
 
-// ImportSession makes a session of the caller out of an export. Without an id in
-// the request it gets a new one, and so do its snapshots and artifacts. The
-// errors are those of CreateSession, and an *InvalidError for an export that
-// this runtime cannot read.
-func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSession, export *SessionExport) (*store.Session, error) {
+// ImportSession creates a session of the caller from an export. Without an id in the request, the
+// session, its snapshots and its artifacts get new ids. The errors are those CreateSession
+// returns, and an *InvalidError for an export that this runtime cannot read.
+func (s *Sessions) ImportSession(ctx context.Context, caller Caller, req CreateSession, export *SessionExport) (*store.Session, error) {
 	if export.Version != ExportVersion {
 		return nil, &InvalidError{"version", fmt.Sprintf("the export has version %d; this runtime reads version %d", export.Version, ExportVersion)}
 	}
@@ -181,7 +179,7 @@ func nameAgent(req *CreateSession, export *SessionExport) {
 // ForkSession makes a session that belongs to the caller and begins with the
 // conversation, state and artifacts of a snapshot of another one, of which it is
 // independent from then on.
-func (s *Service) ForkSession(ctx context.Context, caller Caller, req ForkSession) (*store.Session, error) {
+func (s *Sessions) ForkSession(ctx context.Context, caller Caller, req ForkSession) (*store.Session, error) {
 	export, err := s.exportSession(ctx, caller, req.SessionID, req.SnapshotID)
 	if err != nil {
 		return nil, err

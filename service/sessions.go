@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,15 +11,24 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
+// Sessions creates, reads, changes, exports and deletes sessions. It is safe for concurrent use.
+type Sessions struct {
+	*core
+
+	starts     *starts
+	turns      *Turns
+	workspaces *Workspaces
+}
+
 // GetSession returns a session.
-func (s *Service) GetSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
+func (s *Sessions) GetSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
 	return s.readSession(ctx, caller, id)
 }
 
 // ListSessions returns a page of the caller's sessions, the one with the latest
 // activity first. The scope of the query is set by the caller. A page for a caller
 // that may not use all agents may have fewer sessions than there is room for.
-func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.SessionQuery) (store.SessionPage, error) {
+func (s *Sessions) ListSessions(ctx context.Context, caller Caller, q store.SessionQuery) (store.SessionPage, error) {
 	var err error
 	if q.Scope, err = caller.toScope(); err != nil {
 		return store.SessionPage{}, err
@@ -50,9 +61,9 @@ func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.Sessi
 	return page, nil
 }
 
-// UpdateSession changes what the patch names, and returns the session. The workspace of a
-// session that is archived is deleted.
-func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p store.SessionPatch) (*store.Session, error) {
+// UpdateSession applies a patch and returns the session. Archiving a session deletes its
+// workspace.
+func (s *Sessions) UpdateSession(ctx context.Context, caller Caller, id string, p store.SessionPatch) (*store.Session, error) {
 	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
@@ -90,15 +101,38 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 		return nil, nameNotFound(err, "session", id)
 	}
 	if session.State == store.SessionArchived {
-		s.releaseWorkspace(context.WithoutCancel(ctx), session)
+		s.workspaces.releaseWorkspace(context.WithoutCancel(ctx), session)
 	}
 	s.hideCurrent(session)
 	return session, nil
 }
 
+// maxMetadataTries limits how often ChangeSessionMetadata begins again.
+const maxMetadataTries = 100
+
+// ChangeSessionMetadata changes the metadata of a session with a function. The function is
+// called again if another request changes the metadata at the same time.
+func (s *Sessions) ChangeSessionMetadata(ctx context.Context, caller Caller, id string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	for range maxMetadataTries {
+		found, err := s.readSession(ctx, caller, id)
+		if err != nil {
+			return err
+		}
+		next, err := change(found.Metadata)
+		if err != nil {
+			return err
+		}
+		_, err = s.UpdateSession(ctx, caller, id, store.SessionPatch{Metadata: &next, IfMetadata: &found.Metadata})
+		if !errors.Is(err, store.ErrChanged) {
+			return err
+		}
+	}
+	return store.ErrChanged
+}
+
 // DeleteSession cancels the session's live turns and deletes it with all that
 // belongs to it, its workspace included.
-func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) error {
+func (s *Sessions) DeleteSession(ctx context.Context, caller Caller, id string) error {
 	scope, err := caller.toScope()
 	if err != nil {
 		return err
@@ -113,14 +147,14 @@ func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) e
 			return err
 		}
 		for _, t := range live.Turns {
-			if _, err := s.CancelTurn(ctx, caller, t.ID, "the session is deleted"); err != nil {
+			if _, err := s.turns.CancelTurn(ctx, caller, t.ID, "the session is deleted"); err != nil {
 				return err
 			}
 		}
 		if len(live.Turns) == 0 {
 			err := s.settings.Store.DeleteSession(ctx, scope, id)
 			if err == nil {
-				s.releaseWorkspace(context.WithoutCancel(ctx), session)
+				s.workspaces.releaseWorkspace(context.WithoutCancel(ctx), session)
 			}
 			return nameNotFound(err, "session", id)
 		}

@@ -20,20 +20,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what a service is made of. Runtime and Store are required;
-// without a Dispatcher a service does not work on turns, it only reads and
-// writes what is in the store.
+// Settings configures a service. Runtime and Store are required. Without a Dispatcher, the
+// service only reads and writes the store and runs no turns.
 type Settings struct {
 	Runtime *runtime.AgentRuntime
 	Store   store.Store
-	// Dispatcher brings turns to this process, and Bell tells of those that other
-	// processes work on; without a Bell the service looks at those that somebody
-	// follows every two seconds.
+	// Dispatcher brings turns to this process. Notifier reports changes of turns that run in
+	// other processes; without it, the service polls followed turns every two seconds.
 	Dispatcher dispatch.Dispatcher
-	Bell       dispatch.Bell
-	// Revisions finds the revisions that turns began in and that this process does not
-	// have in memory; nil finds none. Revision decides in which revision turns go on,
-	// and OnRevisionGone what becomes of one whose revision is not found.
+	Notifier   dispatch.Notifier
+	// Revisions finds revisions of turns that this process does not have in memory; nil finds
+	// none. Revision selects the revision in which turns continue. OnRevisionGone decides about
+	// turns whose revision is not found.
 	Revisions      Revisions
 	Revision       RevisionPolicy
 	OnRevisionGone GonePolicy
@@ -49,8 +47,7 @@ type Settings struct {
 	Lease   time.Duration
 	Strikes int
 	Expiry  time.Duration
-	// MemoryLimit is how many bytes of memory the process may use before turns are failed;
-	// 0 is no limit.
+	// MemoryLimit is the memory in bytes above which the process fails turns; 0 for no limit.
 	MemoryLimit int64
 	// Indeterminate decides what becomes of a call that must not be repeated, if a
 	// worker died while it ran.
@@ -68,8 +65,8 @@ type Settings struct {
 	// tools: there may be credentials in it. Without one it is kept as it is. All
 	// processes with the store have the same.
 	EncryptionKey []byte
-	// Retention configures what is deleted: first within seconds of Start, so that
-	// short-lived processes do it, too, and then once an hour.
+	// Retention configures pruning. It runs within seconds of Start, so that short-lived
+	// processes prune, too, and then once an hour.
 	Retention store.Retention
 	// Jitter returns a part of a time span, so that processes that were started
 	// together do not all do the same at once; nil is a random part of it.
@@ -81,8 +78,8 @@ type Settings struct {
 	// events.
 	StateTransform StateTransform
 	EventTransform EventTransform
-	// OnRing is told what was rung for, as dispatch.Bell tells it; nil for nobody.
-	OnRing func(ids []string)
+	// OnNotify is called with the ids of each notification; may be nil.
+	OnNotify func(ids []string)
 	// OnChange is told of turns that ended, or wait, as far as this process had a part in
 	// that. It must not block; nil for nobody.
 	OnChange func(turnID string)
@@ -104,18 +101,18 @@ type Revisions = work.Revisions
 // tenant to tenant. It is used by many goroutines at once.
 type Tenants = work.Tenants
 
-// RevisionPolicy decides in which revision a turn goes on that was stopped, or waited.
+// RevisionPolicy selects the revision in which a stopped or waiting turn continues.
 type RevisionPolicy string
 
 // The policies. The empty one is RevisionPinned.
 const (
-	// RevisionPinned lets a turn go on in the revision that it began in.
+	// RevisionPinned continues a turn in the revision it started in.
 	RevisionPinned RevisionPolicy = "pin"
-	// RevisionLatest lets it go on in the current one.
+	// RevisionLatest continues a turn in the current revision.
 	RevisionLatest RevisionPolicy = "latest"
 )
 
-// latestIfGone reports whether a turn whose revision is gone goes on in the current one.
+// latestIfGone reports whether a turn whose revision is gone continues in the current one.
 func (s *Settings) latestIfGone() bool {
 	return s.OnRevisionGone == GoneLatest || s.OnRevisionGone == "" && s.Revisions == nil
 }
@@ -128,7 +125,7 @@ type GonePolicy string
 const (
 	// GoneFails ends the turn as failed, with CodeRevisionGone.
 	GoneFails GonePolicy = "fail"
-	// GoneLatest lets it go on in the current revision.
+	// GoneLatest continues the turn in the current revision.
 	GoneLatest GonePolicy = "latest"
 )
 
@@ -156,23 +153,19 @@ const (
 	DefaultExpiry = time.Minute
 )
 
-// StateTransform changes a state before a caller sees it. It is handed a copy of
-// its own. Nil leaves the state out, an error refuses the caller. What is stored
-// and what agents see is not changed. It is also asked for what custom_patch
-// events show, with the application's state alone; nil or an error leaves such an
-// event out.
+// StateTransform changes a copy of a state before a caller sees it; stored states are not
+// affected. Return nil to omit the state, an error to reject the request. It also runs for
+// custom_patch events, with only the application's state; nil or an error omits the event.
 type StateTransform func(ctx context.Context, state *SessionState) (*SessionState, error)
 
-// EventTransform changes an event before a caller sees it. It is handed a copy
-// of its own. Nil leaves the event out of what the caller sees, an error ends
-// the caller's stream with it. The log is not changed.
+// EventTransform changes a copy of an event before a caller sees it; the log is not affected.
+// Return nil to omit the event, an error to end the caller's stream.
 type EventTransform func(ctx context.Context, ev *event.Event) (*event.Event, error)
 
 // TurnTools makes the tools that turns bring along. It is used by many goroutines
 // at once.
 type TurnTools interface {
-	// Check reports what is wrong with the descriptions of tools, without reaching
-	// out.
+	// Check validates the descriptions of tools without network access.
 	Check(list []EphemeralTool) error
 	// Make returns the tools for one turn, each time that a worker begins to work on
 	// it. release is called when the worker has; it may be nil. An error fails the
@@ -192,23 +185,22 @@ type EphemeralTool struct {
 	// Kind is the tool kind that makes the tool from Config, a JSON object.
 	Kind   string          `json:"kind"`
 	Config json.RawMessage `json:"config"`
-	// Silent is set for one that only adds to the context of the turn, and makes no tool.
+	// Silent is set for an entry that adds to the context of the turn but creates no tool.
 	Silent bool `json:"silent,omitempty"`
 }
 
 // Ephemeral is an agent that a stored turn brings along, which no revision
 // declares: as it is kept with the turn.
 type Ephemeral struct {
-	// Agent is the agent. Its id is that of the turn's agent.
+	// Agent is the agent. Its id is the id of the turn's agent.
 	Agent spec.Agent `json:"agent"`
-	// Tools are those that it has besides the revision's, as ServiceSettings.TurnTools
-	// makes them.
+	// Tools are added to the revision's tools. ServiceSettings.TurnTools creates them.
 	Tools []EphemeralTool `json:"tools,omitempty"`
 	// Call, if set, is all that the turn does: no model is asked.
 	Call *resolve.SingleCall `json:"call,omitempty"`
 }
 
-// SessionState is what a session has come to.
+// SessionState is the state of a session after a turn.
 type SessionState struct {
 	// Messages is the conversation, the oldest first.
 	Messages []model.Message `json:"messages,omitempty"`

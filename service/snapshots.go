@@ -13,10 +13,14 @@ import (
 	"go.uber.org/zap"
 )
 
+// Snapshots reads the snapshots of sessions and the artifacts of turns. It is safe for concurrent
+// use.
+type Snapshots struct{ *core }
+
 // Snapshot is the state of a session as a successful turn left it.
 type Snapshot struct {
 	store.Snapshot
-	// State is what it holds; nil when a StateTransform left it out.
+	// State is the stored state; nil when a StateTransform omitted it.
 	State *SessionState
 }
 
@@ -25,7 +29,7 @@ var errHidden = errors.New("the state is not shown")
 
 // shownCustom returns the application's state as callers see it, while its turn
 // runs.
-func (s *Service) shownCustom(ctx context.Context, turnID string, custom json.RawMessage) (json.RawMessage, error) {
+func (s *Snapshots) shownCustom(ctx context.Context, turnID string, custom json.RawMessage) (json.RawMessage, error) {
 	state, err := s.transformState(ctx, "of turn "+turnID, &SessionState{Custom: custom})
 	switch {
 	case err != nil:
@@ -39,7 +43,7 @@ func (s *Service) shownCustom(ctx context.Context, turnID string, custom json.Ra
 }
 
 // GetSnapshot returns a snapshot with its state.
-func (s *Service) GetSnapshot(ctx context.Context, caller Caller, id string) (*Snapshot, error) {
+func (s *Snapshots) GetSnapshot(ctx context.Context, caller Caller, id string) (*Snapshot, error) {
 	kept, err := s.readSnapshot(ctx, caller, id)
 	if err != nil {
 		return nil, err
@@ -54,10 +58,9 @@ func (s *Service) GetSnapshot(ctx context.Context, caller Caller, id string) (*S
 	return &Snapshot{Snapshot: *withoutState(kept), State: state}, nil
 }
 
-// GetSnapshotHead returns a snapshot with its state, but for the conversation, so that its
-// cost does not grow with it. A StateTransform is asked as for custom_patch events, about
-// a state without messages.
-func (s *Service) GetSnapshotHead(ctx context.Context, caller Caller, id string) (*Snapshot, error) {
+// GetSnapshotHead returns a snapshot with its state but without the conversation, so its cost
+// does not grow. A StateTransform gets a state without messages, as for custom_patch events.
+func (s *Snapshots) GetSnapshotHead(ctx context.Context, caller Caller, id string) (*Snapshot, error) {
 	kept, err := s.readSnapshot(ctx, caller, id)
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func (s *Service) GetSnapshotHead(ctx context.Context, caller Caller, id string)
 	return &Snapshot{Snapshot: *withoutState(kept), State: state}, nil
 }
 
-// withoutState returns a snapshot without what a StateTransform may hide.
+// withoutState returns a snapshot without the parts that a StateTransform may hide.
 func withoutState(kept *store.Snapshot) *store.Snapshot {
 	kept.Custom, kept.State, kept.Artifacts = nil, nil, nil
 	return kept
@@ -80,7 +83,7 @@ func withoutState(kept *store.Snapshot) *store.Snapshot {
 
 // ListSnapshots returns a page of a session's snapshots, the newest first,
 // without their states. The scope of the query is set by the caller.
-func (s *Service) ListSnapshots(ctx context.Context, caller Caller, q store.SnapshotQuery) (store.SnapshotPage, error) {
+func (s *Snapshots) ListSnapshots(ctx context.Context, caller Caller, q store.SnapshotQuery) (store.SnapshotPage, error) {
 	var err error
 	if q.Scope, err = caller.toScope(); err != nil {
 		return store.SnapshotPage{}, err
@@ -96,7 +99,7 @@ func (s *Service) ListSnapshots(ctx context.Context, caller Caller, q store.Snap
 }
 
 // GetArtifact returns an artifact with its data.
-func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*store.Artifact, error) {
+func (s *Snapshots) GetArtifact(ctx context.Context, caller Caller, id string) (*store.Artifact, error) {
 	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
@@ -116,7 +119,7 @@ func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*s
 }
 
 // ListArtifacts returns the artifacts that a turn made, in order, without their data.
-func (s *Service) ListArtifacts(ctx context.Context, caller Caller, turnID string) ([]*store.Artifact, error) {
+func (s *Snapshots) ListArtifacts(ctx context.Context, caller Caller, turnID string) ([]*store.Artifact, error) {
 	t, err := s.readTurn(ctx, caller, turnID)
 	if err != nil {
 		return nil, err
@@ -124,7 +127,7 @@ func (s *Service) ListArtifacts(ctx context.Context, caller Caller, turnID strin
 	return s.settings.Store.Artifacts(ctx, store.Of(t.Owner), turnID)
 }
 
-func (s *Service) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionState, error) {
+func (s *Snapshots) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionState, error) {
 	conversation, err := s.settings.Store.Conversation(ctx, kept.ID)
 	if err != nil {
 		return nil, err
@@ -151,7 +154,7 @@ func artifactsOf(kept *store.Snapshot) (list []tools.Artifact, err error) {
 }
 
 // transformState returns a state as callers see it.
-func (s *Service) transformState(ctx context.Context, id string, state *SessionState) (_ *SessionState, err error) {
+func (s *Snapshots) transformState(ctx context.Context, id string, state *SessionState) (_ *SessionState, err error) {
 	if s.settings.StateTransform == nil {
 		return state, nil
 	}

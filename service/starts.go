@@ -33,6 +33,9 @@ const (
 	releaseTime = 10 * time.Second
 )
 
+// starts begins sessions.
+type starts struct{ *core }
+
 // startRecord is the metadata of a starting session.
 type startRecord struct {
 	// Until is how long it is waited for, and Token names the request that starts it.
@@ -90,8 +93,8 @@ func (p *preparation) leavePlace(keep bool) error {
 	}
 }
 
-// run does what has to be done and returns what the metadata of the session keeps of it.
-// Programs run in the workspace, unless they name a directory.
+// run prepares the session and returns the record of it for the session's metadata. Programs run
+// in the workspace, unless they name a directory.
 func (p *preparation) run(ctx context.Context) (map[string]json.RawMessage, error) {
 	record, place, err := p.prepareWorkspace(ctx)
 	if err != nil {
@@ -128,7 +131,7 @@ func (p *preparation) prepareWorkspace(ctx context.Context) (*workspace.Record, 
 }
 
 // preparationOf returns what has to be done for a session.
-func (s *Service) preparationOf(ctx context.Context, tenant string, req *CreateSession) (*preparation, error) {
+func (s *starts) preparationOf(ctx context.Context, tenant string, req *CreateSession) (*preparation, error) {
 	hooks, err := s.hooksOf(ctx, tenant, req.Revision, req.AgentID)
 	return &preparation{
 		hooks: append(hooks, req.SessionStart...), workspace: req.Workspace, prepared: req.Prepared, workspaces: s.settings.Workspaces,
@@ -136,7 +139,7 @@ func (s *Service) preparationOf(ctx context.Context, tenant string, req *CreateS
 }
 
 // hooksOf returns the programs that run when a session of an agent begins for a tenant.
-func (s *Service) hooksOf(ctx context.Context, tenant, revision, agentID string) ([]spec.SessionHook, error) {
+func (s *starts) hooksOf(ctx context.Context, tenant, revision, agentID string) ([]spec.SessionHook, error) {
 	if agentID == "" || s.settings.Runtime == nil {
 		return nil, nil
 	}
@@ -160,7 +163,7 @@ func HooksOf(rev *registry.Revision, agentID string) []spec.SessionHook {
 }
 
 // checkHooksRan reports a turn of an agent whose hooks did not run for the session.
-func (s *Service) checkHooksRan(ctx context.Context, session *store.Session, agentID string) error {
+func (s *starts) checkHooksRan(ctx context.Context, session *store.Session, agentID string) error {
 	if agentID == session.AgentID {
 		return nil
 	}
@@ -171,7 +174,7 @@ func (s *Service) checkHooksRan(ctx context.Context, session *store.Session, age
 	return &InvalidError{"agent_id", fmt.Sprintf("agent %q has programs that run when its sessions begin, and this session is not one of its: make a session with the agent", agentID)}
 }
 
-// contextOf returns what is put before every turn of a session; nil for nothing.
+// contextOf returns the message put before every turn of a session; nil for none.
 func contextOf(session *store.Session) *model.Message {
 	m, ok := sessionstart.Context(session.Metadata)
 	if !ok {
@@ -188,14 +191,14 @@ func checkHooks(hooks []spec.SessionHook) error {
 	return nil
 }
 
-// startAttempts is how often a session is created whose id is taken by one that cannot be
-// found: it did not start, or belongs to another owner.
+// startAttempts bounds the attempts to create a session whose id is taken by a session that
+// cannot be found, because it failed to start or has another owner.
 const startAttempts = 3
 
 // beginSession stores a new session once what has to be done for it is done. While
 // another request starts a session with the same id, it waits: if that fails, this request
 // creates the session, and otherwise the session that exists can be read.
-func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
+func (s *starts) beginSession(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
 	for attempt := 1; ; attempt++ {
 		made, err := s.tryBegin(ctx, n, p)
 		exists, ok := errors.AsType[*store.ExistsError](err)
@@ -213,7 +216,7 @@ func (s *Service) beginSession(ctx context.Context, n *store.NewSession, p *prep
 }
 
 // tryBegin is beginSession without waiting for a session with the same id.
-func (s *Service) tryBegin(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
+func (s *starts) tryBegin(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
 	if !p.isNeeded() {
 		if err := p.addPrepared(ctx, n); err != nil {
 			return nil, err
@@ -262,7 +265,7 @@ func (p *preparation) addPrepared(ctx context.Context, n *store.NewSession) erro
 }
 
 // startSession does what has to be done for a starting session, and makes it active.
-func (s *Service) startSession(ctx context.Context, n *store.NewSession, p *preparation, end time.Time) (*store.Session, error) {
+func (s *starts) startSession(ctx context.Context, n *store.NewSession, p *preparation, end time.Time) (*store.Session, error) {
 	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	kept, err := p.run(limited)
@@ -298,7 +301,7 @@ func (s *Service) startSession(ctx context.Context, n *store.NewSession, p *prep
 
 // awaitStart waits until a session has started that another request, or process, starts.
 // When that one gave up, the request starts the session itself.
-func (s *Service) awaitStart(ctx context.Context, made *store.Session, n *store.NewSession, p *preparation) (*store.Session, error) {
+func (s *starts) awaitStart(ctx context.Context, made *store.Session, n *store.NewSession, p *preparation) (*store.Session, error) {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for made.State == store.SessionStarting {
@@ -325,7 +328,7 @@ func (s *Service) awaitStart(ctx context.Context, made *store.Session, n *store.
 
 // awaitTaken waits while the owner's session with an id that is taken is starting. It
 // reports whether the id is free afterwards, and whether such a session was found.
-func (s *Service) awaitTaken(ctx context.Context, owner store.Owner, id string) (free, found bool, err error) {
+func (s *starts) awaitTaken(ctx context.Context, owner store.Owner, id string) (free, found bool, err error) {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
@@ -347,7 +350,7 @@ func (s *Service) awaitTaken(ctx context.Context, owner store.Owner, id string) 
 	}
 }
 
-// readStart returns what is kept of a starting session.
+// readStart returns the start record of a starting session.
 func readStart(session *store.Session) startRecord {
 	var record startRecord
 	if json.Unmarshal(session.Metadata, &record) != nil {
@@ -356,16 +359,16 @@ func readStart(session *store.Session) startRecord {
 	return record
 }
 
-// isStartDead reports whether nobody starts a starting session any more: its time is over,
-// or the process is dead that prepares its workspace on this machine.
-func (s *Service) isStartDead(session *store.Session) bool {
+// isStartDead reports whether the start of a session was abandoned: its time has run out, or the
+// local process that prepares its workspace is dead.
+func (s *starts) isStartDead(session *store.Session) bool {
 	record := readStart(session)
 	return s.now().After(record.Until) || s.settings.Workspaces.IsAbandoned(session.ID, record.Token)
 }
 
 // dropExpired deletes a starting session whose process is dead, and reports whether it
 // did.
-func (s *Service) dropExpired(ctx context.Context, owner store.Owner, id string) bool {
+func (s *starts) dropExpired(ctx context.Context, owner store.Owner, id string) bool {
 	scope := store.Of(owner)
 	found, err := s.settings.Store.Session(ctx, scope, id)
 	if err != nil || found.State != store.SessionStarting || !s.isStartDead(found) {
@@ -378,7 +381,7 @@ func (s *Service) dropExpired(ctx context.Context, owner store.Owner, id string)
 }
 
 // dropAbandoned deletes the starting sessions whose processes are dead.
-func (s *Service) dropAbandoned(ctx context.Context) {
+func (s *starts) dropAbandoned(ctx context.Context) {
 	q := store.SessionQuery{Scope: store.Everything, State: store.SessionStarting, Page: store.Page{Limit: store.MaxPage}}
 	for {
 		page, err := s.settings.Store.Sessions(ctx, q)

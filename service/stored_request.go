@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// storedRequest is what a turn was asked for, as it is stored with the turn: the
-// request itself, but for what has columns of its own, and what the service adds.
+// storedRequest is the request of a turn as stored with the turn, with additions of the service
+// and without fields that have their own columns.
 type storedRequest struct {
 	CreateTurn
 	// InputCount is how many of the turn's messages are its input; the BeforeCount
@@ -23,17 +23,19 @@ type storedRequest struct {
 	// SealedTools are the tools of Ephemeral, where there is a key to encrypt them
 	// with.
 	SealedTools json.RawMessage `json:"sealed_tools,omitempty"`
-	// SessionContext is what is put before every turn of the session.
+	// SessionContext is the message put before every turn of the session.
 	SessionContext *model.Message `json:"session_context,omitempty"`
-	// Workspace is that of the session, when it has one.
+	// Workspace is the workspace of the session, if it has one.
 	Workspace *workspace.Record `json:"workspace,omitempty"`
 	// Follow is when the turn goes to the agent that has the conversation.
 	Follow followMode `json:"follow,omitempty"`
-	// Trace is the trace that the turn was asked for in.
+	// Rights are those of the caller.
+	Rights turnRights `json:"rights,omitzero"`
+	// Trace is the trace context of the request.
 	Trace http.Header `json:"trace,omitempty"`
 }
 
-// decodeRequest reads what a turn was asked for.
+// decodeRequest decodes the stored request of a turn.
 func decodeRequest(t *store.Turn) (*storedRequest, error) {
 	asked := new(storedRequest)
 	var layout struct {
@@ -48,7 +50,7 @@ func decodeRequest(t *store.Turn) (*storedRequest, error) {
 		err = json.Unmarshal(t.Request, asked)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what turn %s was asked for: %w", t.ID, err)
+		return nil, fmt.Errorf("decode the request of turn %s: %w", t.ID, err)
 	}
 	return asked, nil
 }

@@ -13,15 +13,24 @@ import (
 // Turn is a turn as it is kept.
 type Turn struct {
 	store.Turn
-	// Outcome is what the turn came to; nil while it is live.
+	// Outcome is the outcome of the turn; nil while it is live.
 	Outcome *event.Outcome
 	// Expired is set if the turn runs, but its worker has missed so many heartbeats
 	// that it is considered dead.
 	Expired bool
 }
 
+// viewTurn returns a turn that the caller sees, as callers see it.
+func (c *core) viewTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
+	t, err := c.readTurn(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.turnView(t), nil
+}
+
 // turnView returns a turn as callers see it.
-func (s *Service) turnView(t *store.Turn) *Turn {
+func (c *core) turnView(t *store.Turn) *Turn {
 	v := &Turn{Turn: *t}
 	if len(t.Result) > 0 {
 		v.Outcome = new(event.Outcome)
@@ -29,27 +38,33 @@ func (s *Service) turnView(t *store.Turn) *Turn {
 			v.Outcome.Termination = event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: "the result of the turn cannot be read"}
 		}
 	}
-	v.Expired = t.Status == store.Running && !t.HeartbeatAt.IsZero() && s.now().Sub(t.HeartbeatAt) > s.settings.Expiry
+	v.Expired = t.Status == store.Running && !t.HeartbeatAt.IsZero() && c.now().Sub(t.HeartbeatAt) > c.settings.Expiry
 	return v
 }
 
 // endTurn ends a turn from outside.
-func (s *Service) endTurn(ctx context.Context, caller Caller, id string, why event.Termination) (*Turn, error) {
+func (s *Turns) endTurn(ctx context.Context, caller Caller, id string, why event.Termination) (*Turn, error) {
 	scope, err := s.turnScope(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
 	status, now := work.StatusOf(why), s.now()
-	result, err := json.Marshal(event.Outcome{Termination: why})
+	state, err := s.settings.Store.State(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	last, err := event.NewRecord(event.Event{Time: now, TurnID: id, Data: &event.RunFinish{Status: why.Status(), Termination: why}})
+	out, agents := work.ProgressOf(state)
+	out.Termination = why
+	result, err := json.Marshal(&out)
+	if err != nil {
+		return nil, err
+	}
+	last, err := event.NewRecord(event.Event{Time: now, TurnID: id, Data: out.RunFinish()})
 	if err != nil {
 		return nil, err
 	}
 	tasks := s.pool.LivePeerTasks(ctx, scope, id)
-	t, err := s.settings.Store.EndTurn(ctx, &store.EndTurn{Scope: scope, TurnID: id, Status: status, Result: result, Event: last, Now: now})
+	t, err := s.settings.Store.EndTurn(ctx, &store.EndTurn{Scope: scope, TurnID: id, Status: status, Result: result, Event: last, Agents: agents, Now: now})
 	if err != nil {
 		return nil, nameNotFound(err, "turn", id)
 	}

@@ -24,12 +24,12 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// CreateTurn stores a turn and returns at once; a worker, here or elsewhere,
-// works on it. The errors are an *InvalidError, a *NotFoundError for the session
-// or snapshot, a *store.StateError for an archived session, a *store.BusyError,
-// a *store.ExistsError, a *store.KeyConflictError, a *backend.CapabilityError for
-// what a hosted provider cannot do, and those of an agent that does not resolve. With any of them there is no turn.
-func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
+// CreateTurn stores a turn and returns at once; a worker in any process runs it. On error there
+// is no turn. The errors are an *InvalidError, a *NotFoundError, a *store.StateError for an
+// archived session, a *store.BusyError, a *store.ExistsError, a *store.KeyConflictError, a
+// *backend.CapabilityError for a missing capability of a hosted provider, and the errors of
+// resolving the agent.
+func (s *Turns) CreateTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
 	if err := checkTurn(&req); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 }
 
 // createNamedTurn is CreateTurn with an id that may be marked.
-func (s *Service) createNamedTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
+func (s *Turns) createNamedTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
 	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Service) createNamedTurn(ctx context.Context, caller Caller, req Create
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkHooksRan(ctx, session, agent); err != nil {
+	if err := s.starts.checkHooksRan(ctx, session, agent); err != nil {
 		return nil, err
 	}
 	if agent != spec.EphemeralAgent || req.Ephemeral == nil {
@@ -63,6 +63,7 @@ func (s *Service) createNamedTurn(ctx context.Context, caller Caller, req Create
 			return nil, err
 		}
 	}
+	req.rights = rightsOf(caller)
 	n, err := s.newTurn(ctx, scope, session, agent, &req)
 	if err != nil {
 		return nil, hideNearest(caller, err)
@@ -80,7 +81,7 @@ func (s *Service) createNamedTurn(ctx context.Context, caller Caller, req Create
 }
 
 // storeTurn stores a turn, and begins with it where this process has room.
-func (s *Service) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
+func (s *Turns) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
 	made, begun, err := s.pool.Start(ctx, n)
 	if err != nil || begun {
 		return made, err
@@ -97,7 +98,10 @@ func (s *Service) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn,
 }
 
 // newTurn returns the turn that a request asks for.
-func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
+func (s *Turns) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
+	if len(req.Custom) > 0 && s.settings.StateTransform != nil {
+		return nil, &InvalidError{"custom", "callers do not see the whole state, so they cannot replace it"}
+	}
 	same := *req
 	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
 	same.ID = event.ShownID(same.ID)
@@ -119,7 +123,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}
 	id := req.ID
 	if id == "" {
-		id = s.NewID()
+		id = s.settings.NewID()
 	}
 	asked := *req
 	asked.Overrides = overrides
@@ -135,7 +139,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 }
 
 // agentOf returns the id of the agent that a turn is made for.
-func (s *Service) agentOf(ctx context.Context, session *store.Session, req *CreateTurn) (string, error) {
+func (s *Turns) agentOf(ctx context.Context, session *store.Session, req *CreateTurn) (string, error) {
 	if req.Ephemeral != nil {
 		agent := req.Ephemeral.Agent.ID
 		if req.Addressed {
@@ -154,7 +158,7 @@ func (s *Service) agentOf(ctx context.Context, session *store.Session, req *Crea
 
 // checkStart returns the overrides that a turn will have, if it can begin with
 // them in the revision that it names, or else in the current one of its tenant.
-func (s *Service) checkStart(ctx context.Context, session *store.Session, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
+func (s *Turns) checkStart(ctx context.Context, session *store.Session, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
 	overrides, tenant, madeFor := req.Overrides, session.Owner.Tenant, agent
 	if s.settings.Runtime == nil {
 		return overrides, nil
@@ -190,7 +194,7 @@ func (s *Service) checkStart(ctx context.Context, session *store.Session, agent 
 	}
 	asked := &runtime.Request{
 		Revision: rev, AgentID: agent, HandedOver: agent != madeFor, Params: req.Params, Overrides: overrides, Variables: req.Variables, Depth: req.Depth, History: slices.Concat(contextMessages(before), req.Before),
-		TenantVariables: s.tenantSource(tenant),
+		TenantVariables: s.variables.VariablesOf(tenant),
 		Persistence:     runtime.Persistence{Checkpoint: keepNothing},
 	}
 	if req.Ephemeral != nil && (agent == madeFor || agent == req.Ephemeral.Agent.ID) {
@@ -201,7 +205,7 @@ func (s *Service) checkStart(ctx context.Context, session *store.Session, agent 
 	}
 	err = s.settings.Runtime.CheckRequest(ctx, asked)
 	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
-		return overrides, &InvalidError{"budgets.max_cost", "it cannot be measured: " + strings.Join(cost.Reasons, "; ")}
+		return overrides, &InvalidError{"budgets.max_cost", "cannot be measured: " + strings.Join(cost.Reasons, "; ")}
 	}
 	if variables, ok := errors.AsType[*resolve.VariablesError](err); ok && variables.Err == nil {
 		return overrides, &InvalidError{"variables", strings.Join(variables.Problems, "; ")}
@@ -273,8 +277,8 @@ func checkTools(ctx context.Context, rev *registry.Revision, agentID string, req
 // keepNothing is the checkpoint of a stored turn that has no worker yet.
 func keepNothing(context.Context, *backend.State) error { return nil }
 
-// checkSnapshot reports that a session has no such snapshot to go on from.
-func (s *Service) checkSnapshot(ctx context.Context, scope store.Scope, session *store.Session, id string) error {
+// checkSnapshot reports a snapshot to continue from that the session does not have.
+func (s *Turns) checkSnapshot(ctx context.Context, scope store.Scope, session *store.Session, id string) error {
 	if id == "" {
 		return nil
 	}
@@ -285,9 +289,9 @@ func (s *Service) checkSnapshot(ctx context.Context, scope store.Scope, session 
 	return nameNotFound(err, "snapshot", id)
 }
 
-// turnBudgets returns the budgets of a turn: those asked for, or else the agent's,
-// within the limits and the deadline of the request.
-func (s *Service) turnBudgets(set *registry.Set, agentID string, req *CreateTurn) (*spec.Budgets, error) {
+// turnBudgets returns the budgets of a turn: the request's, or else the agent's, within the
+// limits and deadline of the request.
+func (s *Turns) turnBudgets(set *registry.Set, agentID string, req *CreateTurn) (*spec.Budgets, error) {
 	budgets := req.Overrides.Budgets
 	if req.Limits == nil && req.Deadline.IsZero() {
 		return budgets, nil
@@ -307,13 +311,13 @@ func (s *Service) turnBudgets(set *registry.Set, agentID string, req *CreateTurn
 	}
 	left := req.Deadline.Sub(s.now())
 	if left <= 0 {
-		return nil, &InvalidError{"deadline", "it is over"}
+		return nil, &InvalidError{"deadline", "already expired"}
 	}
 	return budgets.Within(&spec.Budgets{MaxDuration: new(spec.Duration(left))}), nil
 }
 
 // interruptOlder cancels the live turns of a session that were made before one.
-func (s *Service) interruptOlder(ctx context.Context, caller Caller, by *store.Turn) error {
+func (s *Turns) interruptOlder(ctx context.Context, caller Caller, by *store.Turn) error {
 	live, err := s.settings.Store.Turns(ctx, store.TurnQuery{Scope: store.Everything, SessionID: by.SessionID, Statuses: liveStatuses, Page: store.Page{Limit: store.MaxPage}})
 	if err != nil {
 		return err

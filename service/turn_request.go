@@ -21,10 +21,10 @@ import (
 )
 
 // encodeRequest returns a request as it is stored with its turn.
-func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn, session *store.Session) (json.RawMessage, error) {
+func (s *Turns) encodeRequest(ctx context.Context, turnID string, req CreateTurn, session *store.Session) (json.RawMessage, error) {
 	stored := storedRequest{
 		CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before),
-		SessionContext: contextOf(session), Workspace: recordOf(session), Follow: followOf(&req), Trace: make(http.Header),
+		SessionContext: contextOf(session), Workspace: recordOf(session), Follow: followOf(&req), Rights: req.rights, Trace: make(http.Header),
 	}
 	stored.SessionID, stored.ID, stored.AgentID, stored.Input, stored.Before, stored.Metadata, stored.IdempotencyKey = "", "", "", nil, nil, nil, ""
 	stored.Limits, stored.Deadline = nil, time.Time{} // they are part of the overrides now
@@ -42,7 +42,7 @@ func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTu
 
 // readOrder returns what there is to run for a claimed turn: the turn from its
 // beginning, or from where its state says.
-func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Order, error) {
+func (s *Turns) readOrder(c *store.Claimed, conversation [][]byte) (*work.Order, error) {
 	asked, err := decodeRequest(&c.Turn)
 	if err != nil {
 		return nil, err
@@ -57,17 +57,20 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	req := &runtime.Request{
 		AgentID: c.Turn.AgentID, TurnID: c.Turn.ID, SessionID: c.Turn.SessionID, Input: own[asked.BeforeCount:asked.InputCount], Idle: asked.Task == TaskNothing, DelegateEvents: true,
 		Params: asked.Params, Overrides: asked.Overrides, Variables: asked.Variables, Depth: asked.Depth, Tenant: c.Turn.Owner.Tenant,
-		TenantVariables: s.tenantSource(c.Turn.Owner.Tenant),
+		TenantVariables: s.variables.LoginsOf(c.Turn.Owner.Tenant, c.Turn.Owner.Subject),
 		Persistence: runtime.Persistence{
 			Indeterminate: s.settings.Indeterminate, SnapshotID: c.Turn.SnapshotID, ParentSnapshotID: c.Turn.ParentSnapshotID,
 			ShowCustom: s.customOf(c.Turn.ID),
 		},
 	}
-	if req.Workspace, err = s.openWorkspace(asked.Workspace); err != nil {
+	if req.Workspace, err = s.workspaces.openWorkspace(asked.Workspace); err != nil {
 		return nil, &work.WorkspaceError{Err: err}
 	}
 	if err := restoreSession(req, c.Snapshot, conversation); err != nil {
 		return nil, err
+	}
+	if len(asked.Custom) > 0 {
+		req.Custom = asked.Custom
 	}
 	if asked.TextHistory {
 		req.History = model.Spoken(req.History)
@@ -94,7 +97,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	return order, err
 }
 
-// contextMessages returns what is put before every turn of a session as messages.
+// contextMessages returns the message put before every turn of a session as a slice.
 func contextMessages(m *model.Message) []model.Message {
 	if m == nil {
 		return nil
@@ -104,14 +107,16 @@ func contextMessages(m *model.Message) []model.Message {
 
 // customOf returns what shows the application's state to those who follow a turn;
 // nil shows it as it is.
-func (s *Service) customOf(turnID string) func(json.RawMessage) (json.RawMessage, error) {
+func (s *Turns) customOf(turnID string) func(json.RawMessage) (json.RawMessage, error) {
 	if s.settings.StateTransform == nil {
 		return nil
 	}
-	return func(custom json.RawMessage) (json.RawMessage, error) { return s.shownCustom(s.ctx, turnID, custom) }
+	return func(custom json.RawMessage) (json.RawMessage, error) {
+		return s.snapshots.shownCustom(s.ctx, turnID, custom)
+	}
 }
 
-// restoreSession gives a request what the session has come to.
+// restoreSession fills a request with the state of the session.
 func restoreSession(req *runtime.Request, kept *store.Snapshot, conversation [][]byte) (err error) {
 	if kept == nil {
 		return nil
@@ -133,8 +138,7 @@ func restoreSession(req *runtime.Request, kept *store.Snapshot, conversation [][
 	return nil
 }
 
-// restoreState returns the state that was committed last, with what was recorded
-// since.
+// restoreState returns the last committed state, plus the messages recorded since.
 func restoreState(c *store.Claimed, added []model.Message) (*backend.State, error) {
 	journal := make([]backend.Recorded, len(c.Journal))
 	for i := range c.Journal {

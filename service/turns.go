@@ -11,22 +11,21 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// GetTurn returns a turn.
-func (s *Service) GetTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
-	t, err := s.readTurn(ctx, caller, id)
-	if err != nil {
-		return nil, err
-	}
-	return s.turnView(t), nil
+// Turns creates, reads and ends turns. It is safe for concurrent use.
+type Turns struct {
+	*core
+
+	agents     *Agents
+	log        *EventLog
+	snapshots  *Snapshots
+	starts     *starts
+	variables  *Variables
+	workspaces *Workspaces
 }
 
-// followedTurn is GetTurn for callers that only ask whether the turn is live: one that makes
-// a turn in this process and waits for it spares the database a read.
-func (s *Service) followedTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
-	if t := s.findRunningTurn(caller, id); t != nil {
-		return &Turn{Turn: *t}, nil
-	}
-	return s.GetTurn(ctx, caller, id)
+// GetTurn returns a turn.
+func (s *Turns) GetTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
+	return s.viewTurn(ctx, caller, id)
 }
 
 // TurnList is a page of turns.
@@ -42,12 +41,12 @@ type TurnList struct {
 // query says otherwise. The scope of the query is set by the caller. A page for a
 // caller that may not use all agents may have fewer turns than there is room for,
 // and no Total unless the query names the agent.
-func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery) (*TurnList, error) {
+func (s *Turns) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery) (*TurnList, error) {
 	var err error
 	if q.Scope, err = caller.toScope(); err != nil {
 		return nil, err
 	}
-	if q.AgentID != "" && !caller.seesTurnsOf(q.AgentID) {
+	if q.AgentID != "" && !caller.seesTurnsOf(q.AgentID) || q.Tenant != "" && !q.Scope.All && q.Tenant != q.Scope.Owner.Tenant {
 		return &TurnList{Turns: []*Turn{}}, nil
 	}
 	q.Statuses = slices.Compact(slices.Sorted(slices.Values(q.Statuses)))
@@ -65,8 +64,47 @@ func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuer
 	return list, nil
 }
 
+const (
+	// maxExamined bounds how many turns one call of FindTurns looks at, and examinedPage how
+	// many of them it reads at once.
+	maxExamined  = 2000
+	examinedPage = 200
+)
+
+// FindTurns is like ListTurns, newest first, but returns only turns for which matches returns true.
+// It looks at 2,000 turns at most: a page with few turns, or none, may still have a Next.
+func (s *Turns) FindTurns(ctx context.Context, caller Caller, q store.TurnQuery, matches func(*Turn) (bool, error)) (*TurnList, error) {
+	found, limit := &TurnList{Turns: []*Turn{}}, q.Page.Size()
+	q.ByChange, q.Count, q.Page.Limit = false, false, examinedPage
+	for range maxExamined / examinedPage {
+		page, err := s.ListTurns(ctx, caller, q)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range page.Turns {
+			ok, err := matches(t)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			found.Turns = append(found.Turns, t)
+			if len(found.Turns) == limit && (page.Next != "" || i < len(page.Turns)-1) {
+				found.Next = store.Cursor{Time: t.CreatedAt, ID: t.ID}.String()
+				return found, nil
+			}
+		}
+		found.Next, q.Page.After = page.Next, page.Next
+		if page.Next == "" {
+			break
+		}
+	}
+	return found, nil
+}
+
 // TurnInput returns the messages that a turn was given.
-func (s *Service) TurnInput(ctx context.Context, caller Caller, id string) ([]model.Message, error) {
+func (s *Turns) TurnInput(ctx context.Context, caller Caller, id string) ([]model.Message, error) {
 	t, err := s.readTurn(ctx, caller, id)
 	if err != nil {
 		return nil, err
@@ -86,9 +124,9 @@ func (s *Service) TurnInput(ctx context.Context, caller Caller, id string) ([]mo
 	return input, nil
 }
 
-// TurnMessages returns the messages of a turn: its input, and what it has added so far.
-// Those of a turn that failed or was canceled are not part of its session.
-func (s *Service) TurnMessages(ctx context.Context, caller Caller, id string) ([]model.Message, error) {
+// TurnMessages returns the messages of a turn: its input and the messages added so far. Messages
+// of a failed or canceled turn are not part of its session.
+func (s *Turns) TurnMessages(ctx context.Context, caller Caller, id string) ([]model.Message, error) {
 	if _, err := s.readTurn(ctx, caller, id); err != nil {
 		return nil, err
 	}
@@ -105,13 +143,13 @@ func (s *Service) TurnMessages(ctx context.Context, caller Caller, id string) ([
 
 // CancelTurn ends a live turn, wherever it runs; a turn that has ended stays as
 // it is. The turn that is returned is never live.
-func (s *Service) CancelTurn(ctx context.Context, caller Caller, id, reason string) (*Turn, error) {
+func (s *Turns) CancelTurn(ctx context.Context, caller Caller, id, reason string) (*Turn, error) {
 	return s.endTurn(ctx, caller, id, event.Termination{Type: event.Canceled, Detail: reason})
 }
 
-// DetachTurn lets a turn go on whatever becomes of the caller that waits for it.
-// A turn that has ended stays as it is.
-func (s *Service) DetachTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
+// DetachTurn keeps a turn running when the caller that waits for it disconnects. It does not
+// change a turn that has ended.
+func (s *Turns) DetachTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	scope, err := s.turnScope(ctx, caller, id)
 	if err != nil {
 		return nil, err

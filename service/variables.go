@@ -27,6 +27,9 @@ const (
 	minTenantSecret = 8
 )
 
+// Variables stores the variables of tenants. It is safe for concurrent use.
+type Variables struct{ *core }
+
 // TenantVariable is a declared variable as a tenant has it. The value of a secret is never
 // part of it.
 type TenantVariable struct {
@@ -35,9 +38,9 @@ type TenantVariable struct {
 	Secret      bool   `json:"secret"`
 	// State is set, default or unset.
 	State TenantVariableState `json:"state"`
-	// Value is that of a plain variable that is set, or its default.
+	// Value is the value of a plain variable: the tenant's, or its default.
 	Value *string `json:"value,omitempty"`
-	// SetBy and SetAt are those of a value that is set.
+	// SetBy and SetAt describe the last change of a value that is set.
 	SetBy string     `json:"set_by,omitempty"`
 	SetAt *time.Time `json:"set_at,omitempty"`
 }
@@ -54,25 +57,25 @@ type TenantVariableState string
 
 // The states of variables of tenants.
 const (
-	// VariableSet has a value of the tenant's own, and VariableDefault that of the
-	// configuration.
+	// VariableSet means that the tenant has set a value, VariableDefault that the configuration's
+	// default applies.
 	VariableSet     TenantVariableState = "set"
 	VariableDefault TenantVariableState = "default"
 	// VariableUnset has no value: what refers to it fails.
 	VariableUnset TenantVariableState = "unset"
-	// VariableStale has a value that was set as a secret, which the variable is not any
-	// more, and VariableUndeclared one that the configuration does not declare.
+	// VariableStale means that the value was set as a secret, but the variable is now plain.
+	// VariableUndeclared means that a value is set but the configuration no longer declares it.
 	VariableStale      TenantVariableState = "stale"
 	VariableUndeclared TenantVariableState = "undeclared"
 )
 
-// ErrNoEncryptionKey reports that a secret cannot be kept, because there is no key to seal
-// it with.
+// ErrNoEncryptionKey reports that a secret cannot be stored, because no key to encrypt it is
+// configured.
 var ErrNoEncryptionKey = errors.New("secrets cannot be kept without server.encryption_key")
 
-// TenantVariables returns the declared variables as a tenant has them, and what it has set
-// besides, by name.
-func (s *Service) TenantVariables(ctx context.Context, tenant string) ([]TenantVariable, error) {
+// TenantVariables returns by name the declared variables with the tenant's values, and undeclared
+// variables the tenant has set.
+func (s *Variables) TenantVariables(ctx context.Context, tenant string) ([]TenantVariable, error) {
 	kept := make(map[string]*store.TenantVariable)
 	for after := ""; ; {
 		page, err := s.settings.Store.TenantVariables(ctx, tenant, after, store.MaxPage)
@@ -80,7 +83,9 @@ func (s *Service) TenantVariables(ctx context.Context, tenant string) ([]TenantV
 			return nil, err
 		}
 		for _, v := range page {
-			kept[v.Name], after = v, v.Name
+			if after = v.Name; !isLogin(v.Name) {
+				kept[v.Name] = v
+			}
 		}
 		if len(page) < store.MaxPage {
 			break
@@ -122,7 +127,7 @@ func describeVariable(name string, declared spec.TenantVariable, isDeclared bool
 
 // SetTenantVariable sets a declared variable of a tenant. The next use has the value. The
 // error is an *InvalidError, or ErrNoEncryptionKey; it never contains the value.
-func (s *Service) SetTenantVariable(ctx context.Context, set SetTenantVariable) (*TenantVariable, error) {
+func (s *Variables) SetTenantVariable(ctx context.Context, set SetTenantVariable) (*TenantVariable, error) {
 	tenant, name, value := set.Tenant, set.Name, set.Value
 	declared := s.declaredTenantVariables()
 	d, ok := declared[name]
@@ -130,13 +135,13 @@ func (s *Service) SetTenantVariable(ctx context.Context, set SetTenantVariable) 
 	case !ok:
 		return nil, &InvalidError{"name", undeclaredVariable(name, slices.Sorted(maps.Keys(declared)))}
 	case len(value) > maxTenantValue:
-		return nil, &InvalidError{"value", fmt.Sprintf("it has %d bytes; at most %d are allowed", len(value), maxTenantValue)}
+		return nil, &InvalidError{"value", fmt.Sprintf("has %d bytes; at most %d are allowed", len(value), maxTenantValue)}
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
-		return nil, &InvalidError{"value", "it must be a text in UTF-8 without NUL"}
+		return nil, &InvalidError{"value", "must be a text in UTF-8 without NUL"}
 	case d.Secret && len(value) < minTenantSecret:
 		return nil, &InvalidError{"value", fmt.Sprintf("a secret must have at least %d bytes", minTenantSecret)}
 	case tenant == "" || len(tenant) > 256 || !clip.IsClean(tenant):
-		return nil, &InvalidError{"tenant", "it must be a text of at most 256 bytes"}
+		return nil, &InvalidError{"tenant", "must be a text of at most 256 bytes"}
 	}
 	plain, err := json.Marshal(value)
 	if err != nil {
@@ -157,9 +162,9 @@ func (s *Service) SetTenantVariable(ctx context.Context, set SetTenantVariable) 
 	return &shown, nil
 }
 
-// DeleteTenantVariable deletes what a tenant has set. The error is a *NotFoundError if it
-// has not set it.
-func (s *Service) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
+// DeleteTenantVariable deletes a tenant's value. The error is a *NotFoundError if the tenant has
+// not set one.
+func (s *Variables) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
 	_, err := s.settings.Store.TenantVariable(ctx, tenant, name) // a store that takes no writes knows what is not there
 	if err == nil {
 		err = s.settings.Store.DeleteTenantVariable(ctx, tenant, name)
@@ -179,7 +184,7 @@ func undeclaredVariable(name string, names []string) string {
 }
 
 // declaredTenantVariables returns the variables that the current revision declares.
-func (s *Service) declaredTenantVariables() map[string]spec.TenantVariable {
+func (s *Variables) declaredTenantVariables() map[string]spec.TenantVariable {
 	if s.settings.Runtime == nil || s.settings.Runtime.Revision().Set().Tenants == nil {
 		return nil
 	}
@@ -189,7 +194,7 @@ func (s *Service) declaredTenantVariables() map[string]spec.TenantVariable {
 // placeVariable is where a secret of a tenant is kept.
 func placeVariable(tenant, name string) string { return sealed.Place("tenant variable", tenant, name) }
 
-func (s *Service) sealVariable(tenant, name string, plain json.RawMessage) (json.RawMessage, error) {
+func (s *Variables) sealVariable(tenant, name string, plain json.RawMessage) (json.RawMessage, error) {
 	if s.badKey != nil {
 		return nil, s.badKey
 	}
@@ -201,28 +206,33 @@ func (s *Service) sealVariable(tenant, name string, plain json.RawMessage) (json
 
 func decodeValue(plain json.RawMessage) (text string, err error) {
 	if json.Unmarshal(plain, &text) != nil {
-		return "", errors.New("what the store has is not a text")
+		return "", errors.New("the stored value is not a string")
 	}
 	return text, nil
 }
 
 // tenantSource has what one tenant has set. It reads the store at each use.
 type tenantSource struct {
-	service *Service
-	tenant  string
+	variables *Variables
+	tenant    string
+	// subject owns the turn; empty for none.
+	subject string
 }
 
-var _ tools.TenantSource = (*tenantSource)(nil)
+// VariablesOf returns a source of the tenant's values. It reads the store on each use.
+func (s *Variables) VariablesOf(tenant string) tools.TenantSource {
+	return &tenantSource{variables: s, tenant: tenant}
+}
 
-func (s *Service) tenantSource(tenant string) tools.TenantSource { return &tenantSource{s, tenant} }
-
-// VariablesOf returns what a tenant has set for itself. It is read at each use.
-func (s *Service) VariablesOf(tenant string) tools.TenantSource { return s.tenantSource(tenant) }
+// LoginsOf returns a source of the tenant's values, and of its logins and the subject's.
+func (s *Variables) LoginsOf(tenant, subject string) tools.LoginSource {
+	return &tenantSource{s, tenant, subject}
+}
 
 // FillForTenant returns a text with the values that variables have for a tenant. The error
 // is a *tools.TenantVariableError.
-func (s *Service) FillForTenant(ctx context.Context, tenant string, text spec.Template) (string, error) {
-	variables := tools.TenantVariables{Source: s.tenantSource(tenant)}
+func (s *Variables) FillForTenant(ctx context.Context, tenant string, text spec.Template) (string, error) {
+	variables := tools.TenantVariables{Source: s.VariablesOf(tenant)}
 	if s.settings.Runtime != nil {
 		variables.Declared = s.settings.Runtime.Revision().Set().Tenants
 	}
@@ -244,9 +254,9 @@ func (s *Service) FillForTenant(ctx context.Context, tenant string, text spec.Te
 // TenantName returns the name of the tenant.
 func (t *tenantSource) TenantName() string { return t.tenant }
 
-// ReadTenantVariable returns what the tenant has set.
+// ReadTenantVariable returns the tenant's value.
 func (t *tenantSource) ReadTenantVariable(ctx context.Context, name string) (value tools.TenantValue, set bool, err error) {
-	kept, err := t.service.settings.Store.TenantVariable(ctx, t.tenant, name)
+	kept, err := t.variables.settings.Store.TenantVariable(ctx, t.tenant, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return value, false, nil
 	}
@@ -255,7 +265,7 @@ func (t *tenantSource) ReadTenantVariable(ctx context.Context, name string) (val
 	}
 	plain := json.RawMessage(kept.Value)
 	if value.Secret = kept.Secret; kept.Secret {
-		if plain, err = t.service.box.Open(placeVariable(t.tenant, name), plain); err != nil {
+		if plain, err = t.variables.box.Open(placeVariable(t.tenant, name), plain); err != nil {
 			return value, false, err
 		}
 	}

@@ -175,9 +175,9 @@ func TestWhatATenantCannotSet(t *testing.T) {
 	for name, tt := range map[string]struct{ tenant, name, value, want string }{
 		"undeclared": {"acme", "GREETNG", "x", `name: tenants.variables does not declare "GREETNG" (did you mean "GREETING"?)`},
 		"short":      {"acme", "KEY", "s3cret", "value: a secret must have at least 8 bytes"},
-		"long":       {"acme", "GREETING", strings.Repeat("s3cret", 10_000), "value: it has 60000 bytes; at most 32768 are allowed"},
-		"no text":    {"acme", "GREETING", "s3cret\x00", "value: it must be a text in UTF-8 without NUL"},
-		"no tenant":  {"", "GREETING", "s3cret", "tenant: it must be a text of at most 256 bytes"},
+		"long":       {"acme", "GREETING", strings.Repeat("s3cret", 10_000), "value has 60000 bytes; at most 32768 are allowed"},
+		"no text":    {"acme", "GREETING", "s3cret\x00", "value must be a text in UTF-8 without NUL"},
+		"no tenant":  {"", "GREETING", "s3cret", "tenant must be a text of at most 256 bytes"},
 	} {
 		if _, err := s.SetTenantVariable(t.Context(), service.SetTenantVariable{Tenant: tt.tenant, Name: tt.name, Value: tt.value}); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v", name, err)

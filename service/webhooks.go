@@ -17,9 +17,12 @@ const (
 	MaxWebhooks = 16
 	// MaxWebhookID bounds the id of a webhook, in bytes.
 	MaxWebhookID = 255
-	// MaxWebhookData bounds what a surface keeps with a webhook, in bytes.
+	// MaxWebhookData bounds the data that a surface stores with a webhook, in bytes.
 	MaxWebhookData = 64 << 10
 )
+
+// Webhooks stores the webhooks of turns. It is safe for concurrent use.
+type Webhooks struct{ *core }
 
 // SaveWebhook asks for a receiver to be told what happens to a turn.
 type SaveWebhook struct {
@@ -27,7 +30,7 @@ type SaveWebhook struct {
 	TurnID, ID string
 	// Surface names the protocol of the receiver: the key of a webhook.Sender.
 	Surface string
-	// Data is what the sender needs to know.
+	// Data is the sender's data.
 	Data json.RawMessage
 	// FromStart sends all events of the turn. Otherwise the receiver gets future
 	// events, and the end of a turn that has ended.
@@ -38,49 +41,49 @@ type SaveWebhook struct {
 // process. It replaces the one with the same id and continues where that one
 // stopped; a receiver that was dropped is tried again. It fails with an
 // *InvalidError, a *NotFoundError for the turn, or a *store.LimitError.
-func (s *Service) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhook) (*store.Webhook, error) {
-	scope, err := s.turnScope(ctx, caller, req.TurnID)
+func (w *Webhooks) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhook) (*store.Webhook, error) {
+	scope, err := w.turnScope(ctx, caller, req.TurnID)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkWebhook(&req); err != nil {
 		return nil, err
 	}
-	saved, err := s.settings.Store.SaveWebhook(ctx, &store.NewWebhook{
+	saved, err := w.settings.Store.SaveWebhook(ctx, &store.NewWebhook{
 		Scope: scope, FromStart: req.FromStart, Limit: MaxWebhooks,
-		Webhook: store.Webhook{ID: req.ID, TurnID: req.TurnID, Surface: req.Surface, Data: req.Data, CreatedAt: s.now()},
+		Webhook: store.Webhook{ID: req.ID, TurnID: req.TurnID, Surface: req.Surface, Data: req.Data, CreatedAt: w.now()},
 	})
 	if err != nil {
 		return nil, nameNotFound(err, "turn", req.TurnID)
 	}
-	s.courier.Saved(saved)
+	w.courier.Saved(saved)
 	return saved, nil
 }
 
 func checkWebhook(req *SaveWebhook) error {
 	switch {
 	case req.ID == "":
-		return &InvalidError{"id", "it is missing"}
+		return &InvalidError{"id", "is required"}
 	case len(req.ID) > MaxWebhookID || !utf8.ValidString(req.ID) || strings.ContainsFunc(req.ID, unicode.IsControl):
-		return &InvalidError{"id", fmt.Sprintf("it is text of at most %d bytes", MaxWebhookID)}
+		return &InvalidError{"id", fmt.Sprintf("must be text of at most %d bytes", MaxWebhookID)}
 	case req.Surface == "":
-		return &InvalidError{"surface", "it is missing"}
+		return &InvalidError{"surface", "is required"}
 	case len(req.Data) > MaxWebhookData:
-		return &InvalidError{"data", fmt.Sprintf("it has %d bytes; %d are allowed", len(req.Data), MaxWebhookData)}
+		return &InvalidError{"data", fmt.Sprintf("has %d bytes; %d are allowed", len(req.Data), MaxWebhookData)}
 	}
 	return nil
 }
 
 // WebhookSender returns what tells the receivers of a surface, or nil.
-func (s *Service) WebhookSender(surface string) webhook.Sender { return s.settings.Webhooks[surface] }
+func (w *Webhooks) WebhookSender(surface string) webhook.Sender { return w.settings.Webhooks[surface] }
 
 // GetWebhook returns a webhook of a turn.
-func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id string) (*store.Webhook, error) {
-	scope, err := s.turnScope(ctx, caller, turnID)
+func (w *Webhooks) GetWebhook(ctx context.Context, caller Caller, turnID, id string) (*store.Webhook, error) {
+	scope, err := w.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.settings.Store.Webhook(ctx, scope, turnID, id)
+	found, err := w.settings.Store.Webhook(ctx, scope, turnID, id)
 	if err != nil {
 		return nil, nameNotFound(err, "webhook", id)
 	}
@@ -90,15 +93,15 @@ func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id stri
 // ListWebhooks returns a page of the caller's webhooks, the newest first: those
 // with the state store.WebhookDead have receivers that were dropped. The scope of
 // the query is set from the caller.
-func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.WebhookQuery) (page store.WebhookPage, err error) {
+func (w *Webhooks) ListWebhooks(ctx context.Context, caller Caller, q store.WebhookQuery) (page store.WebhookPage, err error) {
 	if q.Scope, err = caller.toScope(); err != nil {
 		return page, err
 	}
-	page, err = s.settings.Store.Webhooks(ctx, q)
+	page, err = w.settings.Store.Webhooks(ctx, q)
 	if err != nil || caller.Agents == nil {
 		return page, err
 	}
-	visible, sees := make([]*store.Webhook, 0, len(page.Webhooks)), s.turnFilter(ctx, caller)
+	visible, sees := make([]*store.Webhook, 0, len(page.Webhooks)), w.turnFilter(ctx, caller)
 	for _, hook := range page.Webhooks {
 		ok, err := sees(hook.TurnID)
 		if err != nil {
@@ -115,13 +118,13 @@ func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.Webho
 // DeleteWebhook deletes a webhook of a turn. It returns when this process tells the
 // receiver nothing more. Another one begins to tell it nothing more either, but what
 // that has under way may still arrive.
-func (s *Service) DeleteWebhook(ctx context.Context, caller Caller, turnID, id string) error {
-	scope, err := s.turnScope(ctx, caller, turnID)
+func (w *Webhooks) DeleteWebhook(ctx context.Context, caller Caller, turnID, id string) error {
+	scope, err := w.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return err
 	}
-	if err := s.settings.Store.DeleteWebhook(ctx, scope, turnID, id); err != nil {
+	if err := w.settings.Store.DeleteWebhook(ctx, scope, turnID, id); err != nil {
 		return nameNotFound(err, "webhook", id)
 	}
-	return s.courier.Deleted(ctx, turnID, id)
+	return w.courier.Deleted(ctx, turnID, id)
 }

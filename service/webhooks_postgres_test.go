@@ -62,7 +62,7 @@ func TestReplicasShareTheWebhooksOfADatabase(t *testing.T) {
 		t.Cleanup(func() { _ = st.Close() })
 		mortal.Store = st
 		s := service.New(service.Settings{
-			Store: mortal, Bell: st.Bell(), Dispatcher: local.New(local.Settings{Concurrency: 1}), Lease: time.Second,
+			Store: mortal, Notifier: st.Notifier(), Dispatcher: local.New(local.Settings{Concurrency: 1}), Lease: time.Second,
 			Webhooks: map[string]webhook.Sender{"test": r},
 		})
 		t.Cleanup(s.Close)
