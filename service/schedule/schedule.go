@@ -45,7 +45,7 @@ type Turns interface {
 	CreateTurn(ctx context.Context, caller service.Caller, req service.CreateTurn) (*service.Turn, error)
 }
 
-// Settings is what a Runner is made of. Turns is required.
+// Settings configures a Runner. Turns is required.
 type Settings struct {
 	Turns     Turns
 	Schedules []Schedule
@@ -57,7 +57,7 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Runner runs schedules, each on a goroutine of its own, until it is closed.
+// Runner runs schedules until it is closed, with one goroutine per schedule.
 type Runner struct {
 	settings Settings
 	clocks   []*clock

@@ -14,21 +14,21 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// output is what a program wrote.
+// output collects the output of a program.
 type output struct {
 	stdout, stderr string
 	// object is set when standard output is a JSON object.
 	object *object
 }
 
-// object is what a program writes that knows what becomes of it.
+// object is the structured output of a program that knows this protocol.
 type object struct {
 	AdditionalContext string          `json:"additionalContext"`
 	Metadata          json.RawMessage `json:"metadata"`
 }
 
-// result is what the metadata of a session holds of a hook. The programs of sessions that
-// began have all succeeded.
+// result is the record of a hook in the metadata of a session. In a started session, all programs
+// have succeeded.
 type result struct {
 	Status   string          `json:"status"`
 	ExitCode int             `json:"exitCode"`
@@ -48,7 +48,7 @@ func (o *output) parse() {
 	}
 }
 
-// context returns what the program says about every turn; empty for nothing.
+// context returns the program's context for every turn; empty for none.
 func (o *output) context() string {
 	if o.object != nil {
 		return strings.TrimSpace(o.object.AdditionalContext)
@@ -56,7 +56,7 @@ func (o *output) context() string {
 	return strings.TrimSpace(o.stdout)
 }
 
-// result returns what is kept of a hook.
+// result returns the record of a hook.
 func (o *output) result(h *spec.SessionHook) *result {
 	r := &result{Status: "succeeded", Timeout: h.Limit().String()}
 	if !h.Output.Metadata {
@@ -69,7 +69,7 @@ func (o *output) result(h *spec.SessionHook) *result {
 	return r
 }
 
-// problem says why a program failed: what it wrote, or its exit code.
+// problem explains why a program failed: its output, or its exit code.
 func (o *output) problem(exit *exec.ExitError) string {
 	said := cmp.Or(strings.TrimSpace(o.stderr), strings.TrimSpace(o.stdout))
 	if said != "" {

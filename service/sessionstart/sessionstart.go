@@ -1,5 +1,5 @@
-// Package sessionstart runs the programs that an agent has run when a session begins,
-// and keeps what they came to in the session's metadata.
+// Package sessionstart runs an agent's programs when a session starts, and records their results
+// in the session's metadata.
 package sessionstart
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The members of a session's metadata that hold what its hooks came to. They have the
-// names that clients of Gestalt know.
+// Members of a session's metadata that hold the results of its hooks. The names are known to
+// Gestalt clients.
 const (
-	// Reserved begins all of them: only the service sets members with this name, or one
-	// that continues it after a dot.
+	// Reserved is the common prefix of all of them. Only the service sets members with this name,
+	// or with this name followed by a dot.
 	Reserved = "__gestalt.lifecycle"
 	// resultPrefix is followed by the id of a hook.
 	resultPrefix = Reserved + ".sessionStart.results."
-	// WorkspaceKey holds what a session keeps of its workspace. It is reserved as well.
+	// WorkspaceKey holds the workspace record of a session. It is also reserved.
 	WorkspaceKey = "__gestalt.workspace"
 	// reservedPrefix begins every reserved name.
 	reservedPrefix = "__gestalt."
-	// contextKey holds what is put before every turn.
+	// contextKey holds the message put before every turn.
 	contextKey = Reserved + ".sessionStart.additionalContext"
 )
 
@@ -38,13 +38,13 @@ const (
 	// how much of its standard error is kept, in bytes.
 	maxOutput = 128 << 10
 	maxErrors = 8 << 10
-	// maxProblem is how much of what a failed program wrote is shown, in bytes.
+	// maxProblem bounds the shown output of a failed program, in bytes.
 	maxProblem = 1 << 10
 	// pipeDelay is how long output is waited for when the program has ended but
 	// something that it started still holds its pipes.
 	pipeDelay = time.Second
-	// minSecret is the length from which on the value of a configured variable is
-	// replaced in what is kept and shown, in bytes.
+	// minSecret is the minimum length of a configured variable's value to be redacted from stored
+	// and shown output, in bytes.
 	minSecret = 8
 )
 
@@ -55,7 +55,7 @@ var inherited = []string{"HOME", "PATH", "SHELL", "TMPDIR", "USER", "LOGNAME", "
 type Error struct {
 	// Hook is the id of the hook.
 	Hook string
-	// Problem is what the program wrote about it, or how it ended.
+	// Problem is the program's output about the failure, or its exit status.
 	Problem string
 }
 
@@ -64,10 +64,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("session start hook %q failed: %s", e.Hook, e.Problem)
 }
 
-// Run runs the hooks in their order and returns the members of metadata that hold what
-// they came to. It stops at the first one that fails; the error is an *Error unless ctx
-// ended. A hook without a directory runs in dir, and a relative one starts there; it may be
-// empty for that of the process.
+// Run runs the hooks in order and returns their results as metadata members. It stops at the
+// first failure; the error is an *Error unless ctx ended. Hooks without a directory run in dir,
+// and relative directories start there; an empty dir is the process's directory.
 func Run(ctx context.Context, hooks []spec.SessionHook, dir string) (map[string]json.RawMessage, error) {
 	kept := make(map[string]json.RawMessage, len(hooks)+1)
 	var contexts []string
@@ -156,8 +155,8 @@ func newCommand(ctx context.Context, h *spec.SessionHook, base string) (*exec.Cm
 	return cmd, nil
 }
 
-// hideValues makes text of what a program wrote, without the configured variables of the
-// hook, which may be secret.
+// hideValues redacts the values of the hook's configured variables, which may be secret, from a
+// program's output.
 func hideValues(h *spec.SessionHook, text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	for _, value := range h.Env {

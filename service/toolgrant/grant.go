@@ -21,7 +21,7 @@ import (
 // SearchPlugin is the id of the plugin that offers tools by a search, and of its tool.
 const SearchPlugin = "tool_search"
 
-// Scope is what the tools of a turn are chosen from.
+// Scope lists the tools to choose from.
 type Scope struct {
 	Set *registry.Set
 	// Usable are the ids of the tools that the caller may use, and Agent is the agent
@@ -52,11 +52,10 @@ type Grant struct {
 	Search bool `json:"search"`
 }
 
-// Choose returns the tools that a turn is given: those that it names, and the safe ones
-// unless it wants none. Of more safe ones than the threshold those are given whose plugin
-// the text, the latest message of the user, names. Those that make the agent reach other
-// agents stay with the safe ones: they are the agent's, not the caller's to choose. The
-// error is a *RefusedError, or that of an agent whose catalog is invalid.
+// Choose returns the tools of a turn: the named ones and, unless disabled, the safe ones. Above
+// the threshold, only safe tools of plugins that the text (the user's latest message) names are
+// included, plus the agent's delegates. The error is a *RefusedError, or an invalid agent
+// catalog.
 func (s *Scope) Choose(asked *Request, text string) (*Grant, error) {
 	filter, list := toolset.CompileFilter(s.Agent)
 	if err := list.Err(); err != nil {
@@ -149,7 +148,7 @@ func (s *Scope) safeTools(visible []string) []string {
 	return ids
 }
 
-// effectOf returns the class of a tool's effect; that of one that panics is the worst.
+// effectOf returns the effect class of a tool; the worst class if the tool panics.
 func effectOf(tool tools.Tool) (effect tools.Effect) {
 	defer panics.Handle(func(*panics.Error) { effect = tools.Once })
 	d := tool.Descriptor()
@@ -286,10 +285,9 @@ func (g *Grant) Apply(agent *spec.Agent) {
 	}
 }
 
-// WithoutAgent returns the tools that turns are not given that have no agent, whose catalog and
-// rules would apply: all but those that a pattern lists, and without patterns, which are nil
-// then, all that do more than read, and those that agents guard. Each has the reason, which
-// ends with unlisted: that and where a pattern is missing.
+// WithoutAgent returns the tools that a turn without an agent may not use, each with the
+// reason, which ends with unlisted. With patterns, these are the tools that no pattern lists;
+// with nil, all tools that are not read-only or that an agent guards.
 func WithoutAgent(set *registry.Set, listed spec.Names, guarded map[string]string, unlisted string) (map[string]string, error) {
 	patterns := make([]pattern.Pattern, 0, len(listed))
 	for _, source := range listed {

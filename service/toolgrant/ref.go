@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // The values of toolSource. The empty one is the caller's safe tools and those that the
@@ -22,7 +24,7 @@ const (
 	SourceSearch   = "native_search"
 )
 
-// everyTool is the name of a plugin that stands for all.
+// everyTool is the plugin name that selects all tools.
 const everyTool = "*"
 
 // Ref names tools: all of a plugin, or one operation of it. A plugin is an entry of
@@ -47,15 +49,22 @@ type Ref struct {
 
 // owner returns the plugin by whichever name the client knows it.
 func (r *Ref) owner() string {
-	return strings.TrimSpace(cmp.Or(r.Plugin, r.PluginName, r.App, r.AppName))
+	return cmp.Or(r.Plugin, r.PluginName, r.App, r.AppName)
 }
 
-// check reports what is wrong with the form of a reference.
+// trimSpaces removes the spaces around names.
+func (r *Ref) trimSpaces() {
+	for _, name := range []*string{&r.Plugin, &r.PluginName, &r.App, &r.AppName, &r.System, &r.Operation, &r.Connection, &r.Instance} {
+		*name = strings.TrimSpace(*name)
+	}
+}
+
+// check validates the form of a reference.
 func (r *Ref) check(path string) error {
 	owner := r.owner()
 	given := 0
 	for _, name := range []string{r.Plugin, r.PluginName, r.App, r.AppName, r.System} {
-		if strings.TrimSpace(name) != "" {
+		if name != "" {
 			given++
 		}
 	}
@@ -80,7 +89,7 @@ func (r *Ref) check(path string) error {
 	return nil
 }
 
-// systemOperations are those of workflows.
+// systemOperations are the operations of workflows.
 var systemOperations = []string{
 	"schedules.create", "schedules.list", "schedules.get", "schedules.pause", "schedules.resume", "runs.list", "runs.get",
 }
@@ -98,7 +107,7 @@ func (r *Ref) checkSystem(path string) error {
 	return &RefusedError{Kind: Unsupported, Message: path + ": workflow tools are not configured"}
 }
 
-// Request is what a turn asks of its tools.
+// Request is a turn's tool selection.
 type Request struct {
 	Source string
 	// Refs is nil when the request has none, and empty when it wants no tools.
@@ -108,6 +117,7 @@ type Request struct {
 // Parse reads the toolRefs and the toolSource of a request, and checks their form. The
 // error is a *RefusedError.
 func Parse(refs json.RawMessage, source string) (*Request, error) {
+	source = strings.TrimSpace(source)
 	t := &Request{Source: source}
 	switch source {
 	case "", SourceExplicit, SourceCatalog, SourceSearch:
@@ -122,9 +132,11 @@ func Parse(refs json.RawMessage, source string) (*Request, error) {
 	}
 	t.Refs = []Ref{}
 	if err := json.Unmarshal(refs, &t.Refs); err != nil {
-		return nil, invalid("toolRefs must be an array of objects: %s", clip.Text(err.Error()))
+		path, problem := rawjson.DescribeError(err, reflect.TypeFor[Ref]())
+		return nil, invalid("%s: the value %s", strings.TrimSuffix("toolRefs."+path, "."), clip.Text(problem))
 	}
 	for i := range t.Refs {
+		t.Refs[i].trimSpaces()
 		if err := t.Refs[i].check(fmt.Sprintf("toolRefs[%d]", i)); err != nil {
 			return nil, err
 		}

@@ -19,12 +19,11 @@ const (
 	// webhookInterval is how often webhooks are looked for of which there is
 	// something to tell.
 	webhookInterval = time.Second
-	// maxErrands is how many webhooks a process works on at the same time, and
-	// maxTenantErrands how many of those are one tenant's, but for the last batch
-	// that was claimed.
-	maxErrands       = 512
-	maxTenantErrands = 128
-	errandBatch      = 32
+	// maxJobs limits the webhooks that a process handles concurrently, and maxTenantJobs
+	// the share of one tenant; the last claimed batch may exceed it.
+	maxJobs       = 512
+	maxTenantJobs = 128
+	jobBatch      = 32
 )
 
 // The reasons why a turn is not followed any more.
@@ -34,15 +33,15 @@ var (
 	errTaken    = errors.New("the webhook belongs to another worker")
 )
 
-// Settings is what a Courier is made of. All fields are required.
+// Settings configures a Courier. All fields are required.
 type Settings struct {
 	Store store.WebhookWork
 	// Events returns the events of a turn after a seq, including future ones.
 	Events func(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
 	// Senders tell the receivers, by the surface of the webhook.
 	Senders map[string]Sender
-	// Worker names this process among those that use the store, and Lease is how
-	// long a webhook belongs to one that gives no sign of life.
+	// Worker names this process among those that use the store. Lease is how long a webhook stays
+	// claimed without a heartbeat.
 	Worker string
 	Lease  time.Duration
 	Clock  func() time.Time
@@ -52,9 +51,9 @@ type Settings struct {
 }
 
 // Courier tells receivers what happens to turns. Each webhook is one process's
-// at a time, by a lease, and an errand of one goroutine there: it follows the
+// at a time, by a lease, and a job of one goroutine there: it follows the
 // turn and tells of one event after the other. What cannot be told is handed
-// back until it is due again. A receiver that hangs keeps its own errand waiting
+// back until it is due again. A receiver that hangs keeps its own job waiting
 // and nobody else.
 type Courier struct {
 	settings Settings
@@ -68,9 +67,9 @@ type Courier struct {
 	drained chan struct{}
 	once    sync.Once
 
-	mu      sync.Mutex
-	errands map[webhookID]*errand
-	// working counts the errands, and run.
+	mu   sync.Mutex
+	jobs map[webhookID]*job
+	// working counts the jobs, and run.
 	working sync.WaitGroup
 	// beaten is when the leases were prolonged last.
 	beaten time.Time
@@ -81,7 +80,7 @@ type webhookID struct{ turn, id string }
 
 // NewCourier returns a courier. It does nothing before Start.
 func NewCourier(s Settings) *Courier {
-	c := &Courier{settings: s, news: make(chan string, errandBatch), drained: make(chan struct{}), errands: make(map[webhookID]*errand)}
+	c := &Courier{settings: s, news: make(chan string, jobBatch), drained: make(chan struct{}), jobs: make(map[webhookID]*job)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -97,8 +96,8 @@ func (c *Courier) Start() {
 	c.tasks.Go(c.beatPeriodically)
 }
 
-// Close ends everything at once, and waits for it. What was being sent is sent
-// again, here or elsewhere.
+// Close stops everything at once and waits for it. Interrupted deliveries are repeated, by any
+// process.
 func (c *Courier) Close() {
 	c.cancel()
 	c.tasks.Wait()
@@ -112,11 +111,11 @@ func (c *Courier) Saved(h *store.Webhook) {
 	}
 }
 
-// Deleted ends the errand for a webhook that is there no more, and waits until nothing
+// Deleted ends the job for a webhook that is there no more, and waits until nothing
 // is being sent. The error is why ctx ended first.
 func (c *Courier) Deleted(ctx context.Context, turnID, id string) error {
 	c.mu.Lock()
-	e := c.errands[webhookID{turnID, id}]
+	e := c.jobs[webhookID{turnID, id}]
 	c.mu.Unlock()
 	if e == nil {
 		return nil
@@ -130,12 +129,12 @@ func (c *Courier) Deleted(ctx context.Context, turnID, id string) error {
 	}
 }
 
-// Drain takes no more webhooks, lets what is being sent arrive, and hands the
-// webhooks on. The error is that of ctx when it ends first.
+// Drain stops claiming webhooks, waits for running deliveries, and releases the webhooks. It
+// returns the error of ctx if ctx ends first.
 func (c *Courier) Drain(ctx context.Context) error {
 	c.once.Do(func() { close(c.drained) })
 	c.mu.Lock()
-	for _, e := range c.errands {
+	for _, e := range c.jobs {
 		e.leave(errHandOver)
 	}
 	c.mu.Unlock()
@@ -178,7 +177,7 @@ func (c *Courier) claimWebhooks(ctx context.Context, turnID string) error {
 		if free <= 0 {
 			return nil
 		}
-		limit := min(free, errandBatch)
+		limit := min(free, jobBatch)
 		claimed, err := c.settings.Store.ClaimWebhooks(ctx, &store.ClaimWebhooks{
 			Worker: c.settings.Worker, Lease: c.settings.Lease, Surfaces: surfaces, TurnID: turnID, NotTenants: busy,
 			Limit: limit, Now: c.now(),
@@ -201,23 +200,22 @@ func (c *Courier) freeSlots() (free int, busy []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := make(map[string]int)
-	for _, e := range c.errands {
+	for _, e := range c.jobs {
 		count[e.hook.Owner.Tenant]++
 	}
 	for tenant, n := range count {
-		if n >= maxTenantErrands {
+		if n >= maxTenantJobs {
 			busy = append(busy, tenant)
 		}
 	}
-	return maxErrands - len(c.errands), busy
+	return maxJobs - len(c.jobs), busy
 }
 
-// setOut begins an errand. One for the same webhook that goes on is of an older
-// claim, and ends.
+// setOut starts a job. It ends a job with an older claim on the same webhook.
 func (c *Courier) setOut(h *store.Webhook) {
 	ctx, stop := context.WithCancelCause(c.ctx)
 	following, leave := context.WithCancelCause(ctx)
-	e := &errand{Courier: c, hook: h, sender: c.settings.Senders[h.Surface], seen: h.Cursor, stop: stop, leave: leave, ended: make(chan struct{})}
+	e := &job{Courier: c, hook: h, sender: c.settings.Senders[h.Surface], seen: h.Cursor, stop: stop, leave: leave, ended: make(chan struct{})}
 	key := webhookID{h.TurnID, h.ID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,37 +224,37 @@ func (c *Courier) setOut(h *store.Webhook) {
 		leave(errHandOver) // it is handed on at once
 	default:
 	}
-	if old := c.errands[key]; old != nil {
+	if old := c.jobs[key]; old != nil {
 		old.stop(errTaken)
 	}
-	c.errands[key] = e
+	c.jobs[key] = e
 	c.working.Add(1)
 	c.tasks.Go(func() {
 		defer c.working.Done()
 		defer stop(nil)
 		defer leave(nil)
 		defer close(e.ended)
-		defer c.removeErrand(key, e)
+		defer c.removeJob(key, e)
 		e.followTurn(ctx, following)
 	})
 }
 
-func (c *Courier) removeErrand(key webhookID, e *errand) {
+func (c *Courier) removeJob(key webhookID, e *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.errands[key] == e {
-		delete(c.errands, key)
+	if c.jobs[key] == e {
+		delete(c.jobs, key)
 	}
 }
 
-// renewLeases prolongs the leases of the webhooks of this process, and ends the errands
+// renewLeases prolongs the leases of the webhooks of this process, and ends the jobs
 // that are not its own any more. Nobody else may have them as long as it is not
 // known that their leases are there, so that too long without an answer of the
 // store ends all.
 func (c *Courier) renewLeases(ctx context.Context) {
 	c.mu.Lock()
-	held := make([]store.HeldWebhook, 0, len(c.errands))
-	for key, e := range c.errands {
+	held := make([]store.HeldWebhook, 0, len(c.jobs))
+	for key, e := range c.jobs {
 		held = append(held, store.HeldWebhook{TurnID: key.turn, ID: key.id, Fence: e.hook.Fence})
 	}
 	c.mu.Unlock()
@@ -280,7 +278,7 @@ func (c *Courier) renewLeases(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range lost {
-		if e := c.errands[webhookID{h.TurnID, h.ID}]; e != nil && e.hook.Fence == h.Fence {
+		if e := c.jobs[webhookID{h.TurnID, h.ID}]; e != nil && e.hook.Fence == h.Fence {
 			e.stop(errTaken)
 		}
 	}

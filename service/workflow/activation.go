@@ -57,8 +57,7 @@ func (a *activation) caller() service.Caller {
 	return service.Caller{Tenant: a.run.Owner.Tenant, Subject: a.run.Owner.Subject}
 }
 
-// current returns the step that is under way, and what it has come to; nil if all have
-// ended.
+// current returns the active step and its state; nil if all have ended.
 func (a *activation) current() (*workflow.Step, *StepState) {
 	if a.state.At >= len(a.steps) {
 		return nil, nil
@@ -66,7 +65,7 @@ func (a *activation) current() (*workflow.Step, *StepState) {
 	return &a.steps[a.state.At], &a.state.Steps[a.state.At]
 }
 
-// save commits the run as it is. What it has come to is kept before anything goes on.
+// save commits the state of the run. The state is saved before the run continues.
 func (a *activation) save(ctx context.Context) error {
 	data, err := json.Marshal(&a.state)
 	if err != nil {
@@ -154,7 +153,7 @@ func (a *activation) timeOutRun(ctx context.Context) error {
 	return a.endRun(ctx, store.RunFailed, why)
 }
 
-// cancelRun ends the run because somebody asked for it.
+// cancelRun ends a run after a cancel request.
 func (a *activation) cancelRun(ctx context.Context) error {
 	if err := a.stopStep(ctx, StepCanceled, a.run.CancelReason); err != nil {
 		return err

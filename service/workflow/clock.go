@@ -8,14 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/workflow"
 	"go.uber.org/zap"
 )
 
-// tick is how long the clock waits at most: schedules may have changed meanwhile, in
-// another process too, and so may the time have.
+// tick is the clock's longest wait: schedules may change in another process, and the system time
+// may jump.
 const tick = 5 * time.Second
 
 // scheduled is a schedule of a workflow, as it is now.
@@ -41,8 +42,8 @@ func (e *Engine) runClock() {
 	}
 }
 
-// clock is what a process knows of schedules. The runs of each tenant are made by
-// themselves: making the revision of one may take long, and holds up no other.
+// clock is the schedule state of a process. Runs are created separately for each tenant, because
+// building a tenant's revision may take long and must not delay others.
 type clock struct {
 	mu    sync.Mutex
 	known cursors
@@ -59,7 +60,7 @@ type cursors map[cursorKey]time.Time
 
 type cursorKey struct{ tenant, id string }
 
-// load takes over what the store has. Other processes move on cursors, too.
+// load copies the cursors of the store. Other processes advance cursors, too.
 func (c cursors) load(ctx context.Context, s store.WorkflowRuns) error {
 	list, err := s.Cursors(ctx)
 	for _, one := range list {
@@ -129,7 +130,7 @@ func (e *Engine) fireTenants(ctx context.Context, due map[string][]*scheduled, n
 			if failed {
 				late.Store(true)
 				firing.Done()
-				e.pauseFor(ctx, lookInterval)
+				_ = wait.For(ctx, lookInterval)
 			} else {
 				defer firing.Done()
 			}
@@ -158,16 +159,6 @@ func (c *clock) setBusy(tenant string, busy bool) {
 	}
 }
 
-// pauseFor waits, or until ctx ends.
-func (e *Engine) pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // fireTenant makes the runs of one tenant that are due. It reports whether it failed and is
 // to be tried again after a pause.
 func (e *Engine) fireTenant(ctx context.Context, list []*scheduled, now time.Time) (failed bool) {
@@ -188,8 +179,8 @@ func (e *Engine) fireTenant(ctx context.Context, list []*scheduled, now time.Tim
 	return failed
 }
 
-// waitFor returns how long no schedule is due, those of tenants left out whose runs are
-// being made: the clock is told when they are.
+// waitFor returns the time until the next schedule is due. It skips tenants whose runs are being
+// created: the clock is notified when they are done.
 func (e *Engine) waitFor(list []scheduled, now time.Time) time.Duration {
 	e.clock.mu.Lock()
 	defer e.clock.mu.Unlock()

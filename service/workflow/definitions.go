@@ -30,8 +30,8 @@ type definition struct {
 	createdAt, updatedAt time.Time
 }
 
-// runName returns what is part of the ids of its runs: its id, and a hash of the key if
-// that is another one.
+// runName returns the definition's part of its run ids: the workflow id, plus a hash of the key
+// if it differs.
 func (d *definition) runName() string {
 	if d.key == d.id {
 		return d.id
@@ -57,8 +57,8 @@ func (e *Engine) schedules(ctx context.Context) ([]scheduled, error) {
 	return all.schedules, err
 }
 
-// listStarts returns the schedules and triggers that a scope sees: those that are
-// declared, with what the store knows of them, and then those that callers made.
+// listStarts returns the schedules and triggers in a scope: declared ones with their stored state
+// first, then those created by callers.
 func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (starts, error) {
 	return e.readStarts(ctx, tenantOf(scope), scope)
 }
@@ -71,8 +71,8 @@ func tenantOf(scope store.RunScope) string {
 	return scope.Owner.Tenant
 }
 
-// readStarts returns the schedules and triggers of a tenant that a scope sees; an empty
-// tenant stands for all.
+// readStarts returns the schedules and triggers of a tenant in a scope; an empty tenant means all
+// tenants.
 func (e *Engine) readStarts(ctx context.Context, tenant string, scope store.RunScope) (all starts, err error) {
 	stored, err := e.settings.Store.Triggers(ctx, scope)
 	if err != nil {

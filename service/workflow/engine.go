@@ -1,7 +1,7 @@
-// Package workflow runs workflows: schedules and events make runs, which are rows in the
-// store, and each step of a run is a turn of the service. What a process does for a run
-// is short, can be repeated, and is decided by the version of its row: a process that
-// dies loses nothing, and several may work on the same store.
+// Package workflow runs workflows. Schedules and events create runs, which are rows in the store,
+// and each step of a run is a turn of the service. Every action on a run is short, repeatable and
+// guarded by the version of its row, so a dying process loses nothing and several processes may
+// share a store.
 package workflow
 
 import (
@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	// lookInterval is how often runs are looked for that are due, besides those that
-	// this process hears of.
+	// lookInterval is the interval of polling for due runs, in addition to notifications.
 	lookInterval = time.Second
-	// claimLease is how long nobody else looks at a run that was claimed. Looking at one
-	// takes milliseconds; what is saved later than that is refused.
+	// claimLease is how long a claimed run is reserved. Handling a run takes milliseconds; later
+	// saves are rejected.
 	claimLease = 10 * time.Second
 	// claimBatch is how many runs are claimed at once, and workers how many of them are
 	// looked at at the same time.
@@ -37,7 +36,7 @@ const (
 	minRetention = 24 * time.Hour
 )
 
-// Store is what an Engine uses of a store.
+// Store lists the methods of a store that an Engine uses.
 type Store interface {
 	store.WorkflowRuns
 	Journal(ctx context.Context, turnID string) ([]store.JournalRow, error)
@@ -53,24 +52,21 @@ type Declared struct {
 
 // Source has the workflows that are declared. It is asked by many goroutines.
 type Source interface {
-	// Workflows returns the workflows that a tenant has now; an empty tenant stands for all
-	// tenants. The clock asks for all of them often, so that costs next to nothing while
-	// nothing changes, however many tenants there are.
+	// Workflows returns the current workflows of a tenant; an empty tenant means all. The clock
+	// calls it often for all tenants, so it must be cheap while nothing changes.
 	Workflows(ctx context.Context, tenant string) ([]Declared, error)
-	// Begin returns the revision in which a run of a tenant begins, and the workflow with an
-	// id in it; nil if it has none. What turns need to go on in the revision is kept. The
-	// error wraps service.ErrRevisionGone if the tenant has no revision; any other one may
-	// be gone the next time.
+	// Begin returns the revision in which a tenant's run starts, and the workflow with the id;
+	// nil if none exists. It keeps the data needed to resume turns in the revision. The error
+	// wraps service.ErrRevisionGone if the tenant has no revision; other errors may be temporary.
 	Begin(ctx context.Context, tenant, id string) (w *workflow.Workflow, revision string, err error)
-	// Check returns what is wrong with a workflow that somebody of a tenant made, as an
-	// error.
+	// Check validates a workflow that a caller of a tenant created.
 	Check(ctx context.Context, tenant string, w *workflow.Workflow) error
 	// CheckCall returns an error, which has a diagnostic, if a step of a workflow that
 	// somebody of a tenant made must not call a tool now.
 	CheckCall(ctx context.Context, tenant, tool string) error
 }
 
-// Settings is what an Engine is made of. Store, Turns and Source are required.
+// Settings configures an Engine. Store, Turns and Source are required.
 type Settings struct {
 	Store  Store
 	Turns  *service.Service
@@ -78,12 +74,12 @@ type Settings struct {
 	// Retention is how long runs are kept after their end, a day at least; 0 is for
 	// ever.
 	Retention time.Duration
-	// MaxStarts is how many schedules and event triggers callers of a tenant may make; 0 is
-	// no limit.
+	// MaxStarts limits the schedules and event triggers that callers of a tenant may create; 0
+	// for no limit.
 	MaxStarts int
 	// Clock tells the time; nil is time.Now.
 	Clock func() time.Time
-	// MeterProvider takes what is measured; nil for none.
+	// MeterProvider receives the metrics; may be nil.
 	MeterProvider metric.MeterProvider
 	// Logger receives the log; nil drops it.
 	Logger *zap.Logger
@@ -135,8 +131,7 @@ func (e *Engine) Start() {
 	}
 }
 
-// Close makes no more runs, and waits for what is under way. It may be called more than
-// once.
+// Close stops creating runs, and waits for work in progress. It may be called more than once.
 func (e *Engine) Close() {
 	e.cancel()
 	e.tasks.Wait()
@@ -178,8 +173,8 @@ func (e *Engine) beginDue() {
 	}
 }
 
-// followDue goes on with the runs under way that are due, until the engine is closed. It
-// looks at those whose turns changed, and from time to time at all.
+// followDue advances due runs until the engine is closed: runs whose turns changed at once, and
+// all due runs periodically.
 func (e *Engine) followDue() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -238,8 +233,7 @@ func (e *Engine) advanceDue(ctx context.Context, c *store.ClaimRuns) int {
 	return len(runs)
 }
 
-// advanceRun advances a run as far as it goes. One that cannot be advanced is looked at
-// again later.
+// advanceRun advances a run as far as possible. If it fails, the run is retried later.
 func (e *Engine) advanceRun(ctx context.Context, r *store.WorkflowRun) {
 	err := e.tryAdvance(ctx, r)
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*store.StateError)) {

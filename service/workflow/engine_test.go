@@ -121,7 +121,7 @@ workflows:
 `, `replies: [{match: Send it, tool_calls: [{id: c, name: send, arguments: {text: hello}}]}, {text: never, delay: 1h}]`)
 	w.publish(1, engine.Event{ID: "1", Type: "x"})
 	r := w.until(store.RunFailed)
-	if r.Steps[0].Attempt != 1 || !strings.Contains(r.Message, "it is not tried again, because what it did must not be repeated") || len(w.lines("send")) != 1 {
+	if r.Steps[0].Attempt != 1 || !strings.Contains(r.Message, "not retried, because its effects must not be repeated") || len(w.lines("send")) != 1 {
 		t.Errorf("after %d attempts it ended with %q; sent was %q", r.Steps[0].Attempt, r.Message, w.lines("send"))
 	}
 }

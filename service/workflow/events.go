@@ -35,15 +35,15 @@ type Event struct {
 func (ev *Event) complete(now time.Time) error {
 	switch {
 	case ev.Type == "":
-		return &service.InvalidError{Field: "type", Problem: "it is missing"}
+		return &service.InvalidError{Field: "type", Problem: "is required"}
 	case len(ev.Data) > MaxEvent:
-		return &service.InvalidError{Field: "data", Problem: fmt.Sprintf("it has %d bytes; %d are allowed", len(ev.Data), MaxEvent)}
+		return &service.InvalidError{Field: "data", Problem: fmt.Sprintf("has %d bytes; %d are allowed", len(ev.Data), MaxEvent)}
 	case ev.SpecVersion != "" && ev.SpecVersion != "1.0":
 		return &service.InvalidError{Field: "specVersion", Problem: fmt.Sprintf("unsupported version %q; use 1.0", ev.SpecVersion)}
 	}
 	for name, text := range map[string]string{"id": ev.ID, "type": ev.Type, "source": ev.Source, "subject": ev.Subject, "dataContentType": ev.DataContentType} {
 		if len(text) > 1024 || !utf8.ValidString(text) || bytes.IndexByte([]byte(text), 0) >= 0 {
-			return &service.InvalidError{Field: name, Problem: "it is text of at most 1024 bytes"}
+			return &service.InvalidError{Field: name, Problem: "must be text of at most 1024 bytes"}
 		}
 	}
 	ev.ID, ev.SpecVersion = cmp.Or(ev.ID, uuid.Must(uuid.NewV7()).String()), "1.0"
@@ -59,9 +59,8 @@ func (ev *Event) runID(kind TriggerKind, trigger string) string {
 	return "event:" + stepID(kind, trigger, ev.Source, ev.ID)[len(stepTurn):]
 }
 
-// Publish makes the runs that events begin: those of the triggers of the caller's tenant
-// that match. It returns the events as they were taken, and how many new runs the caller
-// may see.
+// Publish creates the runs of the caller's tenant whose triggers match the events. It returns the
+// accepted events, and the number of new runs that the caller may see.
 func (e *Engine) Publish(ctx context.Context, caller service.Caller, events []Event) (taken []Event, created int, err error) {
 	scope, err := runScope(caller)
 	if err != nil {

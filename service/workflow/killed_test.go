@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	engine "github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/driver"
 )
 
 // death is where a process dies: before or after one of the operations by which the engine
@@ -99,7 +100,7 @@ func runMortal(d *death) error {
 	components := shipped.Components()
 	for i := range components.Stores {
 		open := components.Stores[i].Open
-		components.Stores[i].Open = func(ctx context.Context, s store.Settings) (*app.Engine, error) {
+		components.Stores[i].Open = func(ctx context.Context, s store.Settings) (*driver.Engine, error) {
 			e, err := open(ctx, s)
 			if err == nil {
 				e.Store = &mortalStore{e.Store, d.Workflow, killtest.NewPoint(d.Point)}

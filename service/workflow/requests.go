@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// What callers may see and change is decided here, for all surfaces: of their tenant what
-// is declared, and what they made themselves. One that may not use all agents sees the
-// workflows whose agents it may all use. The rest looks as if it did not exist.
+// This file decides for all surfaces what callers may see and change: their tenant's declared
+// workflows, and their own. A caller limited to some agents sees workflows only if it may use all
+// of their agents. The rest looks as if it did not exist.
 
 // NotFoundError reports that something does not exist, or that the caller may not see it.
 type NotFoundError struct {
@@ -26,7 +26,7 @@ type NotFoundError struct {
 	Kind, ID string
 }
 
-// Error names what was asked for.
+// Error names the missing record.
 func (e *NotFoundError) Error() string { return fmt.Sprintf("workflow %s %q not found", e.Kind, e.ID) }
 
 // LimitError reports that callers of a tenant have as many schedules and event triggers
@@ -89,8 +89,8 @@ type Start struct {
 type Run struct {
 	store.WorkflowRun
 	Trigger Trigger
-	// Steps are what they have come to, and Metadata what the workflow keeps with some of
-	// them, by their ids; lists leave both out.
+	// Steps are the states of the steps, and Metadata is the workflow's metadata of some steps,
+	// by id. Lists omit both unless the query is for whole runs.
 	Steps    []StepState
 	Metadata map[string]json.RawMessage
 }
@@ -191,9 +191,9 @@ func (e *Engine) EventTrigger(ctx context.Context, caller service.Caller, id str
 	return e.startOf(ctx, caller, kindEvent, id)
 }
 
-// Save stores a workflow with one schedule or one event trigger that a caller makes, or
-// replaces, under an id; its runs are the caller's. The errors are a diagnostic of what is
-// wrong with it, a *NotFoundError, a *DeclaredError, a *LimitError and a *store.ExistsError.
+// Save creates or replaces a caller's workflow with one schedule or event trigger. Its runs
+// belong to the caller. The errors are a diagnostic of an invalid workflow, a *NotFoundError, a
+// *DeclaredError, a *LimitError and a *store.ExistsError.
 func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *workflow.Workflow, paused, isNew bool) (*Start, error) {
 	kind := kindSchedule
 	if len(w.Schedules) == 0 {
@@ -207,7 +207,7 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 		return nil, err
 	}
 	if !mayUse(caller, w) {
-		return nil, &service.InvalidError{Field: "target", Problem: "it names an agent that does not exist"}
+		return nil, &service.InvalidError{Field: "target", Problem: "names an agent that does not exist"}
 	}
 	now := e.now()
 	t := &store.WorkflowTrigger{ID: storedID(caller, id), Kind: kind, Owner: store.Owner{Tenant: caller.Tenant, Subject: caller.Subject}, Paused: paused, CreatedAt: now, UpdatedAt: now}
@@ -262,7 +262,7 @@ func storedID(caller service.Caller, id string) string {
 	return id + idSeparator + caller.Subject
 }
 
-// idSeparator is no part of ids that callers choose.
+// idSeparator never occurs in ids that callers choose.
 const idSeparator = "\x1f"
 
 // Delete deletes a schedule, or an event trigger, that the caller made.
@@ -322,10 +322,11 @@ func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool
 type RunQuery struct {
 	// WorkflowID and Status restrict the runs where they are set.
 	WorkflowID, Status string
-	// After is where the page begins: what the one before returned as next. Limit is how
-	// many runs it may have; 0 is 50.
+	// After is the next value of the previous page. Limit is the page size; 0 means 50.
 	After string
 	Limit int
+	// Whole returns the runs as GetRun does.
+	Whole bool
 }
 
 // toStore returns the query as the store has it.
@@ -337,7 +338,7 @@ func (q *RunQuery) toStore() (store.RunQuery, error) {
 		return store.RunQuery{}, &service.InvalidError{Field: "status", Problem: "use pending, running, waiting, succeeded, failed or canceled"}
 	}
 	if q.Limit < 0 || q.Limit > store.MaxPage {
-		return store.RunQuery{}, &service.InvalidError{Field: "limit", Problem: fmt.Sprintf("it is a number from 1 to %d", store.MaxPage)}
+		return store.RunQuery{}, &service.InvalidError{Field: "limit", Problem: fmt.Sprintf("must be 1 to %d", store.MaxPage)}
 	}
 	return store.RunQuery{WorkflowID: q.WorkflowID, Status: status, Page: store.Page{After: q.After, Limit: q.Limit}}, nil
 }
@@ -351,24 +352,32 @@ func (e *Engine) ListRuns(ctx context.Context, caller service.Caller, query RunQ
 	if q.Scope, err = runScope(caller); err != nil {
 		return nil, "", err
 	}
+	q.Whole = query.Whole || caller.Agents != nil
 	page, err := e.settings.Store.ListRuns(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, r := range page.Runs {
-		if caller.Agents != nil {
-			whole, err := e.settings.Store.GetRun(ctx, q.Scope, r.Owner.Tenant, r.ID)
-			if err != nil || !runIsVisible(caller, whole) {
-				continue
-			}
+		if !runIsVisible(caller, r) {
+			continue
 		}
-		v := &Run{WorkflowRun: *r}
-		if err := json.Unmarshal(r.Trigger, &v.Trigger); err != nil {
+		v, err := e.viewListed(r, query.Whole)
+		if err != nil {
 			return nil, "", err
 		}
 		list = append(list, v)
 	}
 	return list, page.Next, nil
+}
+
+// viewListed returns a run of a list.
+func (e *Engine) viewListed(r *store.WorkflowRun, whole bool) (*Run, error) {
+	if whole {
+		return e.viewRun(r)
+	}
+	v := &Run{WorkflowRun: *r}
+	v.Definition, v.Input, v.State = nil, nil, nil
+	return v, json.Unmarshal(r.Trigger, &v.Trigger)
 }
 
 // runIsVisible reports whether a caller may use all agents of a run.
@@ -403,6 +412,11 @@ func (e *Engine) GetRun(ctx context.Context, caller service.Caller, id string) (
 	if err != nil {
 		return nil, err
 	}
+	return e.viewRun(r)
+}
+
+// viewRun returns a run with its steps.
+func (e *Engine) viewRun(r *store.WorkflowRun) (*Run, error) {
 	a, err := e.newActivation(r)
 	if err != nil {
 		return nil, err
@@ -432,7 +446,7 @@ func (e *Engine) Cancel(ctx context.Context, caller service.Caller, id, reason s
 	return e.GetRun(ctx, caller, id)
 }
 
-// Interactions returns what a run waits for.
+// Interactions returns the pending interactions of a run.
 func (e *Engine) Interactions(ctx context.Context, caller service.Caller, id string) ([]*service.Interaction, error) {
 	r, _, err := e.readRun(ctx, caller, id)
 	if err != nil || r.TurnID == "" {
@@ -441,7 +455,7 @@ func (e *Engine) Interactions(ctx context.Context, caller service.Caller, id str
 	return e.settings.Turns.ListInteractions(ctx, ownerOf(r), store.InteractionQuery{TurnID: r.TurnID, State: store.InteractionPending})
 }
 
-// Answer answers what a run waits for.
+// Answer answers an interaction of a run.
 func (e *Engine) Answer(ctx context.Context, caller service.Caller, id string, answer interaction.Answer) (*service.Interaction, error) {
 	r, _, err := e.readRun(ctx, caller, id)
 	if err != nil {

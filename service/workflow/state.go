@@ -26,34 +26,34 @@ const (
 	StepCanceled  StepStatus = "canceled"
 )
 
-// StepState is what a step of a run has come to.
+// StepState is the state of a step of a run.
 type StepState struct {
 	ID     string     `json:"id"`
 	Status StepStatus `json:"status"`
 	// Attempt counts the tries, from 1.
 	Attempt int `json:"attempt,omitempty"`
-	// SessionID and TurnID are those of the latest try.
+	// SessionID and TurnID identify the latest attempt.
 	SessionID string `json:"session_id,omitempty"`
 	TurnID    string `json:"turn_id,omitempty"`
-	// Input is what the step was given: the arguments of a call, or the prompt of a turn.
+	// Input is the step's input: the arguments of a call, or the prompt of a turn.
 	Input json.RawMessage `json:"input,omitempty"`
-	// Output is what it came to, and Error why it failed, or was skipped.
+	// Output is the step's result, and Error explains why it failed or was skipped.
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  string          `json:"error,omitempty"`
-	// Usage and Cost are those of all tries.
+	// Usage and Cost are totals over all attempts.
 	Usage event.Usage `json:"usage,omitzero"`
 	Cost  *event.Cost `json:"cost,omitempty"`
 
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	FinishedAt time.Time `json:"finished_at,omitzero"`
-	// TimedFrom is when the time of the try began: its start, or when it went on after a
-	// person had answered.
+	// TimedFrom is when the time limit of the attempt started: at its start, or when it resumed
+	// after a person answered.
 	TimedFrom time.Time `json:"timed_from,omitzero"`
 	// RetryAt is when the next try begins.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// State is what a run has come to.
+// State is the state of a run.
 type State struct {
 	// At is the position of the step that is under way, or comes next.
 	At    int         `json:"at"`
@@ -75,7 +75,7 @@ const (
 // Trigger is what began a run.
 type Trigger struct {
 	Kind TriggerKind `json:"kind"`
-	// ID is that of the schedule, the event trigger or the webhook.
+	// ID is the id of the schedule, event trigger or webhook.
 	ID string `json:"id"`
 	// ScheduledFor is the due time of a schedule.
 	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
@@ -95,7 +95,7 @@ const stepTurn = "wf_"
 
 func isStepTurn(id string) bool { return strings.HasPrefix(id, stepTurn) }
 
-// stepID returns the id of what belongs to a step: the same whenever it is asked for.
+// stepID derives a stable id for a step's records.
 func stepID(parts ...any) string {
 	h := sha256.New()
 	for _, part := range parts {

@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// advanceStep does what is next for a step. It reports whether the run goes on at once;
+// advanceStep performs the next action of a step. It returns true if the run continues at once;
 // otherwise the run was saved.
 func (a *activation) advanceStep(ctx context.Context, step *workflow.Step, state *StepState) (goOn bool, err error) {
 	if a.run.TurnID != "" {
@@ -58,8 +58,8 @@ func (a *activation) advanceStep(ctx context.Context, step *workflow.Step, state
 	return a.beginTurn(ctx, step, state, asked)
 }
 
-// nextStep commits what a step came to, and goes on with the next. What the last one came
-// to is committed with the end of the run.
+// nextStep commits the result of a step and moves to the next. The result of the last step is
+// committed with the end of the run.
 func (a *activation) nextStep(ctx context.Context) (goOn bool, err error) {
 	a.state.At++
 	a.run.TurnID, a.run.Status, a.run.Message = "", store.RunRunning, ""
@@ -146,7 +146,7 @@ func (a *activation) beginTurn(ctx context.Context, step *workflow.Step, state *
 	return false, a.save(ctx)
 }
 
-// isRefusal reports whether a turn can never be made as it was asked for.
+// isRefusal reports whether creating the turn would always fail.
 func isRefusal(err error) bool {
 	if err == nil || errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -209,7 +209,7 @@ func (a *activation) timeOutStep(ctx context.Context, step *workflow.Step, state
 	return a.retryOrFail(ctx, step, state, why)
 }
 
-// settleTurn takes what a turn came to as what the step came to.
+// settleTurn makes the outcome of a turn the result of the step.
 func (a *activation) settleTurn(ctx context.Context, step *workflow.Step, state *StepState, t *service.Turn) (goOn bool, err error) {
 	state.countTurn(t)
 	if t.Status != store.Succeeded || t.Outcome == nil {
@@ -244,7 +244,7 @@ func (a *activation) retryOrFail(ctx context.Context, step *workflow.Step, state
 		return false, err
 	}
 	if acted {
-		return a.failStep(ctx, state, why+"; it is not tried again, because what it did must not be repeated")
+		return a.failStep(ctx, state, why+"; not retried, because its effects must not be repeated")
 	}
 	state.RetryAt = a.now().Add(step.Retry.Pause(state.Attempt))
 	state.Attempt++
@@ -255,9 +255,9 @@ func (a *activation) retryOrFail(ctx context.Context, step *workflow.Step, state
 	return false, a.save(ctx)
 }
 
-// hasActed reports whether a turn may have done something that must not be repeated. What
-// is idempotent is repeated by a tool step, whose tries have the same idempotency key; an
-// agent might call it with other arguments.
+// hasActed reports whether a turn may have had effects that must not be repeated. Idempotent
+// calls count as well: a tool step repeats them with the same idempotency key, but an agent might
+// use other arguments.
 func (a *activation) hasActed(ctx context.Context, step *workflow.Step, turnID string) (bool, error) {
 	rows, err := a.settings.Store.Journal(ctx, turnID)
 	if err != nil {
@@ -275,7 +275,7 @@ func (a *activation) hasActed(ctx context.Context, step *workflow.Step, turnID s
 	return false, nil
 }
 
-// countTurn adds what a turn used.
+// countTurn adds the usage of a turn.
 func (s *StepState) countTurn(t *service.Turn) {
 	if t.Outcome == nil {
 		return
@@ -301,7 +301,7 @@ func outputOf(step *workflow.Step, response string) (json.RawMessage, error) {
 	isJSON := len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw)
 	switch {
 	case step.Agent != nil && step.Schema() != nil && !isJSON:
-		return nil, errors.New("the answer is not the object that was asked for")
+		return nil, errors.New("the answer is not the requested JSON object")
 	case step.Agent != nil && step.Schema() == nil, !isJSON:
 		return json.Marshal(map[string]string{"text": response})
 	default:

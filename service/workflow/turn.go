@@ -12,11 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// stepTurnRequest is what a step asks of the service.
+// stepTurnRequest is a step's request to the service.
 type stepTurnRequest struct {
 	session service.CreateSession
 	turn    service.CreateTurn
-	// input is what the step is given, for its readers.
+	// input is the step's input, for display.
 	input json.RawMessage
 }
 
@@ -25,7 +25,7 @@ func (a *activation) turnID(step string, attempt int) string {
 	return stepID("turn", a.run.Owner.Tenant, a.run.ID, step, attempt)
 }
 
-// turnOf returns what a step asks of the service.
+// turnOf returns a step's request to the service.
 func (a *activation) turnOf(step *workflow.Step, state *StepState, scope *workflow.Scope) (*stepTurnRequest, error) {
 	id := a.turnID(step.ID, max(1, state.Attempt))
 	metadata, err := json.Marshal(map[string]any{"workflow": map[string]any{
@@ -84,6 +84,7 @@ func (a *activation) askAgent(asked *stepTurnRequest, step *workflow.Step, scope
 	if asked.input, err = json.Marshal(map[string]any{"messages": textsOf(messages)}); err != nil {
 		return err
 	}
+	asked.turn.Overrides.ModelID = turn.ModelID
 	if turn.Tools != nil {
 		asked.turn.Overrides.Tools = turn.Tools
 	}
@@ -101,7 +102,7 @@ func (a *activation) askAgent(asked *stepTurnRequest, step *workflow.Step, scope
 	return nil
 }
 
-// messagesOf returns what a turn is given: its messages, and then its prompt.
+// messagesOf returns a turn's input: its messages, followed by its prompt.
 func messagesOf(turn *workflow.AgentTurn, scope *workflow.Scope) ([]model.Message, error) {
 	var list []model.Message
 	for i := range turn.Messages {

@@ -27,24 +27,23 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// ErrSignature reports that a request is not signed with the secret of the webhook, or is
-// too old, or that there is no such webhook: the three look alike.
+// ErrSignature reports that a request is not signed with the secret of the webhook, is too old,
+// or names an unknown webhook. Callers cannot distinguish the three.
 var ErrSignature = errors.New("the request is not signed as it must be, or too old")
 
 // Received is a request to a webhook.
 type Received struct {
-	// Tenant is the one whose webhook it is. An empty one stands for those that the
-	// configuration declares.
+	// Tenant is the owner of the webhook. Empty means a webhook declared in the configuration.
 	Tenant string
-	// ID is that of the webhook.
+	// ID is the id of the webhook.
 	ID     string
 	Header http.Header
 	Body   []byte
 }
 
-// Receive makes the run that a signed request begins, and reports whether it is new: a
-// request that is sent again begins no other. The signature is that of Standard Webhooks:
-// an HMAC-SHA256 of the id, the time and the body.
+// Receive creates the run for a signed request, and reports whether it is new: a repeated request
+// starts no second run. The signature follows Standard Webhooks: an HMAC-SHA256 of id, time and
+// body.
 func (e *Engine) Receive(ctx context.Context, r *Received) (isNew bool, err error) {
 	declared, err := e.settings.Source.Workflows(ctx, "") // which a stranger may ask for: it makes no revision
 	if err != nil {
@@ -124,8 +123,8 @@ func (e *Engine) checkSignature(ctx context.Context, tenant string, h *workflow.
 	return ErrSignature
 }
 
-// readSecrets returns the secrets of a webhook. What refers to a variable that the tenant
-// has not set is none.
+// readSecrets returns the secrets of a webhook, without references to variables that the tenant
+// has not set.
 func (e *Engine) readSecrets(ctx context.Context, tenant string, h *workflow.Webhook) (secrets []string, err error) {
 	for _, text := range []spec.Template{h.Secret, h.Previous} {
 		secret, err := string(text), error(nil)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// lockSuffix ends the name of the lock beside a workspace, and freshPrefix begins
-	// that of a lock that is not held yet.
+	// lockSuffix is the suffix of the lock file beside a workspace, and freshPrefix the prefix of
+	// a lock file that is not locked yet.
 	lockSuffix  = ".lock"
 	freshPrefix = ".new-"
 	// ephemeralPrefix begins the name of the namespace of a store that ends with its
@@ -117,8 +117,8 @@ func (c *Claim) Discard() error {
 	return errors.Join(c.manager.removeTree(c.name), c.lock.Close())
 }
 
-// IsAbandoned reports whether the process is dead that claimed a workspace on this
-// machine. False is no proof that it is alive.
+// IsAbandoned reports whether the process that claimed a workspace on this machine is dead. False
+// does not prove that it is alive.
 func (m *Manager) IsAbandoned(sessionID, token string) bool {
 	return m != nil && m.isFree(m.nameOf(sessionID, token)+lockSuffix)
 }
@@ -140,14 +140,13 @@ func splitName(own string) (sessionID, token string, ok bool) {
 
 // Orphan is a workspace that may be one of no session.
 type Orphan struct {
-	// SessionID and Token name the session and the attempt to begin it, and Name is what
-	// the record of the session has.
+	// SessionID and Token name the session and the attempt to start it. Name is the name in the
+	// session's record.
 	SessionID, Token, Name string
 }
 
-// Sweep deletes the workspaces of the store that isNeeded does not need, and those of
-// stores that ended with their process. A workspace that is being prepared is not asked
-// about. It stops with ctx.
+// Sweep deletes workspaces of the store that isNeeded rejects, and workspaces of stores that
+// ended with their process. It skips workspaces in preparation. It stops with ctx.
 func (m *Manager) Sweep(ctx context.Context, isNeeded func(context.Context, *Orphan) bool) error {
 	if m == nil {
 		return nil

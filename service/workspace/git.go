@@ -24,24 +24,22 @@ const (
 	pipeDelay = time.Second
 	// maxMessage is how much of what git wrote is shown, in bytes.
 	maxMessage = 1 << 10
-	// minSecret is the length from which on the value of a configured variable is
-	// replaced in what is shown, in bytes.
+	// minSecret is the minimum length of a configured variable's value to be redacted, in bytes.
 	minSecret = 6
 	// firstMeasure is when the size of a workspace is looked at first, and measureShare
 	// how much of the time measuring may take: one part in so many.
 	firstMeasure = 100 * time.Millisecond
 	measureShare = 10
-	// entrySize is what a file takes at least, in bytes: no number of empty files is
-	// free.
+	// entrySize is the minimum size counted per file, in bytes, so that empty files are limited,
+	// too.
 	entrySize = 4 << 10
 )
 
-// gitOptions come before every command of git. No hook, no credential helper and no
-// program of a repository is started, nothing goes on in the background, and no answer
-// leads to another repository than the one that was allowed.
+// gitOptions precede every git command. They disable hooks, credential helpers, programs of a
+// repository and background work, and prevent redirects to other repositories.
 var gitOptions = []string{
 	"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.askPass=", "credential.helper=", "credential.interactive=false",
-	// What a killed git leaves running ends by itself when a server says nothing more.
+	// Processes left behind by a killed git exit once the server is silent.
 	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
 	"submodule.recurse=false", "fetch.recurseSubmodules=false", "protocol.ext.allow=never", "http.followRedirects=false",
 	"gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false", "init.defaultBranch=main", "init.templateDir=",
@@ -87,8 +85,8 @@ func (e *sizeError) Error() string {
 	return fmt.Sprintf("it has more than %d bytes: workspaces.max_bytes", e.limit)
 }
 
-// runGit runs a command of git in a directory, and returns what it wrote. It ends with ctx,
-// or when the workspace is too large.
+// runGit runs a git command in a directory and returns its output. It stops with ctx, or when the
+// workspace grows too large.
 func (m *Manager) runGit(ctx context.Context, root, dir string, args ...string) (string, error) {
 	path, err := process.Find("git", dir, nil)
 	if err != nil {

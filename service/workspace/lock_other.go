@@ -4,6 +4,6 @@ package workspace
 
 import "os"
 
-// lockFile never gets a lock: the state of a process is unknown here, so what it left is
-// deleted when its time is over.
+// lockFile never gets a lock: this system cannot check a process, so leftovers
+// are deleted after a timeout.
 func lockFile(*os.File) bool { return false }

@@ -28,8 +28,8 @@ func (e *PrepareError) Error() string {
 	return fmt.Sprintf("the workspace cannot be prepared: checkout %s: %s", e.Checkout, e.Problem)
 }
 
-// Prepare makes the checkouts of a request that Check allows, and returns what the session
-// keeps of them and the workspace. The error is a *PrepareError unless ctx ended.
+// Prepare makes the checkouts of a request that passed Check, and returns the session's record
+// and the workspace. The error is a *PrepareError unless ctx ended.
 func (c *Claim) Prepare(ctx context.Context, r *Request) (*Record, *tools.Workspace, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, c.manager.settings.Timeout, errTimeUp)
 	defer cancel()

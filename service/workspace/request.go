@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/gitrepo"
 )
 
@@ -25,7 +26,7 @@ type Checkout struct {
 	// Ref is a branch, a tag or a commit; empty is the default branch.
 	Ref  string `json:"ref,omitempty"`
 	Path string `json:"path"`
-	// Commit is what was checked out; requests do not have it.
+	// Commit is the commit that was checked out; not set in requests.
 	Commit string `json:"commit,omitempty"`
 }
 
@@ -37,10 +38,10 @@ type InvalidError struct {
 
 // Error names the field and the problem. It does not repeat addresses, which may have
 // credentials.
-func (e *InvalidError) Error() string { return e.Field + ": " + e.Problem }
+func (e *InvalidError) Error() string { return diag.Sentence(e.Field, e.Problem) }
 
-// Validate checks what the request asks for, before a policy decides whether it is
-// allowed. The error is an *InvalidError.
+// Validate checks the request itself, before a policy decides whether it is allowed. The error is
+// an *InvalidError.
 func (r *Request) Validate() error {
 	if n := len(r.Checkouts); n == 0 || n > maxCheckouts {
 		return &InvalidError{"checkouts", fmt.Sprintf("there must be between 1 and %d", maxCheckouts)}
@@ -60,7 +61,7 @@ func (r *Request) Validate() error {
 		paths[i] = path.Clean(c.Path)
 		for j, other := range paths[:i] {
 			if overlaps(paths[i], other) {
-				return &InvalidError{at + "path", fmt.Sprintf("it overlaps with that of checkouts[%d]", j)}
+				return &InvalidError{at + "path", fmt.Sprintf("overlaps the path of checkouts[%d]", j)}
 			}
 		}
 	}
@@ -68,19 +69,19 @@ func (r *Request) Validate() error {
 		return &InvalidError{"cwd", problem}
 	}
 	if !slices.ContainsFunc(paths, func(dir string) bool { return isWithin(path.Clean(r.Cwd), dir) }) {
-		return &InvalidError{"cwd", "it must lie in one of the checkouts"}
+		return &InvalidError{"cwd", "must lie in one of the checkouts"}
 	}
 	return nil
 }
 
-// refProblem returns why a text cannot name a branch, a tag or a commit, or "". An empty
-// one stands for the default branch.
+// refProblem returns why a text cannot name a branch, a tag or a commit, or "". Empty means the
+// default branch.
 func refProblem(ref string) string {
 	switch {
 	case strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "+"):
-		return "it must not begin with - or +"
+		return "must not begin with - or +"
 	case !gitrepo.IsPlainText(ref) || strings.ContainsAny(ref, ` \:^~?*[`) || strings.Contains(ref, "..") || strings.Contains(ref, "@{"):
-		return "it must be the name of a branch, a tag or a commit"
+		return "must be the name of a branch, a tag or a commit"
 	}
 	return ""
 }
@@ -92,13 +93,13 @@ func pathProblem(name string) string {
 	case name == "" || path.IsAbs(name) || clean == ".":
 		return "relative path is required"
 	case !gitrepo.IsPlainText(name) || strings.ContainsAny(name, `\:`):
-		return "it must not have backslashes, colons or control characters"
+		return "must not have backslashes, colons or control characters"
 	case clean == ".." || strings.HasPrefix(clean, "../"):
-		return "it leads out of the workspace"
+		return "leads out of the workspace"
 	}
 	for element := range strings.SplitSeq(clean, "/") {
 		if strings.EqualFold(element, ".git") {
-			return "it must not lead into .git"
+			return "must not lead into .git"
 		}
 		if strings.HasPrefix(element, "-") {
 			return "its elements must not begin with -"

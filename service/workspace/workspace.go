@@ -1,10 +1,9 @@
 // Package workspace makes the directories that sessions work in: checkouts of git
 // repositories that a policy allows, below one directory of the machine.
 //
-// A directory is claimed before its session is stored, and has the name of the session
-// and of the request that begins it. A lock on a file beside it, which the system gives up
-// with the process, tells a request under way from what a dead process left; Sweep deletes
-// the latter.
+// A directory is claimed before its session is stored, and is named after the session and the
+// starting request. A lock on a file beside it, which the system releases with the process,
+// distinguishes running requests from leftovers of dead processes, which Sweep deletes.
 package workspace
 
 import (
@@ -25,17 +24,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what a Manager is made of. Their policy is fixed.
+// Settings configures a Manager. The policy cannot be changed later.
 type Settings struct {
 	// Dir is the directory of all workspaces. It is made when it is needed.
 	Dir string
-	// Store names the store whose sessions have their workspaces here: workspaces of one
-	// store are never taken for those of another. Empty is a store that ends with the
-	// process, and its workspaces do as well.
+	// Store names the store whose sessions have their workspaces here; workspaces of different
+	// stores are never confused. Empty means a store that ends with the process, along with its
+	// workspaces.
 	Store string
-	// Repositories are the patterns of the repositories that may be checked out, and
-	// Protocols are those of git that may be used; without any of either there are no
-	// checkouts.
+	// Repositories are patterns of the repositories that may be checked out, and Protocols the
+	// allowed git protocols. If either is empty, checkouts are disabled.
 	Repositories, Protocols []string
 	// Roots are the directories below which a host may hand over a workspace.
 	Roots []string
@@ -94,10 +92,10 @@ func (m *Manager) AcceptsPrepared() bool { return m != nil && len(m.settings.Roo
 // AcceptsCheckouts reports whether there is a repository that may be checked out.
 func (m *Manager) AcceptsCheckouts() bool { return m != nil && len(m.allowed) > 0 }
 
-// Record is what a session keeps of its workspace.
+// Record is the session's record of its workspace.
 type Record struct {
-	// Name is the place of the directory below that of all workspaces, and Root the
-	// directory of a workspace that a host handed over; one of them is set.
+	// Name is the directory below the workspaces' root, or Root is the directory of a workspace
+	// supplied by a host. Exactly one is set.
 	Name string `json:"name,omitempty"`
 	Root string `json:"root,omitempty"`
 	// Cwd is where work begins, below the directory.
@@ -105,7 +103,7 @@ type Record struct {
 	Checkouts []Checkout `json:"checkouts,omitempty"`
 }
 
-// ReadRecord reads what a session keeps; nil if it has no workspace.
+// ReadRecord decodes a session's record; nil if it has no workspace.
 func ReadRecord(kept json.RawMessage) *Record {
 	var r Record
 	if len(kept) == 0 || json.Unmarshal(kept, &r) != nil || r.Name == "" && r.Root == "" {
@@ -122,9 +120,9 @@ func (e *UnavailableError) Error() string {
 	return "the workspace of the session cannot be used: " + e.Problem
 }
 
-// Open returns the workspace of a session. The error is an *UnavailableError: a workspace
-// is on the machine that prepared it, and is not prepared again elsewhere, where what was
-// done in it would be missing.
+// Open returns the workspace of a session. The error is an *UnavailableError: a workspace exists
+// only on the machine that prepared it, and is not prepared again elsewhere, because changes made
+// in it would be missing.
 func (m *Manager) Open(r *Record) (*tools.Workspace, error) {
 	if m == nil {
 		return nil, &UnavailableError{"this process is not configured for workspaces"}
@@ -144,14 +142,14 @@ func (m *Manager) Open(r *Record) (*tools.Workspace, error) {
 	return w, nil
 }
 
-// isOwnName reports whether a name is one of a workspace that a manager made: that of its
-// store, and its own.
+// isOwnName reports whether a name has the form of a manager's workspace: store name and
+// workspace name.
 func isOwnName(name string) bool {
 	space, own, found := strings.Cut(name, "/")
 	return found && space != "" && own != "" && !strings.Contains(own, "/") && filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name
 }
 
-// Remove deletes the workspace of a session. One that a host handed over is the host's.
+// Remove deletes the workspace of a session, unless a host supplied it.
 func (m *Manager) Remove(r *Record) error {
 	if m == nil || r == nil || r.Root != "" || !isOwnName(r.Name) {
 		return nil
@@ -159,7 +157,7 @@ func (m *Manager) Remove(r *Record) error {
 	return m.removeTree(r.Name)
 }
 
-// removeTree deletes a directory and its lock. What is read-only in it is deleted as well.
+// removeTree deletes a directory and its lock, including read-only files.
 func (m *Manager) removeTree(name string) error {
 	root, err := os.OpenRoot(m.settings.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +180,7 @@ func (m *Manager) removeTree(name string) error {
 	return nil
 }
 
-// makeWritable lets the owner delete what is in directories below another one.
+// makeWritable lets the owner delete the contents of all directories below another one.
 func makeWritable(root *os.Root, local string) {
 	_ = fs.WalkDir(root.FS(), filepath.ToSlash(local), func(name string, entry fs.DirEntry, err error) error { // what cannot be changed cannot be deleted either
 		if entry != nil && entry.IsDir() && entry.Type()&fs.ModeSymlink == 0 {
@@ -203,13 +201,13 @@ type Prepared struct{ Root, Cwd string }
 func (m *Manager) Accept(p *Prepared) (*Record, error) {
 	switch {
 	case !filepath.IsAbs(p.Root) || strings.ContainsRune(p.Root, 0):
-		return nil, &InvalidError{"root", "it must be an absolute path"}
+		return nil, &InvalidError{"root", "must be an absolute path"}
 	case !filepath.IsAbs(p.Cwd) || strings.ContainsRune(p.Cwd, 0):
-		return nil, &InvalidError{"cwd", "it must be an absolute path"}
+		return nil, &InvalidError{"cwd", "must be an absolute path"}
 	}
 	cwd, err := filepath.Rel(p.Root, p.Cwd)
 	if err != nil || !filepath.IsLocal(cwd) {
-		return nil, &InvalidError{"cwd", "it must lie in the root"}
+		return nil, &InvalidError{"cwd", "must lie in the root"}
 	}
 	if err := m.checkRoot(p.Root); err != nil {
 		return nil, err
@@ -221,8 +219,8 @@ func (m *Manager) Accept(p *Prepared) (*Record, error) {
 	return &Record{Root: filepath.Clean(p.Root), Cwd: filepath.ToSlash(cwd)}, nil
 }
 
-// checkRoot reports why a directory cannot be one that a host hands over. It is below one
-// of the configured directories, also when all symbolic links are resolved.
+// checkRoot returns why a host may not supply a directory. It must be below one of the configured
+// directories, also after resolving all symbolic links.
 func (m *Manager) checkRoot(root string) error {
 	if !m.AcceptsPrepared() {
 		return &PolicyError{"hosts may hand over no workspaces: workspaces.prepared_roots is empty"}

@@ -98,7 +98,7 @@ func (h *Hub) Publish(turnID string, records []event.Record) {
 	}
 }
 
-// Look reads what is new in a turn, if somebody follows it. It does not wait.
+// Look reads new events of a turn, if somebody follows it. It does not wait.
 func (h *Hub) Look(turnID string) {
 	t := h.topicOf(turnID)
 	if t == nil || !t.mayLook() {
@@ -119,8 +119,8 @@ func (h *Hub) startTask(task func()) {
 // LookAll looks at all turns that somebody follows. It does not wait.
 func (h *Hub) LookAll() { h.startTask(h.lookAtEach) }
 
-// lookAtEach looks at all turns that somebody follows, many with each query. Those
-// of which there is something to read are read a few at a time.
+// lookAtEach checks all followed turns, many per query. Turns with new events are then read a few
+// at a time.
 func (h *Hub) lookAtEach() {
 	h.mu.Lock()
 	followed := make(map[string]*topic, len(h.topics))
@@ -201,7 +201,7 @@ func (h *Hub) Close() {
 	h.tasks.Wait()
 }
 
-// readNew takes over what is new in the store until nobody asked for more.
+// readNew reads new events from the store until no further read was requested.
 func (h *Hub) readNew(t *topic) {
 	for {
 		turn, err := h.store.Turn(h.ctx, store.Everything, t.turnID)
@@ -221,8 +221,8 @@ func (h *Hub) readNew(t *topic) {
 	}
 }
 
-// readEvents takes over the events of a turn up to one, if it is known from where
-// on they are wanted: those who follow read what was before themselves.
+// readEvents reads the events of a turn up to last, if it is known where to start. Followers read
+// earlier events themselves.
 func (h *Hub) readEvents(t *topic, last uint64) error {
 	for limit := firstPage; ; {
 		after, known := t.lastSeq()

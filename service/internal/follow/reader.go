@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// Waiter waits for news of a turn in place of a Follower, for callers that wait for
-// something else at the same time and have one goroutine for both.
+// Waiter waits for news of a turn, like a Follower, for callers that wait for other things in the
+// same goroutine.
 type Waiter interface {
 	// Wait returns after a Wake since the last Wait, at once if there was one already;
 	// or with quiet set when idle has passed, where 0 is for ever. It may return
@@ -74,8 +74,7 @@ type reader struct {
 	topic *topic
 	// live is set if the turn was live when it was last read.
 	live bool
-	// seq is that of the latest event that was read, and written how far the log is
-	// known to reach at least.
+	// seq is the latest event read, and written a lower bound of the log's end.
 	seq, written uint64
 	// limit is how many are read at a time.
 	limit int
@@ -89,8 +88,8 @@ type reader struct {
 	news <-chan struct{}
 	// patience measures how long the reader waits.
 	patience *time.Timer
-	// waiter waits in place of the reader, if it is set. The end of the caller's context
-	// wakes it until unlink, and the end of the hub while the topic has it.
+	// waiter, if set, waits instead of the reader. The end of the caller's context wakes it until
+	// unlink; the end of the hub wakes it while the topic has it.
 	waiter Waiter
 	unlink func() bool
 }
@@ -109,7 +108,7 @@ func (f *Follower) newReader(ctx context.Context, w Waiter) *reader {
 	return r
 }
 
-// close frees what the reader holds.
+// close releases the reader's resources.
 func (r *reader) close() {
 	if r.waiter != nil {
 		r.unlink()
@@ -171,8 +170,8 @@ func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 	return records, nil
 }
 
-// waitForNews waits for news. It is quiet when none came for as long as the reader
-// waits. Its stack is small, and so are those of what it calls: each idle stream has one.
+// waitForNews waits for news. quiet is true if none arrived in the reader's waiting time. It
+// keeps a small stack, because each idle stream has one.
 func (r *reader) waitForNews(ctx context.Context) (quiet bool, err error) {
 	switch {
 	case r.hub.ctx.Err() != nil: // perhaps before the topic had the waiter
@@ -242,8 +241,8 @@ func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield
 	return !last
 }
 
-// WaitForEnd waits until done reports true, asking whenever the turn may have ended. The
-// error is that of done, or why ctx or the hub ended.
+// WaitForEnd waits until done returns true, calling it whenever the turn may have ended. It
+// returns the error of done, ctx or the hub.
 func (h *Hub) WaitForEnd(ctx context.Context, turnID string, done func() (bool, error)) error {
 	t := h.joinTopic(turnID)
 	defer h.leaveTopic(t)

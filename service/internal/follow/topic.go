@@ -23,9 +23,8 @@ type topic struct {
 	mu sync.Mutex
 	// followers is how many there are; guarded by the hub.
 	followers int
-	// tail has the latest events, in order and without a gap, and size is the size
-	// of their data. seq is that of the latest event, even if it is no longer kept,
-	// and known is set once there is one.
+	// tail has the latest events in order, without gaps, and size is the size of their data. seq
+	// is the latest event, kept or not. known is set once there is one.
 	tail  []event.Record
 	size  int
 	seq   uint64
@@ -104,8 +103,8 @@ func (t *topic) noteKnown(seq uint64) {
 	}
 }
 
-// changeSignal returns a channel that is closed when there is something new. It is
-// asked for before one looks at what there is.
+// changeSignal returns a channel that is closed on the next change. Get it before looking at the
+// current state.
 func (t *topic) changeSignal() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,8 +149,8 @@ func (t *topic) appendRecords(records []event.Record) []Waiter {
 	return t.signalChange()
 }
 
-// endSignal returns a channel that is closed when the turn may have ended. It is asked
-// for before one looks at the turn.
+// endSignal returns a channel that is closed when the turn may have ended. Get it before looking
+// at the turn.
 func (t *topic) endSignal() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -35,8 +35,8 @@ func Decode(list [][]byte) ([]model.Message, error) {
 	return slices.Clip(messages), nil
 }
 
-// EncodeArtifacts returns the list of what a session holds, as it is stored: without
-// the data, and nil for none.
+// EncodeArtifacts encodes a session's list of artifacts for the store, without their data; nil
+// for none.
 func EncodeArtifacts(list []tools.Artifact) (json.RawMessage, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -27,8 +27,7 @@ type frame struct {
 	at       time.Time
 }
 
-// textDelta returns what an event adds to which text. It is false for an event that
-// adds to none.
+// textDelta returns the text that an event appends, and to which text; false for other events.
 func textDelta(data event.Data) (id, name, text string, ok bool) {
 	switch d := data.(type) {
 	case *event.TextDelta:
@@ -44,7 +43,7 @@ func textDelta(data event.Data) (id, name, text string, ok bool) {
 	}
 }
 
-// beginWith begins a frame with an event; false when the event is no delta.
+// beginWith starts a frame with an event; false when the event is not a delta.
 func (f *frame) beginWith(ev *event.Event) bool {
 	id, name, text, ok := textDelta(ev.Data)
 	if !ok {
@@ -70,8 +69,8 @@ func (f *frame) appendEvent(ev *event.Event) bool {
 
 func (f *frame) size() int { return f.text.Len() }
 
-// flushTo hands over the events that the frame came to: one, or several when a single
-// delta has more than an event may have.
+// flushTo emits the frame as events: one, or several when a single delta exceeds the maximum
+// event size.
 func (f *frame) flushTo(add func(*event.Event)) {
 	for text := f.text.String(); f.kind != ""; {
 		piece := clip.Head(text, maxDelta)

@@ -32,7 +32,7 @@ func (p *Pool) holdTurn(t *store.Turn) *heldTurn {
 	return h
 }
 
-// releaseTurn notes that the work on a turn is over.
+// releaseTurn records the end of the work on a turn.
 func (p *Pool) releaseTurn(h *heldTurn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *Pool) setWorker(h *heldTurn, w *worker) {
 	h.worker = w
 }
 
-// workerOf returns the one that works on a turn here, or nil.
+// workerOf returns the local worker of a turn, or nil.
 func (p *Pool) workerOf(turnID string) *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()

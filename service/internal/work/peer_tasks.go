@@ -11,8 +11,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// abortTime bounds what is done to end what runs elsewhere for a turn that was
-// ended here.
+// abortTime bounds the cancellation of remote work when a turn is ended here.
 const abortTime = 10 * time.Second
 
 // LivePeerTasks returns the states of what runs at peers for a turn that is about to
@@ -28,7 +27,7 @@ func (p *Pool) LivePeerTasks(ctx context.Context, scope store.Scope, id string) 
 	return p.peerTasks(ctx, id)
 }
 
-// peerTasks returns the states of what a turn, as it is stored, has at peers.
+// peerTasks returns the states of a stored turn's tasks at peers.
 func (p *Pool) peerTasks(ctx context.Context, id string) []*backend.State {
 	if p.settings.Runtime == nil {
 		return nil

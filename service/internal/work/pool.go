@@ -1,5 +1,5 @@
-// Package work runs stored turns: a Pool claims them, runs them, and records what
-// they do, so that another process can go on with each of them at any moment.
+// Package work runs stored turns. A Pool claims them, runs them, and records their progress, so
+// that another process can take over at any moment.
 package work
 
 import (
@@ -16,14 +16,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// The codes of turns that a Pool ends, besides those of package backend.
+// Codes of turns that a Pool ends, in addition to the codes of package backend.
 const (
 	// CodePoison is a turn over which too many workers died.
 	CodePoison = "poison"
-	// CodeUnresolved is a turn whose agent did not resolve any more when it was
-	// to go on.
+	// CodeUnresolved means that the turn's agent no longer resolved when the turn was resumed.
 	CodeUnresolved = "unresolved"
-	// CodeRevisionGone is a turn whose revision was gone when it was to go on.
+	// CodeRevisionGone means that the turn's revision no longer existed when the turn was
+	// resumed.
 	CodeRevisionGone = "revision_gone"
 	// CodeWorkspace is a turn of a session whose workspace is not on this machine.
 	CodeWorkspace = "workspace_unavailable"
@@ -34,20 +34,20 @@ const (
 	CodeMemory = "out_of_memory"
 )
 
-// feed receives what was committed to turns.
+// feed receives the committed events of turns.
 type feed interface {
 	// Publish passes on events that were committed, and Look reports any other
 	// change.
 	Publish(turnID string, records []event.Record)
 	Look(turnID string)
-	// Ring tells other processes.
-	Ring(turnID string)
+	// Notify tells other processes.
+	Notify(turnID string)
 }
 
-// Order is what a claimed turn asks for.
+// Order is the request of a claimed turn.
 type Order struct {
 	Request *runtime.Request
-	// Trace is the trace that the turn was asked for in.
+	// Trace is the trace context of the request.
 	Trace http.Header
 	// Revision is the hash of the revision that the turn begins in; empty is the current
 	// one.
@@ -59,19 +59,19 @@ type Order struct {
 	Patience time.Duration
 	// Added is how many messages of the turn are stored, after its input.
 	Added int
-	// MakeTools, when set, makes the tools that the turn brings along, and adds them
-	// to the request. The turn runs in the context that is returned. release is called
-	// when the work is over, and is never nil.
+	// MakeTools, when set, creates the tools that the turn supplies and adds them to the request.
+	// The turn runs in the returned context. release is called when the work ends, and is never
+	// nil.
 	MakeTools func(ctx context.Context) (turning context.Context, release func(), err error)
 }
 
-// Settings is what a Pool is made of. All fields are required but Runtime, without
-// which the pool claims nothing, Revisions and Policy.
+// Settings configures a Pool. All fields are required except Runtime, without which the pool
+// claims nothing, Revisions and Policy.
 type Settings struct {
 	Runtime *runtime.AgentRuntime
 	Store   store.Work
-	// Revisions finds revisions that are not in memory; nil finds none. Policy decides
-	// in which ones turns go on.
+	// Revisions finds revisions that are not in memory; nil finds none. Policy selects the
+	// revision in which turns continue.
 	Revisions Revisions
 	Policy    Policy
 	// ForgetHandoffs is set if handoffs end with their turns.
@@ -80,7 +80,7 @@ type Settings struct {
 	Tenants Tenants
 	Queue   store.Queue
 	Feed    feed
-	// Read returns what a claimed turn asks for; with an error it cannot be read.
+	// Read decodes the request of a claimed turn. An error means that it is unreadable.
 	Read func(claimed *store.Claimed, conversation [][]byte) (*Order, error)
 	// End ends a turn from outside.
 	End func(ctx context.Context, turnID string, why event.Termination) error
@@ -125,7 +125,7 @@ type Pool struct {
 	tasks  sync.WaitGroup
 }
 
-// errClosed ends what is under way when the pool is closed.
+// errClosed cancels work in progress when the pool is closed.
 var errClosed = errors.New("the service is closed")
 
 // NewPool returns a pool. It works on what Work is called for.
@@ -135,8 +135,7 @@ func NewPool(s Settings) *Pool {
 	return p
 }
 
-// Drain makes turns stop after the step under way, and Work pass on what it is
-// called for.
+// Drain stops turns after their current step. Work then declines new turns.
 func (p *Pool) Drain() { p.draining.Store(true) }
 
 // Close ends the goroutines of the pool and waits for them; it is called when no

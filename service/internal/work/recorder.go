@@ -13,10 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// recorder keeps what happens in a turn: it gathers the events that the turn
-// emits, and commits them, in order and one commit at a time, together with the
-// turn's state where a step ends. What is committed is shown to those who follow
-// the turn, and nothing else.
+// recorder persists a turn: it collects the turn's events and commits them in order, one commit
+// at a time, together with the state at the end of a step. Followers see only committed events.
 type recorder struct {
 	ctx  context.Context
 	pool *Pool
@@ -38,8 +36,7 @@ type recorder struct {
 	err     error
 }
 
-// prepared is what a recorder knows of a turn once it was prepared. Used by the
-// turn's goroutine.
+// prepared are the recorder's properties of a prepared turn. Only the turn's goroutine uses it.
 type prepared struct {
 	// artifactSource is where the turn's artifacts come from.
 	artifactSource artifactSource
@@ -122,9 +119,8 @@ func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	return r.queue.isFull()
 }
 
-// queueDelegated adds an event of a delegate. Its calls and questions are in the journal
-// and the interactions of its caller alone. What it does after the turn was released does
-// not count: its call has no outcome then.
+// queueDelegated adds an event of a delegate, whose calls and questions are recorded only with
+// its caller. Events after the turn was released do not count: the call then has no outcome.
 func (r *recorder) queueDelegated(ev *event.Event) (full bool) {
 	switch {
 	case backend.Released(r.ctx):
@@ -202,7 +198,7 @@ func (r *recorder) commitDue() {
 	_ = r.writePending(r.ctx, r.canFlush) // brokenErr has the error
 }
 
-// releaseGate lets others commit, at once if the timer fired meanwhile.
+// releaseGate lets others commit. It commits at once if the timer fired in between.
 func (r *recorder) releaseGate() {
 	r.gate.leave()
 	r.mu.Lock()
@@ -212,8 +208,8 @@ func (r *recorder) releaseGate() {
 	}
 }
 
-// flushEvents commits the events that wait, but for one that comes with the end of the
-// turn, or with its suspension.
+// flushEvents commits the queued events, except an event that is committed with the turn's end or
+// suspension.
 func (r *recorder) flushEvents(ctx context.Context) error { return r.commitWith(ctx, r.canFlush) }
 
 // canFlush reports whether a commit has something that may be kept by itself.
@@ -224,8 +220,8 @@ func (r *recorder) canFlush(c *store.Commit) bool {
 	return len(c.Events) > 0 || len(c.Journal) > 0
 }
 
-// concludesWork reports whether an event is kept only together with what it says of the
-// turn: that it has ended, or waits.
+// concludesWork reports whether an event may only be committed together with the turn's new
+// status: ended or waiting.
 func concludesWork(r *event.Record) bool {
 	return r.Terminal() || r.Type == event.TypeRunWaiting && len(r.Path) == 0
 }
@@ -267,7 +263,7 @@ func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bo
 	}
 	if len(c.Events) > 0 {
 		r.pool.settings.Feed.Publish(r.turn.ID, c.Events)
-		r.pool.settings.Feed.Ring(r.turn.ID)
+		r.pool.settings.Feed.Notify(r.turn.ID)
 	}
 	return nil
 }
@@ -290,8 +286,8 @@ func (r *recorder) brokenErr() error {
 	return r.err
 }
 
-// close waits until nothing commits any more. What was not committed is lost, and
-// the next worker of the turn repeats it.
+// close waits for running commits. Uncommitted events are lost; the next worker of the turn
+// repeats them.
 func (r *recorder) close() {
 	r.mu.Lock()
 	r.closed = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
@@ -19,9 +20,8 @@ const (
 	longestWait = time.Second
 )
 
-// keepTrying commits, and tries again for as long as the store takes no writes and the
-// worker is not told to stop. The turn stays the worker's meanwhile: to take it over
-// needs a write, too.
+// keepTrying commits, and retries while the store accepts no writes and the worker is not told to
+// stop. The worker keeps the turn, because taking it over would need a write, too.
 func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 	for pause := firstWait; ; pause = min(2*pause, longestWait) {
 		err := r.tryCommit(ctx, c)
@@ -31,7 +31,7 @@ func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 		if pause == firstWait {
 			r.pool.settings.Logger.Warn("turn waits for the store to take writes", zap.String("turn_id", r.turn.ID), zap.Error(err))
 		}
-		if !r.waitFor(pause) {
+		if wait.For(r.ctx, pause) != nil {
 			return err
 		}
 	}
@@ -43,16 +43,4 @@ func (r *recorder) tryCommit(ctx context.Context, c *store.Commit) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
 	return r.pool.settings.Store.Commit(ctx, c)
-}
-
-// waitFor waits, and reports whether the worker goes on.
-func (r *recorder) waitFor(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.ctx.Done():
-		return false
-	}
 }

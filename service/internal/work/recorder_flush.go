@@ -6,46 +6,44 @@ import (
 )
 
 const (
-	// deltaDelay is the time between two commits of text deltas, which are
-	// collected meanwhile. The first deltas after a pause do not wait.
+	// deltaDelay is the time between two commits of text deltas, which are collected in between.
+	// The first deltas after a pause do not wait.
 	deltaDelay = 30 * time.Millisecond
 	// stateDelay is how long other events are gathered.
 	stateDelay = 5 * time.Millisecond
 )
 
-// flushing is what becomes of the events that wait. However long a commit takes,
-// no goroutine queues up to commit later events: the one that commits
-// does so at its end.
+// flushing is the state of the queued events. However long a commit takes, no goroutine
+// queues up to commit later events: the committing goroutine does so at the end.
 //
 //	        event            timer              commit ends
 //	idle ──────────▶ armed ──────────▶ overdue ─────────────▶ armed, without delay
 //
-// A commit takes all that waits, so that its beginning leads back to idle from each
-// of them. Where nobody commits when the timer fires, that is at once.
+// A commit takes all queued events, so starting one returns to idle from every state. If
+// nobody is committing when the timer fires, it commits at once.
 type flushing uint8
 
 const (
-	// idle: nothing waits, or it comes with a commit that somebody else asks for.
+	// idle: nothing is queued, or another requested commit will include it.
 	idle flushing = iota
 	// armed: the timer runs.
 	armed
-	// overdue: the timer fired, and what waits is committed next.
+	// overdue: the timer fired; the queued events are committed next.
 	overdue
 )
 
-// flusher is the timer that has what waits committed. It belongs to a recorder,
-// whose mutex guards it.
+// flusher is the timer that commits queued events. The recorder's mutex guards it.
 type flusher struct {
 	state flushing
 	// timer calls fire at due.
 	timer *time.Timer
 	due   time.Time
 	fire  func()
-	// flushed is when something was committed last.
+	// flushed is the time of the last commit.
 	flushed time.Time
 }
 
-// untilDeltas returns how long deltas are gathered from now on.
+// untilDeltas returns how long to collect deltas from now on.
 func (f *flusher) untilDeltas() time.Duration {
 	return max(stateDelay, deltaDelay-time.Since(f.flushed))
 }
@@ -108,7 +106,7 @@ func (g commitGate) enter(ctx context.Context) error {
 	}
 }
 
-// tryEnter is enter for one that does not wait.
+// tryEnter is enter without blocking.
 func (g commitGate) tryEnter() bool {
 	select {
 	case g <- struct{}{}:

@@ -40,8 +40,8 @@ func (q *queue) isFull() bool {
 	return size > maxBuffer
 }
 
-// addDelegatedDelta gathers a delta of a delegate, apart from those of delegates that run
-// beside it; false when the event is no delta. Frames that come before it are added.
+// addDelegatedDelta collects a delta of a delegate, separately for each concurrent delegate;
+// false when the event is not a delta. It first adds earlier frames.
 func (q *queue) addDelegatedDelta(ev *event.Event, add func(*event.Event)) bool {
 	for _, f := range q.delegated {
 		if slices.Equal(f.path, ev.Path) && f.appendEvent(ev) {
@@ -57,8 +57,8 @@ func (q *queue) addDelegatedDelta(ev *event.Event, add func(*event.Event)) bool 
 	return true
 }
 
-// flushDelegated adds the frames of the delegate with a path and of those below it; a nil
-// path is that of all.
+// flushDelegated adds the frames of the delegate with the path and its own delegates; a nil path
+// selects all.
 func (q *queue) flushDelegated(path []string, add func(*event.Event)) {
 	q.delegated = slices.DeleteFunc(q.delegated, func(f *frame) bool {
 		below := len(f.path) >= len(path) && slices.Equal(f.path[:len(path)], path)
@@ -89,7 +89,7 @@ func (q *queue) addTo(c *store.Commit) {
 	c.Events, c.Journal, c.Artifacts, c.Asked = q.events, q.journal, q.made, q.asked
 }
 
-// clear forgets what a commit has. The frame has ended before.
+// clear removes the committed events. The frame has already ended.
 func (q *queue) clear() {
 	q.events, q.journal, q.made, q.asked, q.size = nil, nil, nil, nil, 0
 }
@@ -101,8 +101,8 @@ type openCalls struct {
 	// unsettled is set while the event of an outcome waits for its journal entry:
 	// the one must not be stored without the other.
 	unsettled bool
-	// held are the events of outcomes that came when the turn was somebody else's
-	// to go on with: only the journal makes them count then.
+	// held are outcomes that arrived after the turn was released to others. They count only if
+	// the journal has them.
 	held map[string]event.Event
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
@@ -44,7 +45,7 @@ func (r *recorder) noteCallStart(callID string) {
 	r.calls.beginCall(callID)
 }
 
-// Keep keeps what a call that is under way goes on from.
+// Keep stores the data from which a running call can resume.
 func (r *recorder) Keep(ctx context.Context, entry *backend.JournalEntry) error {
 	if err := r.enterCall(entry, nil); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (r *recorder) Keep(ctx context.Context, entry *backend.JournalEntry) error 
 	return r.brokenErr()
 }
 
-// Settle keeps what a call came to.
+// Settle stores the outcome of a call.
 func (r *recorder) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
 	if err := r.enterCall(entry, result); err != nil {
 		_ = r.setBroken(err)
@@ -154,17 +155,17 @@ func (r *recorder) unsavedArtifacts() []*store.Artifact {
 
 // ending is how the work on a turn ends.
 type ending struct {
-	// state is where the turn goes on: when it is handed back, or waits for
+	// state is the state to resume from, for a turn that is handed back or waits for
 	// interactions.
 	state        *backend.State
 	interactions []*interaction.Request
 	yield        bool
 	// due is when a turn that was handed back is to be continued.
 	due time.Time
-	// status, result, messages, steps and snapshot are those of a turn that has
-	// ended.
+	// status, result, agents, messages, steps and snapshot describe a turn that has ended.
 	status   store.Status
 	result   json.RawMessage
+	agents   event.AgentUsages
 	messages []model.Message
 	steps    int
 	snapshot *store.Snapshot
@@ -213,6 +214,6 @@ func (r *recorder) endingCommit(e *ending) (func(*store.Commit), error) {
 	artifacts := r.unsavedArtifacts()
 	return func(c *store.Commit) {
 		c.Messages, c.Steps, c.Artifacts = added, e.steps, append(c.Artifacts, artifacts...)
-		c.Finish = &store.Finish{Status: e.status, Result: e.result, Snapshot: e.snapshot}
+		c.Finish = &store.Finish{Status: e.status, Result: e.result, Agents: e.agents, Snapshot: e.snapshot}
 	}, nil
 }

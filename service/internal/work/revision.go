@@ -19,15 +19,13 @@ import (
 
 // Revisions finds the revisions that this process does not have any more, or never had.
 type Revisions interface {
-	// Acquire returns the revision with a hash, whose components are not closed before
-	// its Release is called. The error wraps ErrRevisionGone, and says what is missing,
-	// for a revision that this process cannot make, or in which an agent does not
-	// resolve any more; any other error is tried again. The agent is empty for one that
-	// a turn brings along.
+	// Acquire returns the revision with a hash; its components stay open until its Release. The
+	// error wraps ErrRevisionGone, with details, if this process cannot build the revision or the
+	// agent no longer resolves in it; other errors are retried. agentID is empty for an ephemeral
+	// agent.
 	Acquire(ctx context.Context, hash, agentID string) (*registry.Revision, error)
-	// Record keeps what turns that begin in a revision need to go on in it later, and in
-	// other processes. It is called before each turn begins, so what it costs for the revision
-	// of the call before is next to nothing.
+	// Record stores everything needed to resume turns of a revision later and in other processes.
+	// It runs before each turn starts, so a repeated call for the same revision must be cheap.
 	Record(ctx context.Context, rev *registry.Revision) error
 }
 
@@ -36,9 +34,9 @@ type Revisions interface {
 type Tenants interface {
 	// AnyTenants reports whether they may differ at all. It costs next to nothing.
 	AnyTenants() bool
-	// AcquireTenant returns the revision in which the turns of a tenant begin, whose
-	// components are not closed before its Release is called. The error wraps
-	// ErrRevisionGone for one that cannot be made; any other error is tried again.
+	// AcquireTenant returns the revision in which the turns of a tenant start; its components
+	// stay open until its Release. The error wraps ErrRevisionGone if the revision cannot be
+	// built; other errors are retried.
 	AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error)
 }
 
@@ -46,13 +44,13 @@ type Tenants interface {
 // cannot be made any more.
 var ErrRevisionGone = errors.New("the revision is gone")
 
-// Policy decides in which revision turns go on.
+// Policy selects the revision in which turns continue.
 type Policy struct {
-	// Latest lets turns go on in the current revision. Otherwise they go on in the one
-	// they ran in before.
+	// Latest continues turns in the current revision. Otherwise they continue in their previous
+	// one.
 	Latest bool
-	// LatestIfGone lets a turn go on in the current revision if the one that it ran in
-	// before is gone. Otherwise the turn fails.
+	// LatestIfGone continues a turn in the current revision if its previous one is gone.
+	// Otherwise the turn fails.
 	LatestIfGone bool
 }
 
@@ -151,11 +149,11 @@ type goneError struct {
 }
 
 func (e *goneError) Error() string {
-	return fmt.Sprintf("the turn cannot go on in the revision %.12s that it began in: %v", e.hash, e.err)
+	return fmt.Sprintf("the turn cannot continue in revision %.12s, in which it began: %v", e.hash, e.err)
 }
 
-// acquireRevision returns the revision that the turn goes on in, acquired, and notes
-// in the request in which one it ran before.
+// acquireRevision acquires the revision in which the turn continues, and records its previous
+// revision in the request.
 func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error) {
 	req, policy := w.order.Request, w.pool.settings.Policy
 	before := cmp.Or(w.order.Revision, w.turn.Revision)
@@ -175,7 +173,7 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 	case err == nil || !errors.Is(err, ErrRevisionGone):
 		return rev, err
 	case policy.LatestIfGone:
-		w.pool.settings.Logger.Warn("revision gone; turn goes on in the current one", zap.String("turn_id", w.turn.ID),
+		w.pool.settings.Logger.Warn("revision gone; turn continues in the current one", zap.String("turn_id", w.turn.ID),
 			zap.String("revision", before), zap.Error(err))
 		return w.retainCurrent()
 	default:
@@ -192,9 +190,9 @@ func (w *worker) retainCurrent() (*registry.Revision, error) {
 	return w.current, nil
 }
 
-// acquireCurrent returns the revision in which a turn begins, if it does. broken is why
-// its tenant has no revision: then it is that of everybody else, in which the turn must
-// not begin. The error is ErrNotFound for an unknown turn.
+// acquireCurrent returns the revision in which a new turn starts. broken is set if the tenant's
+// revision could not be built: the returned shared revision must then not be used for the turn.
+// The error is ErrNotFound for an unknown turn.
 func (p *Pool) acquireCurrent(ctx context.Context, turnID string) (rev *registry.Revision, broken, err error) {
 	if p.settings.Tenants == nil || !p.settings.Tenants.AnyTenants() {
 		return p.settings.Runtime.AcquireRevision(), nil, nil
@@ -223,17 +221,18 @@ func (p *Pool) FindRevision(ctx context.Context, hash, agentID string) (*registr
 	return p.settings.Revisions.Acquire(ctx, hash, agentID)
 }
 
-// progress returns what a claimed turn that cannot go on has come to.
-func (w *worker) progress() event.Outcome {
+// ProgressOf returns the outcome so far, and the usage of each agent, of a turn with a stored state.
+// They are empty without one.
+func ProgressOf(raw []byte) (event.Outcome, event.AgentUsages) {
 	state := new(backend.State)
-	if len(w.claimed.State) == 0 || json.Unmarshal(w.claimed.State, state) != nil {
-		return event.Outcome{}
+	if len(raw) == 0 || json.Unmarshal(raw, state) != nil {
+		return event.Outcome{}, nil
 	}
 	o := event.Outcome{
-		Agent: state.Agent, Revision: state.Revision.Number, Steps: state.Stats.Steps, Usage: state.Stats.Usage,
+		Agent: state.Agent, Revision: state.Revision.Number, Steps: state.Stats.Steps, Usage: state.Stats.Usage, Agents: state.Agents,
 	}
 	if state.Stats.Currency != "" {
 		o.Cost = &event.Cost{Amount: state.Stats.Cost, Currency: state.Stats.Currency}
 	}
-	return o
+	return o, state.AgentUsages()
 }

@@ -9,11 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// Start stores a turn and works on it at once, if this process has room for it: it is
-// claimed in the transaction that stores it, which spares it a commit, a job and the way
-// through the queue. The turn is returned as it was before it began. Where that cannot be,
-// made is nil or, for a turn that has to wait, has been stored with what it needs to begin
-// later.
+// Start stores a turn and, if there is room, claims it in the same transaction and runs it at
+// once, which saves a commit, a job and the queue. The returned turn is as stored before it
+// began. Otherwise made is nil, or the turn was stored to run later because it has to wait.
 func (p *Pool) Start(ctx context.Context, n *store.NewTurn) (made *store.Turn, begun bool, err error) {
 	starter, ok := p.settings.Store.(store.Starter)
 	if !ok || n.Turn.NotBefore.After(n.Turn.CreatedAt) {

@@ -33,8 +33,8 @@ func (p *Pool) Sweep(ctx context.Context) {
 	}
 }
 
-// reapTurns takes turns from workers that gave no sign of life. It waits for the store no
-// longer than a lease, so that this process goes on giving signs of its own.
+// reapTurns takes turns from workers without heartbeats. It waits for the store for at most one
+// lease, so that this process keeps sending heartbeats.
 func (p *Pool) reapTurns(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.Lease)
 	defer cancel()

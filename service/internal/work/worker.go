@@ -31,16 +31,16 @@ type worker struct {
 	current *registry.Revision
 	// currentErr is why the turn cannot begin in it.
 	currentErr error
-	// order is what the turn asks for, once it was read.
+	// order is the turn's request, once decoded.
 	order *Order
 	// stop ends the context that the turn runs under.
 	stop context.CancelCauseFunc
 	// losing is set by the heartbeat that found the turn lost: later ones leave it
 	// to that one to stop the work, however slow the store is.
 	losing atomic.Bool
-	// checking keeps stopIfTaken from asking the store more than once at a time, and
-	// more than twice a second. checked is when the state of the turn was known last: at
-	// first from its claim, so that a short turn does not ask because of its own events.
+	// checking limits stopIfTaken to one query at a time and two a second. checked is the time
+	// when the turn's state was last known, initially its claim, so that a short turn does not
+	// query because of its own events.
 	checking sync.Mutex
 	checked  time.Time
 }
@@ -120,8 +120,8 @@ func (p *Pool) workOn(ctx context.Context, held *heldTurn, claimed *store.Claime
 	}
 }
 
-// failInvalidText ends a turn of which a text cannot be stored. Another try would
-// come to the same; what the turn was to commit last is lost.
+// failInvalidText ends a turn with a text that cannot be stored. A retry would fail again; the
+// data of the last commit is lost.
 func (w *worker) failInvalidText(ctx context.Context, cause error) error {
 	w.logFailure(CodeInvalidText, zap.Error(cause))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
@@ -176,9 +176,8 @@ func retryUntilEnd(ctx context.Context, try func() error, isFinal func(error) bo
 	}, again)
 }
 
-// stopLost stops the work on a turn that was ended, or belongs to somebody else now:
-// what runs elsewhere for the turn ends in the first case, and goes on in the
-// other.
+// stopLost stops the work on a turn that was ended or taken over. Remote work of the turn is
+// canceled only if it was ended.
 func (w *worker) stopLost() {
 	ctx, cancel := context.WithTimeout(w.pool.ctx, checkInterval)
 	defer cancel()
@@ -300,7 +299,7 @@ func (w *worker) runActivation(ctx context.Context, a *runtime.Activation) error
 	}
 }
 
-// readRequest reads what the turn asks for, and what was said before it.
+// readRequest decodes the request of the turn and its conversation.
 func (w *worker) readRequest(ctx context.Context) error {
 	var conversation [][]byte
 	if snapshot := w.claimed.Snapshot; snapshot != nil {
@@ -385,9 +384,9 @@ func (w *worker) commitCheckpoint(ctx context.Context, state *backend.State) err
 	return w.log.commitStep(ctx, state)
 }
 
-// commitResult commits what the turn came to.
+// commitResult commits the result of the turn.
 func (w *worker) commitResult(ctx context.Context, a *runtime.Activation, out *runtime.Result) error {
-	e := ending{status: StatusOf(out.Termination), messages: out.Messages, steps: out.Steps}
+	e := ending{status: StatusOf(out.Termination), agents: a.AgentUsages(out), messages: out.Messages, steps: out.Steps}
 	if e.status == store.Succeeded {
 		snapshot, err := w.newSnapshot(a, out)
 		if err != nil {
@@ -422,10 +421,9 @@ func (w *worker) newSnapshot(a *runtime.Activation, out *runtime.Result) (*store
 	return kept, err
 }
 
-// failTurn ends a turn that cannot be run, and what an earlier worker began for it at
-// peers.
+// failTurn ends a turn that cannot run, and the tasks that an earlier worker started at peers.
 func (w *worker) failTurn(ctx context.Context, why event.Termination) error {
-	out := w.progress()
+	out, agents := ProgressOf(w.claimed.State)
 	out.Termination = why
 	result, err := json.Marshal(&out)
 	if err != nil {
@@ -434,7 +432,7 @@ func (w *worker) failTurn(ctx context.Context, why event.Termination) error {
 	w.log.replaceLast(out.RunFinish())
 	w.logFailure(why.Code, zap.String("detail", why.Detail))
 	left := w.pool.peerTasks(ctx, w.turn.ID)
-	if err := w.log.commitEnd(ctx, ending{status: store.Failed, result: result, steps: out.Steps}); err != nil {
+	if err := w.log.commitEnd(ctx, ending{status: store.Failed, result: result, agents: agents, steps: out.Steps}); err != nil {
 		return err
 	}
 	w.pool.Abandon(w.turn.ID, left)
