@@ -1,0 +1,76 @@
+// Package component has the types by which a program lists the protocols that it serves.
+package component
+
+import (
+	"context"
+	"io"
+
+	"github.com/agentruntime/agentruntime/agents"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"go.uber.org/zap"
+)
+
+// Surface is a protocol that the HTTP server speaks.
+type Surface struct {
+	// Name is also the name of the protocol's webhooks, and of its section below server, if it
+	// has one.
+	Name string
+	// NewSender creates the sender of the protocol's webhooks. It is nil for a protocol without
+	// webhooks, and returns nil if the configuration disables them.
+	NewSender func(*config.File) (WebhookSender, error)
+	// New creates the surface; nil if the configuration disables it.
+	New func(Settings) (server.Surface, error)
+	// ServeLines serves one client on a stream of lines, until the client closes it or ctx
+	// ends; nil for a protocol that needs HTTP.
+	ServeLines func(ctx context.Context, s Settings, caller service.Caller, in io.ReadCloser, out io.WriteCloser) error
+	// Scopes are those that routes of the protocol need beside settings.CommonScopes.
+	Scopes []string
+	// Roots are the paths below which Errors writes errors before the surface exists. A nil
+	// Errors leaves the server's own format.
+	Roots  []string
+	Errors server.ErrorWriter
+}
+
+// WebhookSender tells receivers of one protocol what happens to turns.
+type WebhookSender interface {
+	webhook.Sender
+	// Close releases its resources after the last use.
+	Close()
+}
+
+// Settings are passed to a protocol when its surface is created.
+type Settings struct {
+	File    *config.File
+	Server  *server.Server
+	Service *service.Service
+	// Fleet keeps the revisions, and Workflows runs workflows.
+	Fleet     *fleet.Fleet
+	Workflows *workflow.Engine
+	// Agents are the agents of the program with Go code.
+	Agents []agents.Definition
+	// Version is the version of the program.
+	Version string
+	Logger  *zap.Logger
+	// AtEnd has a function called when the app ends, once no request is answered and no
+	// turn runs any more.
+	AtEnd func(func())
+	// Accepted returns which credentials the server accepts now: a reload may change
+	// them.
+	Accepted func() AcceptedCredentials
+}
+
+// AcceptedCredentials are the kinds of credentials that a server accepts; none where
+// nobody needs one.
+type AcceptedCredentials struct {
+	// Keys are API keys.
+	Keys bool
+	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
+	Issuer string
+	// Clients is set when clients get access tokens for their id and secret.
+	Clients bool
+}
