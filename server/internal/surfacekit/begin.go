@@ -19,9 +19,8 @@ func CheckService(s *service.Service) error {
 	}
 }
 
-// BeginAlone creates a turn in a session of its own, and deletes the session if that
-// fails, unless the request can be repeated: then the session may be that of an earlier
-// attempt.
+// BeginAlone creates a turn in a new session. If that fails it deletes the session, unless the
+// request can be repeated: then the session may belong to an earlier attempt.
 func BeginAlone(ctx context.Context, s *service.Service, caller service.Caller, turn *service.CreateTurn, in service.CreateSession) (*service.Turn, error) {
 	session, err := s.CreateSession(ctx, caller, in)
 	if err != nil {

@@ -20,7 +20,7 @@ func (o Own) Encode(value any) (json.RawMessage, error) {
 func EncodeMetadata(metadata map[string]any) (json.RawMessage, error) {
 	data, err := json.Marshal(metadata)
 	if err == nil && len(data) > service.MaxMetadata {
-		return nil, &service.InvalidError{Field: "metadata", Problem: fmt.Sprintf("it has %d bytes; %d are allowed", len(data), service.MaxMetadata)}
+		return nil, &service.InvalidError{Field: "metadata", Problem: fmt.Sprintf("has %d bytes; %d are allowed", len(data), service.MaxMetadata)}
 	}
 	return data, err
 }

@@ -32,6 +32,11 @@ func ReadKey(r *http.Request, surface, kind string) (string, error) {
 	if len(values) > 1 || key == "" || len(key) > MaxIdempotencyKey || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
 		return "", ErrKey
 	}
-	sum := sha256.Sum256([]byte(kind + "\x00" + key))
-	return surface + ":" + hex.EncodeToString(sum[:]), nil
+	return HashKey(surface, kind+"\x00"+key), nil
+}
+
+// HashKey returns the service's idempotency key for a surface's name of a request.
+func HashKey(surface, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return surface + ":" + hex.EncodeToString(sum[:])
 }

@@ -1,10 +1,15 @@
 package surfacekit
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )
 
@@ -15,4 +20,127 @@ func AbortStream(ctx context.Context, logger *zap.Logger, turnID string, err err
 		logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", turnID), zap.Error(err))
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// Answer is the part of a turn that a response streams. Its writer is set before each call.
+type Answer interface {
+	// WriteTo sets the buffer that the answer is written to.
+	WriteTo(b *bytes.Buffer)
+	// Begin writes what comes before the first event.
+	Begin()
+	// AddRecords adds records of the log, up to the end of the answer.
+	AddRecords(ctx context.Context, records []event.Record) error
+	// Finish ends a turn whose log is not kept to its end.
+	Finish(d *event.RunFinish)
+	// Ended reports whether the answer is whole.
+	Ended() bool
+	// Fail writes why the stream ends early, and reports whether clients take that for the
+	// end of the response; otherwise the connection is cut. A server that shuts down fails
+	// with server.ErrDraining.
+	Fail(err error) (ended bool)
+	// Leave is called when the stream ends early.
+	Leave(ctx context.Context, err error)
+}
+
+// TurnStream streams an answer as server-sent events.
+type TurnStream struct {
+	Service *service.Service
+	Caller  service.Caller
+	TurnID  string
+	Log     *service.Follower
+	Logger  *zap.Logger
+}
+
+// Serve answers a request with the stream.
+func (s *TurnStream) Serve(w http.ResponseWriter, r *http.Request, a Answer) {
+	server.ServeEvents(w, r, func(ctx context.Context, out *server.EventStream) {
+		err := s.send(ctx, out, a)
+		if err == nil {
+			return
+		}
+		a.Leave(ctx, err)
+		if errors.Is(err, server.ErrClientGone) {
+			return
+		}
+		if errors.Is(context.Cause(ctx), server.ErrDraining) {
+			err = server.ErrDraining
+		}
+		ended := false
+		_ = out.Write(func(b *bytes.Buffer) error { // the client may be gone
+			a.WriteTo(b)
+			ended = a.Fail(err)
+			return nil
+		})
+		if !ended {
+			AbortStream(ctx, s.Logger, s.TurnID, err)
+		}
+	})
+}
+
+// send sends the answer.
+func (s *TurnStream) send(ctx context.Context, out *server.EventStream, a Answer) error {
+	err := out.Write(func(b *bytes.Buffer) error {
+		a.WriteTo(b)
+		a.Begin()
+		return nil
+	})
+	if err != nil || a.Ended() {
+		return err
+	}
+	for records, err := range s.Log.Batches(ctx, out.Waiter()) {
+		switch {
+		case err != nil:
+			return err
+		case len(records) == 0:
+			err = out.KeepAlive()
+		default:
+			err = out.Write(func(b *bytes.Buffer) error {
+				a.WriteTo(b)
+				return a.AddRecords(ctx, records)
+			})
+		}
+		if err != nil || a.Ended() {
+			return err
+		}
+	}
+	return out.Write(func(b *bytes.Buffer) error {
+		a.WriteTo(b)
+		return s.finishAnswer(ctx, a)
+	})
+}
+
+// finishAnswer ends an answer whose log has no end.
+func (s *TurnStream) finishAnswer(ctx context.Context, a Answer) error {
+	turn, err := s.Service.GetTurn(ctx, s.Caller, s.TurnID)
+	if err == nil && turn.Outcome != nil {
+		a.Finish(turn.Outcome.RunFinish())
+	}
+	return err
+}
+
+// Wait reads an answer to its end, for a response in one piece.
+func (s *TurnStream) Wait(ctx context.Context, a Answer) error {
+	for records, err := range s.Log.Batches(ctx, nil) {
+		if err == nil {
+			err = a.AddRecords(ctx, records)
+		}
+		if err != nil {
+			a.Leave(ctx, err)
+		}
+		if err != nil || a.Ended() {
+			return err
+		}
+	}
+	return s.finishAnswer(ctx, a)
+}
+
+// WriteFrame writes a value as the data of an event of a stream.
+func WriteFrame(b *bytes.Buffer, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return // not reached: surfaces write values that can be encoded
+	}
+	b.WriteString("data: ")
+	b.Write(data)
+	b.WriteString("\n\n")
 }

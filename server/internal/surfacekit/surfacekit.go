@@ -1,15 +1,16 @@
-// Package surfacekit has what surfaces share: how messages become those of the model, the
-// records that a surface keeps with sessions and turns, turns in sessions of their own,
-// repeated requests, and the ends of streams and turns.
+// Package surfacekit has the shared code of surfaces: conversion of messages, records of sessions
+// and turns, turns in new sessions, repeated requests, and the ends of streams and turns.
 package surfacekit
 
 import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -22,13 +23,13 @@ const (
 	RoleTool      = "tool"
 )
 
-// roles are those of the model. What tools of earlier turns answered is shown to it as
-// text of the user.
+// roles maps roles of messages to roles of the model. Tool results of earlier turns become text
+// of the user.
 var roles = map[string]model.Role{
 	RoleUser: model.RoleUser, RoleSystem: model.RoleSystem, RoleDeveloper: model.RoleSystem, RoleAssistant: model.RoleAssistant, RoleTool: model.RoleUser,
 }
 
-// Role returns the role of the model for that of a message; false for an unknown one.
+// Role returns the model's role for a message's role; false for an unknown one.
 func Role(name string) (model.Role, bool) {
 	role, ok := roles[name]
 	return role, ok
@@ -40,8 +41,8 @@ func CallText(id, tool, arguments string) model.Part {
 	return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", id, tool, arguments))
 }
 
-// ResultText returns what came of such a call as the model reads it. The status is like
-// that of an HTTP response, or 0.
+// ResultText returns the result of such a call as text for the model. The status is like an HTTP
+// status, or 0.
 func ResultText(callID string, status int, content string) model.Part {
 	state := "result"
 	if status >= http.StatusBadRequest {
@@ -50,8 +51,22 @@ func ResultText(callID string, status int, content string) model.Part {
 	return model.Text(fmt.Sprintf("[%s of call %s: %s]", state, callID, content))
 }
 
-// SplitInput returns what was said before a turn, up to the last message of the assistant,
-// and the input, which is what follows; false if nothing does.
+// OutputText returns the text of a result of a function of the client. Images and files are named
+// only, because results are text.
+func OutputText(parts []model.Part) string {
+	var b strings.Builder
+	for i := range parts {
+		if blob := parts[i].Blob; blob != nil {
+			fmt.Fprintf(&b, "[%s left out: results of functions are text]", cmp.Or(clip.Text(blob.MediaType), clip.Text(blob.Name), "file"))
+			continue
+		}
+		b.WriteString(parts[i].Text)
+	}
+	return b.String()
+}
+
+// SplitInput returns the messages up to the assistant's last one, and the input after them; false
+// without input.
 func SplitInput(all []model.Message) (before, input []model.Message, ok bool) {
 	last := -1
 	for i := range all {

@@ -87,3 +87,20 @@ func TestSurfacesKeepTheirRecordsApart(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressesOfBlobs(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"data:image/png;base64,aGk=": "hi", "data:image/png;base64,aGk": "hi", "DATA:image/png;BASE64,aGk=": "hi", "data:image/png;charset=utf-8;base64,aGk=": "hi",
+		"https://example.com/a.png": "", "data:image/png,hi": "-", "data:image/png;base64,": "-", "data:image/png;base64,@": "-", "data:": "-", "file:///x": "-", "http://": "-", "": "-",
+	} {
+		part, err := surfacekit.BlobPart("", model.Blob{URI: address}, "p")
+		got := "-"
+		if err == nil {
+			got = string(part.Blob.Data)
+		}
+		if got != want {
+			t.Errorf("%q gives %q, %v", address, got, err)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package surfacekit
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// BlobPart returns an image or a file, whose URI is a data URL or an address of the web. A
+// data URL has its own media type. An empty kind depends on the media type. The error is a
+// *service.InvalidError for path.
+func BlobPart(kind model.PartType, b model.Blob, path string) (model.Part, error) {
+	head, encoded, isData := strings.Cut(b.URI, ",")
+	if !isData || !hasPrefixFold(head, "data:") {
+		u, err := url.Parse(b.URI)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return model.Part{}, &service.InvalidError{Field: path, Problem: "must be a data URL or an http or https URL"}
+		}
+		return partOf(kind, &b), nil
+	}
+	media, isBase64 := cutSuffixFold(head[len("data:"):], ";base64")
+	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "=\r\n"))
+	if err != nil || !isBase64 || len(data) == 0 {
+		return model.Part{}, &service.InvalidError{Field: path, Problem: "must have data in base64"}
+	}
+	if media = cmp.Or(media, b.MediaType); media == "" {
+		media, _, _ = strings.Cut(http.DetectContentType(data), ";")
+	}
+	return partOf(kind, &model.Blob{MediaType: media, Data: data, Name: b.Name}), nil
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func cutSuffixFold(s, suffix string) (string, bool) {
+	n := len(s) - len(suffix)
+	if n < 0 || !strings.EqualFold(s[n:], suffix) {
+		return s, false
+	}
+	return s[:n], true
+}
+
+func partOf(kind model.PartType, b *model.Blob) model.Part {
+	part := model.File(b)
+	part.Type = cmp.Or(kind, part.Type)
+	return part
+}
+
+// DataURL returns the address of a blob: its URI, or its data as a URL.
+func DataURL(b *model.Blob) string {
+	if len(b.Data) == 0 {
+		return b.URI
+	}
+	return fmt.Sprintf("data:%s;base64,%s", b.MediaType, base64.StdEncoding.EncodeToString(b.Data))
+}

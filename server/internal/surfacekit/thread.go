@@ -1,0 +1,93 @@
+package surfacekit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// Threads finds the sessions of conversations whose ids clients choose. Each agent and caller has
+// separate conversations.
+type Threads struct {
+	Service *service.Service
+	Caller  service.Caller
+	// Agent is the agent of the conversations.
+	Agent string
+	// Kind is the protocol's word for a conversation, in errors. Key begins the idempotency
+	// keys of the sessions, and Label is the label with the id of the client.
+	Kind, Key, Label string
+}
+
+// ErrThread reports an id that no conversation can have.
+var ErrThread = fmt.Errorf("must be text of 1 to %d bytes", service.MaxLabel)
+
+// Find returns the session of a conversation, or the session with that id; nil if the
+// caller has none for the agent. The error is ErrThread for an invalid id.
+func (t *Threads) Find(ctx context.Context, id string) (*service.Session, error) {
+	if id == "" || len(id) > service.MaxLabel || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return nil, ErrThread
+	}
+	session, err := service.FindOwn(t.Caller, id, func(id string) (*service.Session, error) { return t.Service.GetSession(ctx, t.Caller, id) })
+	if err == nil && (session.AgentID == t.Agent || session.AgentID == "") {
+		return session, nil
+	}
+	if err != nil && !errors.Is(err, service.ErrNotFound) {
+		return nil, err
+	}
+	page, err := t.Service.ListSessions(ctx, t.Caller, service.SessionQuery{
+		AgentID: t.Agent, Labels: map[string]string{t.Label: id}, Page: service.Page{Limit: 1},
+	})
+	if err != nil || len(page.Sessions) == 0 {
+		return nil, err
+	}
+	return page.Sessions[0], nil
+}
+
+// Get returns the session of a conversation like Find. The error is a *service.NotFoundError
+// for an unknown conversation.
+func (t *Threads) Get(ctx context.Context, id string) (*service.Session, error) {
+	session, err := t.Find(ctx, id)
+	if session == nil && err == nil {
+		err = &service.NotFoundError{Kind: t.Kind, ID: id}
+	}
+	return session, err
+}
+
+// Open returns the session of a conversation, which it creates if the caller has none:
+// whatever the id means to others, nobody learns of it.
+func (t *Threads) Open(ctx context.Context, id string) (*service.Session, error) {
+	found, err := t.Find(ctx, id)
+	if found != nil || err != nil {
+		return found, err
+	}
+	// The key makes one session for messages that come at the same time.
+	return t.Service.CreateSession(ctx, t.Caller, service.CreateSession{
+		AgentID: t.Agent, Labels: map[string]string{t.Label: id}, IdempotencyKey: HashKey(t.Key, t.Agent+"\x00"+id),
+	})
+}
+
+// Stopped is the answer to a request to stop.
+type Stopped struct {
+	// Stopped is false if the conversation has no turn under way.
+	Stopped bool `json:"stopped"`
+}
+
+// Stop cancels the turn of a conversation that is under way. The error is a
+// *service.NotFoundError for an unknown conversation.
+func (t *Threads) Stop(ctx context.Context, id string) (Stopped, error) {
+	session, err := t.Get(ctx, id)
+	if err != nil {
+		return Stopped{}, err
+	}
+	latest, err := LatestTurn(ctx, t.Service, t.Caller, session.ID)
+	if err != nil || latest == nil || !latest.Status.Live() {
+		return Stopped{}, err
+	}
+	_, err = t.Service.CancelTurn(ctx, t.Caller, latest.ID, "the client stopped it")
+	return Stopped{true}, err
+}
